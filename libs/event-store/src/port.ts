@@ -1,0 +1,82 @@
+import type { JsonObject } from '#kernel';
+
+/** Who did it: a person, this system, or the registry, and how that was authenticated. */
+export interface Actor {
+  kind: 'person' | 'system' | 'registry';
+  name: string;
+  /** For example `api-key`, `loopback`, `bus`, `registry-session`. */
+  authenticatedBy: string;
+}
+
+/** What every event carries beside its data (DESIGN section 5). */
+export interface EventMetadata {
+  /** The legal entity for which this installation speaks. */
+  participant: string;
+  actor: Actor;
+  /** Why, where a person acted. */
+  reason?: string;
+  softwareVersion: string;
+  profile: string;
+  /** When the thing happened in the world, ISO 8601 with zone. */
+  effectiveAt: string;
+  correlationId: string;
+  causationId: string;
+}
+
+/** An event to append. `data` and `metadata` must have an RFC 8785 form. */
+export interface NewEvent<Type extends string = string, Data extends object = object> {
+  /** UUID, derived by the caller (UUIDv5 of task key and number) so that a repeat is recognised. */
+  id: string;
+  type: Type;
+  schemaVersion: number;
+  data: Data;
+  metadata: EventMetadata;
+}
+
+/** An event as it stands in the log. */
+export interface RecordedEvent<Type extends string = string, Data extends object = JsonObject> extends NewEvent<Type, Data> {
+  stream: string;
+  /** 0 for the first event of its stream. */
+  version: number;
+  /** Global position: gapless from 1, in commit order. */
+  position: bigint;
+  recordedAt: Date;
+}
+
+/** Version of the last event the caller has seen; `none` for a stream that must not exist yet; `any` for no check. */
+export type ExpectedVersion = number | 'none' | 'any';
+
+export type AppendResult =
+  | { kind: 'appended'; /** Version and position of the last event. */ version: number; position: bigint; /** True when the same append was made before. */ repeated: boolean }
+  | { kind: 'conflict'; /** Version of the last event, or -1 for an empty stream. */ actualVersion: number };
+
+export interface EventFilter {
+  /** Only events of streams whose name begins with one of these. Absent: all. */
+  streamPrefixes?: string[];
+  /** Only events of these types. Absent: all. */
+  types?: string[];
+}
+
+export interface ReadPage {
+  events: RecordedEvent[];
+  /** Every event up to and including this position was looked at: the place to go on from, also when nothing matched. */
+  readUpTo: bigint;
+}
+
+/**
+ * The event log. An append commits by itself and never joins a caller's transaction. Repeating an append with the same stream,
+ * expected version and event ids returns the first result. Readers never miss and never reorder.
+ */
+export interface EventStore {
+  append(stream: string, expectedVersion: ExpectedVersion, events: NewEvent[]): Promise<AppendResult>;
+  /** Events of one stream in order, from `fromVersion` (default 0), at most `limit` (default 10,000). */
+  readStream(stream: string, options?: { fromVersion?: number; limit?: number }): Promise<RecordedEvent[]>;
+  /** Events after the position, at most `limit` (default 1,000), in order. */
+  readAll(after: bigint, options?: { filter?: EventFilter; limit?: number }): Promise<ReadPage>;
+  /** Pages as they come, for ever, until `signal` aborts; waits without polling hard when there is nothing new. Never yields an empty page
+   * unless the position moved past events that the filter left out. */
+  subscribeAll(after: bigint, options: { filter?: EventFilter; limit?: number; signal: AbortSignal }): AsyncIterable<ReadPage>;
+  /** Position of the newest event, 0 when empty. */
+  head(): Promise<bigint>;
+  close(): Promise<void>;
+}

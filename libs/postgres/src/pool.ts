@@ -1,0 +1,49 @@
+import pg from 'pg';
+
+export type Pool = pg.Pool;
+/** A client inside a transaction: what a caller hands to a library so that its writes join that transaction. */
+export type Transaction = pg.PoolClient;
+/** Either: for statements that need no transaction of their own. */
+export type Queryable = Pick<pg.Pool, 'query'>;
+
+export interface PoolOptions {
+  connectionString: string;
+  /** Most connections of this process. */
+  maxConnections?: number;
+  applicationName?: string;
+}
+
+// int8 comes as bigint, never as a float that loses digits and never as text; timestamptz as Date; date stays text.
+pg.types.setTypeParser(20, (text) => BigInt(text));
+pg.types.setTypeParser(1082, (text) => text);
+
+/** A pool whose sessions speak UTC and whose statements and idle transactions end after 30 s (DESIGN section 9). */
+export function openPool(options: PoolOptions): Pool {
+  const pool = new pg.Pool({
+    connectionString: options.connectionString,
+    max: options.maxConnections ?? 10,
+    application_name: options.applicationName ?? 'pedigree',
+    options: '-c TimeZone=UTC -c statement_timeout=30s -c idle_in_transaction_session_timeout=30s',
+  });
+  // An idle connection that the server closes is replaced by the pool at the next query; without a listener it would end the process.
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+/** Runs `work` in one transaction: commits its result, or rolls back and rethrows. */
+export async function inTransaction<T>(pool: Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const tx = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await tx.query('BEGIN');
+    const result = await work(tx);
+    await tx.query('COMMIT');
+    return result;
+  } catch (error) {
+    // When even the rollback fails the connection is of no more use and is thrown away.
+    await tx.query('ROLLBACK').catch((failure: Error) => (broken = failure));
+    throw error;
+  } finally {
+    tx.release(broken);
+  }
+}

@@ -1,0 +1,68 @@
+import type { JsonObject } from '#kernel';
+import type { Queryable } from '#postgres';
+
+/** Work to be done once, at or after a moment. The key makes scheduling idempotent: the same key again changes nothing. */
+export interface NewTask {
+  /** Unique for ever, for example `send:<request_id>:1`. */
+  key: string;
+  kind: string;
+  /** What it queues for: `<account>/<method>` for registry calls, a plain word for internal work. */
+  lane: string;
+  /** Lower goes first. Default 100. Reconciliation reads use 900. */
+  priority?: number;
+  dueAt: Date;
+  payload: JsonObject;
+}
+
+export interface Task extends Required<NewTask> {
+  /** Attempts begun, this one included. */
+  attempts: number;
+  /** True when an earlier holder's lease ran out: a read is simply retried, a send is an unknown outcome. */
+  leaseExpiredBefore: boolean;
+}
+
+export type TaskResult =
+  | { kind: 'done' }
+  /** Goes back to the lane for later. `countsAsAttempt: false` when nothing was tried (a slot was missed). */
+  | { kind: 'retry'; dueAt: Date; error?: string; countsAsAttempt?: boolean }
+  /** Given up; kept, visible to operators. */
+  | { kind: 'failed'; error: string };
+
+export interface LaneState {
+  lane: string;
+  ready: number;
+  leased: number;
+  failed: number;
+  /** Due time of the earliest ready task. */
+  nextDueAt: Date | undefined;
+}
+
+/** The one durable task table. All times are judged by the database's clock. */
+export interface TaskQueue {
+  /** Inserts tasks inside the caller's transaction (or alone with a pool); keys that exist are left as they are. Wakes lanes by NOTIFY on commit. */
+  schedule(db: Queryable, tasks: NewTask[]): Promise<void>;
+  /** Leases at most `limit` due tasks of one lane, by priority, then due time, with SKIP LOCKED. */
+  claim(lane: string, options: { limit: number; leaseMs: number; holder: string; kinds?: string[] }): Promise<Task[]>;
+  /** Ends a lease with a result. Calls made together share one statement. A lease that another has taken meanwhile is left alone: returns false. */
+  settle(task: Task, result: TaskResult): Promise<boolean>;
+  /** Lanes with ready or leased tasks. */
+  lanes(): Promise<LaneState[]>;
+  /** Resolves when a task was scheduled in one of `lanes`, or the earliest due time came, or after `maxWaitMs`. */
+  waitForWork(lanes: string[], options: { maxWaitMs: number; signal: AbortSignal }): Promise<void>;
+}
+
+/** The right to make one call, or the time to ask again. */
+export type Slot = { kind: 'granted'; /** Moment of this process's monotonic clock at which to call. */ atMonotonicMs: number } | { kind: 'later'; retryInMs: number };
+
+/** The minimum interval per (account, method), held over all processes together by one row (DESIGN section 6, Budgets). */
+export interface CallBudgets {
+  /**
+   * Reserves the next slot by the database's clock and waits for it, then resolves just before the call. A caller late by more than
+   * `slotSlackMs` drops its slot and reserves anew. Resolves at once, without the database, where no interval is in force.
+   */
+  takeSlot(account: string, method: string, signal?: AbortSignal): Promise<void>;
+  /** After a 429: the delay counts from the last request; the interval is learnt when it was told; the guard grows. */
+  learnFrom429(account: string, method: string, told: { intervalMs?: number; retryAfterMs?: number }): Promise<void>;
+  /** Calls made, waits, 429s and the interval in force, by account and method, since this process began. */
+  figures(): { account: string; method: string; calls: number; rateLimited: number; intervalMs: number; firstCallMonotonicMs: number; lastCallMonotonicMs: number }[];
+}

@@ -1,0 +1,155 @@
+import { neverReached, type Sha256 } from '#kernel';
+import type { DocumentConcluded, DocumentEvent, DocumentOutcome, ReceiptStored, RegistryStatus } from './events.js';
+import type { DocumentState, Registration } from './state.js';
+
+/** What may be asked of a document. Answers of the registry come as commands too: what happened is decided here, once. */
+export type DocumentCommand =
+  | { type: 'Register'; registration: Registration }
+  | { type: 'NotePredecessor'; requestId: string; outcome: DocumentOutcome }
+  | { type: 'BeginSend'; signatureSha256: Sha256; certificateSha256: Sha256 }
+  | { type: 'RecordSendAnswer'; attempt: number; answer: SendAnswer }
+  | { type: 'RecordLookUp'; attempt: number; documentIds: string[]; sinceAttemptEndedMs: number; unknownGraceMs: number; answerSha256: Sha256 }
+  | { type: 'ObserveStatus'; status: RegistryStatus; answerSha256: Sha256 }
+  | { type: 'RecordReceipt'; receipt: Omit<ReceiptStored['data'], 'documentId'> }
+  | { type: 'RecordDownload'; documentSha256: Sha256 };
+
+export type SendAnswer =
+  | { kind: 'sent'; documentId: string; answerSha256: Sha256 }
+  | { kind: 'refused'; code: string; text: string; answerSha256: Sha256 }
+  | { kind: 'not_delivered'; reason: string; retryAfterMs: number; answerSha256?: Sha256 }
+  | { kind: 'unconfirmed'; reason: string; answerSha256?: Sha256 };
+
+/** A look-up is believed only from the second on (DESIGN section 6, unknown outcome). */
+const LOOK_UPS_TO_PROVE_ABSENCE = 2;
+
+/**
+ * The events that follow from a command in a state; none when the command says nothing new, which makes every repeat harmless.
+ */
+export function decide(state: DocumentState, command: DocumentCommand): DocumentEvent[] {
+  switch (command.type) {
+    case 'Register':
+      return register(state, command.registration);
+    case 'NotePredecessor':
+      return notePredecessor(state, command);
+    case 'BeginSend':
+      return state.phase === 'ready'
+        ? [
+            {
+              type: 'SendAttempted',
+              data: {
+                attempt: state.nextAttempt,
+                account: state.registration.account,
+                signatureSha256: command.signatureSha256,
+                certificateSha256: command.certificateSha256,
+              },
+            },
+          ]
+        : [];
+    case 'RecordSendAnswer':
+      return recordSendAnswer(state, command);
+    case 'RecordLookUp':
+      return recordLookUp(state, command);
+    case 'ObserveStatus':
+      return observeStatus(state, command);
+    case 'RecordReceipt':
+      return recordReceipt(state, command.receipt);
+    case 'RecordDownload':
+      return recordDownload(state, command.documentSha256);
+    default:
+      return neverReached(command, 'document command');
+  }
+}
+
+function register(state: DocumentState, registration: Registration): DocumentEvent[] {
+  if (state.phase !== 'absent') return [];
+  const registered: DocumentEvent = { type: 'DocumentRegistered', data: registration };
+  return registration.after.length === 0 ? [registered] : [registered, { type: 'DocumentWaiting', data: { for: registration.after } }];
+}
+
+function notePredecessor(state: DocumentState, command: { requestId: string; outcome: DocumentOutcome }): DocumentEvent[] {
+  if (state.phase !== 'waiting') return [];
+  const predecessor = state.waitingFor.find((one) => one.requestId === command.requestId);
+  if (predecessor === undefined) return [];
+  const noted: DocumentEvent = { type: 'PredecessorConcluded', data: { requestId: command.requestId, outcome: command.outcome } };
+  if (command.outcome === 'rejected' || command.outcome === 'failed') {
+    const refused: DocumentEvent = { type: 'DocumentRefused', data: { predecessor, predecessorOutcome: command.outcome } };
+    return [noted, refused, failed(state.registration, 'predecessor_failed')];
+  }
+  return state.waitingFor.length > 1 ? [noted] : [noted, { type: 'DocumentReleased', data: {} }];
+}
+
+function recordSendAnswer(state: DocumentState, command: { attempt: number; answer: SendAnswer }): DocumentEvent[] {
+  if (state.phase !== 'sending' || state.attempt !== command.attempt) return [];
+  const { attempt } = state;
+  const { answer } = command;
+  switch (answer.kind) {
+    case 'sent':
+      return [{ type: 'DocumentSent', data: { attempt, documentId: answer.documentId, answerSha256: answer.answerSha256, foundByLookUp: false } }];
+    case 'refused': {
+      const { code, text, answerSha256 } = answer;
+      return [{ type: 'SendRefused', data: { attempt, code, text, answerSha256 } }, failed(state.registration, 'send_refused')];
+    }
+    case 'not_delivered': {
+      const { kind: _, ...rest } = answer;
+      return [{ type: 'SendNotDelivered', data: { attempt, ...rest } }];
+    }
+    case 'unconfirmed': {
+      const { kind: _, ...rest } = answer;
+      return [{ type: 'SendUnconfirmed', data: { attempt, ...rest } }];
+    }
+    default:
+      return neverReached(answer, 'send answer');
+  }
+}
+
+function recordLookUp(state: DocumentState, command: Extract<DocumentCommand, { type: 'RecordLookUp' }>): DocumentEvent[] {
+  const { attempt, documentIds, sinceAttemptEndedMs, answerSha256 } = command;
+  const [documentId, ...others] = documentIds;
+  const duplicate: DocumentEvent[] = others.length === 0 ? [] : [{ type: 'DuplicateDetected', data: { documentIds, answerSha256 } }];
+  if (state.phase !== 'unconfirmed' || state.attempt !== attempt) return duplicate;
+  if (documentId !== undefined) {
+    return [{ type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: true } }, ...duplicate];
+  }
+  const lookUp = state.lookUps + 1;
+  const absent = lookUp >= LOOK_UPS_TO_PROVE_ABSENCE && sinceAttemptEndedMs >= command.unknownGraceMs;
+  return absent
+    ? [{ type: 'SendAbsenceProven', data: { attempt, lookUps: lookUp, sinceAttemptEndedMs, answerSha256 } }]
+    : [{ type: 'LookUpMissed', data: { attempt, lookUp, sinceAttemptEndedMs, answerSha256 } }];
+}
+
+function observeStatus(state: DocumentState, command: { status: RegistryStatus; answerSha256: Sha256 }): DocumentEvent[] {
+  if (state.phase !== 'sent' && state.phase !== 'concluded') return [];
+  if (state.documentId === undefined || state.status === command.status) return [];
+  const observed: DocumentEvent = {
+    type: 'StatusObserved',
+    data: { documentId: state.documentId, status: command.status, answerSha256: command.answerSha256 },
+  };
+  return state.phase === 'sent' && command.status === 'failed' ? [observed, failed(state.registration, 'registry_failed')] : [observed];
+}
+
+function recordReceipt(state: DocumentState, receipt: Omit<ReceiptStored['data'], 'documentId'>): DocumentEvent[] {
+  const open = state.phase === 'sent' || (state.phase === 'concluded' && state.outcome === 'failed');
+  if (!open || state.documentId === undefined) return [];
+  const stored: DocumentEvent = { type: 'ReceiptStored', data: { documentId: state.documentId, ...receipt } };
+  const conclusion: DocumentConcluded['data'] = {
+    outcome: receipt.result,
+    docType: state.registration.docType,
+    documentSha256: state.registration.documentSha256,
+    receiptSha256: receipt.receiptSha256,
+    acceptedAt: receipt.acceptedAt,
+  };
+  return state.phase === 'sent'
+    ? [stored, { type: 'DocumentConcluded', data: conclusion }]
+    : [stored, { type: 'ConclusionRevised', data: { ...conclusion, previousOutcome: state.outcome } }];
+}
+
+function recordDownload(state: DocumentState, documentSha256: Sha256): DocumentEvent[] {
+  if (!('documentId' in state) || state.documentId === undefined) return [];
+  const sameBytes = documentSha256 === state.registration.documentSha256;
+  return [{ type: 'DocumentDownloaded', data: { documentId: state.documentId, documentSha256, sameBytes } }];
+}
+
+function failed(registration: Registration, cause: NonNullable<DocumentConcluded['data']['cause']>): DocumentConcluded {
+  const { docType, documentSha256 } = registration;
+  return { type: 'DocumentConcluded', data: { outcome: 'failed', cause, docType, documentSha256 } };
+}

@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs';
+import { PedigreeError, type JsonObject, type JsonValue } from '#kernel';
+import { z } from 'zod';
+import { parseZone, parseDateFormat } from './registry-dates.js';
+
+/** Profiles that come with the product, in the folder `profiles` beside `src`. */
+export const BUILT_IN_PROFILES = ['interface-v1', 'mdlp'] as const;
+
+/** Registry calls that this client makes; each is a key of the profile's `operations` and a method of the call budgets. */
+export const OPERATIONS = [
+  'sign_in_code', 'sign_in_token', 'sign_out', 'send', 'status', 'list_outgoing', 'list_incoming',
+  'find_by_request_id', 'receipt', 'download', 'fetch_link',
+] as const;
+export type OperationName = (typeof OPERATIONS)[number];
+
+const FIELDS = [
+  'client_id', 'client_secret', 'user_id', 'auth_type', 'code', 'signature', 'token', 'life_time', 'document', 'sign', 'request_id',
+  'bulk_processing', 'document_id', 'document_ids', 'link', 'documents', 'total', 'filter', 'start_from', 'count', 'start_date', 'end_date',
+  'doc_status', 'doc_type', 'doc_num', 'date', 'processed_date', 'sender', 'receiver', 'error_code', 'error_description',
+] as const;
+export type FieldName = (typeof FIELDS)[number];
+
+const milliseconds = z.number().int().min(0).max(86_400_000);
+const count = z.number().int().min(1);
+const accepts = (parse: (text: string) => unknown) => (text: string): boolean => {
+  try {
+    parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const operation = z.strictObject({
+  method: z.enum(['GET', 'POST']),
+  /** Under `basePath`; `{document_id}` and the like are filled in. */
+  path: z.string().regex(/^(\/|\{link\}$)/, 'must begin with /'),
+  /** The least interval between two calls of one account, until a 429 teaches another. */
+  intervalMs: milliseconds,
+  /** Lists: entries of one page. */
+  pageSize: count.max(1000).optional(),
+  /** Receipt and download: a link to be fetched, or the bytes themselves. */
+  answersWith: z.enum(['link', 'body']).optional(),
+});
+
+const rules = z.strictObject({
+  statusAfterSendMs: milliseconds,
+  receiptAfterStatusMs: milliseconds,
+  statusPollMs: milliseconds,
+  receiptPollMs: milliseconds,
+  failedGraceMs: milliseconds,
+  unknownGraceMs: milliseconds,
+  /** One call from the first byte to the last. */
+  requestTimeoutMs: milliseconds.min(1),
+  /** TCP and TLS, within `requestTimeoutMs`. */
+  connectTimeoutMs: milliseconds.min(1),
+  /** Each of the two sign-in calls; short, because the others of the account wait meanwhile. */
+  signInTimeoutMs: milliseconds.min(1).max(14_000),
+  tokenLifeMs: milliseconds.min(1),
+  tokenIdleMs: milliseconds.min(1),
+  tokensPerUser: count,
+  guardMs: milliseconds,
+  slotSlackMs: milliseconds,
+  maxItemsPerDocument: count,
+  maxDocumentBytes: count,
+});
+
+const names = <Name extends string, T extends z.ZodType>(keys: readonly Name[], each: T) =>
+  z.strictObject(Object.fromEntries(keys.map((key) => [key, each])) as Record<Name, T>);
+
+const status = z.enum(['uploading', 'processing', 'processed', 'failed_result_ready', 'failed']);
+const origin = z.url({ protocol: /^https?$/ });
+
+const profileShape = z.strictObject({
+  name: z.string().min(1),
+  about: z.string(),
+  /** Path prefix of every operation. */
+  basePath: z.string().regex(/^(\/.*[^/])?$/, 'must begin with / and not end with it'),
+  /** Offset in which registry times without a zone are meant. */
+  zone: z.string().refine(accepts(parseZone), 'must be an offset such as +03:00'),
+  /** Dates in list filters: yyyy MM dd HH mm ss SSS XXX and quoted text. */
+  listDateFormat: z.string().refine(accepts(parseDateFormat), 'knows only yyyy MM dd HH mm ss SSS XXX and quoted text'),
+  authorization: z.strictObject({ header: z.string().min(1), prefix: z.string() }),
+  /** Milliseconds in one unit of the answer's `life_time`. */
+  tokenLifeUnitMs: count,
+  /**
+   * What to do with the host of a link. `base`: fetch its path from our base address, whatever host it names. A pair: links of that origin
+   * go to the other one. null: only links of the base address. The token goes nowhere else.
+   */
+  linkRewrite: z.union([z.null(), z.literal('base'), z.strictObject({ from: origin, to: origin })]),
+  statuses: z.record(z.string(), status),
+  /** What a status means that is not in `statuses`; null: such an answer is not understood. */
+  statusFallback: status.nullable(),
+  rules,
+  operations: names(OPERATIONS, operation),
+  fields: names(FIELDS, z.string().min(1)),
+});
+
+/** All that the interface leaves open, as data (DESIGN section 6). */
+export type Profile = z.infer<typeof profileShape>;
+export type Operation = z.infer<typeof operation>;
+
+/** Part of a profile, to any depth. */
+export type ProfileOverrides = JsonObject;
+
+const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `over` laid onto `base`: objects merge by key, anything else replaces. */
+function merge(base: JsonValue, over: JsonValue): JsonValue {
+  if (!isObject(base) || !isObject(over)) return over;
+  const merged: JsonObject = { ...base };
+  for (const [key, value] of Object.entries(over)) merged[key] = key in base ? merge(base[key] as JsonValue, value) : value;
+  return merged;
+}
+
+/**
+ * A built-in profile with an installation's overrides laid over it.
+ * @throws PedigreeError invalid_configuration, naming the field.
+ */
+export function loadProfile(name: string, overrides: ProfileOverrides = {}): Profile {
+  if (!(BUILT_IN_PROFILES as readonly string[]).includes(name)) {
+    throw new PedigreeError('invalid_configuration', `unknown profile "${name}"; there are ${BUILT_IN_PROFILES.join(' and ')}`, { field: 'profile' });
+  }
+  const text = readFileSync(new URL(`../profiles/${name}.json`, import.meta.url), 'utf8');
+  return parseProfile(merge(JSON.parse(text) as JsonValue, overrides));
+}
+
+/** Checks a whole profile. @throws PedigreeError invalid_configuration, naming the field. */
+export function parseProfile(value: unknown): Profile {
+  const parsed = profileShape.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0] as z.core.$ZodIssue;
+  const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+  const field = ['profile', ...issue.path, ...unknown].map(String).join('.');
+  throw new PedigreeError('invalid_configuration', `${field}: ${issue.message}`, { field });
+}

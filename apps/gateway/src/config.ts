@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { PedigreeError } from '#kernel';
+
+const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
+
+const environment = z.object({
+  /** PostgreSQL connection string. */
+  DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://'),
+  /** TCP port of the API; 0 takes a free one. */
+  PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  /** Address to listen on. Any other than loopback is refused while no API key exists. */
+  HOST: z.string().min(1).default('127.0.0.1'),
+  /** File with the registry accounts (JSON). */
+  PEDIGREE_ACCOUNTS: z.string().min(1),
+  LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
+  /** Most commands that may wait to be run before HTTP answers 503. */
+  PEDIGREE_MAX_BACKLOG: z.coerce.number().int().min(1).default(100_000),
+});
+
+export interface GatewayConfig {
+  databaseUrl: string;
+  port: number;
+  host: string;
+  /** Account names in the order of the accounts file. */
+  accounts: string[];
+  logLevel: string;
+  maxBacklog: number;
+}
+
+/** Reads and checks the gateway's configuration. Throws PedigreeError that names the variable. */
+export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
+  const parsed = environment.safeParse(env);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const field = String(issue?.path[0] ?? '');
+    throw new PedigreeError('invalid_configuration', `${field}: ${issue?.message ?? 'invalid'}`, { field });
+  }
+  const { DATABASE_URL, PORT, HOST, PEDIGREE_ACCOUNTS, LOG_LEVEL, PEDIGREE_MAX_BACKLOG } = parsed.data;
+  return {
+    databaseUrl: DATABASE_URL,
+    port: PORT,
+    host: HOST,
+    accounts: accountNames(PEDIGREE_ACCOUNTS),
+    logLevel: LOG_LEVEL,
+    maxBacklog: PEDIGREE_MAX_BACKLOG,
+  };
+}
+
+export const isLoopback = (host: string): boolean => LOOPBACK.includes(host);
+
+/** The gateway needs the accounts' names and nothing else of the file: no secret passes through it. */
+function accountNames(file: string): string[] {
+  try {
+    const accounts = z.array(z.looseObject({ name: z.string().min(1) })).min(1).parse(JSON.parse(readFileSync(file, 'utf8')));
+    return accounts.map((account) => account.name);
+  } catch (error) {
+    throw new PedigreeError('invalid_configuration', `PEDIGREE_ACCOUNTS: ${file}: ${(error as Error).message}`, { field: 'PEDIGREE_ACCOUNTS' });
+  }
+}

@@ -1,0 +1,42 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { CqrsModule } from '@nestjs/cqrs';
+import type { EvidenceStore } from '#evidence';
+import type { Pool } from '#postgres';
+import type { ReadModels } from '#read-models';
+import { AccessGuard } from './access/access.guard.js';
+import { ApiKeys } from './access/api-keys.js';
+import { CommandsController } from './api/commands.controller.js';
+import { DocumentationController } from './api/documentation.controller.js';
+import { HealthController } from './api/health.controller.js';
+import { EVIDENCE, POOL, QUERY_HANDLERS, READ_MODELS } from './api/queries.js';
+import { ReadController } from './api/read.controller.js';
+import { Intake } from './intake/intake.js';
+
+export interface GatewayParts {
+  pool: Pool;
+  intake: Intake;
+  keys: ApiKeys;
+  evidence: EvidenceStore;
+  readModels: ReadModels;
+}
+
+@Module({})
+export class GatewayModule {
+  static of(parts: GatewayParts): DynamicModule {
+    return {
+      module: GatewayModule,
+      imports: [CqrsModule.forRoot()],
+      controllers: [CommandsController, ReadController, HealthController, DocumentationController],
+      providers: [
+        { provide: POOL, useValue: parts.pool },
+        { provide: Intake, useValue: parts.intake },
+        { provide: ApiKeys, useValue: parts.keys },
+        { provide: EVIDENCE, useValue: parts.evidence },
+        { provide: READ_MODELS, useValue: parts.readModels },
+        { provide: APP_GUARD, useClass: AccessGuard },
+        ...QUERY_HANDLERS,
+      ],
+    };
+  }
+}

@@ -1,0 +1,95 @@
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { pino, type Logger } from 'pino';
+import { PostgresEventStore, eventStoreSchema } from '#event-store';
+import { PostgresEvidenceStore, evidenceSchema } from '#evidence';
+import { PedigreeError } from '#kernel';
+import { migrate, openPool, type MigrationSet, type Pool } from '#postgres';
+import { PostgresReadModels, readModelSchemas } from '#read-models';
+import { subscriptionsSchema } from '#subscriptions';
+import { PostgresTaskQueue, tasksSchema } from '#tasks';
+import { ApiKeys } from './access/api-keys.js';
+import { MAX_COMMAND_BYTES } from './api/commands.controller.js';
+import { ProblemFilter } from './api/problem.filter.js';
+import { type GatewayConfig, isLoopback } from './config.js';
+import { GatewayModule } from './gateway.module.js';
+import { installationId, installationSchema } from './installation.js';
+import { Intake } from './intake/intake.js';
+
+const REQUEST_TIMEOUT_MS = 60_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+export const gatewaySchemas: MigrationSet[] = [
+  installationSchema,
+  { name: 'gateway-intake', directory: new URL('./intake/migrations/', import.meta.url) },
+  { name: 'gateway-access', directory: new URL('./access/migrations/', import.meta.url) },
+  eventStoreSchema,
+  evidenceSchema,
+  tasksSchema,
+  subscriptionsSchema,
+  ...readModelSchemas,
+];
+
+export interface RunningGateway {
+  /** Base address of the API, without a trailing slash. */
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts the HTTP API. Throws PedigreeError when the configuration would expose it without keys. */
+export async function startGateway(config: GatewayConfig): Promise<RunningGateway> {
+  const log = pino({ name: 'gateway', level: config.logLevel }, pino.destination(2));
+  const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 8, applicationName: 'pedigree-gateway' });
+  const store = new PostgresEventStore({ pool });
+  const queue = new PostgresTaskQueue({ pool });
+  const closeParts = async () => {
+    await store.close();
+    await queue.close();
+    await pool.end();
+  };
+  try {
+    await migrate(pool, gatewaySchemas);
+    const keys = new ApiKeys(pool);
+    await refuseOpenDoor(config, keys);
+    const evidence = new PostgresEvidenceStore({ pool });
+    const { accounts, maxBacklog } = config;
+    const intake = new Intake({ pool, evidence, queue, installationId: await installationId(pool), accounts, maxBacklog });
+    const app = await listen({ config, log, module: GatewayModule.of({ pool, intake, keys, evidence, readModels: new PostgresReadModels({ pool, store, evidence }) }) });
+    const { port } = app.getHttpServer().address() as { port: number };
+    const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
+    return {
+      url,
+      stop: async () => {
+        await app.close();
+        await closeParts();
+      },
+    };
+  } catch (error) {
+    await closeParts();
+    throw error;
+  }
+}
+
+/** Whoever can reach the machine could command it: another address than loopback needs at least one API key (DESIGN section 9). */
+async function refuseOpenDoor(config: GatewayConfig, keys: ApiKeys): Promise<void> {
+  if (isLoopback(config.host) || (await keys.any())) return;
+  const message = `HOST: listening on ${config.host} is refused while no API key exists; make one with: pedigree keys add NAME --role admin`;
+  throw new PedigreeError('invalid_configuration', message, { field: 'HOST' });
+}
+
+async function listen(options: { config: GatewayConfig; log: Logger; module: ReturnType<typeof GatewayModule.of> }): Promise<NestFastifyApplication> {
+  const adapter = new FastifyAdapter({
+    bodyLimit: MAX_COMMAND_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: true,
+    http: { maxHeaderSize: MAX_HEADER_BYTES },
+  });
+  const app = await NestFactory.create<NestFastifyApplication>(options.module, adapter, { bodyParser: false, logger: ['error', 'warn'], abortOnError: false });
+  const fastify = app.getHttpAdapter().getInstance();
+  // JSON stays bytes, so that our own parser names the place of an error; NDJSON stays a stream and is never held whole.
+  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  fastify.addContentTypeParser('application/x-ndjson', (_request: unknown, payload: unknown, done: (error: null, body: unknown) => void) => done(null, payload));
+  app.useGlobalFilters(new ProblemFilter(options.log));
+  await app.listen(options.config.port, options.config.host);
+  return app;
+}

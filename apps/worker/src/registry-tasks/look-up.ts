@@ -1,0 +1,19 @@
+import type { Task, TaskResult } from '#tasks';
+import { after, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
+
+const RETRY_MS = 2_000;
+
+/** Asks the registry by request_id whether a document of unknown outcome has arrived (DESIGN section 6, unknown outcome). */
+export async function lookUp(context: TaskContext, task: Task): Promise<TaskResult> {
+  const { requestId, account, attempt, attemptEndedAt } = payloadOf(task);
+  const sinceAttemptEndedMs = context.clock.now().getTime() - new Date(attemptEndedAt ?? 0).getTime();
+  const outcome = await context.registry.findByRequestId(account, requestId);
+  if (outcome.kind !== 'ok' && outcome.kind !== 'not_found') {
+    return { kind: 'retry', dueAt: after(context, RETRY_MS), error: `look-up of ${requestId}: ${outcome.kind}` };
+  }
+  const answerSha256 = await keep(context, outcome.raw);
+  const documentIds = outcome.kind === 'ok' ? outcome.value.map((one) => one.documentId) : [];
+  const { unknownGraceMs } = context.profile.rules;
+  await byRegistry(context, task, { type: 'RecordLookUp', attempt, documentIds, sinceAttemptEndedMs, unknownGraceMs, answerSha256 });
+  return { kind: 'done' };
+}

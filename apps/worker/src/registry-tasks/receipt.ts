@@ -1,0 +1,33 @@
+import { readReceipt, type ReceiptFacts } from '#documents';
+import { PedigreeError } from '#kernel';
+import type { Task, TaskResult } from '#tasks';
+import { after, byRegistry, payloadOf, type TaskContext } from './context.js';
+
+/** Fetches the receipt, keeps its bytes, and records what it says. */
+export async function fetchReceipt(context: TaskContext, task: Task): Promise<TaskResult> {
+  const { requestId, account, documentId } = payloadOf(task);
+  const outcome = await context.registry.receipt(account, documentId as string);
+  if (outcome.kind !== 'ok') {
+    const error = `receipt of ${documentId}: ${outcome.kind}`;
+    return { kind: 'retry', dueAt: after(context, context.profile.rules.receiptPollMs), error };
+  }
+  const receiptSha256 = await context.evidence.put(outcome.value.xml, 'application/xml');
+  const receipt = readOrExplain(outcome.value.xml);
+  if (receipt instanceof PedigreeError) return { kind: 'failed', error: `receipt ${receiptSha256} of ${documentId}: ${receipt.message}` };
+  if (receipt.operationId !== requestId) {
+    return { kind: 'failed', error: `receipt ${receiptSha256} of ${documentId} is for operation ${receipt.operationId}, not for ${requestId}` };
+  }
+  const { result, acceptedAt, comment, errors } = receipt;
+  const said = { receiptSha256, result, acceptedAt, errorCount: errors.length, ...(comment === undefined ? {} : { comment }) };
+  await byRegistry(context, task, { type: 'RecordReceipt', receipt: said }, new Date(acceptedAt));
+  return { kind: 'done' };
+}
+
+function readOrExplain(xml: Buffer): ReceiptFacts | PedigreeError {
+  try {
+    return readReceipt(xml);
+  } catch (error) {
+    if (error instanceof PedigreeError) return error;
+    throw error;
+  }
+}

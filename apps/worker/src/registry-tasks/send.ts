@@ -1,0 +1,77 @@
+import type { SendAnswer } from '#domain';
+import { neverReached, type Sha256 } from '#kernel';
+import type { CallOutcome } from '#registry-client';
+import type { Task, TaskResult } from '#tasks';
+import { bySystem, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
+
+/** How long a document that was surely not taken rests before it goes again: doubled with each attempt, to a minute. */
+const RETRY_AFTER_MS = 500;
+const MAX_RETRY_AFTER_MS = 60_000;
+
+/**
+ * Sends one document once. The order of durable steps is the promise (DESIGN, promise 2): signature and certificate into the evidence,
+ * then the intent as an event, then the call, then its answer as an event. A crash after the intent leaves the phase `sending`; whoever
+ * takes the task next records an unknown outcome, and the look-up decides.
+ */
+export async function send(context: TaskContext, task: Task): Promise<TaskResult> {
+  const { requestId, account, attempt } = payloadOf(task);
+  const state = await context.documents.state(requestId);
+  if (state.phase === 'sending' && state.attempt === attempt) {
+    const answer: SendAnswer = { kind: 'unconfirmed', reason: 'the process that sent it ended before the answer was recorded' };
+    await bySystem(context, task, { type: 'RecordSendAnswer', attempt, answer });
+    return { kind: 'done' };
+  }
+  if (state.phase !== 'ready' || state.nextAttempt !== attempt) return { kind: 'done' };
+
+  const { documentSha256 } = state.registration;
+  const blob = await context.evidence.get(documentSha256);
+  if (blob === undefined) return { kind: 'failed', error: `evidence ${documentSha256} of document ${requestId} is missing` };
+  const signature = await context.registry.sign(account, blob.bytes);
+  const [signatureSha256, certificateSha256] = await Promise.all([
+    context.evidence.put(signature, 'application/pkcs7-signature'),
+    certificateDigest(context, account),
+  ]);
+  const begun = await bySystem(context, task, { type: 'BeginSend', signatureSha256, certificateSha256 });
+  if (begun.events.length === 0) return { kind: 'done' };
+
+  const outcome = await context.registry.sendDocument(account, { xml: blob.bytes, signature, requestId });
+  const answer = await answerOf(context, outcome, attempt);
+  await byRegistry(context, task, { type: 'RecordSendAnswer', attempt, answer });
+  return { kind: 'done' };
+}
+
+async function answerOf(context: TaskContext, outcome: CallOutcome<{ documentId: string }>, attempt: number): Promise<SendAnswer> {
+  const retryAfterMs = Math.min(MAX_RETRY_AFTER_MS, RETRY_AFTER_MS * 2 ** Math.min(attempt - 1, 10));
+  switch (outcome.kind) {
+    case 'ok':
+      return { kind: 'sent', documentId: outcome.value.documentId, answerSha256: await keep(context, outcome.raw) };
+    case 'refused':
+      return { kind: 'refused', code: outcome.code, text: outcome.text, answerSha256: await keep(context, outcome.raw) };
+    case 'not_found':
+      return { kind: 'refused', code: 'not_found', text: outcome.text, answerSha256: await keep(context, outcome.raw) };
+    case 'rate_limited':
+      return { kind: 'not_delivered', reason: outcome.text, retryAfterMs, answerSha256: await keep(context, outcome.raw) };
+    case 'not_sent':
+      return { kind: 'not_delivered', reason: outcome.reason, retryAfterMs };
+    case 'unknown':
+      return {
+        kind: 'unconfirmed',
+        reason: outcome.reason,
+        ...(outcome.raw === undefined ? {} : { answerSha256: await keep(context, outcome.raw) }),
+      };
+    default:
+      return neverReached(outcome, 'call outcome');
+  }
+}
+
+const certificates = new WeakMap<TaskContext, Map<string, Promise<Sha256>>>();
+
+/** The signer's certificate goes into the evidence once per process and account. */
+function certificateDigest(context: TaskContext, account: string): Promise<Sha256> {
+  const known = certificates.get(context) ?? new Map<string, Promise<Sha256>>();
+  certificates.set(context, known);
+  const digest = known.get(account) ?? context.evidence.put(context.registry.signerCertificate(account), 'application/pkix-cert');
+  known.set(account, digest);
+  digest.catch(() => known.delete(account));
+  return digest;
+}

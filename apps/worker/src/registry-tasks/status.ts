@@ -1,0 +1,40 @@
+import type { Sha256 } from '#kernel';
+import type { DocumentMetadata } from '#registry-client';
+import type { Task, TaskResult } from '#tasks';
+import { after, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
+
+/** Up to this many documents are asked one by one; more share one page of the outgoing list. */
+const SINGLE_READS = 1;
+
+/** Reads the status of documents of one account that are due together: few one by one, many by one page of the outgoing list. */
+export async function readStatuses(context: TaskContext, tasks: Task[]): Promise<TaskResult[]> {
+  if (tasks.length <= SINGLE_READS) return Promise.all(tasks.map((task) => readSingle(context, task)));
+  const { account } = payloadOf(tasks[0] as Task);
+  const documentIds = tasks.map((task) => payloadOf(task).documentId as string);
+  const outcome = await context.registry.listOutgoing(account, { documentIds, limit: documentIds.length });
+  if (outcome.kind !== 'ok') return tasks.map(() => again(context, `outgoing list: ${outcome.kind}`));
+  const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
+  const answerSha256 = await keep(context, outcome.raw);
+  return Promise.all(tasks.map((task) => observe(context, task, { shown: shown.get(payloadOf(task).documentId as string), answerSha256 })));
+}
+
+async function readSingle(context: TaskContext, task: Task): Promise<TaskResult> {
+  const { account, documentId } = payloadOf(task);
+  const outcome = await context.registry.documentStatus(account, documentId as string);
+  // Just after a send the registry may not know the document yet (public-facts 4): that is no error, only early.
+  if (outcome.kind !== 'ok') return again(context, `status of ${documentId}: ${outcome.kind}`);
+  return observe(context, task, { shown: outcome.value, answerSha256: await keep(context, outcome.raw) });
+}
+
+async function observe(context: TaskContext, task: Task, seen: { shown: DocumentMetadata | undefined; answerSha256: Sha256 }): Promise<TaskResult> {
+  if (seen.shown === undefined) return again(context, 'not in the list yet');
+  const { status } = seen.shown;
+  await byRegistry(context, task, { type: 'ObserveStatus', status, answerSha256: seen.answerSha256 });
+  return status === 'uploading' || status === 'processing' ? again(context) : { kind: 'done' };
+}
+
+/** Polling goes on as long as the document is unconcluded; its age is shown to operators, and it is never given up silently. */
+function again(context: TaskContext, error?: string): TaskResult {
+  const dueAt = after(context, context.profile.rules.statusPollMs);
+  return error === undefined ? { kind: 'retry', dueAt, countsAsAttempt: false } : { kind: 'retry', dueAt, error };
+}

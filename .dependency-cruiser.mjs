@@ -1,0 +1,178 @@
+/**
+ * Who may import whom. A line per library below says what it may import and why; everything else follows from the layout
+ * (docs/architecture.md). `npm run deps` checks it, and test/gates/canary.mjs proves that each rule can fail.
+ */
+const LIBRARIES = {
+  kernel: { may: [], because: 'it is the vocabulary that everybody speaks, so it knows nobody' },
+  postgres: { may: ['kernel'], because: 'it knows connections and migrations, not what is stored' },
+  domain: { may: ['kernel'], because: 'the business is pure and must outlive every engine beneath it' },
+  merkle: { may: ['kernel'], because: 'proofs must verify with nothing but bytes and arithmetic' },
+  documents: { may: ['kernel'], because: 'reading XML needs no database and no registry' },
+  'event-store': { may: ['kernel', 'postgres'], because: 'the log carries events of any noun and knows none' },
+  tasks: { may: ['kernel', 'postgres'], because: 'durable work is the same whatever the work is' },
+  evidence: { may: ['kernel', 'postgres'], because: 'bytes are kept by digest, whatever they mean' },
+  bus: { may: ['kernel', 'postgres'], because: 'it carries messages and reads none' },
+  subscriptions: { may: ['kernel', 'postgres', 'event-store', 'tasks'], because: 'it stores state, tasks and checkpoint in one transaction, of sagas it does not know' },
+  'registry-client': { may: ['kernel', 'postgres', 'tasks'], because: 'the one way out knows sessions and call budgets, not the business' },
+  'read-models': {
+    may: ['kernel', 'postgres', 'event-store', 'evidence', 'documents', 'domain', 'subscriptions'],
+    because: 'projections follow the log and evidence; they never command, so no tasks and no registry',
+  },
+  reconciliation: {
+    may: ['kernel', 'postgres', 'event-store', 'evidence', 'documents', 'domain', 'read-models'],
+    because: 'it compares what others have stored; the worker makes its registry calls',
+  },
+};
+
+const known = Object.keys(LIBRARIES);
+const SPEC = '\\.spec\\.ts$';
+const FRONT_DOOR = '^libs/[^/]+/src/index\\.ts$';
+
+const perLibrary = known.map((name) => {
+  const { may, because } = LIBRARIES[name];
+  return {
+    name: `library-${name}`,
+    comment: `libs/${name} imports ${may.length > 0 ? may.join(', ') : 'no library'}: ${because}.`,
+    severity: 'error',
+    from: { path: `^libs/${name}/` },
+    to: { path: '^libs/', pathNot: `^libs/(${[name, ...may].join('|')})/` },
+  };
+});
+
+/** Only the folders in `allowed` may import the package, types included. */
+const packageOnlyIn = (name, allowed, because) => ({
+  name: `only-there-${name.replace(/^@/, '').replaceAll('/', '-')}`,
+  comment: `${name} only in ${allowed.join(', ')}: ${because}.`,
+  severity: 'error',
+  from: { path: '^(apps|libs|test)/', pathNot: allowed.map((folder) => `^${folder}/`) },
+  to: { path: `(^|/)node_modules/(@types/)?${name}(/|$)` },
+});
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    ...perLibrary,
+    {
+      name: 'library-not-listed',
+      comment: 'Every library has a line in .dependency-cruiser.mjs that says what it may import. Add one, with its reason.',
+      severity: 'error',
+      from: { path: '^libs/', pathNot: `^libs/(${known.join('|')})/` },
+      to: { path: '.' },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'Modules that need each other are one module or lack a third; type-only cycles count, for a reader gets lost in them too.',
+      severity: 'error',
+      from: { path: '^(apps|libs|test)/' },
+      to: { circular: true },
+    },
+    {
+      name: 'front-door-only',
+      comment: 'A library is what its src/index.ts exports; what lies behind it may change without asking.',
+      severity: 'error',
+      from: { path: '^libs/([^/]+)/' },
+      to: { path: '^libs/', pathNot: ['^libs/$1/', FRONT_DOOR] },
+    },
+    {
+      name: 'front-door-only-from-outside',
+      comment: 'Programs and tests over all programs use libraries by their front doors too.',
+      severity: 'error',
+      from: { path: '^(apps|test)/' },
+      to: { path: '^libs/', pathNot: FRONT_DOOR },
+    },
+    {
+      name: 'front-door-by-name',
+      comment: "The front door is written #name (package.json, imports), never as a path: so a reader sees at once where a module's own part ends.",
+      severity: 'error',
+      from: { path: '^(libs|apps)/([^/]+)/' },
+      to: { path: FRONT_DOOR, pathNot: '^$1/$2/', dependencyTypesNot: ['aliased-subpath-import'] },
+    },
+    {
+      name: 'own-front-door',
+      comment: 'Inside a library the parts name each other, not the front door: through it everything would depend on everything.',
+      severity: 'error',
+      from: { path: '^libs/([^/]+)/', pathNot: SPEC },
+      to: { path: '^libs/$1/src/index\\.ts$' },
+    },
+    {
+      name: 'libs-import-no-app',
+      comment: 'A library serves any program, so it knows none.',
+      severity: 'error',
+      from: { path: '^libs/' },
+      to: { path: '^apps/' },
+    },
+    {
+      name: 'apps-import-no-app',
+      comment: 'Programs meet in the database and over HTTP, not in memory; only the pedigree program starts them all.',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/', pathNot: '^apps/cli/' },
+      to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'sandbox-stands-alone',
+      comment: 'The sandbox shares identifiers as code and nothing else: a rule that both sides took from one place could be wrong on both.',
+      severity: 'error',
+      from: { path: '^apps/sandbox/', pathNot: SPEC },
+      to: { path: '^libs/', pathNot: '^libs/kernel/' },
+    },
+    {
+      name: 'nest-only-in-apps',
+      comment: 'Libraries are plain TypeScript: they outlive the framework and are tested without it.',
+      severity: 'error',
+      from: { pathNot: '^apps/' },
+      to: { path: '(^|/)node_modules/@nestjs/' },
+    },
+    {
+      name: 'tests-stay-outside',
+      comment: 'What runs in production imports nothing from test/; specs may, and the bench is reached by the pedigree program alone.',
+      severity: 'error',
+      from: { path: '^(apps|libs)/', pathNot: [SPEC, '^apps/cli/'] },
+      to: { path: '^test/' },
+    },
+    {
+      name: 'no-spec-as-module',
+      comment: 'A spec is run, not imported: what two specs need lies in test/support.',
+      severity: 'error',
+      from: { path: '.' },
+      to: { path: SPEC },
+    },
+    {
+      name: 'pure-libraries-touch-nothing',
+      comment: 'The vocabulary, the business and the proofs are pure: no files, no network, no processes, no clocks.',
+      severity: 'error',
+      from: { path: '^libs/(kernel|domain|merkle)/', pathNot: SPEC },
+      to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|buffer|assert|util)$' },
+    },
+    packageOnlyIn('@eventstore/db-client', ['libs/event-store'], 'the engine of the log is known to its adapter alone'),
+    packageOnlyIn('undici', ['libs/registry-client', 'apps/sandbox', 'apps/cli', 'test'], 'there is one way out, and manners are kept in it'),
+    {
+      name: 'resolvable',
+      comment: 'An import that leads nowhere would escape every other rule.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'package-is-declared',
+      comment: 'A package that is only there because another one needs it may be gone tomorrow.',
+      severity: 'error',
+      from: { path: '^(apps|libs|test)/' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'no-development-package-in-production',
+      comment: 'Development packages are not there where the product runs.',
+      severity: 'error',
+      from: { path: '^(apps|libs)/', pathNot: SPEC },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: 'node_modules/@types/' },
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: '(^|/)node_modules/' },
+    exclude: { path: '^(dist|coverage|\\.pedigree)/' },
+    // `types` first: #name then leads to the source of a library, whether or not anything was built.
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['types', 'import', 'require', 'node', 'default'] },
+  },
+};

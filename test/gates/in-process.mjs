@@ -1,0 +1,40 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const GATE = fileURLToPath(new URL('./gate.mjs', import.meta.url));
+const MOST_SECONDS = 300;
+
+/**
+ * Runs one gate over `root` in a process of its own, so that gates share two cores and none can take the others down.
+ * A gate that dies without a word, or lasts too long, is itself a finding.
+ */
+export function gateInProcess(name, root) {
+  return new Promise((resolve) => {
+    const child = fork(GATE, [name], { cwd: root, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], execArgv: ['--no-warnings'] });
+    const startedMs = performance.now();
+    let report;
+    let complaint = '';
+    child.stderr.on('data', (text) => (complaint = (complaint + text).slice(-2000)));
+    child.on('message', (message) => (report = message));
+    const deadline = setTimeout(() => child.kill('SIGKILL'), MOST_SECONDS * 1000);
+    child.on('close', (status, signal) => {
+      clearTimeout(deadline);
+      report ??= { files: 0, notes: [], findings: [{ rule: 'gate-broke', file: name, message: `${signal ?? `status ${status}`} ${complaint.trim()}` }] };
+      resolve({ ...report, name, seconds: (performance.now() - startedMs) / 1000 });
+    });
+  });
+}
+
+/** Runs the jobs, `most` at a time; results in the order of the jobs. */
+export async function runTogether(jobs, most) {
+  const results = new Array(jobs.length);
+  let next = 0;
+  const runner = async () => {
+    while (next < jobs.length) {
+      const mine = next++;
+      results[mine] = await jobs[mine]();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(most, jobs.length) }, runner));
+  return results;
+}

@@ -1,0 +1,16 @@
+export interface JestTotals {
+  passed: number;
+  failed: number;
+  /** Full names of the tests that did not run. */
+  skipped: string[];
+  remarks: string[];
+}
+
+export interface JestEnding {
+  status: number | null;
+  signal: string | null;
+  stuck?: string;
+}
+
+export function countJest(results: object | undefined, ending: JestEnding): JestTotals;
+export function runJest(extraArgs: string[]): Promise<JestTotals & { seconds: number }>;

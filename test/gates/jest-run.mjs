@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const JEST = join(ROOT, 'node_modules/jest/bin/jest.js');
+/** Jest has written its results and still lives: something that a test started was not stopped. */
+const MOST_SECONDS_TO_END = 30;
+const MOST_MINUTES = 40;
+
+/**
+ * Runs Jest and counts. A suite that could not be loaded, a run without a result and a process that does not end count as failures,
+ * for Jest's own totals know only tests.
+ * @param {string[]} extraArgs passed through
+ * @returns {Promise<{ passed: number, failed: number, skipped: string[], remarks: string[], seconds: number }>}
+ */
+export async function runJest(extraArgs) {
+  const folder = mkdtempSync(join(tmpdir(), 'pedigree-jest-'));
+  const output = join(folder, 'results.json');
+  const startedMs = performance.now();
+  try {
+    const ending = await waitForJest(['--experimental-vm-modules', '--no-warnings', JEST, '--ci', '--json', `--outputFile=${output}`, ...extraArgs], output);
+    const results = existsSync(output) ? JSON.parse(readFileSync(output, 'utf8')) : undefined;
+    return { ...countJest(results, ending), seconds: (performance.now() - startedMs) / 1000 };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function waitForJest(args, output) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] });
+    let stuck;
+    let ticksSinceResults = 0;
+    const stop = (why) => {
+      stuck = why;
+      child.kill('SIGKILL');
+    };
+    const deadline = setTimeout(() => stop(`Jest lasted longer than ${MOST_MINUTES} minutes`), MOST_MINUTES * 60_000);
+    const watch = setInterval(() => {
+      if (existsSync(output) && ++ticksSinceResults > MOST_SECONDS_TO_END) stop('Jest did not end: something that a test started was not stopped');
+    }, 1000);
+    child.on('close', (status, signal) => {
+      clearTimeout(deadline);
+      clearInterval(watch);
+      resolve({ status, signal, stuck });
+    });
+  });
+}
+
+/**
+ * What a run of Jest amounts to.
+ * @param {object | undefined} results Jest's `--json`; undefined when it wrote none
+ * @param {{ status: number | null, signal: string | null, stuck?: string }} ending how its process ended
+ */
+export function countJest(results, ending) {
+  const remarks = ending.stuck === undefined ? [] : [ending.stuck];
+  if (results === undefined) return { passed: 0, failed: 1, skipped: [], remarks: [...remarks, `Jest ended with ${ending.signal ?? ending.status} and no results`] };
+  const skipped = results.testResults.flatMap((suite) => suite.assertionResults.filter((test) => ['pending', 'todo', 'skipped', 'disabled'].includes(test.status)).map((test) => test.fullName));
+  let failed = results.numFailedTests + results.numRuntimeErrorTestSuites + remarks.length;
+  if (results.numTotalTests === 0) remarks.push('Jest found no test');
+  // Jest is unhappy for a reason that its totals do not show: a teardown that threw, or no test at all.
+  if (failed === 0 && (ending.status !== 0 || results.numTotalTests === 0)) {
+    failed = 1;
+    remarks.push(`Jest ended with ${ending.signal ?? `status ${ending.status}`}`);
+  }
+  return { passed: results.numPassedTests, failed, skipped, remarks };
+}

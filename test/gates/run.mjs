@@ -1,0 +1,61 @@
+/**
+ * `npm test`: installs and builds what is missing, runs the gates over the source, then Jest, and ends with the totals.
+ * Each gate counts as one test. Arguments go to Jest (`npm test -- libs/kernel`); `--gates-only` leaves Jest out.
+ * Nothing outside Node is imported before the installation has been seen to.
+ */
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url)).replace(/[\\/]$/, '');
+const MOST_FINDINGS_SHOWN = 100;
+
+const args = process.argv.slice(2);
+const jestArgs = args.filter((arg) => arg !== '--gates-only');
+
+const { setUp } = await import('../../apps/cli/bin/setup.mjs');
+await setUp();
+
+const gates = await runGates();
+const jest = args.includes('--gates-only') ? { passed: 0, failed: 0, skipped: [], remarks: [], seconds: 0 } : await (await import('./jest-run.mjs')).runJest(jestArgs);
+process.exitCode = summarise(gates, jest);
+
+async function runGates() {
+  const { gateInProcess, runTogether } = await import('./in-process.mjs');
+  const { runCanary } = await import('./canary.mjs');
+  const inOrder = ['types', 'eslint', 'dependencies', 'tidy'].map((name) => () => gateInProcess(name, ROOT));
+  const jobs = [...inOrder, () => runCanary(ROOT)].map((job) => async () => {
+    const report = await job();
+    showGate(report);
+    return report;
+  });
+  return runTogether(jobs, Math.max(2, Math.min(4, availableParallelism())));
+}
+
+function showGate({ name, files, findings, notes, seconds }) {
+  const verdict = findings.length === 0 ? 'passed' : `FAILED (${findings.length})`;
+  console.log(`gate ${name.padEnd(13)} ${verdict.padEnd(12)} ${String(files).padStart(5)} files ${seconds.toFixed(1).padStart(6)} s`);
+  for (const { rule, file, message } of findings.slice(0, MOST_FINDINGS_SHOWN)) console.log(`  ${file}: ${rule}: ${message}`);
+  if (findings.length > MOST_FINDINGS_SHOWN) console.log(`  and ${findings.length - MOST_FINDINGS_SHOWN} more`);
+  for (const note of notes) console.log(`  note: ${note}`);
+}
+
+/** Prints the table and, last, the totals. Returns the exit status. */
+function summarise(gateReports, jestTotals) {
+  const broken = gateReports.filter((report) => report.findings.length > 0);
+  const { skipped, remarks } = jestTotals;
+  if (skipped.length > 0) {
+    console.log(`\n!! ${skipped.length} TESTS WERE SKIPPED:`);
+    for (const name of skipped) console.log(`!!   ${name}`);
+  }
+  for (const remark of remarks) console.log(`\n!! ${remark}`);
+  console.log('\nGate           Verdict   Findings  Files  Seconds');
+  for (const { name, findings, files, seconds } of gateReports) {
+    const cells = [name.padEnd(14), (findings.length === 0 ? 'passed' : 'FAILED').padEnd(9), String(findings.length).padStart(8), String(files).padStart(6), seconds.toFixed(1).padStart(8)];
+    console.log(cells.join(' '));
+  }
+  console.log(`${'Jest'.padEnd(14)} ${(jestTotals.failed === 0 ? 'passed' : 'FAILED').padEnd(9)} ${String(jestTotals.failed).padStart(8)} ${''.padStart(6)} ${jestTotals.seconds.toFixed(1).padStart(8)}`);
+  const passed = jestTotals.passed + gateReports.length - broken.length;
+  const failed = jestTotals.failed + broken.length;
+  console.log(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped`);
+  return failed === 0 ? 0 : 1;
+}

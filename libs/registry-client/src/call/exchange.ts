@@ -1,0 +1,105 @@
+import type { Clock } from '#kernel';
+import type { Dispatcher } from 'undici';
+import type { RawAnswer } from '../port.js';
+
+export interface HttpRequest {
+  origin: string;
+  /** Path with query. */
+  path: string;
+  method: 'GET' | 'POST';
+  headers: Record<string, string>;
+  body?: string;
+}
+
+export interface ExchangeLimits {
+  /** From the dispatch to the last byte. */
+  timeoutMs: number;
+  maxAnswerBytes: number;
+}
+
+/**
+ * What happened on the wire. `written` tells whether any byte of the request may have left: undici says so by `onRequestStart`,
+ * which it calls on a connection that is up (TLS included), right before it writes. Without it the request surely never went.
+ */
+export type Exchange = { kind: 'answered'; raw: RawAnswer; retryAfter: string | undefined } | { kind: 'failed'; written: boolean; reason: string };
+
+/** Makes one request, once. Never throws, never repeats, always ends within `timeoutMs`. */
+export function exchange(dispatcher: Dispatcher, request: HttpRequest, limits: ExchangeLimits & { clock: Clock }): Promise<Exchange> {
+  return new Promise((resolve) => {
+    const handler = new ExchangeHandler(resolve, limits);
+    try {
+      dispatcher.dispatch({ ...request, body: request.body ?? null }, handler);
+    } catch (error) {
+      handler.onResponseError(undefined, error as Error);
+    }
+  });
+}
+
+class ExchangeHandler implements Dispatcher.DispatchHandler {
+  private controller: Dispatcher.DispatchController | undefined;
+  private readonly timer: NodeJS.Timeout;
+  private readonly chunks: Buffer[] = [];
+  private bytes = 0;
+  private httpStatus = 0;
+  private contentType = '';
+  private retryAfter: string | undefined;
+  private ended = false;
+
+  constructor(
+    private readonly resolve: (exchange: Exchange) => void,
+    private readonly limits: ExchangeLimits & { clock: Clock },
+  ) {
+    this.timer = setTimeout(() => this.fail(`no answer within ${limits.timeoutMs} ms`), limits.timeoutMs);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // A connection that came up after we gave up, or a second try by the pool: neither may write.
+    if (this.ended || this.controller !== undefined) return controller.abort(new Error('given up'));
+    this.controller = controller;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: Record<string, string | string[] | undefined>): void {
+    if (statusCode < 200) return;
+    this.httpStatus = statusCode;
+    this.contentType = String(headers['content-type'] ?? '');
+    this.retryAfter = headers['retry-after'] === undefined ? undefined : String(headers['retry-after']);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.bytes += chunk.length;
+    if (this.bytes > this.limits.maxAnswerBytes) return this.fail(`an answer of more than ${this.limits.maxAnswerBytes} bytes (HTTP ${this.httpStatus})`);
+    this.chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    const { clock } = this.limits;
+    const body = this.chunks.length === 1 ? (this.chunks[0] as Buffer) : Buffer.concat(this.chunks);
+    const raw = { httpStatus: this.httpStatus, contentType: this.contentType, body, receivedMonotonicMs: clock.monotonicMs(), receivedAt: clock.now() };
+    this.end({ kind: 'answered', raw, retryAfter: this.retryAfter });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    const heard = this.httpStatus > 0 ? ` after the beginning of an answer (HTTP ${this.httpStatus})` : '';
+    this.fail(`${wordsFor(error)}${heard}`);
+  }
+
+  private fail(reason: string): void {
+    const controller = this.controller;
+    this.end({ kind: 'failed', written: controller !== undefined, reason });
+    controller?.abort(new Error(reason));
+  }
+
+  private end(result: Exchange): void {
+    if (this.ended) return;
+    this.ended = true;
+    clearTimeout(this.timer);
+    this.resolve(result);
+  }
+}
+
+/** The code of a network error with its words; several addresses tried give one error with many inside. */
+function wordsFor(error: Error & { code?: string; errors?: Error[] }): string {
+  const inner = error.errors?.[0];
+  const message = error.message || inner?.message || error.name;
+  return error.code !== undefined && !message.includes(error.code) ? `${error.code}: ${message}` : message;
+}

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as realDelay } from 'node:timers/promises';
+import type { Clock } from '#kernel';
+import type { Log } from '../log.js';
+import type { Profile } from '../profile.js';
+import { fitnessOf, idleUntil, pauseAfterFailures } from './session-life.js';
+import type { Session, SessionRow, SessionStore } from './session-store.js';
+
+export type SignInResult =
+  | { kind: 'ok'; token: string; /** As the answer says; undefined when it does not. */ lifeMs: number | undefined }
+  | { kind: 'failed'; reason: string; /** False when it is no sign of a fault, as a 429. */ counts: boolean; /** The registry may have issued a token that we never saw. */ tokenMayExist: boolean };
+
+/** A token to call with, or why there is none. */
+export type TokenResult = { kind: 'token'; token: string; generation: bigint } | { kind: 'none'; reason: string };
+
+export interface SessionsOptions {
+  store: SessionStore;
+  rules: Profile['rules'];
+  clock: Clock;
+  /** Makes the two calls. Must end within 2 x signInTimeoutMs and its waits for slots; never throws. */
+  signIn: (account: string) => Promise<SignInResult>;
+  log: Log;
+}
+
+interface Cached {
+  session: Session;
+  /** The newest use that was written to the store by this process. */
+  writtenAt: Date | undefined;
+}
+
+/** Waits for slots within a sign-in; beyond it the lease may be taken over. */
+const SLOT_ALLOWANCE_MS = 5_000;
+const POLL_MS = 100;
+const WRITE_USE_EVERY_MS = 60_000;
+
+/**
+ * One token per account, shared by all processes (interface section 5). One process signs in while the others wait or go on with the
+ * token that they have. A token is replaced before its end and before the registry drops it as idle; a 401 drops it at once.
+ */
+export class Sessions {
+  private readonly holder = randomUUID();
+  private readonly cached = new Map<string, Cached>();
+  private readonly obtaining = new Map<string, Promise<TokenResult>>();
+  private readonly writes = new Set<Promise<void>>();
+
+  constructor(private readonly options: SessionsOptions) {}
+
+  /** A token that is good for a call now. Signs in when there is none. */
+  async token(account: string): Promise<TokenResult> {
+    const session = this.cached.get(account)?.session;
+    if (session !== undefined && this.fitness(session) === 'fresh') return asResult(session);
+    const running = this.obtaining.get(account);
+    if (running !== undefined) return running;
+    const started = this.obtain(account).finally(() => this.obtaining.delete(account));
+    this.obtaining.set(account, started);
+    return started;
+  }
+
+  /** The registry answered 401 to the token of this generation. The next `token` brings another one, or says why not. */
+  async rejected(account: string, generation: bigint): Promise<void> {
+    const cached = this.cached.get(account);
+    const proven = cached?.session.generation === generation && cached.session.lastUsedAt !== undefined;
+    if (cached?.session.generation === generation) this.cached.delete(account);
+    const row = await this.options.store.load(account);
+    if (row.generation !== generation || row.session === undefined) return;
+    // A token that worked has ended; that is no fault. One that never worked is, and must not make us sign in without end.
+    const failures = proven || row.session.lastUsedAt !== undefined ? row.failures : row.failures + 1;
+    const pausedUntil = failures < 2 ? undefined : pauseAfterFailures(failures - 1, this.now());
+    await this.options.store.refuse(account, generation, { failures, pausedUntil });
+    this.options.log.warn({ account, generation: String(generation), failures }, 'the registry refused the token');
+  }
+
+  /** The registry accepted the token. Written to the store at the first use, then at most once a minute. */
+  used(account: string, generation: bigint): void {
+    const cached = this.cached.get(account);
+    if (cached?.session.generation !== generation) return;
+    const now = this.now();
+    cached.session.lastUsedAt = now;
+    if (cached.writtenAt !== undefined && now.getTime() - cached.writtenAt.getTime() < WRITE_USE_EVERY_MS) return;
+    cached.writtenAt = now;
+    const write = this.options.store
+      .used(account, generation, now)
+      .catch((error: Error) => this.options.log.warn({ account, error: error.message }, 'the use of a token was not noted'))
+      .finally(() => this.writes.delete(write));
+    this.writes.add(write);
+  }
+
+  /** When this process's token of the account was obtained. */
+  signedInAt(account: string): Date | undefined {
+    return this.cached.get(account)?.session.obtainedAt;
+  }
+
+  /** The token as it is stored, whatever its age; for signing out. */
+  async stored(account: string): Promise<Session | undefined> {
+    return (await this.options.store.load(account)).session;
+  }
+
+  /** Forgets a token that was signed out. */
+  async forget(account: string, generation: bigint): Promise<void> {
+    if (this.cached.get(account)?.session.generation === generation) this.cached.delete(account);
+    await this.options.store.refuse(account, generation, { failures: 0, pausedUntil: undefined });
+  }
+
+  /** Resolves when nothing is under way. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.obtaining.values(), ...this.writes]);
+  }
+
+  private now(): Date {
+    return this.options.clock.now();
+  }
+
+  private fitness(session: Session): 'fresh' | 'alive' | 'dead' {
+    return fitnessOf(session, this.options.rules, this.now());
+  }
+
+  private get leaseMs(): number {
+    return 2 * this.options.rules.signInTimeoutMs + SLOT_ALLOWANCE_MS;
+  }
+
+  private async obtain(account: string): Promise<TokenResult> {
+    // Twice the lease: once for another's sign-in that fails or is cut off by a crash, once for its follower. Real time, as the lease is the database's.
+    const polls = Math.ceil((2 * this.leaseMs) / POLL_MS);
+    for (let poll = 0; poll < polls; poll += 1) {
+      const row = await this.loadMerged(account);
+      if (row.session !== undefined && this.fitness(row.session) === 'fresh') return this.keep(account, row.session);
+      const obstacle = this.obstacle(row);
+      if (obstacle !== undefined) return this.fallBack(account, row, obstacle);
+      if (await this.options.store.lease(account, this.holder, { generation: row.generation, leaseMs: this.leaseMs })) return this.signIn(account, row);
+      if (row.session !== undefined && this.fitness(row.session) === 'alive') return this.keep(account, row.session);
+      await realDelay(POLL_MS);
+    }
+    return { kind: 'none', reason: 'another process has been signing in for too long' };
+  }
+
+  /** The row, with this process's own and newer knowledge of when the token was used. */
+  private async loadMerged(account: string): Promise<SessionRow> {
+    const row = await this.options.store.load(account);
+    const own = this.cached.get(account)?.session;
+    if (row.session !== undefined && own?.generation === row.generation && own.lastUsedAt !== undefined) {
+      if (row.session.lastUsedAt === undefined || own.lastUsedAt > row.session.lastUsedAt) row.session.lastUsedAt = own.lastUsedAt;
+    }
+    return row;
+  }
+
+  private living(row: SessionRow): number {
+    const now = this.now();
+    const current = row.session !== undefined && this.fitness(row.session) !== 'dead' ? 1 : 0;
+    return current + row.abandonedUntil.filter((until) => until > now).length;
+  }
+
+  /** Why no sign-in may be made now. */
+  private obstacle(row: SessionRow): string | undefined {
+    if (row.pausedUntil !== undefined && row.pausedUntil > this.now()) return `sign-in is paused until ${row.pausedUntil.toISOString()} after ${row.failures} failures`;
+    const living = this.living(row);
+    if (living >= this.options.rules.tokensPerUser) return `${living} tokens of this user may still live, and the registry allows ${this.options.rules.tokensPerUser}`;
+    return undefined;
+  }
+
+  private fallBack(account: string, row: SessionRow, reason: string): TokenResult {
+    if (row.session !== undefined && this.fitness(row.session) === 'alive') return this.keep(account, row.session);
+    return { kind: 'none', reason };
+  }
+
+  private keep(account: string, session: Session): TokenResult {
+    const known = this.cached.get(account);
+    if (known?.session.generation !== session.generation) this.cached.set(account, { session, writtenAt: session.lastUsedAt });
+    return asResult(session);
+  }
+
+  private async signIn(account: string, row: SessionRow): Promise<TokenResult> {
+    const { store, rules, log } = this.options;
+    const result = await this.options.signIn(account);
+    const now = this.now();
+    if (result.kind === 'failed') {
+      const failures = result.counts ? row.failures + 1 : row.failures;
+      const abandoned = result.tokenMayExist ? [new Date(now.getTime() + rules.tokenIdleMs)] : [];
+      await store.giveUp(account, this.holder, { failures, pausedUntil: result.counts ? pauseAfterFailures(failures, now) : undefined, now, abandoned });
+      log.warn({ account, failures, reason: result.reason }, 'sign-in failed');
+      return this.fallBack(account, row, result.reason);
+    }
+    const expiresAt = new Date(now.getTime() + (result.lifeMs ?? rules.tokenLifeMs));
+    const abandoned = row.session !== undefined && this.fitness(row.session) !== 'dead' ? [idleUntil(row.session, rules)] : [];
+    const unusedUntil = new Date(now.getTime() + rules.tokenIdleMs);
+    const completed = await store.complete(account, this.holder, { token: result.token, obtainedAt: now, expiresAt, idleUntil: unusedUntil, now, abandoned });
+    if (!completed) return { kind: 'none', reason: 'the sign-in took so long that another process took over' };
+    log.info({ account, expiresAt }, 'signed in');
+    return this.keep(account, { token: result.token, generation: row.generation + 1n, obtainedAt: now, expiresAt, lastUsedAt: undefined });
+  }
+}
+
+const asResult = (session: Session): TokenResult => ({ kind: 'token', token: session.token, generation: session.generation });

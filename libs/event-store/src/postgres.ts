@@ -1,0 +1,133 @@
+import { coalesce, PedigreeError, systemClock, type Clock } from '#kernel';
+import type { Pool } from '#postgres';
+import { encodeAppend, intoCalls, procedureArguments, type EncodedAppend } from './encode.js';
+import { checkAppend, checkRead, DEFAULT_LIMITS, type EventStoreLimits } from './limits.js';
+import { Notices } from './notices.js';
+import type { AppendResult, EventFilter, EventStore, ExpectedVersion, NewEvent, ReadPage, RecordedEvent } from './port.js';
+import { readAllRows, readHead, readStreamRows, type Upcast } from './read.js';
+
+export interface PostgresEventStoreOptions extends Partial<EventStoreLimits> {
+  pool: Pool;
+  /** Where the listening connection goes. Default: where the pool goes. A connection pooler in between must be passed by. */
+  listenConnectionString?: string;
+  /** Applied to every event read: brings older schema versions to the newest. */
+  upcast?: Upcast;
+  /** Longest time that a subscription waits without looking, should notices be lost. Default 1,000. */
+  fallbackPollMs?: number;
+  /** Least time between two reads of one subscription that is up to date, so that a busy log is read in pages. Default 10. */
+  minReadIntervalMs?: number;
+  /** An empty page, which only tells progress past events of others, comes at most this often. Default 1,000. */
+  emptyPageIntervalMs?: number;
+  /** Most positions that one filtered read looks at. Default 20,000. */
+  maxScan?: number;
+  clock?: Clock;
+}
+
+const CALL = `CALL append_events($1::text[], $2::int[], $3::int[], $4::int[], $5::int[], $6::int[], $7::uuid[], $8::text[], $9::int[], $10::int[], $11::int[], $12::int[], $13::bytea, NULL, NULL, NULL)`;
+const APPENDED = 0;
+const REPEATED = 1;
+
+/** The event log in PostgreSQL (DESIGN section 5). The pool stays the caller's; `close` ends what the store itself opened. */
+export class PostgresEventStore implements EventStore {
+  private readonly limits: EventStoreLimits;
+  private readonly notices: Notices;
+  private readonly closing = new AbortController();
+  private readonly enqueue: (append: EncodedAppend) => Promise<AppendResult>;
+  private readonly clock: Clock;
+  private waiting = 0;
+
+  constructor(private readonly options: PostgresEventStoreOptions) {
+    const given = Object.entries(options).filter(([name, value]) => name in DEFAULT_LIMITS && value !== undefined);
+    this.limits = { ...DEFAULT_LIMITS, ...Object.fromEntries(given) };
+    const connectionString = options.listenConnectionString ?? options.pool.options.connectionString;
+    if (connectionString === undefined) throw new PedigreeError('invalid_configuration', 'the event log needs a connection string to listen on', { field: 'listenConnectionString' });
+    this.notices = new Notices({ connectionString });
+    this.clock = options.clock ?? systemClock;
+    this.enqueue = coalesce((batch) => this.commit(batch), { maxBatch: this.limits.maxBatchAppends, maxWaiting: this.limits.maxWaitingAppends });
+  }
+
+  /** Throws PedigreeError `invalid_parameter`, `body_too_large`, or `unavailable` when too many appends wait. Other errors: the outcome is unknown; repeat it. */
+  async append(stream: string, expectedVersion: ExpectedVersion, events: NewEvent[]): Promise<AppendResult> {
+    checkAppend(stream, expectedVersion, events, this.limits);
+    const encoded = encodeAppend(stream, expectedVersion, events, this.limits);
+    if (this.waiting >= this.limits.maxWaitingAppends) throw new PedigreeError('unavailable', `${this.waiting} appends already wait for the event log`);
+    this.waiting += 1;
+    try {
+      return await this.enqueue(encoded);
+    } finally {
+      this.waiting -= 1;
+    }
+  }
+
+  async readStream(stream: string, options: { fromVersion?: number; limit?: number } = {}): Promise<RecordedEvent[]> {
+    const { fromVersion = 0, limit = this.limits.maxReadLimit } = options;
+    checkRead(limit, undefined, this.limits);
+    return readStreamRows(this.options.pool, stream, { fromVersion, limit, upcast: this.options.upcast });
+  }
+
+  async readAll(after: bigint, options: { filter?: EventFilter; limit?: number } = {}): Promise<ReadPage> {
+    const { events, readUpTo } = await this.read(after, options);
+    return { events, readUpTo };
+  }
+
+  head(): Promise<bigint> {
+    return readHead(this.options.pool);
+  }
+
+  /**
+   * Pages for ever, until `signal` aborts or the store closes. Between pages it holds no connection and no transaction, so a consumer
+   * may take its time. A read that fails throws; the caller goes on from its last `readUpTo`.
+   */
+  async *subscribeAll(after: bigint, options: { filter?: EventFilter; limit?: number; signal: AbortSignal }): AsyncGenerator<ReadPage, void, undefined> {
+    const { fallbackPollMs = 1_000, minReadIntervalMs = 10, emptyPageIntervalMs = 1_000 } = this.options;
+    const signal = AbortSignal.any([options.signal, this.closing.signal]);
+    let from = after;
+    let told = after;
+    let toldAtMs = this.clock.monotonicMs();
+    while (!signal.aborted) {
+      const readAtMs = this.clock.monotonicMs();
+      const { events, readUpTo, reachedHead } = await this.read(from, options);
+      if (signal.aborted) return;
+      from = readUpTo;
+      const emptyIsDue = readUpTo > told && this.clock.monotonicMs() - toldAtMs >= emptyPageIntervalMs;
+      if (events.length > 0 || emptyIsDue) {
+        yield { events, readUpTo };
+        told = readUpTo;
+        toldAtMs = this.clock.monotonicMs();
+      }
+      if (!reachedHead) continue;
+      await this.notices.waitBeyond(from, fallbackPollMs, signal);
+      const restMs = minReadIntervalMs - (this.clock.monotonicMs() - readAtMs);
+      if (restMs > 0) await this.clock.wait(restMs, signal);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    await this.notices.close();
+  }
+
+  private read(after: bigint, options: { filter?: EventFilter; limit?: number }): Promise<ReadPage & { reachedHead: boolean }> {
+    const { filter, limit = 1_000 } = options;
+    checkRead(limit, filter, this.limits);
+    return readAllRows(this.options.pool, after, { filter, limit, maxScan: this.options.maxScan ?? 20_000, upcast: this.options.upcast });
+  }
+
+  /** Group commit: all appends that gathered while the last call was under way go in one call, cut only by the limits. */
+  private async commit(batch: EncodedAppend[]): Promise<AppendResult[]> {
+    const results: AppendResult[] = [];
+    for (const call of intoCalls(batch, this.limits)) results.push(...(await this.callServer(call)));
+    return results;
+  }
+
+  private async callServer(appends: EncodedAppend[]): Promise<AppendResult[]> {
+    const { rows } = await this.options.pool.query<{ outcomes: number[]; versions: number[]; positions: string[] }>({ name: 'append-events', text: CALL, values: procedureArguments(appends) });
+    const { outcomes, versions, positions } = rows[0]!;
+    return appends.map((_, n) => {
+      const version = versions[n]!;
+      const outcome = outcomes[n];
+      if (outcome !== APPENDED && outcome !== REPEATED) return { kind: 'conflict', actualVersion: version };
+      return { kind: 'appended', version, position: BigInt(positions[n]!), repeated: outcome === REPEATED };
+    });
+  }
+}

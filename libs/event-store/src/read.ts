@@ -1,0 +1,92 @@
+import type { Queryable } from '#postgres';
+import type { JsonObject } from '#kernel';
+import type { EventFilter, EventMetadata, ReadPage, RecordedEvent } from './port.js';
+
+/** Brings an event of an older schema version to the newest one. Pure; the identity where there is nothing to do. */
+export type Upcast = (event: RecordedEvent) => RecordedEvent;
+
+interface EventRow {
+  position: bigint;
+  stream: string;
+  version: number;
+  id: string;
+  type: string;
+  schema_version: number;
+  data: string;
+  metadata: string;
+  recorded_at: Date;
+}
+
+// The bytes come as text: canonical JSON is valid UTF-8 without NUL, and text spares the hexadecimal form that bytea takes on the wire.
+const COLUMNS = `position, stream, version, id, type, schema_version, convert_from(data, 'UTF8') AS data, convert_from(metadata, 'UTF8') AS metadata, recorded_at`;
+
+function toEvent(row: EventRow): RecordedEvent {
+  return {
+    position: row.position,
+    stream: row.stream,
+    version: row.version,
+    id: row.id,
+    type: row.type,
+    schemaVersion: row.schema_version,
+    data: JSON.parse(row.data) as JsonObject,
+    metadata: JSON.parse(row.metadata) as EventMetadata,
+    recordedAt: row.recorded_at,
+  };
+}
+
+const decode = (rows: EventRow[], upcast: Upcast | undefined): RecordedEvent[] => (upcast === undefined ? rows.map(toEvent) : rows.map((row) => upcast(toEvent(row))));
+
+/** Events of one stream from a version on. */
+export async function readStreamRows(db: Queryable, stream: string, range: { fromVersion: number; limit: number; upcast: Upcast | undefined }): Promise<RecordedEvent[]> {
+  const text = `SELECT ${COLUMNS} FROM event WHERE stream = $1 AND version >= $2 ORDER BY version LIMIT $3`;
+  const { rows } = await db.query<EventRow>({ name: 'event-read-stream', text, values: [stream, range.fromVersion, range.limit] });
+  return decode(rows, range.upcast);
+}
+
+export interface AllRange {
+  filter: EventFilter | undefined;
+  limit: number;
+  /** Most positions that one read with a filter looks at, so that a rare type in a long log cannot make a statement without end. */
+  maxScan: number;
+  upcast: Upcast | undefined;
+}
+
+/**
+ * Events after a position. Positions are gapless, so an unfiltered page is exactly the next `limit` positions, and a filtered one is
+ * bounded by a window of positions that the primary key serves. The head comes from the same snapshot as the rows: nothing can slip between.
+ */
+export async function readAllRows(db: Queryable, after: bigint, range: AllRange): Promise<ReadPage & { reachedHead: boolean }> {
+  const { filter, limit } = range;
+  const filtered = filter?.streamPrefixes !== undefined || filter?.types !== undefined;
+  const windowEnd = after + BigInt(filtered ? Math.max(range.maxScan, limit) : limit);
+  const { rows } = await db.query<EventRow & { head: bigint }>({
+    // Two names, because the plan that a session keeps must not be shared between the bounded range and the filtered one.
+    name: filtered ? 'event-read-all-filtered' : 'event-read-all',
+    text: filtered ? FILTERED : UNFILTERED,
+    values: filtered ? [after, windowEnd, limit, filter?.streamPrefixes ?? null, filter?.types ?? null] : [after, windowEnd],
+  });
+  const head = rows[0]!.head;
+  const events = decode(rows[0]!.position === null ? [] : rows, range.upcast);
+  const last = events.at(-1);
+  const readUpTo = events.length === limit ? last!.position : [windowEnd, head].reduce((a, b) => (a < b ? a : b));
+  return { events, readUpTo: readUpTo > after ? readUpTo : after, reachedHead: readUpTo >= head };
+}
+
+// The head is joined from the left, so that it comes back also when no event does.
+const HEAD = `(SELECT coalesce(max(position), 0) AS head FROM event) AS newest`;
+const UNFILTERED = `SELECT head, found.* FROM ${HEAD} LEFT JOIN (
+  SELECT ${COLUMNS} FROM event WHERE position > $1 AND position <= $2
+) AS found ON true ORDER BY position`;
+const FILTERED = `SELECT head, found.* FROM ${HEAD} LEFT JOIN (
+  SELECT ${COLUMNS} FROM event
+  WHERE position > $1 AND position <= $2
+    AND ($5::text[] IS NULL OR type = ANY ($5))
+    AND ($4::text[] IS NULL OR EXISTS (SELECT 1 FROM unnest($4::text[]) AS prefix WHERE starts_with(stream, prefix)))
+  ORDER BY position LIMIT $3
+) AS found ON true ORDER BY position`;
+
+/** Position of the newest event, 0 when there is none. */
+export async function readHead(db: Queryable): Promise<bigint> {
+  const { rows } = await db.query<{ head: bigint }>({ name: 'event-head', text: `SELECT coalesce(max(position), 0) AS head FROM event` });
+  return rows[0]!.head;
+}

@@ -9,3 +9,7 @@ export * from './accounts.js';
 export * from './registry-dates.js';
 export * from './signing/pkcs12-signer.js';
 export * from './signing/verify-cms.js';
+export * from './log.js';
+export * from './session/schema.js';
+export { PostgresSessionStore, type SessionStore, type SessionRow, type Session, type NewSession } from './session/session-store.js';
+export * from './client.js';

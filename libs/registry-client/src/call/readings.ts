@@ -1,0 +1,92 @@
+import type { JsonObject, JsonValue } from '#kernel';
+import type { DocumentMetadata, RawAnswer } from '../port.js';
+import type { FieldName, Profile } from '../profile.js';
+import { parseRegistryDate } from '../registry-dates.js';
+import type { Reading } from './classify.js';
+import { errorCodeOf, jsonOf } from './error-body.js';
+
+/** Readers of good answers, by the names of the profile. None throws: an answer of another shape is a problem in words. */
+export class Readings {
+  constructor(private readonly profile: Profile) {}
+
+  /** One text field of an object. What was asked for wins over an error code beside it: a document_id means that the document is there. */
+  text(raw: RawAnswer, field: FieldName): Reading<string> {
+    const name = this.profile.fields[field];
+    const json = jsonOf(raw);
+    const value = isObject(json) ? json[name] : undefined;
+    return typeof value === 'string' && value !== '' ? { value } : { problem: `the answer has no text in "${name}"` };
+  }
+
+  /** The metadata of one document (public-facts 1.2). */
+  document(raw: RawAnswer): Reading<DocumentMetadata> {
+    const json = this.object(raw);
+    return 'problem' in json ? json : this.metadata(json.value);
+  }
+
+  /** A page of a list with its total. */
+  page(raw: RawAnswer): Reading<{ documents: DocumentMetadata[]; total: number }> {
+    const documents = this.documents(raw);
+    if ('problem' in documents) return documents;
+    const total = (jsonOf(raw) as JsonObject)[this.profile.fields.total];
+    if (typeof total !== 'number' || !Number.isInteger(total) || total < 0) return { problem: `"${this.profile.fields.total}" is not a count` };
+    return { value: { documents: documents.value, total } };
+  }
+
+  /** The documents of a list; its total is not asked for. */
+  documents(raw: RawAnswer): Reading<DocumentMetadata[]> {
+    const json = this.object(raw);
+    if ('problem' in json) return json;
+    const name = this.profile.fields.documents;
+    const entries = json.value[name];
+    if (!Array.isArray(entries)) return { problem: `"${name}" is not a list` };
+    const documents: DocumentMetadata[] = [];
+    for (const [index, entry] of entries.entries()) {
+      const reading = isObject(entry) ? this.metadata(entry) : { problem: 'it is not an object' };
+      if ('problem' in reading) return { problem: `"${name}"[${index}]: ${reading.problem}` };
+      documents.push(reading.value);
+    }
+    return { value: documents };
+  }
+
+  /** XML bytes as they came; a web page instead of them is not taken for a document. */
+  xml(raw: RawAnswer): Reading<{ xml: Buffer }> {
+    const beginning = raw.body.subarray(0, 256).toString('utf8').replace(/^\uFEFF/, '').trimStart();
+    if (beginning === '') return { problem: 'the answer is empty instead of XML' };
+    if (!beginning.startsWith('<') || /^<(!doctype\s+html|html)/i.test(beginning)) return { problem: 'the answer is not XML' };
+    return { value: { xml: raw.body } };
+  }
+
+  private object(raw: RawAnswer): Reading<JsonObject> {
+    const json = jsonOf(raw);
+    if (!isObject(json)) return { problem: 'the answer is not a JSON object' };
+    if (errorCodeOf(json, this.profile.fields) !== undefined) return { problem: 'the answer carries an error code' };
+    return { value: json };
+  }
+
+  private metadata(fields: JsonObject): Reading<DocumentMetadata> {
+    const { fields: names, zone } = this.profile;
+    const documentId = fields[names.document_id];
+    if (typeof documentId !== 'string' || documentId === '') return { problem: `a document without "${names.document_id}"` };
+    const statusName = fields[names.doc_status];
+    const known = typeof statusName === 'string' && Object.hasOwn(this.profile.statuses, statusName) ? this.profile.statuses[statusName] : undefined;
+    const status = known ?? (typeof statusName === 'string' ? this.profile.statusFallback : null);
+    if (status === null) return { problem: `document ${documentId} has the unknown status ${JSON.stringify(statusName ?? null)}` };
+    const metadata: DocumentMetadata = { documentId, requestId: textOf(fields[names.request_id]) ?? '', status, fields };
+    const docType = Number(textOf(fields[names.doc_type]) ?? NaN);
+    if (Number.isInteger(docType)) metadata.docType = docType;
+    const docNum = textOf(fields[names.doc_num]);
+    if (docNum !== undefined) metadata.docNum = docNum;
+    const receivedAt = parseRegistryDate(fields[names.date], zone);
+    if (receivedAt !== undefined) metadata.receivedAt = receivedAt;
+    const processedAt = parseRegistryDate(fields[names.processed_date], zone);
+    if (processedAt !== undefined) metadata.processedAt = processedAt;
+    const sender = textOf(fields[names.sender]);
+    if (sender !== undefined) metadata.sender = sender;
+    const receiver = textOf(fields[names.receiver]);
+    if (receiver !== undefined) metadata.receiver = receiver;
+    return { value: metadata };
+  }
+}
+
+const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+const textOf = (value: JsonValue | undefined): string | undefined => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined);

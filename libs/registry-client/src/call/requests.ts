@@ -1,0 +1,76 @@
+import type { JsonObject } from '#kernel';
+import type { OutgoingQuery } from '../port.js';
+import type { OperationName, Profile } from '../profile.js';
+import { formatRegistryDate } from '../registry-dates.js';
+
+export interface RequestParts {
+  method: 'GET' | 'POST';
+  /** With the base path, path values filled in and the query. */
+  path: string;
+  body?: string;
+}
+
+/** Builds requests by the names, paths and formats of the profile (interface section 4; public-facts 1.2). */
+export class Requests {
+  constructor(private readonly profile: Profile) {}
+
+  /** An operation whose parameters are in its path, with an optional JSON body. */
+  plain(name: OperationName, values: Record<string, string> = {}, body?: JsonObject): RequestParts {
+    const { method, path } = this.profile.operations[name];
+    const filled = path.replace(/\{(\w+)\}/g, (whole, key: string) => (key in values ? encodeURIComponent(values[key] as string) : whole));
+    return { method, path: this.profile.basePath + filled, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  }
+
+  signInCode(account: { clientId: string; clientSecret: string; userId: string }): RequestParts {
+    const { fields } = this.profile;
+    return this.plain('sign_in_code', {}, {
+      [fields.client_id]: account.clientId,
+      [fields.client_secret]: account.clientSecret,
+      [fields.user_id]: account.userId,
+      [fields.auth_type]: 'SIGNED_CODE',
+    });
+  }
+
+  /** @param signature Detached CMS over the UTF-8 bytes of the code. */
+  signInToken(code: string, signature: Buffer): RequestParts {
+    const { fields } = this.profile;
+    return this.plain('sign_in_token', {}, { [fields.code]: code, [fields.signature]: signature.toString('base64') });
+  }
+
+  send(document: { xml: Uint8Array; signature: Buffer; requestId: string; bulkProcessing?: boolean }): RequestParts {
+    const { fields } = this.profile;
+    const xml = Buffer.from(document.xml.buffer, document.xml.byteOffset, document.xml.byteLength);
+    return this.plain('send', {}, {
+      [fields.document]: xml.toString('base64'),
+      [fields.sign]: document.signature.toString('base64'),
+      [fields.request_id]: document.requestId,
+      ...(document.bulkProcessing === undefined ? {} : { [fields.bulk_processing]: document.bulkProcessing }),
+    });
+  }
+
+  /** A page of a document list: a GET takes the filter flat in its query, a POST as {filter, start_from, count}. */
+  list(name: 'list_outgoing' | 'list_incoming', query: OutgoingQuery): RequestParts {
+    const { fields } = this.profile;
+    const operation = this.profile.operations[name];
+    const pageSize = operation.pageSize ?? 100;
+    const paging = { [fields.start_from]: query.offset ?? 0, [fields.count]: Math.min(query.limit ?? pageSize, pageSize) };
+    const filter = this.filter(query);
+    if (operation.method === 'POST') return this.plain(name, {}, { [fields.filter]: filter, ...paging });
+    const parameters = new URLSearchParams();
+    for (const [key, value] of [...Object.entries(filter), ...Object.entries(paging)]) {
+      for (const single of Array.isArray(value) ? value : [value]) parameters.append(key, String(single));
+    }
+    const parts = this.plain(name);
+    return { ...parts, path: `${parts.path}?${parameters.toString()}` };
+  }
+
+  private filter(query: OutgoingQuery): JsonObject {
+    const { fields, listDateFormat, zone } = this.profile;
+    const filter: JsonObject = {};
+    if (query.documentIds !== undefined) filter[fields.document_ids] = query.documentIds;
+    if (query.requestId !== undefined) filter[fields.request_id] = query.requestId;
+    if (query.from !== undefined) filter[fields.start_date] = formatRegistryDate(query.from, listDateFormat, zone);
+    if (query.to !== undefined) filter[fields.end_date] = formatRegistryDate(query.to, listDateFormat, zone);
+    return filter;
+  }
+}

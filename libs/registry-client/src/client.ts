@@ -1,0 +1,297 @@
+import { PedigreeError, type Clock } from '#kernel';
+import { intervalFromText, type CallBudgets } from '#tasks';
+import { Agent, type Dispatcher } from 'undici';
+import { classify, retryAfterMs, type CallManner, type Reading } from './call/classify.js';
+import { readErrorBody } from './call/error-body.js';
+import { exchange, type Exchange } from './call/exchange.js';
+import { resolveLink } from './call/links.js';
+import { Readings } from './call/readings.js';
+import { Requests, type RequestParts } from './call/requests.js';
+import { silentLog, type Log } from './log.js';
+import type { Account, CallOutcome, DocumentMetadata, OutgoingQuery, RawAnswer, RegistryClient, Signer } from './port.js';
+import type { OperationName, Profile } from './profile.js';
+import { Sessions, type SignInResult } from './session/sessions.js';
+import type { SessionStore } from './session/session-store.js';
+import { signIn } from './session/sign-in.js';
+import { Pkcs12Signer } from './signing/pkcs12-signer.js';
+
+export interface UndiciRegistryClientOptions {
+  /** Address of the registry, or of the proxy before it, without the profile's base path. */
+  baseUrl: string;
+  profile: Profile;
+  accounts: Account[];
+  budgets: CallBudgets;
+  sessions: SessionStore;
+  clock: Clock;
+  /** Takes the place of the own connection pool; the caller closes it. */
+  dispatcher?: Dispatcher;
+  log?: Log;
+  /** Connections to the registry. Must exceed the calls under way at once, else a call waits past its slot. */
+  maxConnections?: number;
+  /** Largest answer in JSON. */
+  maxJsonBytes?: number;
+  /** Largest receipt or document. */
+  maxXmlBytes?: number;
+}
+
+interface OpenAccount {
+  account: Account;
+  signer: Signer;
+}
+
+/** A request to the registry itself, or to the address that a link of it resolved to. */
+type Target = RequestParts & { origin: string };
+
+const READ: CallManner = { changes: false, on404: 'refused' };
+const READ_ONE: CallManner = { changes: false, on404: 'absent' };
+const READ_BY_REQUEST_ID: CallManner = { changes: false, on404: 'absent_if_registry_says_so' };
+const CHANGE: CallManner = { changes: true, on404: 'refused' };
+
+const CLOSE_GRACE_MS = 5_000;
+const JSON_BYTES = 16 * 1024 * 1024;
+const XML_BYTES = 128 * 1024 * 1024;
+
+/**
+ * The registry over HTTP. Order within a call: token, slot, call; so that nothing stands between slot and call. Fields, paths, names
+ * and dates are the profile's. Errors of the caller are thrown (PedigreeError); everything the world does is an outcome.
+ */
+export class UndiciRegistryClient implements RegistryClient {
+  private readonly base: URL;
+  private readonly prefix: string;
+  private readonly accounts: Map<string, OpenAccount>;
+  private readonly requests: Requests;
+  private readonly readings: Readings;
+  private readonly sessionsOf: Sessions;
+  private readonly dispatcher: Dispatcher;
+  private readonly log: Log;
+
+  /** Opens every account's key. @throws PedigreeError invalid_configuration naming the account or the field. */
+  constructor(private readonly options: UndiciRegistryClientOptions) {
+    const { profile, clock } = options;
+    this.base = baseOf(options.baseUrl);
+    this.prefix = this.base.pathname.replace(/\/+$/, '');
+    this.log = options.log ?? silentLog;
+    this.requests = new Requests(profile);
+    this.readings = new Readings(profile);
+    this.accounts = new Map(options.accounts.map((account) => [account.name, { account, signer: Pkcs12Signer.open(account, clock) }]));
+    this.dispatcher = options.dispatcher ?? openAgent(profile, options.maxConnections ?? 256);
+    this.sessionsOf = new Sessions({ store: options.sessions, rules: profile.rules, clock, log: this.log, signIn: (account) => this.signIn(account) });
+  }
+
+  async sign(account: string, xml: Uint8Array): Promise<Buffer> {
+    return this.open(account).signer.sign(xml);
+  }
+
+  signerCertificate(account: string): Buffer {
+    return this.open(account).signer.certificate();
+  }
+
+  async sendDocument(account: string, document: { xml: Uint8Array; signature: Buffer; requestId: string; bulkProcessing?: boolean }): Promise<CallOutcome<{ documentId: string }>> {
+    this.open(account);
+    const limit = this.options.profile.rules.maxDocumentBytes;
+    if (document.xml.byteLength > limit) {
+      throw new PedigreeError('body_too_large', `the document has ${document.xml.byteLength} bytes; the registry takes at most ${limit}`, { field: 'document', item: document.requestId });
+    }
+    const read = (raw: RawAnswer): Reading<{ documentId: string }> => {
+      const id = this.readings.text(raw, 'document_id');
+      return 'problem' in id ? id : { value: { documentId: id.value } };
+    };
+    return this.call(account, 'send', { request: this.requests.send(document), manner: CHANGE, read });
+  }
+
+  async documentStatus(account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>> {
+    const request = this.requests.plain('status', { document_id: documentId });
+    return this.call(account, 'status', { request, manner: READ_ONE, read: (raw) => this.readings.document(raw) });
+  }
+
+  async listOutgoing(account: string, query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
+    return this.list(account, 'list_outgoing', query);
+  }
+
+  async listIncoming(account: string, query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
+    return this.list(account, 'list_incoming', query);
+  }
+
+  async findByRequestId(account: string, requestId: string): Promise<CallOutcome<DocumentMetadata[]>> {
+    const request = this.requests.plain('find_by_request_id', { request_id: requestId });
+    const found = await this.call(account, 'find_by_request_id', { request, manner: READ_BY_REQUEST_ID, read: (raw) => this.readings.documents(raw) });
+    return found.kind === 'not_found' ? { kind: 'ok', value: [], raw: found.raw } : found;
+  }
+
+  async receipt(account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>> {
+    return this.fetchXml(account, 'receipt', documentId);
+  }
+
+  async downloadDocument(account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>> {
+    return this.fetchXml(account, 'download', documentId);
+  }
+
+  sessions(): { account: string; signedInAt: Date | undefined; certificateExpiresAt: Date }[] {
+    return [...this.accounts].map(([account, { signer }]) => ({ account, signedInAt: this.sessionsOf.signedInAt(account), certificateExpiresAt: signer.expiresAt() }));
+  }
+
+  /** Ends the account's token at the registry, for all processes. Not done on close: the next start goes on with the same token. */
+  async signOut(account: string): Promise<CallOutcome<null>> {
+    this.open(account);
+    const session = await this.sessionsOf.stored(account);
+    if (session === undefined) return { kind: 'not_sent', reason: 'there is no token' };
+    const result = await this.inSlot(account, 'sign_out', this.target(this.requests.plain('sign_out')), session.token);
+    const outcome = classify(result, CHANGE, { fields: this.options.profile.fields, read: () => ({ value: null }) });
+    if (outcome.kind === 'ok' || (outcome.kind === 'refused' && outcome.raw.httpStatus === 401)) await this.sessionsOf.forget(account, session.generation);
+    return outcome;
+  }
+
+  /** Waits for calls under way, at most five seconds; those cut off then have their outcomes `unknown`. */
+  async close(): Promise<void> {
+    if (this.options.dispatcher === undefined) {
+      const { dispatcher } = this;
+      const cut = setTimeout(() => void dispatcher.destroy(new Error('the client was closed')), CLOSE_GRACE_MS);
+      await dispatcher.close().catch(() => undefined);
+      clearTimeout(cut);
+    }
+    await this.sessionsOf.settled();
+  }
+
+  private open(account: string): OpenAccount {
+    const found = this.accounts.get(account);
+    if (found === undefined) throw new PedigreeError('unknown_account', `there is no account "${account}"`, { item: account });
+    return found;
+  }
+
+  private async list(account: string, operation: 'list_outgoing' | 'list_incoming', query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
+    const pageSize = this.options.profile.operations[operation].pageSize ?? 100;
+    if ((query.documentIds?.length ?? 0) > pageSize) {
+      throw new PedigreeError('invalid_parameter', `${query.documentIds?.length} document ids; one page takes ${pageSize}`, { field: 'documentIds' });
+    }
+    return this.call(account, operation, { request: this.requests.list(operation, query), manner: READ, read: (raw) => this.readings.page(raw) });
+  }
+
+  private async fetchXml(account: string, operation: 'receipt' | 'download', documentId: string): Promise<CallOutcome<{ xml: Buffer }>> {
+    const request = this.requests.plain(operation, { document_id: documentId });
+    const asXml = (raw: RawAnswer): Reading<{ xml: Buffer }> => this.readings.xml(raw);
+    if (this.options.profile.operations[operation].answersWith === 'body') return this.call(account, operation, { request, manner: READ_ONE, read: asXml });
+    const answer = await this.call(account, operation, { request, manner: READ_ONE, read: (raw) => this.readings.text(raw, 'link') });
+    if (answer.kind !== 'ok') return answer;
+    const url = resolveLink(answer.value, this.base, this.options.profile.linkRewrite);
+    if ('problem' in url) return { kind: 'refused', code: 'foreign_link', text: url.problem, raw: answer.raw };
+    const target = { method: this.options.profile.operations.fetch_link.method, origin: url.value.origin, path: url.value.pathname + url.value.search };
+    const fetched = await this.call(account, 'fetch_link', { request: target, manner: READ_ONE, read: asXml });
+    return fetched.kind === 'ok' ? { ...fetched, raw: answer.raw } : fetched;
+  }
+
+  private async call<T>(
+    account: string,
+    operation: OperationName,
+    what: { request: RequestParts | Target; manner: CallManner; read: (raw: RawAnswer) => Reading<T> },
+  ): Promise<CallOutcome<T>> {
+    this.open(account);
+    const target = 'origin' in what.request ? what.request : this.target(what.request);
+    const result = await this.authorised(account, operation, target);
+    return classify(result, what.manner, { fields: this.options.profile.fields, read: what.read });
+  }
+
+  private target(request: RequestParts): Target {
+    return { ...request, origin: this.base.origin, path: this.prefix + request.path };
+  }
+
+  /** Calls with the account's token. A 401 surely did nothing: it brings one other token and one repeat, of a send too. */
+  private async authorised(account: string, operation: OperationName, target: Target): Promise<Exchange> {
+    let result: Exchange = { kind: 'failed', written: false, reason: 'no call was made' };
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const session = await this.sessionsOf.token(account).catch((error: Error) => ({ kind: 'none' as const, reason: `sessions: ${error.message}` }));
+      if (session.kind === 'none') return attempt === 1 ? { kind: 'failed', written: false, reason: session.reason } : result;
+      result = await this.inSlot(account, operation, target, session.token);
+      if (result.kind === 'failed') return result;
+      if (result.raw.httpStatus !== 401) {
+        // An answer of 5xx may be a proxy's and says nothing of the token.
+        if (result.raw.httpStatus < 500) this.sessionsOf.used(account, session.generation);
+        return result;
+      }
+      await this.sessionsOf.rejected(account, session.generation).catch((error: Error) => this.log.warn({ account, error: error.message }, 'a refused token was not noted'));
+    }
+    return result;
+  }
+
+  /** Waits for the slot, makes the call at once, learns from a 429. Never throws. */
+  private async inSlot(account: string, operation: OperationName, target: Target, token?: string): Promise<Exchange> {
+    const { profile, budgets, clock } = this.options;
+    try {
+      await budgets.takeSlot(account, operation);
+    } catch (error) {
+      return { kind: 'failed', written: false, reason: `no slot: ${(error as Error).message}` };
+    }
+    const signingIn = operation === 'sign_in_code' || operation === 'sign_in_token';
+    const result = await exchange(
+      this.dispatcher,
+      { ...target, headers: this.headers(operation, target, token) },
+      {
+        clock,
+        timeoutMs: signingIn ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs,
+        maxAnswerBytes: this.answersXml(operation) ? (this.options.maxXmlBytes ?? XML_BYTES) : (this.options.maxJsonBytes ?? JSON_BYTES),
+      },
+    );
+    if (result.kind === 'answered' && result.raw.httpStatus === 429) await this.learn(account, operation, result);
+    return result;
+  }
+
+  private answersXml(operation: OperationName): boolean {
+    return operation === 'fetch_link' || this.options.profile.operations[operation].answersWith === 'body';
+  }
+
+  private headers(operation: OperationName, target: Target, token: string | undefined): Record<string, string> {
+    const { header, prefix } = this.options.profile.authorization;
+    return {
+      accept: this.answersXml(operation) ? '*/*' : 'application/json',
+      ...(target.body === undefined ? {} : { 'content-type': 'application/json;charset=UTF-8' }),
+      ...(token === undefined ? {} : { [header]: prefix + token }),
+    };
+  }
+
+  private async learn(account: string, operation: OperationName, answer: Extract<Exchange, { kind: 'answered' }>): Promise<void> {
+    const { text } = readErrorBody(answer.raw, this.options.profile.fields);
+    const intervalMs = intervalFromText(text);
+    const retryMs = retryAfterMs(answer.retryAfter, this.options.clock.now());
+    const told = { ...(intervalMs === undefined ? {} : { intervalMs }), ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }) };
+    this.log.warn({ account, operation, ...told, text }, 'the registry limits our calls');
+    await this.options.budgets
+      .learnFrom429(account, operation, told)
+      .catch((error: Error) => this.log.warn({ account, operation, error: error.message }, 'an interval was not learnt'));
+  }
+
+  private async signIn(name: string): Promise<SignInResult> {
+    const { account, signer } = this.open(name);
+    try {
+      return await signIn(account, {
+        profile: this.options.profile,
+        requests: this.requests,
+        readings: this.readings,
+        sign: (bytes) => signer.sign(bytes),
+        call: (operation, request) => this.inSlot(name, operation, this.target(request)),
+      });
+    } catch (error) {
+      return { kind: 'failed', reason: `sign-in: ${(error as Error).message}`, counts: true, tokenMayExist: true };
+    }
+  }
+}
+
+function baseOf(baseUrl: string): URL {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '') {
+    throw new PedigreeError('invalid_configuration', 'the registry address must be http(s)://host[:port][/prefix]', { field: 'baseUrl' });
+  }
+  return url;
+}
+
+/** HTTP/1.1, one request at a time on a connection: a broken connection then concerns one call alone. */
+function openAgent(profile: Profile, connections: number): Agent {
+  const { requestTimeoutMs, connectTimeoutMs } = profile.rules;
+  return new Agent({
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: 30_000,
+    keepAliveMaxTimeout: 120_000,
+    headersTimeout: requestTimeoutMs,
+    bodyTimeout: requestTimeoutMs,
+    connect: { timeout: Math.min(connectTimeoutMs, requestTimeoutMs) },
+  });
+}

@@ -1,0 +1,56 @@
+import type { Account, CallOutcome, RawAnswer } from '../port.js';
+import type { Profile } from '../profile.js';
+import { classify, type Reading } from '../call/classify.js';
+import { jsonOf } from '../call/error-body.js';
+import type { Exchange } from '../call/exchange.js';
+import type { Readings } from '../call/readings.js';
+import type { RequestParts, Requests } from '../call/requests.js';
+import type { SignInResult } from './sessions.js';
+
+export interface SignInTools {
+  profile: Profile;
+  requests: Requests;
+  readings: Readings;
+  sign: (bytes: Uint8Array) => Promise<Buffer>;
+  /** Takes the slot, makes the call without a token, learns from a 429. Never throws. */
+  call: (operation: 'sign_in_code' | 'sign_in_token', request: RequestParts) => Promise<Exchange>;
+}
+
+/**
+ * Obtains a token: ask for a code, sign it, exchange it (public-facts 1.1). The answers are not evidence; only words without secrets
+ * leave this function, and the token.
+ */
+export async function signIn(account: Account, tools: SignInTools): Promise<SignInResult> {
+  const { requests, readings, profile } = tools;
+  const manner = { changes: true, on404: 'refused' } as const;
+  const codeAnswer = await tools.call('sign_in_code', requests.signInCode(account));
+  const code = classify(codeAnswer, manner, { fields: profile.fields, read: (raw) => readings.text(raw, 'code') });
+  if (code.kind !== 'ok') return failed('code', code, [account.clientSecret]);
+
+  const signature = await tools.sign(Buffer.from(code.value, 'utf8'));
+  const tokenAnswer = await tools.call('sign_in_token', requests.signInToken(code.value, signature));
+  const read = (raw: RawAnswer): Reading<{ token: string; lifeMs: number | undefined }> => {
+    const token = readings.text(raw, 'token');
+    return 'problem' in token ? token : { value: { token: token.value, lifeMs: lifeMs(raw, profile) } };
+  };
+  const token = classify(tokenAnswer, manner, { fields: profile.fields, read });
+  if (token.kind !== 'ok') return failed('token', token, [account.clientSecret, code.value, signature.toString('base64')]);
+  return { kind: 'ok', ...token.value };
+}
+
+function lifeMs(raw: RawAnswer, profile: Profile): number | undefined {
+  const life = Number((jsonOf(raw) as Record<string, unknown>)[profile.fields.life_time]);
+  return Number.isFinite(life) && life > 0 ? life * profile.tokenLifeUnitMs : undefined;
+}
+
+function failed(step: 'code' | 'token', outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>, secrets: string[]): SignInResult {
+  const words = 'text' in outcome ? outcome.text : outcome.reason;
+  // A registry may repeat what it was sent; no secret may come back through its words.
+  const clean = secrets.reduce((text, secret) => text.replaceAll(secret, '[removed]'), words);
+  return {
+    kind: 'failed',
+    reason: `sign-in (${step}) ${outcome.kind}: ${clean}`,
+    counts: outcome.kind !== 'rate_limited',
+    tokenMayExist: step === 'token' && outcome.kind === 'unknown',
+  };
+}

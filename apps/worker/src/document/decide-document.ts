@@ -1,3 +1,4 @@
+import { Inject } from '@nestjs/common';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { DocumentCommand, DocumentEvent, DocumentState } from '#domain';
 import { DocumentRepository, type Cause } from './document-repository.js';
@@ -18,7 +19,7 @@ export interface Decided {
 
 @CommandHandler(DecideDocument)
 export class DecideDocumentHandler implements ICommandHandler<DecideDocument, Decided> {
-  constructor(private readonly documents: DocumentRepository) {}
+  constructor(@Inject(DocumentRepository) private readonly documents: DocumentRepository) {}
 
   execute({ requestId, command, cause }: DecideDocument): Promise<Decided> {
     return this.documents.execute(requestId, command, cause);

@@ -1,0 +1,18 @@
+import { readAccounts } from '#registry-client';
+import { cliConfig } from '../config.js';
+import { out } from '../print.js';
+
+/** Prints the configuration in force as JSON, with every secret left out. */
+export function showConfig(env: NodeJS.ProcessEnv): number {
+  const { apiKey, databaseUrl, accountsFile, ...rest } = cliConfig(env);
+  const accounts = readAccounts(accountsFile).map(({ name, userId, signer }) => ({ name, userId, signer: signer.kind }));
+  const shown = { ...rest, databaseUrl: databaseUrl === undefined ? 'embedded' : withoutPassword(databaseUrl), apiKey: apiKey === undefined ? 'none' : 'set', accountsFile, accounts };
+  out(JSON.stringify(shown, null, 2));
+  return 0;
+}
+
+function withoutPassword(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  if (url.password !== '') url.password = '***';
+  return url.href;
+}

@@ -1,0 +1,105 @@
+import { installationId } from '#postgres';
+import { uuid5 } from '#kernel';
+import { cliConfig, sandboxFile, type CliConfig } from '../config.js';
+import { GatewayClient } from '../gateway-client.js';
+import { out, say, table } from '../print.js';
+import { sampleDay, type SampleCommand } from '../sample/day.js';
+import { feed, summarise, waitForConclusion, type OutcomeRow, type Summary } from '../sample/feed.js';
+import { readWorld } from '../sample/world.js';
+import { startStack, type Stack } from '../stack/stack.js';
+import { controlUrlOf, violationsAt } from '../stack/violations.js';
+import { readAccounts } from '#registry-client';
+
+export interface UpOptions {
+  once?: boolean;
+  registryUrl?: string;
+  profile?: string;
+  sample: boolean;
+}
+
+/** Longest that the sample day may take before `--once` gives up and says what is unfinished. */
+const SAMPLE_LIMIT_MS = 20 * 60_000;
+
+/** Starts everything, feeds the sample day, and stays up until a signal; with `--once` ends after the day. Returns the exit status. */
+export async function up(options: UpOptions): Promise<number> {
+  const startedMs = performance.now();
+  const config = cliConfig({
+    ...process.env,
+    ...(options.registryUrl === undefined ? {} : { REGISTRY_URL: options.registryUrl }),
+    ...(options.profile === undefined ? {} : { REGISTRY_PROFILE: options.profile }),
+  });
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
+
+  const stack = await startStack(config, { say });
+  try {
+    const status = options.sample ? await runSample({ config, stack, options, signal: stopping.signal, startedMs }) : 0;
+    if (options.once === true || stopping.signal.aborted) return status;
+    out(addresses(stack));
+    await new Promise<void>((resolve) => (stopping.signal.aborted ? resolve() : stopping.signal.addEventListener('abort', () => resolve())));
+    return status;
+  } finally {
+    say('stopping');
+    await stack.stop();
+    say('stopped');
+  }
+}
+
+const addresses = (stack: Stack): string =>
+  [`API            ${stack.gateway.url}/v1`, `documentation  ${stack.gateway.url}/docs`, `registry       ${stack.registryUrl}`, 'Ctrl-C stops everything.'].join('\n');
+
+interface SampleRun {
+  config: CliConfig;
+  stack: Stack;
+  options: UpOptions;
+  signal: AbortSignal;
+  startedMs: number;
+}
+
+async function runSample(run: SampleRun): Promise<number> {
+  const { config, stack, signal } = run;
+  const gateway = new GatewayClient(stack.gateway.url, config.apiKey);
+  const commands = await commandsOf(config, stack);
+  say(`feeding ${commands.length} documents`);
+  await feed(gateway, commands);
+  await waitForConclusion(gateway, {
+    documents: commands.length,
+    signal,
+    limitMs: SAMPLE_LIMIT_MS,
+    progress: (concluded) => say(`concluded ${concluded} of ${commands.length}`),
+  });
+  const summary = summarise(commands, await outcomesOf(gateway));
+  const violations = await violationsAt(stack.controlUrl ?? (await controlUrlOf(stack.registryUrl)));
+  return report(run, summary, violations);
+}
+
+async function commandsOf(config: CliConfig, stack: Stack): Promise<SampleCommand[]> {
+  const installation = await installationId(stack.pool);
+  // Five characters of A-Z and 0-9 that tell this installation's packs from any other's on the same registry.
+  const run = BigInt(`0x${uuid5(`sample-${config.sampleSeed}`, installation).replaceAll('-', '')}`).toString(36).toUpperCase().slice(-5);
+  return sampleDay({
+    world: readWorld(sandboxFile('data/world.json')),
+    seed: config.sampleSeed,
+    run,
+    accounts: readAccounts(config.accountsFile).map((account) => account.name),
+    at: stack.dataDir.sampleDate(new Date()),
+  });
+}
+
+async function outcomesOf(gateway: GatewayClient): Promise<OutcomeRow[]> {
+  const rows: OutcomeRow[] = [];
+  for await (const row of gateway.list<OutcomeRow>('/v1/documents?limit=1000')) rows.push(row);
+  return rows;
+}
+
+function report(run: SampleRun, summary: Summary, violations: number | undefined): number {
+  const { unexpected, ...counts } = summary;
+  const seconds = Math.round((performance.now() - run.startedMs) / 100) / 10;
+  const rows = Object.entries({ ...counts, 'as expected': summary.documents - unexpected.length, 'rules broken': violations ?? 'not counted here', seconds });
+  out(table(['sample day', ''], rows.map(([name, value]) => [name, value])));
+  for (const commandId of unexpected.slice(0, 20)) say(`not as expected: ${commandId}`);
+  if (violations === undefined) say('the registry has no control port that we know: set REGISTRY_CONTROL_URL to have broken rules counted');
+  const good = counts.unfinished === 0 && unexpected.length === 0 && (violations ?? 0) === 0;
+  if (run.options.once === true) out(JSON.stringify({ ...counts, violations: violations ?? null, seconds }));
+  return good ? 0 : 1;
+}

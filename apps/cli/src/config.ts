@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { PedigreeError } from '#kernel';
+
+const packageRoot = findPackageRoot();
+
+const environment = z.object({
+  /** Base of the registry, without /api/v1. Absent: `up` starts a sandbox of its own. */
+  REGISTRY_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  REGISTRY_PROFILE: z.string().min(1).default('interface-v1'),
+  REGISTRY_PROFILE_OVERRIDES: z.string().min(1).optional(),
+  /** Control port of the sandbox behind REGISTRY_URL, when there is one: where broken rules are counted. */
+  REGISTRY_CONTROL_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  /** Absent: `up` starts an embedded PostgreSQL under DATA_DIR. */
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
+    .optional(),
+  DATA_DIR: z.string().min(1).default('.pedigree'),
+  PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('warn'),
+  PEDIGREE_ACCOUNTS: z.string().min(1).optional(),
+  PEDIGREE_KEY_FILE: z.string().min(1).optional(),
+  PEDIGREE_PARTICIPANT: z.string().min(1).max(100).default('own'),
+  /** Address of a running gateway for send, document and history. Absent: the one that `up` started on DATA_DIR. */
+  PEDIGREE_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  /** API key for the gateway, when it wants one. */
+  PEDIGREE_API_KEY: z.string().min(20).optional(),
+  /** Seed of the sample day. */
+  PEDIGREE_SAMPLE_SEED: z.coerce.number().int().min(0).max(4_294_967_295).default(1),
+});
+
+export interface CliConfig {
+  registryUrl: string | undefined;
+  registryProfile: string;
+  registryProfileOverrides: string | undefined;
+  registryControlUrl: string | undefined;
+  databaseUrl: string | undefined;
+  dataDir: string;
+  port: number;
+  /** True when PORT was given: then another port is not tried. */
+  portIsGiven: boolean;
+  host: string;
+  logLevel: string;
+  accountsFile: string;
+  keyFile: string;
+  participant: string;
+  gatewayUrl: string | undefined;
+  apiKey: string | undefined;
+  sampleSeed: number;
+}
+
+/** Reads and checks the configuration of the command line. Throws PedigreeError that names the variable. */
+export function cliConfig(env: NodeJS.ProcessEnv): CliConfig {
+  const parsed = environment.safeParse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const field = String(issue?.path[0] ?? '');
+    throw new PedigreeError('invalid_configuration', `${field}: ${issue?.message ?? 'invalid'}`, { field });
+  }
+  const { data } = parsed;
+  const dataDir = resolve(data.DATA_DIR);
+  return {
+    registryUrl: data.REGISTRY_URL,
+    registryProfile: data.REGISTRY_PROFILE,
+    registryProfileOverrides: data.REGISTRY_PROFILE_OVERRIDES,
+    registryControlUrl: data.REGISTRY_CONTROL_URL,
+    databaseUrl: data.DATABASE_URL,
+    dataDir,
+    port: data.PORT,
+    portIsGiven: env['PORT'] !== undefined && env['PORT'] !== '',
+    host: data.HOST,
+    logLevel: data.LOG_LEVEL,
+    accountsFile: resolve(data.PEDIGREE_ACCOUNTS ?? fileURLToPath(sandboxFile('data/accounts.json'))),
+    keyFile: resolve(data.PEDIGREE_KEY_FILE ?? `${dataDir}/key`),
+    participant: data.PEDIGREE_PARTICIPANT,
+    gatewayUrl: data.PEDIGREE_URL?.replace(/\/+$/, ''),
+    apiKey: data.PEDIGREE_API_KEY,
+    sampleSeed: data.PEDIGREE_SAMPLE_SEED,
+  };
+}
+
+/** A file of the sandbox in the source tree: its data and its program are used as they are. */
+export const sandboxFile = (path: string): URL => new URL(`apps/sandbox/${path}`, packageRoot);
+export const builtFile = (path: string): URL => new URL(`dist/${path}`, packageRoot);
+
+/** The folder of package.json, found from the source as from the build. */
+function findPackageRoot(): URL {
+  for (let folder = new URL('./', import.meta.url), up = 0; up < 8; folder = new URL('../', folder), up += 1) {
+    if (existsSync(new URL('package.json', folder))) return folder;
+  }
+  throw new Error('package.json not found above the program');
+}

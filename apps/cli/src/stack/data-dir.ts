@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Where a running `up` can be found by send, document and history. */
+export interface RunningAddress {
+  url: string;
+  pid: number;
+}
+
+/** The folder of one installation on embedded parts, and the small files in it. */
+export class DataDir {
+  constructor(readonly path: string) {
+    mkdirSync(path, { recursive: true, mode: 0o755 });
+  }
+
+  /** The key that encrypts tokens at rest; made at the first start. */
+  ensureKey(file: string): void {
+    if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
+  }
+
+  writeAddress(address: RunningAddress): void {
+    writeFileSync(this.file('running.json'), JSON.stringify(address));
+  }
+
+  readAddress(): RunningAddress | undefined {
+    return this.read<RunningAddress>('running.json');
+  }
+
+  /** When the sample day takes place: fixed at the first feeding, so that a repeat sends the same bytes. */
+  sampleDate(now: Date): Date {
+    const known = this.read<{ at: string }>('sample.json');
+    if (known !== undefined) return new Date(known.at);
+    writeFileSync(this.file('sample.json'), JSON.stringify({ at: now.toISOString() }));
+    return now;
+  }
+
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  private read<T>(name: string): T | undefined {
+    return existsSync(this.file(name)) ? (JSON.parse(readFileSync(this.file(name), 'utf8')) as T) : undefined;
+  }
+}

@@ -1,0 +1,117 @@
+import { gatewayConfig } from '../../../gateway/src/config.js';
+import { startGateway, type RunningGateway } from '../../../gateway/src/gateway.js';
+import { workerConfig } from '../../../worker/src/config.js';
+import { startWorker, type RunningWorker } from '../../../worker/src/worker.js';
+import { PedigreeError } from '#kernel';
+import { openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import type { CliConfig } from '../config.js';
+import { DataDir } from './data-dir.js';
+import { sandboxProcess, type SandboxProcess } from './sandbox-process.js';
+
+/** Everything that `up` runs, on embedded parts where none are named. */
+export interface Stack {
+  dataDir: DataDir;
+  pool: Pool;
+  gateway: RunningGateway;
+  worker: RunningWorker;
+  registryUrl: string;
+  /** Undefined for a registry that is not ours. */
+  controlUrl: string | undefined;
+  /** Stops everything, in the reverse order of its start. */
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  /** Says what is being started. */
+  say(text: string): void;
+  sandboxFlags?: string[];
+}
+
+/** Key of the advisory lock that keeps a second `up` away from one DATA_DIR. The session holds it: it ends with the process, however that ends. */
+const UP_LOCK = 7_031_960_421;
+
+/** Starts PostgreSQL, the sandbox, the gateway and the worker. When a step fails, what was started is stopped again. */
+export async function startStack(config: CliConfig, options: StackOptions): Promise<Stack> {
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const one of stops.splice(0).reverse()) await one();
+  };
+  try {
+    return await startParts(config, options, { stops, stop });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startParts(config: CliConfig, options: StackOptions, ending: { stops: (() => Promise<void>)[]; stop(): Promise<void> }): Promise<Stack> {
+  const { stops, stop } = ending;
+  const dataDir = new DataDir(config.dataDir);
+  dataDir.ensureKey(config.keyFile);
+  const databaseUrl = config.databaseUrl ?? (await embeddedPostgres(dataDir, options, stops));
+  const pool = openPool({ connectionString: databaseUrl, maxConnections: 4, applicationName: 'pedigree-up' });
+  stops.push(() => pool.end());
+  stops.push(await lockOut(pool, config.dataDir));
+
+  const sandbox = config.registryUrl === undefined ? await ownSandbox(config, dataDir, options) : undefined;
+  if (sandbox !== undefined) stops.push(() => sandbox.stop());
+  const registryUrl = config.registryUrl ?? (sandbox as SandboxProcess).url;
+
+  const env = environmentOf(config, databaseUrl, registryUrl);
+  options.say('starting the gateway and the worker');
+  const gateway = await gatewayOnFreePort(config, env);
+  stops.push(() => gateway.stop());
+  const worker = await startWorker(workerConfig(env));
+  stops.push(() => worker.stop());
+  dataDir.writeAddress({ url: gateway.url, pid: process.pid });
+  return { dataDir, pool, gateway, worker, registryUrl, controlUrl: sandbox?.controlUrl ?? config.registryControlUrl, stop };
+}
+
+async function embeddedPostgres(dataDir: DataDir, options: StackOptions, stops: (() => Promise<void>)[]): Promise<string> {
+  options.say('starting PostgreSQL');
+  const postgres = await startEmbeddedPostgres({ dataDir: dataDir.file('postgres') });
+  stops.push(() => postgres.stop());
+  return postgres.url;
+}
+
+async function ownSandbox(config: CliConfig, dataDir: DataDir, options: StackOptions): Promise<SandboxProcess> {
+  options.say('starting the sandbox registry');
+  return sandboxProcess({ dataDir: dataDir.file('sandbox'), profile: config.registryProfile, ...(options.sandboxFlags === undefined ? {} : { flags: options.sandboxFlags }) });
+}
+
+async function lockOut(pool: Pool, dataDir: string): Promise<() => Promise<void>> {
+  const session = await pool.connect();
+  const { rows } = await session.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [UP_LOCK]);
+  if (rows[0]?.locked !== true) {
+    session.release();
+    throw new PedigreeError('invalid_configuration', `DATA_DIR: another pedigree is already up on ${dataDir}; stop it first, or choose another DATA_DIR`, { field: 'DATA_DIR' });
+  }
+  return async () => session.release(true);
+}
+
+/** The apps read their own configuration from an environment: here it is, with what this program found out. */
+function environmentOf(config: CliConfig, databaseUrl: string, registryUrl: string): NodeJS.ProcessEnv {
+  return {
+    DATABASE_URL: databaseUrl,
+    REGISTRY_URL: registryUrl,
+    REGISTRY_PROFILE: config.registryProfile,
+    ...(config.registryProfileOverrides === undefined ? {} : { REGISTRY_PROFILE_OVERRIDES: config.registryProfileOverrides }),
+    PEDIGREE_ACCOUNTS: config.accountsFile,
+    PEDIGREE_KEY_FILE: config.keyFile,
+    PEDIGREE_PARTICIPANT: config.participant,
+    LOG_LEVEL: config.logLevel,
+    HOST: config.host,
+    PORT: String(config.port),
+  };
+}
+
+/** Port 8080 is a wish unless it was asked for: where it is taken, a free one will do. */
+async function gatewayOnFreePort(config: CliConfig, env: NodeJS.ProcessEnv): Promise<RunningGateway> {
+  try {
+    return await startGateway(gatewayConfig(env));
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error;
+    if (config.portIsGiven) throw new PedigreeError('invalid_configuration', `PORT: ${config.port} is already in use on ${config.host}`, { field: 'PORT' });
+    return startGateway(gatewayConfig({ ...env, PORT: '0' }));
+  }
+}

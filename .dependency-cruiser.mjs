@@ -25,7 +25,9 @@ const LIBRARIES = {
 };
 
 const known = Object.keys(LIBRARIES);
-const SPEC = '\\.spec\\.ts$';
+/** Specs, and the suites that every adapter of a port must pass. */
+const CONTRACT = '/contract[a-z-]*\\.ts$';
+const SPEC = ['\\.spec\\.ts$', CONTRACT];
 const FRONT_DOOR = '^libs/[^/]+/src/index\\.ts$';
 
 const perLibrary = known.map((name) => {
@@ -126,7 +128,7 @@ export default {
       name: 'tests-stay-outside',
       comment: 'What runs in production imports nothing from test/; specs may, and the bench is reached by the pedigree program alone.',
       severity: 'error',
-      from: { path: '^(apps|libs)/', pathNot: [SPEC, '^apps/cli/'] },
+      from: { path: '^(apps|libs)/', pathNot: [...SPEC, '^apps/cli/'] },
       to: { path: '^test/' },
     },
     {
@@ -134,7 +136,14 @@ export default {
       comment: 'A spec is run, not imported: what two specs need lies in test/support.',
       severity: 'error',
       from: { path: '.' },
-      to: { path: SPEC },
+      to: { path: '\\.spec\\.ts$' },
+    },
+    {
+      name: 'contract-only-in-specs',
+      comment: 'A contract suite is a test: the product does not carry it.',
+      severity: 'error',
+      from: { path: '^(apps|libs|test)/', pathNot: SPEC },
+      to: { path: CONTRACT },
     },
     {
       name: 'pure-libraries-touch-nothing',

@@ -19,12 +19,14 @@ export const ORDERLY = {
   'libs/tasks/src/cycle-b.ts': "import { a } from './cycle-a.js';\n\nexport const b = (): number => a();\n",
   'libs/tasks/src/index.ts': `${opening('tasks')}export const tasks = 1;\n`,
   'libs/tasks/src/tasks.spec.ts': "import { support } from '../../../test/support/support.js';\n\nexport const used = support;\n",
+  'libs/postgres/src/contract.ts': "export { it } from '@jest/globals';\n",
   'libs/postgres/src/index.ts': `${opening('postgres')}export const postgres = 1;\n`,
   'libs/postgres/src/postgres.spec.ts': 'export {};\n',
   'apps/gateway/src/main.ts': "import { Injectable } from '@nestjs/common';\nimport { tasks } from '#tasks';\n\n@Injectable()\nexport class Main {\n  readonly tasks = tasks;\n}\n",
   'apps/gateway/src/config.ts': "export const port = process.env['PORT'];\n",
   'apps/cli/src/main.ts': "export { Main } from '../../gateway/src/main.js';\nconsole.log('the one that starts them all');\n",
-  'apps/worker/src/main.ts': 'export const worker = 1;\n',
+  // A program hands its environment on, whole.
+  'apps/worker/src/main.ts': 'export const worker = Object.keys(process.env);\n',
   'apps/sandbox/src/main.ts': "import { deep } from '#kernel';\n\nconsole.log(deep());\n",
   'test/support/support.ts': 'export const support = 1;\n',
 };
@@ -41,6 +43,8 @@ const lintBreaches = [
   ['max-lines', 'libs/tasks/src/long-file.ts', `export let n = 0;\n${lines(420, 'n += 1;\n')}`],
   ['no-restricted-properties', 'libs/tasks/src/environment.ts', "export const url = process.env['DATABASE_URL'];\n"],
   ['no-restricted-properties', 'apps/gateway/src/environment.ts', "export const { PORT: port } = process.env;\n"],
+  ['no-restricted-syntax', 'apps/auditor/src/main.ts', "export const url = process.env['DATABASE_URL'];\n"],
+  ['no-restricted-syntax', 'apps/reconciler/src/main.ts', 'export const { HOME: home } = process.env;\n'],
   ['no-restricted-syntax', 'libs/tasks/src/environment-import.ts', "import { env } from 'node:process';\n\nexport const url = env['DATABASE_URL'];\n"],
   ['no-restricted-properties', 'libs/domain/src/document/clock-read.ts', 'export const at = (): number => Date.now();\n'],
   ['no-restricted-syntax', 'libs/domain/src/document/new-date.ts', 'export const at = (): Date => new Date();\n'],
@@ -61,6 +65,7 @@ const lintBreaches = [
     "export function evolve(event: 'sent' | 'concluded'): number {\n  switch (event) {\n    case 'sent':\n      return 1;\n    default:\n      return 0;\n  }\n}\n",
   ],
   ['@typescript-eslint/no-explicit-any', 'libs/tasks/src/anything.ts', 'export const anything = (value: any): unknown => value;\n'],
+  // A wish that is counted: in a tree without a ratchet the first one is too many.
   ['@typescript-eslint/no-non-null-assertion', 'libs/tasks/src/asserted.ts', 'export const first = (list: number[]): number => list[0]!;\n'],
 ].map(([rule, file, text]) => ({ gate: 'eslint', rule, file, text }));
 
@@ -81,6 +86,7 @@ const dependencyBreaches = [
   ['sandbox-stands-alone', 'apps/sandbox/src/leans.ts', "export { tasks } from '#tasks';\n"],
   ['tests-stay-outside', 'libs/tasks/src/imports-test.ts', "export { support } from '../../../test/support/support.js';\n"],
   ['no-spec-as-module', 'libs/tasks/src/imports-spec.ts', "export { used } from './tasks.spec.js';\n"],
+  ['contract-only-in-specs', 'libs/postgres/src/leans-on-contract.ts', "export { it } from './contract.js';\n"],
   ['pure-libraries-touch-nothing', 'libs/domain/src/document/reads-file.ts', "export { readFileSync } from 'node:fs';\n"],
   ['only-there-eventstore-db-client', 'libs/tasks/src/engine.ts', "export { EventStoreDBClient } from '@eventstore/db-client';\n"],
   ['only-there-undici', 'libs/tasks/src/way-out.ts', "export { request } from 'undici';\n"],
@@ -90,7 +96,7 @@ const dependencyBreaches = [
   ['no-development-package-in-production', 'libs/tasks/src/development.ts', "export * from 'fast-check';\n"],
 ].map(([rule, file, text]) => ({ gate: 'dependencies', rule, file, text }));
 
-const host = 'https://registry.' + 'npmjs.org/x/-/x.tgz';
+const host = 'https:' + '//registry.npmjs.org/x/-/x.tgz';
 const tidyBreaches = [
   ['file-lines', 'libs/tasks/src/migrations/0001-long.sql', lines(420, 'SELECT 1;\n')],
   ['banned-name', 'libs/tasks/src/task-utils.ts', 'export {};\n'],

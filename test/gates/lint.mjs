@@ -20,7 +20,7 @@ export async function check(root) {
   return { files: results.map((result) => relative(root, result.filePath)), findings: [...errors.map(describe), ...ratchet.findings], notes: ratchet.notes };
 }
 
-const describe = (message) => ({ rule: message.ruleId ?? 'parse', file: message.file, message: `line ${message.line}: ${message.message}` });
+const describe = (message) => ({ rule: message.ruleId ?? (message.fatal ? 'parse' : 'directive'), file: message.file, message: `line ${message.line}: ${message.message}` });
 
 function judgeWishes(root, wishes) {
   const path = join(root, 'test/gates/ratchet.json');

@@ -1,0 +1,118 @@
+import type { DocumentEvent, DocumentRegistered } from '#domain';
+import type { RecordedEvent } from '#event-store';
+import { neverReached } from '#kernel';
+import type { DocumentOutcomeRow } from './row.js';
+
+/**
+ * The row after one more event of its document. Pure. An event that the row already holds (its position is not newer) changes nothing,
+ * so a page that comes twice is harmless. Throws on an event type that it does not know and on an event before the registration:
+ * a list that silently lacks documents would be worse than one that stands still.
+ */
+export function foldDocumentOutcome(row: DocumentOutcomeRow | undefined, recorded: RecordedEvent): DocumentOutcomeRow {
+  const event = recorded as unknown as DocumentEvent;
+  if (row !== undefined && recorded.position <= row.position) return row;
+  if (event.type === 'DocumentRegistered') return registered(event, recorded);
+  if (row === undefined) throw new Error(`${recorded.type} at position ${recorded.position} of ${recorded.stream} comes before DocumentRegistered`);
+  return { ...row, ...changes(row, event, recorded.recordedAt), position: recorded.position };
+}
+
+function registered(event: DocumentRegistered, recorded: RecordedEvent): DocumentOutcomeRow {
+  const { data } = event;
+  return {
+    requestId: data.requestId,
+    registeredPosition: recorded.position,
+    position: recorded.position,
+    commandId: data.commandId,
+    reference: data.reference ?? null,
+    account: data.account,
+    docType: data.docType,
+    docNum: data.docNum ?? null,
+    subjectId: data.subjectId,
+    counterpartyId: data.counterpartyId ?? null,
+    operationDate: data.operationDate,
+    itemCount: data.itemCount,
+    phase: 'ready',
+    waitingFor: [],
+    attempts: 0,
+    documentId: null,
+    status: null,
+    outcome: null,
+    cause: null,
+    problem: null,
+    comment: null,
+    errorCount: 0,
+    documentSha256: data.documentSha256,
+    receiptSha256: null,
+    duplicate: false,
+    registeredAt: recorded.recordedAt,
+    acceptedAt: null,
+    concludedAt: null,
+  };
+}
+
+function changes(row: DocumentOutcomeRow, event: Exclude<DocumentEvent, DocumentRegistered>, at: Date): Partial<DocumentOutcomeRow> {
+  switch (event.type) {
+    case 'DocumentWaiting':
+      return { phase: 'waiting', waitingFor: event.data.for.map((one) => one.requestId) };
+    case 'PredecessorConcluded':
+      return { waitingFor: row.waitingFor.filter((one) => one !== event.data.requestId) };
+    case 'DocumentReleased':
+      return { phase: 'ready', waitingFor: [] };
+    case 'DocumentRefused':
+      return { waitingFor: [], problem: `${event.data.predecessor.commandId} ${event.data.predecessorOutcome}` };
+    case 'SendAttempted':
+      return { phase: 'sending', attempts: event.data.attempt };
+    case 'SendNotDelivered':
+      return { phase: 'ready', problem: event.data.reason };
+    case 'SendUnconfirmed':
+      return { phase: 'unconfirmed', problem: event.data.reason };
+    case 'SendAbsenceProven':
+      return { phase: 'ready' };
+    case 'SendRefused':
+      return { problem: event.data.text === '' ? event.data.code : event.data.text };
+    case 'DocumentSent':
+      return { phase: 'sent', documentId: event.data.documentId, problem: null };
+    case 'LookUpMissed':
+    case 'DocumentDownloaded':
+      return {};
+    case 'DuplicateDetected':
+      return { duplicate: true };
+    case 'StatusObserved':
+      return { status: event.data.status };
+    case 'ReceiptStored': {
+      const { receiptSha256, errorCount, comment } = event.data;
+      const phase = row.phase === 'concluded' ? row.phase : 'received';
+      return { phase, receiptSha256, errorCount, comment: comment ?? null, acceptedAt: new Date(event.data.acceptedAt) };
+    }
+    case 'DocumentConcluded':
+    case 'ConclusionRevised': {
+      const { outcome, cause, acceptedAt, receiptSha256 } = event.data;
+      return {
+        phase: 'concluded',
+        outcome,
+        cause: cause ?? null,
+        acceptedAt: acceptedAt === undefined ? row.acceptedAt : new Date(acceptedAt),
+        receiptSha256: receiptSha256 ?? row.receiptSha256,
+        concludedAt: at,
+      };
+    }
+    default:
+      return neverReached(event, 'document event');
+  }
+}
+
+/** Documents in all and by outcome; what has no outcome yet is the rest. */
+export type OutcomeTally = Record<'documents' | 'accepted' | 'partial' | 'rejected' | 'failed', number>;
+
+/** What a page changes in the tally: the rows before it against the rows after. */
+export function tallyChange(before: Iterable<DocumentOutcomeRow>, after: Iterable<DocumentOutcomeRow>): OutcomeTally {
+  const change: OutcomeTally = { documents: 0, accepted: 0, partial: 0, rejected: 0, failed: 0 };
+  for (const row of before) count(change, row, -1);
+  for (const row of after) count(change, row, 1);
+  return change;
+}
+
+function count(tally: OutcomeTally, row: DocumentOutcomeRow, by: 1 | -1): void {
+  tally.documents += by;
+  if (row.outcome !== null) tally[row.outcome] += by;
+}

@@ -1,0 +1,106 @@
+import { DOCUMENT_STREAM_PREFIX, requestIdOfStream } from '#domain';
+import type { RecordedEvent } from '#event-store';
+import type { Transaction } from '#postgres';
+import type { ReadModelProjection } from '../projection.js';
+import { foldDocumentOutcome, tallyChange, type OutcomeTally } from './fold.js';
+import type { DocumentOutcomeRow } from './row.js';
+
+/** Keeps the document list. A page costs three statements, whatever its size: load the touched rows, write them, count. */
+export function documentOutcomesProjection(): ReadModelProjection {
+  return {
+    name: 'document-outcomes',
+    filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX] },
+    project: projectPage,
+    truncate: async (tx) => {
+      await tx.query('TRUNCATE document_outcome, document_outcome_count');
+    },
+  };
+}
+
+async function projectPage(events: RecordedEvent[], tx: Transaction): Promise<void> {
+  if (events.length === 0) return;
+  const before = await load(tx, [...new Set(events.map((event) => requestIdOfStream(event.stream)))]);
+  const rows = new Map(before);
+  const touched = new Set<string>();
+  for (const event of events) {
+    const requestId = requestIdOfStream(event.stream);
+    const old = rows.get(requestId);
+    const next = foldDocumentOutcome(old, event);
+    if (next === old) continue;
+    rows.set(requestId, next);
+    touched.add(requestId);
+  }
+  if (touched.size === 0) return;
+  await write(tx, [...touched].map((requestId) => rows.get(requestId) as DocumentOutcomeRow));
+  await addToTally(tx, tallyChange(before.values(), rows.values()));
+}
+
+/** Every column with its SQL type; `fixed` ones are written at registration and never again. */
+const COLUMNS: { name: string; property: keyof DocumentOutcomeRow; type: string; fixed?: true }[] = [
+  { name: 'request_id', property: 'requestId', type: 'text', fixed: true },
+  { name: 'registered_position', property: 'registeredPosition', type: 'bigint', fixed: true },
+  { name: 'position', property: 'position', type: 'bigint' },
+  { name: 'command_id', property: 'commandId', type: 'text', fixed: true },
+  { name: 'reference', property: 'reference', type: 'text', fixed: true },
+  { name: 'account', property: 'account', type: 'text', fixed: true },
+  { name: 'doc_type', property: 'docType', type: 'integer', fixed: true },
+  { name: 'doc_num', property: 'docNum', type: 'text', fixed: true },
+  { name: 'subject_id', property: 'subjectId', type: 'text', fixed: true },
+  { name: 'counterparty_id', property: 'counterpartyId', type: 'text', fixed: true },
+  { name: 'operation_date', property: 'operationDate', type: 'text', fixed: true },
+  { name: 'item_count', property: 'itemCount', type: 'integer', fixed: true },
+  { name: 'phase', property: 'phase', type: 'text' },
+  { name: 'waiting_for', property: 'waitingFor', type: 'text' },
+  { name: 'attempts', property: 'attempts', type: 'integer' },
+  { name: 'document_id', property: 'documentId', type: 'text' },
+  { name: 'status', property: 'status', type: 'text' },
+  { name: 'outcome', property: 'outcome', type: 'text' },
+  { name: 'cause', property: 'cause', type: 'text' },
+  { name: 'problem', property: 'problem', type: 'text' },
+  { name: 'comment', property: 'comment', type: 'text' },
+  { name: 'error_count', property: 'errorCount', type: 'integer' },
+  { name: 'document_sha256', property: 'documentSha256', type: 'text', fixed: true },
+  { name: 'receipt_sha256', property: 'receiptSha256', type: 'text' },
+  { name: 'duplicate', property: 'duplicate', type: 'boolean' },
+  { name: 'registered_at', property: 'registeredAt', type: 'timestamptz', fixed: true },
+  { name: 'accepted_at', property: 'acceptedAt', type: 'timestamptz' },
+  { name: 'concluded_at', property: 'concludedAt', type: 'timestamptz' },
+];
+
+const LOAD = {
+  name: 'document-outcome-load',
+  text: `SELECT ${COLUMNS.map(({ name, property }) => `${name} AS "${property}"`).join(', ')} FROM document_outcome WHERE request_id = ANY($1::text[])`,
+};
+
+async function load(tx: Transaction, requestIds: string[]): Promise<Map<string, DocumentOutcomeRow>> {
+  const { rows } = await tx.query<DocumentOutcomeRow>({ ...LOAD, values: [requestIds] });
+  return new Map(rows.map((row) => [row.requestId, row]));
+}
+
+// An array of arrays cannot be unnested row by row: the request_ids waited for travel as one text, a line each.
+const WRITE = {
+  name: 'document-outcome-write',
+  text: `INSERT INTO document_outcome (${COLUMNS.map(({ name }) => name).join(', ')})
+    SELECT ${COLUMNS.map(({ name }) => (name === 'waiting_for' ? `string_to_array(waiting_for, E'\\n')` : name)).join(', ')}
+    FROM unnest(${COLUMNS.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ')}) AS page (${COLUMNS.map(({ name }) => name).join(', ')})
+    ON CONFLICT (request_id) DO UPDATE SET ${COLUMNS.filter(({ fixed }) => !fixed)
+      .map(({ name }) => `${name} = excluded.${name}`)
+      .join(', ')}`,
+};
+
+async function write(tx: Transaction, rows: DocumentOutcomeRow[]): Promise<void> {
+  const values = COLUMNS.map(({ property }) => rows.map((row) => (property === 'waitingFor' ? row.waitingFor.join('\n') : row[property])));
+  await tx.query({ ...WRITE, values });
+}
+
+const ADD_TO_TALLY = {
+  name: 'document-outcome-tally',
+  text: `INSERT INTO document_outcome_count AS total (documents, accepted, partial, rejected, failed) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (single) DO UPDATE SET documents = total.documents + excluded.documents, accepted = total.accepted + excluded.accepted,
+      partial = total.partial + excluded.partial, rejected = total.rejected + excluded.rejected, failed = total.failed + excluded.failed`,
+};
+
+async function addToTally(tx: Transaction, { documents, accepted, partial, rejected, failed }: OutcomeTally): Promise<void> {
+  if ([documents, accepted, partial, rejected, failed].every((change) => change === 0)) return;
+  await tx.query({ ...ADD_TO_TALLY, values: [documents, accepted, partial, rejected, failed] });
+}

@@ -1,0 +1,104 @@
+import { PedigreeError } from '#kernel';
+import type { DataSource, SelectQueryBuilder } from 'typeorm';
+import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page } from '../port.js';
+import { readCursor, writeCursor } from './cursor.js';
+import { DocumentOutcomeEntity, type DocumentOutcomeRow } from './row.js';
+import { wordsFor } from './sentences.js';
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1_000;
+
+/**
+ * One page of documents, newest registration first. The cursor is the log position of the page's last registration, so documents
+ * that arrive meanwhile neither shift nor repeat a line. Throws PedigreeError `invalid_parameter` that names the parameter.
+ */
+export async function listDocuments(dataSource: DataSource, query: DocumentListQuery): Promise<Page<DocumentSummary>> {
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+    throw new PedigreeError('invalid_parameter', `limit must be a whole number from 1 to ${MAX_LIMIT}`, { field: 'limit' });
+  }
+  const select = dataSource.getRepository(DocumentOutcomeEntity).createQueryBuilder('d').orderBy('d.registeredPosition', 'DESC').limit(limit + 1);
+  filter(select, query);
+  const rows = await select.getMany();
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return {
+    items: items.map((row) => summaryOf(row)),
+    ...(rows.length > limit && last !== undefined ? { nextCursor: writeCursor(last.registeredPosition) } : {}),
+  };
+}
+
+function filter(select: SelectQueryBuilder<DocumentOutcomeRow>, query: DocumentListQuery): void {
+  if (query.phase !== undefined) select.andWhere('d.phase = :phase', { phase: query.phase });
+  // Says to the planner what the phase implies: only the few unfinished rows have to be looked at.
+  if (query.phase !== undefined && query.phase !== 'concluded') select.andWhere('d.outcome IS NULL');
+  if (query.outcome !== undefined) select.andWhere(`d.outcome = :outcome`, { outcome: query.outcome });
+  if (query.account !== undefined) select.andWhere('d.account = :account', { account: query.account });
+  if (query.docType !== undefined) select.andWhere('d.docType = :docType', { docType: query.docType });
+  if (query.reference !== undefined) select.andWhere('d.reference = :reference', { reference: query.reference });
+  if (query.registeredFrom !== undefined) select.andWhere('d.registeredAt >= :from', { from: query.registeredFrom });
+  if (query.registeredTo !== undefined) select.andWhere('d.registeredAt < :to', { to: query.registeredTo });
+  if (query.cursor !== undefined) select.andWhere('d.registeredPosition < :position', { position: readCursor(query.cursor) });
+}
+
+/** One document's row, or undefined when none is known by this request_id. */
+export async function findDocument(dataSource: DataSource, requestId: string): Promise<DocumentOutcomeRow | undefined> {
+  return (await dataSource.getRepository(DocumentOutcomeEntity).findOneBy({ requestId })) ?? undefined;
+}
+
+export async function countOutcomes(dataSource: DataSource): Promise<OutcomeCounts> {
+  const [row] = await dataSource.query<Record<'documents' | 'accepted' | 'partial' | 'rejected' | 'failed', bigint>[]>(
+    'SELECT documents, accepted, partial, rejected, failed FROM document_outcome_count',
+  );
+  if (row === undefined) return { documents: 0, accepted: 0, partial: 0, rejected: 0, failed: 0, unfinished: 0 };
+  const { documents, accepted, partial, rejected, failed } = row;
+  return {
+    documents: Number(documents),
+    accepted: Number(accepted),
+    partial: Number(partial),
+    rejected: Number(rejected),
+    failed: Number(failed),
+    unfinished: Number(documents - accepted - partial - rejected - failed),
+  };
+}
+
+/** The row as the API shows it; with the receipt's errors, where they were read, the sentence names the reasons. */
+export function summaryOf(row: DocumentOutcomeRow, errors?: { text: string }[]): DocumentSummary {
+  const optional = {
+    reference: row.reference,
+    docNum: row.docNum,
+    counterpartyId: row.counterpartyId,
+    documentId: row.documentId,
+    status: row.status,
+    outcome: row.outcome,
+    cause: row.cause,
+    receiptSha256: row.receiptSha256,
+    acceptedAt: row.acceptedAt?.toISOString(),
+    concludedAt: row.concludedAt?.toISOString(),
+  };
+  return {
+    requestId: row.requestId,
+    commandId: row.commandId,
+    account: row.account,
+    docType: row.docType,
+    subjectId: row.subjectId,
+    operationDate: row.operationDate,
+    itemCount: row.itemCount,
+    phase: row.phase,
+    waitingFor: row.waitingFor,
+    attempts: row.attempts,
+    errorCount: row.errorCount,
+    documentSha256: row.documentSha256,
+    duplicate: row.duplicate,
+    registeredAt: row.registeredAt.toISOString(),
+    position: String(row.position),
+    ...withoutAbsent(optional),
+    ...wordsFor(errors === undefined ? row : { ...row, errors }),
+  };
+}
+
+type Present<T> = { [K in keyof T]?: Exclude<T[K], null | undefined> };
+
+function withoutAbsent<T extends object>(fields: T): Present<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as Present<T>;
+}

@@ -1,0 +1,144 @@
+import type { RegistryStatus } from '#domain';
+import { neverReached } from '#kernel';
+import type { DocumentOutcomeRow } from './row.js';
+
+export interface PlainWords {
+  /** What the state means, in one sentence. */
+  sentence: string;
+  /** What to do, where there is something to do. */
+  remedy?: string;
+}
+
+/** What the words are made of: the row, and the receipt's errors where they were read. */
+export type Described = Pick<
+  DocumentOutcomeRow,
+  'phase' | 'waitingFor' | 'attempts' | 'status' | 'outcome' | 'cause' | 'problem' | 'comment' | 'errorCount' | 'itemCount' | 'duplicate' | 'documentId'
+> & { errors?: { text: string }[] };
+
+/** At most this many different reasons are named in a sentence; the items themselves are listed beside it. */
+const REASONS_IN_SENTENCE = 3;
+
+/** A plain sentence and a remedy for a document as it stands: for the person who sees it in the ERP, the console or a terminal. */
+export function wordsFor(document: Described): PlainWords {
+  const words = wordsByPhase(document);
+  return document.duplicate
+    ? {
+        sentence: `${words.sentence} Attention: the registry holds more than one document under this request_id.`,
+        remedy: `${words.remedy === undefined ? '' : `${words.remedy} `}Compare the registry's documents of this request_id and undo the one too many.`,
+      }
+    : words;
+}
+
+function wordsByPhase(document: Described): PlainWords {
+  const { phase } = document;
+  switch (phase) {
+    case 'waiting':
+      return { sentence: `Held until ${counted(document.waitingFor.length, 'earlier document')} ${document.waitingFor.length === 1 ? 'is' : 'are'} accepted.` };
+    case 'ready':
+      return {
+        sentence:
+          document.attempts === 0 ? 'Ready to be sent.' : `Attempt ${document.attempts} did not reach the registry${because(document.problem)}; it will be sent again.`,
+      };
+    case 'sending':
+      return { sentence: 'Being sent to the registry.' };
+    case 'unconfirmed':
+      return { sentence: `Nobody knows yet whether the registry took it${because(document.problem)}; it is looked up there before anything is sent again.` };
+    case 'sent':
+      return { sentence: SENT_BY_STATUS[document.status ?? 'unknown'] };
+    case 'received':
+      return { sentence: 'The registry has answered; its receipt is stored and is being read.' };
+    case 'concluded':
+      return concluded(document);
+    default:
+      return neverReached(phase, 'document phase');
+  }
+}
+
+const SENT_BY_STATUS: Record<RegistryStatus | 'unknown', string> = {
+  unknown: 'Sent; the registry has not told a status yet.',
+  uploading: 'Sent; the registry is taking it in.',
+  processing: 'Sent; the registry is processing it.',
+  processed: 'The registry has finished with it; the receipt is being fetched.',
+  failed_result_ready: 'The registry has finished with errors; the receipt that names them is being fetched.',
+  failed: 'The registry reports a critical error.',
+};
+
+function concluded(document: Described): PlainWords {
+  const { outcome } = document;
+  switch (outcome) {
+    case 'accepted':
+      return { sentence: `Accepted by the registry: ${document.itemCount === 1 ? 'its one item' : `all ${document.itemCount} items`}.` };
+    case 'partial':
+      return {
+        sentence: `Accepted in part: the registry refused ${refused(document)}.`,
+        remedy: 'The other items are done. Correct the items named below and send a new document for them alone.',
+      };
+    case 'rejected':
+      return rejected(document);
+    case 'failed':
+      return failed(document);
+    case null:
+      throw new Error('a concluded document without an outcome');
+    default:
+      return neverReached(outcome, 'document outcome');
+  }
+}
+
+function rejected(document: Described): PlainWords {
+  return document.errorCount > 0
+    ? { sentence: `Rejected by the registry: ${refused(document)}.`, remedy: 'Correct the items named below and send a new document.' }
+    : {
+        sentence: `Rejected by the registry as a whole${because(document.comment)}.`,
+        remedy: 'Correct what the registry names and send a new document.',
+      };
+}
+
+function failed(document: Described): PlainWords {
+  const { cause } = document;
+  switch (cause) {
+    case 'registry_failed':
+      return {
+        sentence: 'The registry failed to process it and gave no receipt.',
+        remedy: `Nothing is known to have moved. Send a new document; if that fails too, ask the registry's support about document ${document.documentId ?? 'without a number'}.`,
+      };
+    case 'send_refused':
+      return {
+        sentence: `The registry refused to take the document${because(document.problem)}.`,
+        remedy: "Nothing has moved. Correct what the registry's answer names and send a new document.",
+      };
+    case 'predecessor_failed':
+      return {
+        sentence: `Not sent: the document that it was to come after did not succeed${because(document.problem)}.`,
+        remedy: 'Correct and send the earlier document first, then send this one in a new command.',
+      };
+    case null:
+      throw new Error('a failed document without a cause');
+    default:
+      return neverReached(cause, 'failure cause');
+  }
+}
+
+/** For example `2 of 100 items, not the owner`. The reasons are the receipt's own words, the most frequent first. */
+function refused({ errorCount, itemCount, errors, comment }: Described): string {
+  const many = errorCount <= itemCount ? `${errorCount} of ${counted(itemCount, 'item')}` : `with ${counted(errorCount, 'error')} on ${counted(itemCount, 'item')}`;
+  const reasons = reasonsOf(errors ?? []);
+  const words = reasons === '' ? unquoted(comment ?? '') : reasons;
+  return words === '' ? many : `${many}, ${words}`;
+}
+
+function reasonsOf(errors: { text: string }[]): string {
+  const frequency = new Map<string, number>();
+  for (const { text } of errors) {
+    const words = unquoted(text);
+    if (words !== '') frequency.set(words, (frequency.get(words) ?? 0) + 1);
+  }
+  const reasons = [...frequency].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([text]) => text);
+  const others = reasons.length - REASONS_IN_SENTENCE;
+  return reasons.slice(0, REASONS_IN_SENTENCE).join('; ') + (others > 0 ? `; and ${counted(others, 'other reason')}` : '');
+}
+
+const because = (reason: string | null): string => (unquoted(reason ?? '') === '' ? '' : `: ${unquoted(reason ?? '')}`);
+const counted = (many: number, noun: string): string => `${many} ${noun}${many === 1 ? '' : 's'}`;
+
+/** Another's words inside our sentence: one line, without the full stop that would end ours early. */
+const unquoted = (text: string): string => text.replace(/\s+/g, ' ').trim().replace(/\.+$/, '');

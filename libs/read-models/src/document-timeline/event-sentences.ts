@@ -1,0 +1,46 @@
+import type { DocumentEvent } from '#domain';
+
+type SentenceOf = { [Type in DocumentEvent['type']]: (data: Extract<DocumentEvent, { type: Type }>['data']) => string };
+
+/** One plain sentence per event of a document. The type makes a forgotten event a compile error. */
+const SENTENCES: SentenceOf = {
+  DocumentRegistered: (data) => `Registered for account ${data.account}: type ${data.docType}, ${counted(data.itemCount, 'item')}, ${counted(data.byteLength, 'byte')}.`,
+  DocumentWaiting: (data) => `Held until ${listed(data.for.map((one) => one.commandId))} ${data.for.length === 1 ? 'is' : 'are'} accepted.`,
+  PredecessorConcluded: (data) => `The earlier document ${data.requestId} ended ${data.outcome}.`,
+  DocumentReleased: () => 'Nothing is waited for any more.',
+  DocumentRefused: (data) => `Not to be sent: the earlier document ${data.predecessor.commandId} ended ${data.predecessorOutcome}.`,
+  SendAttempted: (data) => `Attempt ${data.attempt}: signed and handed to the registry as account ${data.account}.`,
+  DocumentSent: (data) =>
+    data.foundByLookUp ? `Found at the registry by its request_id, as document ${data.documentId}.` : `Taken by the registry as document ${data.documentId}.`,
+  SendRefused: (data) => `The registry refused to take it (${data.code}): ${sentencePart(data.text)}.`,
+  SendNotDelivered: (data) => `Attempt ${data.attempt} did not reach the registry: ${sentencePart(data.reason)}. It goes again after ${data.retryAfterMs} ms.`,
+  SendUnconfirmed: (data) => `Attempt ${data.attempt} has no known outcome: ${sentencePart(data.reason)}. It is looked up before anything is sent again.`,
+  LookUpMissed: (data) => `Look-up ${data.lookUp}: the registry does not show it, ${data.sinceAttemptEndedMs} ms after the attempt ended.`,
+  SendAbsenceProven: (data) => `Attempt ${data.attempt} surely did not arrive: ${counted(data.lookUps, 'look-up')} without a hit, the last after ${data.sinceAttemptEndedMs} ms.`,
+  DuplicateDetected: (data) => `Alarm: the registry holds ${data.documentIds.length} documents under this request_id: ${listed(data.documentIds)}.`,
+  StatusObserved: (data) => `The registry's status is ${data.status}.`,
+  ReceiptStored: (data) => `Receipt stored: ${data.result}, ${counted(data.errorCount, 'error')}, accepted at ${data.acceptedAt}.`,
+  DocumentDownloaded: (data) =>
+    data.sameBytes ? "The registry's copy was fetched; it is byte for byte what was sent." : "The registry's copy was fetched; it differs from what was sent.",
+  DocumentConcluded: (data) => `Concluded: ${data.outcome}${data.cause === undefined ? '' : ` (${CAUSES[data.cause]})`}.`,
+  ConclusionRevised: (data) => `What counted as ${data.previousOutcome} turned out ${data.outcome}.`,
+};
+
+const CAUSES: Record<NonNullable<Extract<DocumentEvent, { type: 'DocumentConcluded' }>['data']['cause']>, string> = {
+  registry_failed: 'the registry failed without a receipt',
+  send_refused: 'the registry refused to take it',
+  predecessor_failed: 'what it was to come after did not succeed',
+};
+
+/** The sentence of one stored event. Throws on a type that it does not know: the log is then newer than this program. */
+export function sentenceOfEvent(event: { type: string; data: object }): string {
+  if (!Object.hasOwn(SENTENCES, event.type)) throw new Error(`unknown document event: ${event.type}`);
+  // The table's type ties each sentence to its own data; a stored event's type is only known at run time.
+  const sentence = SENTENCES[event.type as DocumentEvent['type']] as (data: object) => string;
+  return sentence(event.data);
+}
+
+const counted = (many: number, noun: string): string => `${many} ${noun}${many === 1 ? '' : 's'}`;
+const sentencePart = (text: string): string => text.replace(/\s+/g, ' ').trim().replace(/\.+$/, '');
+const NAMED = 5;
+const listed = (names: string[]): string => names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '');

@@ -1,0 +1,27 @@
+import type { RecordedEvent } from '#event-store';
+import { isSha256, type Sha256 } from '#kernel';
+import type { TimelineEntry } from '../port.js';
+import { sentenceOfEvent } from './event-sentences.js';
+
+/** A document's life, line by line in log order, from the events of its stream. Pure. `at` is when it happened in the world. */
+export function timelineOf(events: RecordedEvent[]): TimelineEntry[] {
+  return events.map((event) => ({
+    position: String(event.position),
+    version: event.version,
+    type: event.type,
+    at: event.metadata.effectiveAt,
+    actor: `${event.metadata.actor.name} (${event.metadata.actor.kind}, ${event.metadata.actor.authenticatedBy})`,
+    sentence: sentenceOfEvent(event),
+    data: event.data,
+    evidence: digestsIn(event.data),
+  }));
+}
+
+/** Every digest that an event's data names, each once, in the order of the fields. Events name evidence in fields `...Sha256`. */
+export function digestsIn(data: object): Sha256[] {
+  const digests = new Set<Sha256>();
+  for (const [name, value] of Object.entries(data)) {
+    if (/sha256$/i.test(name) && typeof value === 'string' && isSha256(value)) digests.add(value);
+  }
+  return [...digests];
+}

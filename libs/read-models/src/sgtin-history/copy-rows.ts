@@ -1,0 +1,64 @@
+import type { Transaction } from '#postgres';
+import type { Connection } from 'pg';
+
+type Field = string | number | bigint | undefined;
+
+/**
+ * Bulk insert by `COPY ... FROM STDIN` (text format), the cheapest way into PostgreSQL: no parameters to parse, no plan per row.
+ * `undefined` becomes NULL. Resolves when the server has taken all rows; rejects with its error, which aborts the transaction.
+ * `table` is "name (column, ...)" and comes from the code, never from input.
+ */
+export async function copyRows(tx: Transaction, table: string, rows: Field[][]): Promise<void> {
+  if (rows.length === 0) return;
+  const text = rows.map((row) => row.map(copyField).join('\t')).join('\n') + '\n';
+  await new Promise<void>((resolve, reject) => {
+    tx.query(new CopyFromBuffer(`COPY ${table} FROM STDIN`, Buffer.from(text), (error) => (error === undefined ? resolve() : reject(error))));
+  });
+}
+
+/** One field of the text format: backslash, tab and line ends are escaped, everything else stands for itself. */
+function copyField(value: Field): string {
+  if (value === undefined) return '\\N';
+  const text = String(value);
+  return /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, (char) => ESCAPES[char] as string) : text;
+}
+
+const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+
+/** The part of pg's connection that its types leave out. */
+interface CopyConnection {
+  sendCopyFromChunk(chunk: Buffer): void;
+  endCopyFrom(): void;
+}
+
+/** Bytes per CopyData message: large enough to be cheap, small enough not to hold one huge message twice. */
+const CHUNK_BYTES = 256 * 1024;
+
+/** A query in the form that pg's client takes: it calls the handlers by name, and after an error no other one. */
+class CopyFromBuffer {
+  constructor(
+    private readonly text: string,
+    private readonly bytes: Buffer,
+    public callback: (error?: Error) => void,
+  ) {}
+
+  submit(connection: Connection): void {
+    connection.query(this.text);
+  }
+
+  handleCopyInResponse(connection: CopyConnection): void {
+    for (let from = 0; from < this.bytes.length; from += CHUNK_BYTES) connection.sendCopyFromChunk(this.bytes.subarray(from, from + CHUNK_BYTES));
+    connection.endCopyFrom();
+  }
+
+  handleCommandComplete(): void {}
+
+  handleError(error: Error): void {
+    this.callback(error);
+  }
+
+  /** The server has taken the rows, and the connection is free again. */
+  handleReadyForQuery(): void {
+    this.callback();
+  }
+}

@@ -1,0 +1,140 @@
+import { requestIdOfStream, type ConclusionRevised, type DocumentConcluded, type FailureCause } from '#domain';
+import type { RecordedEvent } from '#event-store';
+import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from '#documents';
+import { neverReached } from '#kernel';
+
+export type Conclusion = RecordedEvent & (DocumentConcluded | ConclusionRevised);
+
+/** What reads documents: the functions of #documents that this read model needs, so that a test or a cache can stand in. */
+export interface DocumentReading {
+  readDocument(bytes: Uint8Array): DocumentFacts;
+  readReceipt(bytes: Uint8Array): ReceiptFacts;
+  effectsOf(facts: DocumentFacts, receipt: ReceiptFacts): ItemEffect[];
+}
+
+/** A row of `movement_document`; its items refer to it by `knownFrom`. */
+export interface MovementDocument {
+  knownFrom: bigint;
+  requestId: string;
+  docType: number;
+  outcome: DocumentConcluded['data']['outcome'];
+  cause: FailureCause | undefined;
+  subjectId: string;
+  counterpartyId: string | undefined;
+  operationDate: string;
+  operationAt: string | undefined;
+  acceptedAt: string | undefined;
+  orderedAt: string;
+  documentSha256: string;
+  receiptSha256: string | undefined;
+}
+
+/** A row of `movement_effect`. */
+export interface MovementEffect {
+  result: ItemEffect['result'];
+  status: string | undefined;
+  place: string | undefined;
+  errorCode: string | undefined;
+  errorText: string | undefined;
+  containment: 'packed' | 'taken_out' | 'opened' | undefined;
+  container: string | undefined;
+}
+
+/** Everything one conclusion writes. `effect` is the index of the item's effect in `effects`. */
+export interface Movements {
+  document: MovementDocument;
+  effects: MovementEffect[];
+  items: { item: string; effect: number; ordinal: number }[];
+}
+
+/**
+ * What a concluded document did to each of its items. Pure. A document that ended `failed` has no receipt and moved nothing;
+ * its items carry the refused attempt with its cause, because an auditor asks for attempts too.
+ */
+export function movementsOf(event: Conclusion, facts: DocumentFacts, receipt: ReceiptFacts | undefined, reading: Pick<DocumentReading, 'effectsOf'>): Movements {
+  const effects: MovementEffect[] = [];
+  const numbers = new Map<string, number>();
+  const seen = new Map<string, number>();
+  const items = itemEffects(event, facts, receipt, reading).map((itemEffect) => {
+    const effect = effectNumber(effectOf(itemEffect), effects, numbers);
+    const ordinal = seen.get(itemEffect.item.id) ?? 0;
+    seen.set(itemEffect.item.id, ordinal + 1);
+    return { item: itemEffect.item.id, effect, ordinal };
+  });
+  return { document: documentRow(event, facts), effects, items };
+}
+
+function itemEffects(event: Conclusion, facts: DocumentFacts, receipt: ReceiptFacts | undefined, reading: Pick<DocumentReading, 'effectsOf'>): ItemEffect[] {
+  const { outcome, cause } = event.data;
+  if (outcome === 'failed') return facts.items.map((item) => attempted(item, cause));
+  if (receipt === undefined) throw new Error(`${event.stream} is ${outcome} at position ${event.position} but names no receipt`);
+  return reading.effectsOf(facts, receipt);
+}
+
+function attempted(item: DocumentItem, cause: FailureCause | undefined): ItemEffect {
+  return { item, result: 'refused', errorCode: cause ?? 'failed', errorText: attemptText(cause) };
+}
+
+function attemptText(cause: FailureCause | undefined): string {
+  switch (cause) {
+    case 'registry_failed':
+      return 'The registry failed to process the document and gave no receipt.';
+    case 'send_refused':
+      return 'The registry refused to take the document.';
+    case 'predecessor_failed':
+      return 'Not sent: the document that it was to come after did not succeed.';
+    case undefined:
+      return 'The document failed.';
+    default:
+      return neverReached(cause, 'failure cause');
+  }
+}
+
+/** A document names few different effects for many items: each is stored once. */
+function effectNumber(effect: MovementEffect, effects: MovementEffect[], numbers: Map<string, number>): number {
+  const key = [effect.result, effect.status, effect.place, effect.containment, effect.container, effect.errorCode, effect.errorText].join('\u0000');
+  const known = numbers.get(key);
+  if (known !== undefined) return known;
+  effects.push(effect);
+  numbers.set(key, effects.length - 1);
+  return effects.length - 1;
+}
+
+function effectOf({ result, status, place, errorCode, errorText, containment }: ItemEffect): MovementEffect {
+  const applied = result === 'applied';
+  return {
+    result,
+    status: applied ? status : undefined,
+    place: applied ? place : undefined,
+    errorCode,
+    errorText,
+    containment: applied ? containment?.kind : undefined,
+    container: applied && containment?.kind === 'packed' ? containment.into : undefined,
+  };
+}
+
+function documentRow(event: Conclusion, facts: DocumentFacts): MovementDocument {
+  const { outcome, cause, docType, documentSha256, receiptSha256, acceptedAt } = event.data;
+  return {
+    knownFrom: event.position,
+    requestId: requestIdOfStream(event.stream),
+    docType,
+    outcome,
+    cause,
+    subjectId: facts.subjectId,
+    counterpartyId: facts.counterpartyId,
+    operationDate: facts.operationDate,
+    operationAt: instantOf(facts.operationDate),
+    acceptedAt,
+    orderedAt: acceptedAt ?? event.metadata.effectiveAt,
+    documentSha256,
+    receiptSha256,
+  };
+}
+
+/** The claimed moment as an instant, where the text is one: a date without a zone stays text alone rather than being guessed at. */
+function instantOf(operationDate: string): string | undefined {
+  const withZone = /(?:Z|[+-]\d\d:\d\d)$/.test(operationDate);
+  const instant = withZone ? new Date(operationDate) : undefined;
+  return instant === undefined || Number.isNaN(instant.getTime()) ? undefined : instant.toISOString();
+}

@@ -1,0 +1,120 @@
+import { DOCUMENT_STREAM_PREFIX, requestIdOfStream, type DocumentEvent, type DocumentSent } from '#domain';
+import type { RecordedEvent } from '#event-store';
+import type { EvidenceStore } from '#evidence';
+import type { Sha256 } from '#kernel';
+import type { Transaction } from '#postgres';
+import type { ReadModelProjection } from '../projection.js';
+import { copyRows } from './copy-rows.js';
+import { movementsOf, type Conclusion, type DocumentReading, type Movements } from './movements.js';
+
+export interface SgtinHistoryOptions {
+  evidence: EvidenceStore;
+  documents: DocumentReading;
+}
+
+/** Conclusions whose XML and receipts are in memory at once. */
+const DOCUMENTS_AT_ONCE = 100;
+/** Item rows gathered before they are written. */
+const ROWS_AT_ONCE = 20_000;
+
+/**
+ * Keeps every item's life. What a document did is read from the evidence, not from the event: the same log and evidence give the same tables.
+ * Missing or damaged evidence throws, and the projection halts loudly rather than leave a gap in a pack's history.
+ */
+export function sgtinHistoryProjection(options: SgtinHistoryOptions): ReadModelProjection {
+  return {
+    name: 'sgtin-history',
+    filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX], types: ['DocumentSent', 'DocumentConcluded', 'ConclusionRevised'] },
+    project: async (events, tx) => {
+      const typed = events as unknown as (RecordedEvent & DocumentEvent)[];
+      await writeSent(tx, typed.filter((event): event is RecordedEvent & DocumentSent => event.type === 'DocumentSent'));
+      const conclusions = typed.filter((event): event is Conclusion => event.type === 'DocumentConcluded' || event.type === 'ConclusionRevised');
+      for (let from = 0; from < conclusions.length; from += DOCUMENTS_AT_ONCE) {
+        await projectConclusions(conclusions.slice(from, from + DOCUMENTS_AT_ONCE), tx, options);
+      }
+      await closeRevised(tx, conclusions.filter((event) => event.type === 'ConclusionRevised'));
+    },
+    truncate: async (tx) => {
+      await tx.query('TRUNCATE sent_document, movement_document, movement_effect, item_movement, containment');
+    },
+  };
+}
+
+async function projectConclusions(conclusions: Conclusion[], tx: Transaction, { evidence, documents }: SgtinHistoryOptions): Promise<void> {
+  const digests = new Set(conclusions.flatMap(({ data }) => (data.receiptSha256 === undefined ? [data.documentSha256] : [data.documentSha256, data.receiptSha256])));
+  const bytes = await evidence.getMany([...digests]);
+  let batch: Movements[] = [];
+  let rows = 0;
+  for (const event of conclusions) {
+    const facts = documents.readDocument(present(bytes, event.data.documentSha256, event));
+    const { receiptSha256 } = event.data;
+    const receipt = receiptSha256 === undefined ? undefined : documents.readReceipt(present(bytes, receiptSha256, event));
+    const movements = movementsOf(event, facts, receipt, documents);
+    batch.push(movements);
+    rows += movements.items.length;
+    if (rows < ROWS_AT_ONCE) continue;
+    await writeMovements(tx, batch);
+    batch = [];
+    rows = 0;
+  }
+  await writeMovements(tx, batch);
+}
+
+function present(bytes: Map<Sha256, Buffer>, sha256: Sha256, event: Conclusion): Buffer {
+  const found = bytes.get(sha256);
+  if (found === undefined) throw new Error(`evidence ${sha256}, named by ${event.type} at position ${event.position} of ${event.stream}, is missing`);
+  return found;
+}
+
+async function writeMovements(tx: Transaction, batch: Movements[]): Promise<void> {
+  await copyRows(tx, `movement_document (${DOCUMENT_COLUMNS})`, batch.map(({ document: d }) => [
+    d.knownFrom, d.requestId, d.docType, d.outcome, d.cause, d.subjectId, d.counterpartyId,
+    d.operationDate, d.operationAt, d.acceptedAt, d.orderedAt, d.documentSha256, d.receiptSha256,
+  ]));
+  await copyRows(tx, `movement_effect (${EFFECT_COLUMNS})`, batch.flatMap(({ document, effects }) =>
+    effects.map((e, effect) => [document.knownFrom, effect, e.result, e.status, e.place, e.errorCode, e.errorText, e.containment, e.container]),
+  ));
+  await copyRows(tx, 'item_movement (known_from, effect, ordinal, item)', batch.flatMap(({ document, items }) =>
+    items.map(({ item, effect, ordinal }) => [document.knownFrom, effect, ordinal, item]),
+  ));
+  await copyRows(tx, 'containment (known_from, ordinal, child, parent)', batch.flatMap(packings));
+}
+
+const DOCUMENT_COLUMNS =
+  'known_from, request_id, doc_type, outcome, cause, subject_id, counterparty_id, operation_date, operation_at, accepted_at, ordered_at, document_sha256, receipt_sha256';
+const EFFECT_COLUMNS = 'known_from, effect, result, status, place, error_code, error_text, containment, container';
+
+function packings({ document, effects, items }: Movements): (bigint | number | string)[][] {
+  return items.flatMap(({ item, effect, ordinal }) => {
+    const container = effects[effect]?.container;
+    return container === undefined ? [] : [[document.knownFrom, ordinal, item, container]];
+  });
+}
+
+/** In a page a document may be taken twice (found again after a second attempt): the later id stands. */
+async function writeSent(tx: Transaction, events: (RecordedEvent & DocumentSent)[]): Promise<void> {
+  if (events.length === 0) return;
+  const ids = new Map(events.map((event) => [requestIdOfStream(event.stream), event.data.documentId]));
+  await tx.query({
+    name: 'sent-document-write',
+    text: `INSERT INTO sent_document (request_id, document_id) SELECT * FROM unnest($1::text[], $2::text[])
+      ON CONFLICT (request_id) DO UPDATE SET document_id = excluded.document_id`,
+    values: [[...ids.keys()], [...ids.values()]],
+  });
+}
+
+/** What counted as the truth until a revision did so up to the revision's position. Runs last, when the page's own rows are there. */
+async function closeRevised(tx: Transaction, revisions: Conclusion[]): Promise<void> {
+  if (revisions.length === 0) return;
+  await tx.query(
+    `UPDATE movement_document d SET known_to = revised.position
+     FROM (
+       SELECT old.known_from, min(r.position) AS position
+       FROM unnest($1::text[], $2::bigint[]) AS r (request_id, position)
+       JOIN movement_document old ON old.request_id = r.request_id AND old.known_from < r.position AND old.known_to IS NULL
+       GROUP BY old.known_from
+     ) revised
+     WHERE d.known_from = revised.known_from`,
+    [revisions.map((event) => requestIdOfStream(event.stream)), revisions.map((event) => event.position)],
+  );
+}

@@ -6,3 +6,4 @@
 export * from './pool.js';
 export * from './migrate.js';
 export * from './embedded.js';
+export * from './installation.js';

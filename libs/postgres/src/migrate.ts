@@ -1,0 +1,154 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { PedigreeError } from '#kernel';
+import type { Pool, Transaction } from './pool.js';
+
+/** The tables of one library: every .sql file of `directory`, applied in file-name order. */
+export interface MigrationSet {
+  /** The library's name; with the file name it is the identity of a migration for ever. */
+  name: string;
+  directory: URL;
+}
+
+interface MigrationFile {
+  setName: string;
+  fileName: string;
+  sql: string;
+  /** Of the file's bytes, lower-case hexadecimal. */
+  sha256: string;
+}
+
+/** Any number will do, as long as every version of Pedigree uses the same one. Advisory locks are per database. */
+const LOCK_KEY = 0x7065_6469;
+/** A process that waits for another's migrations gives up after this time, so that a stuck one is noticed. */
+const LOCK_WAIT_MS = 300_000;
+
+const CREATE_SCHEMA_MIGRATION = `
+  CREATE TABLE IF NOT EXISTS schema_migration (
+    set_name   text        NOT NULL,
+    file_name  text        NOT NULL,
+    sha256     text        NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (set_name, file_name)
+  )`;
+
+/**
+ * Applies what is missing of each set, in the order of `sets` and within a set in file-name order; each file once and in a
+ * transaction of its own. Processes that start together wait for one another on a session lock, which the server frees
+ * when a process dies. A migration that is recorded but no longer in the folder is left alone: a newer version made it.
+ * @returns the names applied now, as `<set>/<file>`; empty when everything was there.
+ * @throws PedigreeError `invalid_configuration` when a file changed after it was applied, when a new file sorts before an
+ *   applied one (forward only), or when two sets share a name. Errors of the SQL itself carry the file's name.
+ */
+export async function migrate(pool: Pool, sets: MigrationSet[]): Promise<string[]> {
+  const files = await readSets(sets);
+  const session = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    return await underLock(session, () => applyMissing(session, files));
+  } catch (error) {
+    // The session may still hold the lock or an open transaction; closing it frees both.
+    broken = error as Error;
+    throw error;
+  } finally {
+    session.release(broken);
+  }
+}
+
+async function readSets(sets: MigrationSet[]): Promise<MigrationFile[]> {
+  const names = new Set<string>();
+  const files: MigrationFile[] = [];
+  for (const set of sets) {
+    if (names.has(set.name)) throw refused(set.name, 'two migration sets have this name');
+    names.add(set.name);
+    files.push(...(await readSet(set)));
+  }
+  return files;
+}
+
+async function readSet(set: MigrationSet): Promise<MigrationFile[]> {
+  const fileNames = (await readdir(set.directory)).filter((name) => name.endsWith('.sql')).sort();
+  // An empty folder is a build that forgot to copy the .sql files, never a library without tables.
+  if (fileNames.length === 0) throw refused(set.name, `no .sql file in ${set.directory.href}`);
+  return Promise.all(
+    fileNames.map(async (fileName) => {
+      const bytes = await readFile(new URL(encodeURIComponent(fileName), folderUrl(set.directory)));
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      return { setName: set.name, fileName, sql: bytes.toString('utf8'), sha256 };
+    }),
+  );
+}
+
+/** A URL without the closing slash names a file, and its last part would be lost when a name is resolved against it. */
+function folderUrl(directory: URL): URL {
+  return directory.href.endsWith('/') ? directory : new URL(`${directory.href}/`);
+}
+
+async function underLock<T>(session: Transaction, work: () => Promise<T>): Promise<T> {
+  // Waiting for the lock and building an index may both last longer than the 30 s of ordinary statements.
+  await session.query(`SET statement_timeout = ${String(LOCK_WAIT_MS)}`);
+  await session.query('SELECT pg_advisory_lock($1)', [LOCK_KEY]);
+  const result = await work();
+  await session.query('SELECT pg_advisory_unlock($1)', [LOCK_KEY]);
+  await session.query('RESET statement_timeout');
+  return result;
+}
+
+async function applyMissing(session: Transaction, files: MigrationFile[]): Promise<string[]> {
+  await session.query(CREATE_SCHEMA_MIGRATION);
+  const applied = await readApplied(session);
+  // Everything is checked before anything is applied, so that a refusal leaves the database as it was.
+  const missing = files.filter((file) => isMissing(file, applied.get(file.setName) ?? new Map()));
+  for (const file of missing) await applyFile(session, file);
+  return missing.map(qualifiedName);
+}
+
+/** Per set name: file name -> SHA-256 at the time it was applied. */
+async function readApplied(session: Transaction): Promise<Map<string, Map<string, string>>> {
+  const { rows } = await session.query<{ set_name: string; file_name: string; sha256: string }>(
+    'SELECT set_name, file_name, sha256 FROM schema_migration',
+  );
+  const applied = new Map<string, Map<string, string>>();
+  for (const row of rows) {
+    const ofSet = applied.get(row.set_name) ?? new Map<string, string>();
+    applied.set(row.set_name, ofSet.set(row.file_name, row.sha256));
+  }
+  return applied;
+}
+
+function isMissing(file: MigrationFile, appliedOfSet: Map<string, string>): boolean {
+  const known = appliedOfSet.get(file.fileName);
+  if (known === file.sha256) return false;
+  if (known !== undefined) {
+    throw refused(
+      qualifiedName(file),
+      `changed after it was applied (SHA-256 was ${known}, is ${file.sha256}); restore the file and add a new one for the change`,
+    );
+  }
+  const later = [...appliedOfSet.keys()].find((name) => name > file.fileName);
+  if (later !== undefined) throw refused(qualifiedName(file), `is new but sorts before ${later}, which is applied already; give it a later number`);
+  return true;
+}
+
+async function applyFile(session: Transaction, file: MigrationFile): Promise<void> {
+  try {
+    await session.query('BEGIN');
+    await session.query(file.sql);
+    await session.query('INSERT INTO schema_migration (set_name, file_name, sha256) VALUES ($1, $2, $3)', [
+      file.setName,
+      file.fileName,
+      file.sha256,
+    ]);
+    await session.query('COMMIT');
+  } catch (error) {
+    throw new Error(`migration ${qualifiedName(file)} failed: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function qualifiedName(file: MigrationFile): string {
+  return `${file.setName}/${file.fileName}`;
+}
+
+function refused(item: string, reason: string): PedigreeError {
+  return new PedigreeError('invalid_configuration', `migration ${item}: ${reason}`, { item });
+}

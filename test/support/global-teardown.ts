@@ -1,0 +1,27 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const POLL_MS = 20;
+const STOP_WAIT_MS = 30_000;
+
+/** Ends the run's PostgreSQL at once (SIGQUIT: nothing in it is worth a checkpoint) and removes its folder. */
+export default async function globalTeardown(): Promise<void> {
+  const folder = process.env['PEDIGREE_TEST_POSTGRES_DIR'];
+  if (folder === undefined) return;
+  const pid = Number((await readFile(join(folder, 'cluster', 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')[0]);
+  if (pid > 0) await stop(pid);
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+async function stop(pid: number): Promise<void> {
+  for (let waitedMs = 0; waitedMs < STOP_WAIT_MS; waitedMs += POLL_MS) {
+    try {
+      process.kill(pid, waitedMs === 0 ? 'SIGQUIT' : 0);
+    } catch {
+      return;
+    }
+    await delay(POLL_MS);
+  }
+  throw new Error(`the PostgreSQL of the tests (process ${String(pid)}) did not stop`);
+}

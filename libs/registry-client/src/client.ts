@@ -199,7 +199,8 @@ export class UndiciRegistryClient implements RegistryClient {
     let result: Exchange = { kind: 'failed', written: false, reason: 'no call was made' };
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       const session = await this.sessionsOf.token(account).catch((error: Error) => ({ kind: 'none' as const, reason: `sessions: ${error.message}` }));
-      if (session.kind === 'none') return attempt === 1 ? { kind: 'failed', written: false, reason: session.reason } : result;
+      // Without another token the refused attempt counts as not made: the fault is the session's, not the document's.
+      if (session.kind === 'none') return { kind: 'failed', written: false, reason: session.reason };
       result = await this.inSlot(account, operation, target, session.token);
       if (result.kind === 'failed') return result;
       if (result.raw.httpStatus !== 401) {

@@ -1,6 +1,6 @@
 import { canonicalBytes, PedigreeError } from '#kernel';
-import type { EventStoreLimits } from './limits.js';
-import type { EventMetadata, ExpectedVersion, NewEvent } from './port.js';
+import type { Append, EventStoreLimits } from './limits.js';
+import type { EventMetadata, ExpectedVersion } from './port.js';
 
 /** One append, its events already in their stored form: data and metadata as RFC 8785 bytes. */
 export interface EncodedAppend {
@@ -16,7 +16,7 @@ function bounded(bytes: Buffer, maxBytes: number, field: string): Buffer {
 }
 
 /** Brings the events into their stored form. Throws PedigreeError `body_too_large` for an event beyond its limit. */
-export function encodeAppend(stream: string, expectedVersion: ExpectedVersion, events: NewEvent[], limits: EventStoreLimits): EncodedAppend {
+export function encodeAppend({ stream, expectedVersion, events }: Append, limits: EventStoreLimits): EncodedAppend {
   // The events of one append mostly carry one metadata object: it is encoded once.
   let shared: { of: EventMetadata; bytes: Buffer } | undefined;
   let bytes = 0;
@@ -33,15 +33,17 @@ export function encodeAppend(stream: string, expectedVersion: ExpectedVersion, e
 
 /** Cuts a batch, in order, into calls that keep within the limits. An append is never cut, so one that is larger alone goes alone. */
 export function intoCalls(batch: EncodedAppend[], limits: EventStoreLimits): EncodedAppend[][] {
-  const calls: EncodedAppend[][] = [];
-  let events = Infinity;
-  let bytes = Infinity;
+  let call: EncodedAppend[] = [];
+  const calls = [call];
+  let events = 0;
+  let bytes = 0;
   for (const append of batch) {
-    if (events + append.events.length > limits.maxBatchEvents || bytes + append.bytes > limits.maxBatchBytes) {
-      calls.push([]);
+    const tooMuch = events + append.events.length > limits.maxBatchEvents || bytes + append.bytes > limits.maxBatchBytes;
+    if (tooMuch && call.length > 0) {
+      calls.push((call = []));
       events = bytes = 0;
     }
-    calls.at(-1)!.push(append);
+    call.push(append);
     events += append.events.length;
     bytes += append.bytes;
   }
@@ -58,8 +60,9 @@ export function procedureArguments(appends: EncodedAppend[]): unknown[] {
   const payload: Buffer[] = [];
   let at = 0;
   appends.forEach((one, n) => {
-    if (!streams.has(one.stream)) streams.set(one.stream, streams.size + 1);
-    append.stream.push(streams.get(one.stream)!);
+    const stream = streams.get(one.stream) ?? streams.size + 1;
+    streams.set(one.stream, stream);
+    append.stream.push(stream);
     append.expected.push(expectedNumber(one.expectedVersion));
     append.first.push(event.id.length + 1);
     append.size.push(one.events.length);

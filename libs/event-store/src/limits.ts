@@ -1,6 +1,13 @@
 import { PedigreeError } from '#kernel';
 import type { EventFilter, ExpectedVersion, NewEvent } from './port.js';
 
+/** What a caller asks for, as one value. */
+export interface Append {
+  stream: string;
+  expectedVersion: ExpectedVersion;
+  events: NewEvent[];
+}
+
 /** What one append, one batch and one read may hold at most. */
 export interface EventStoreLimits {
   maxDataBytes: number;
@@ -47,7 +54,7 @@ function checkName(name: string, field: string, maxBytes: number): void {
 }
 
 /** Refuses an append that could never be stored, before it can spoil the batch it would travel in. Throws PedigreeError `invalid_parameter`. */
-export function checkAppend(stream: string, expected: ExpectedVersion, events: NewEvent[], limits: EventStoreLimits): void {
+export function checkAppend({ stream, expectedVersion: expected, events }: Append, limits: EventStoreLimits): void {
   checkName(stream, '/stream', limits.maxStreamNameBytes);
   const known = expected === 'none' || expected === 'any' || (Number.isInteger(expected) && expected >= 0 && expected < MAX_INT);
   if (!known) refuse(`expected version ${String(expected)} is not none, any or a whole number from 0`, '/expectedVersion');

@@ -24,8 +24,14 @@ export interface PostgresEventStoreOptions extends Partial<EventStoreLimits> {
 }
 
 const CALL = `CALL append_events($1::text[], $2::int[], $3::int[], $4::int[], $5::int[], $6::int[], $7::uuid[], $8::text[], $9::int[], $10::int[], $11::int[], $12::int[], $13::bytea, NULL, NULL, NULL)`;
-const APPENDED = 0;
 const REPEATED = 1;
+
+/** What the procedure answers: one entry per append. A conflict has no position. */
+interface ProcedureResults {
+  outcomes: number[];
+  versions: number[];
+  positions: (string | null)[];
+}
 
 /** The event log in PostgreSQL (DESIGN section 5). The pool stays the caller's; `close` ends what the store itself opened. */
 export class PostgresEventStore implements EventStore {
@@ -48,8 +54,9 @@ export class PostgresEventStore implements EventStore {
 
   /** Throws PedigreeError `invalid_parameter`, `body_too_large`, or `unavailable` when too many appends wait. Other errors: the outcome is unknown; repeat it. */
   async append(stream: string, expectedVersion: ExpectedVersion, events: NewEvent[]): Promise<AppendResult> {
-    checkAppend(stream, expectedVersion, events, this.limits);
-    const encoded = encodeAppend(stream, expectedVersion, events, this.limits);
+    const asked = { stream, expectedVersion, events };
+    checkAppend(asked, this.limits);
+    const encoded = encodeAppend(asked, this.limits);
     if (this.waiting >= this.limits.maxWaitingAppends) throw new PedigreeError('unavailable', `${this.waiting} appends already wait for the event log`);
     this.waiting += 1;
     try {
@@ -121,13 +128,16 @@ export class PostgresEventStore implements EventStore {
   }
 
   private async callServer(appends: EncodedAppend[]): Promise<AppendResult[]> {
-    const { rows } = await this.options.pool.query<{ outcomes: number[]; versions: number[]; positions: string[] }>({ name: 'append-events', text: CALL, values: procedureArguments(appends) });
-    const { outcomes, versions, positions } = rows[0]!;
-    return appends.map((_, n) => {
-      const version = versions[n]!;
-      const outcome = outcomes[n];
-      if (outcome !== APPENDED && outcome !== REPEATED) return { kind: 'conflict', actualVersion: version };
-      return { kind: 'appended', version, position: BigInt(positions[n]!), repeated: outcome === REPEATED };
-    });
+    const { rows } = await this.options.pool.query<ProcedureResults>({ name: 'append-events', text: CALL, values: procedureArguments(appends) });
+    return appends.map((append, n) => resultOf(append, rows[0], n));
   }
+}
+
+function resultOf(append: EncodedAppend, results: ProcedureResults | undefined, n: number): AppendResult {
+  const version = results?.versions[n];
+  const outcome = results?.outcomes[n];
+  const position = results?.positions[n];
+  if (version === undefined || outcome === undefined) throw new Error(`the database gave no result for the append to ${append.stream}`);
+  if (position === undefined || position === null) return { kind: 'conflict', actualVersion: version };
+  return { kind: 'appended', version, position: BigInt(position), repeated: outcome === REPEATED };
 }

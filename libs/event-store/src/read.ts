@@ -65,10 +65,13 @@ export async function readAllRows(db: Queryable, after: bigint, range: AllRange)
     text: filtered ? FILTERED : UNFILTERED,
     values: filtered ? [after, windowEnd, limit, filter?.streamPrefixes ?? null, filter?.types ?? null] : [after, windowEnd],
   });
-  const head = rows[0]!.head;
-  const events = decode(rows[0]!.position === null ? [] : rows, range.upcast);
+  const [first] = rows;
+  const head = first?.head ?? 0n;
+  const events = decode(first === undefined || first.position === null ? [] : rows, range.upcast);
   const last = events.at(-1);
-  const readUpTo = events.length === limit ? last!.position : [windowEnd, head].reduce((a, b) => (a < b ? a : b));
+  const lookedAt = windowEnd < head ? windowEnd : head;
+  // A full page may have stopped anywhere in its window.
+  const readUpTo = events.length === limit && last !== undefined ? last.position : lookedAt;
   return { events, readUpTo: readUpTo > after ? readUpTo : after, reachedHead: readUpTo >= head };
 }
 
@@ -88,5 +91,5 @@ const FILTERED = `SELECT head, found.* FROM ${HEAD} LEFT JOIN (
 /** Position of the newest event, 0 when there is none. */
 export async function readHead(db: Queryable): Promise<bigint> {
   const { rows } = await db.query<{ head: bigint }>({ name: 'event-head', text: `SELECT coalesce(max(position), 0) AS head FROM event` });
-  return rows[0]!.head;
+  return rows[0]?.head ?? 0n;
 }

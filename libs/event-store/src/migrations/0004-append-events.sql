@@ -134,8 +134,7 @@ BEGIN
     IF outcomes[i] = 0 THEN
       positions[i] := base + placed[i] + append_size[i] - 1;
     ELSIF outcomes[i] = 1 THEN
-      SELECT event.position INTO STRICT positions[i] FROM event
-      WHERE event.stream = streams[append_stream[i]] AND event.version = versions[i];
+      positions[i] := (SELECT event.position FROM event WHERE event.stream = streams[append_stream[i]] AND event.version = versions[i]);
     ELSE
       positions[i] := NULL;
     END IF;

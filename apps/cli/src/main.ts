@@ -10,7 +10,7 @@ import { up, type UpOptions } from './commands/up.js';
 import { GatewayClient } from './gateway-client.js';
 import { say } from './print.js';
 import { DataDir } from './stack/data-dir.js';
-import { runBench } from '../../../test/bench/run.js';
+
 
 /** Exit status: 0 well, 1 not done or refused, 2 wrong usage or configuration. */
 const USAGE_STATUS = 2;
@@ -69,7 +69,7 @@ function program(finish: (status: number) => void): Command {
     .argument('<name>')
     .option(...json)
     .option('--quick', 'end in under 50 seconds')
-    .action(action((name: string, options: { json?: boolean; quick?: boolean }) => runBench(name, options)));
+    .action(action((name: string, options: { json?: boolean; quick?: boolean }) => import('../../../test/bench/run.js').then((bench) => bench.runBench(name, options))));
   return pedigree;
 }
 

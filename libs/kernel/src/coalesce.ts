@@ -35,9 +35,9 @@ export function coalesce<In, Out>(run: (inputs: In[]) => Promise<Out[]>, options
     new Promise<Out>((resolve, reject) => {
       if (waiting.length >= options.maxWaiting) return reject(new Error(`more than ${options.maxWaiting} calls wait for one batch`));
       waiting.push({ input, resolve, reject });
-      // A run begins on the next turn, so that calls made in the same turn share it.
-      if (runs < (options.maxRuns ?? 1)) {
-        if (waiting.length === 1) queueMicrotask(() => void (runs < (options.maxRuns ?? 1) && waiting.length > 0 && startRun()));
-      }
+      // A run begins after this turn, so that calls made in the same turn share it.
+      queueMicrotask(() => {
+        if (runs < (options.maxRuns ?? 1) && waiting.length > 0) void startRun();
+      });
     });
 }

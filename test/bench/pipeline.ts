@@ -1,0 +1,190 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { cliConfig, sandboxFile, type CliConfig } from '../../apps/cli/src/config.js';
+import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
+import { readWorld, type World } from '../../apps/cli/src/sample/world.js';
+import { startStack, type Stack } from '../../apps/cli/src/stack/stack.js';
+import { loadProfile, Pkcs12Signer, readAccounts } from '#registry-client';
+import { rawAppendsPerSecond, rawSendsPerSecond } from './ceilings.js';
+import { arrival, type Arrival } from './load.js';
+import type { BenchReport } from './run.js';
+
+/** The measured window leaves out this much at each end. */
+const MARGIN_MS = 10_000;
+/** Most documents that are fed and not yet sent: enough to keep every lane busy, few enough that feeding does not run ahead. */
+const MAX_AHEAD = 600;
+/** Most that one run may feed, whatever the machine. */
+const MAX_DOCUMENTS = 200_000;
+const POLL_MS = 100;
+
+interface Phase {
+  documents: number;
+  perSecond: number;
+  calls: number;
+  budgetUsed: number;
+  rateLimited: number;
+  violations: number;
+  ownCpuMsPerDocument: number;
+}
+
+/** Documents per second from command to concluded outcome, limits off; and the use of the call budget, limits on. */
+export async function pipeline(options: { quick: boolean }): Promise<BenchReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
+  try {
+    const world = readWorld(sandboxFile('data/world.json'));
+    const ceilings: Record<string, number> = {};
+    const off = await withStack(folder, { name: 'off', flags: ['--limits', 'off'], intervalMs: 0 }, async (stack, config) => {
+      ceilings['raw_sends_per_second'] = await rawSendsPerSecond({ registryUrl: stack.registryUrl, accountsFile: config.accountsFile, world, seconds: options.quick ? 2 : 5 });
+      ceilings['raw_appends_per_second'] = await rawAppendsPerSecond(stack.pool, options.quick ? 2 : 5);
+      return runPhase({ stack, config, world, feedMs: options.quick ? 14_000 : 50_000, marginMs: MARGIN_MS });
+    });
+    const on = await withStack(folder, { name: 'on', flags: ['--interval-ms', '100'], intervalMs: 100 }, (stack, config) =>
+      runPhase({ stack, config, world, feedMs: options.quick ? 8_000 : 40_000, marginMs: 0 }),
+    );
+    return reportOf(off, on, ceilings, await signMs());
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function reportOf(off: Phase, on: Phase, ceilings: Record<string, number>, msPerSignature: number): BenchReport {
+  const round = (value: number, digits = 3) => Number(value.toFixed(digits));
+  const [cpu] = cpus();
+  return {
+    bench: 'pipeline',
+    figures: {
+      documents_per_second: round(off.perSecond, 1),
+      calls_per_document: round(off.calls / off.documents),
+      budget_used: round(on.budgetUsed),
+      rate_limited: on.rateLimited,
+      violations: off.violations + on.violations,
+      documents_concluded: off.documents,
+      documents_per_second_with_limits: round(on.perSecond, 1),
+      calls_per_document_with_limits: round(on.calls / on.documents),
+      own_cpu_ms_per_document: round(off.ownCpuMsPerDocument, 2),
+      signing_ms_per_document: round(msPerSignature, 3),
+    },
+    ceilings: Object.fromEntries(Object.entries(ceilings).map(([name, value]) => [name, round(value, 1)])),
+    ratios: {
+      documents_to_raw_sends: round(off.perSecond / (ceilings['raw_sends_per_second'] as number)),
+      documents_to_raw_appends: round(off.perSecond / (ceilings['raw_appends_per_second'] as number)),
+      signing_share_of_own_cpu: round(msPerSignature / off.ownCpuMsPerDocument),
+    },
+    machine: { cpus: cpus().length, model: cpu?.model.trim() ?? 'unknown', memoryGiB: Math.round(totalmem() / 2 ** 30), node: process.versions.node },
+  };
+}
+
+/** Everything on embedded parts in a folder of its own, with every interval of the profile set to one value. */
+async function withStack<T>(folder: string, options: { name: string; flags: string[]; intervalMs: number }, work: (stack: Stack, config: CliConfig) => Promise<T>): Promise<T> {
+  const overrides = join(folder, `${options.name}.json`);
+  const operations = Object.fromEntries(Object.keys(loadProfile('interface-v1').operations).map((name) => [name, { intervalMs: options.intervalMs }]));
+  writeFileSync(overrides, JSON.stringify({ operations }));
+  const { PATH, TMPDIR, DATABASE_URL } = process.env;
+  const env = { PATH, TMPDIR, DATABASE_URL, DATA_DIR: join(folder, options.name), PORT: '0', REGISTRY_PROFILE_OVERRIDES: overrides, LOG_LEVEL: 'error' };
+  const config = cliConfig(env);
+  const stack = await startStack(config, { say: () => undefined, sandboxFlags: options.flags });
+  try {
+    return await work(stack, config);
+  } finally {
+    await stack.stop();
+  }
+}
+
+interface PhaseOptions {
+  stack: Stack;
+  config: CliConfig;
+  world: World;
+  feedMs: number;
+  marginMs: number;
+}
+
+async function runPhase(options: PhaseOptions): Promise<Phase> {
+  const { stack, config, feedMs } = options;
+  const gateway = new GatewayClient(stack.gateway.url);
+  const cpuBefore = process.cpuUsage();
+  const startedAt = new Date();
+  const fed = await feedFor(options, gateway, feedMs);
+  await concluded(gateway, fed);
+  const endedAt = new Date();
+  const cpu = process.cpuUsage(cpuBefore);
+  return {
+    documents: fed,
+    perSecond: await concludedPerSecond(options, startedAt, endedAt),
+    ...(await callsAt(stack, config)),
+    ownCpuMsPerDocument: (cpu.user + cpu.system) / 1_000 / fed,
+  };
+}
+
+/** Feeds through the HTTP API for so long, never far ahead of the sends. Returns how many were fed. */
+async function feedFor(options: PhaseOptions, gateway: GatewayClient, feedMs: number): Promise<number> {
+  const { stack, config, world } = options;
+  const accounts = readAccounts(config.accountsFile).map((account) => account.name);
+  const endMs = performance.now() + feedMs;
+  let fed = 0;
+  const sends = () => stack.worker.callFigures().reduce((sum, one) => sum + (one.method === 'send' ? one.calls : 0), 0);
+  const commands = async function* () {
+    while (performance.now() < endMs && fed < MAX_DOCUMENTS) {
+      if (fed - sends() >= MAX_AHEAD) {
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS / 10));
+        continue;
+      }
+      yield commandOf(arrival(world, fed, 'BENCH'), accounts[fed % accounts.length] as string);
+      fed += 1;
+    }
+  };
+  for await (const result of gateway.send(commands())) {
+    if ('error' in result) throw new Error(`a bench command was refused: ${result.error.detail}`);
+  }
+  return fed;
+}
+
+const commandOf = (one: Arrival, account: string): object => ({ command_id: `bench-${one.number}`, type: 'send_document', account, xml: one.xml });
+
+async function concluded(gateway: GatewayClient, documents: number): Promise<void> {
+  const limitMs = performance.now() + 10 * 60_000;
+  while (performance.now() < limitMs) {
+    const counts = await gateway.get<{ documents: number; unfinished: number; accepted: number }>('/v1/summary');
+    if (counts.documents >= documents && counts.unfinished === 0) {
+      if (counts.accepted !== counts.documents) throw new Error(`${counts.documents - counts.accepted} documents did not end accepted`);
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  throw new Error('the documents did not conclude in ten minutes');
+}
+
+/** Counted in the log itself: conclusions recorded within the window, by its length. */
+async function concludedPerSecond({ stack, marginMs }: PhaseOptions, startedAt: Date, endedAt: Date): Promise<number> {
+  const from = new Date(startedAt.getTime() + marginMs);
+  const to = new Date(endedAt.getTime() - marginMs);
+  const { rows } = await stack.pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM event WHERE type = 'DocumentConcluded' AND recorded_at >= $1 AND recorded_at < $2`, [from, to]);
+  return Number(rows[0]?.n ?? 0n) / ((to.getTime() - from.getTime()) / 1_000);
+}
+
+async function callsAt(stack: Stack, config: CliConfig): Promise<Pick<Phase, 'calls' | 'budgetUsed' | 'rateLimited' | 'violations'>> {
+  const figures = stack.worker.callFigures();
+  const busiest = figures.reduce((most, one) => (one.calls > most.calls ? one : most));
+  const spanMs = busiest.lastCallMonotonicMs - busiest.firstCallMonotonicMs;
+  const intervalMs = loadProfile('interface-v1', config.registryProfileOverrides === undefined ? {} : JSON.parse(readFileSync(config.registryProfileOverrides, 'utf8'))).operations.send.intervalMs;
+  const violations = (await (await fetch(`${stack.controlUrl}/violations`)).json()) as { count: number };
+  return {
+    calls: figures.reduce((sum, one) => sum + one.calls, 0),
+    budgetUsed: (busiest.calls * intervalMs) / spanMs,
+    rateLimited: figures.reduce((sum, one) => sum + one.rateLimited, 0),
+    violations: violations.count,
+  };
+}
+
+/** What one signature costs, measured here and now. */
+async function signMs(): Promise<number> {
+  const [account] = readAccounts(cliConfig({}).accountsFile);
+  if (account === undefined) throw new Error('no account');
+  const signer = Pkcs12Signer.open(account);
+  const bytes = Buffer.alloc(12_000, 'x');
+  const rounds = 300;
+  const before = process.cpuUsage();
+  for (let round = 0; round < rounds; round += 1) await signer.sign(bytes);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000 / rounds;
+}

@@ -1,0 +1,32 @@
+import { PedigreeError } from '#kernel';
+import { pipeline } from './pipeline.js';
+
+/** What a bench found. Ratios compare figures with ceilings measured in the same run, since machines differ and are noisy. */
+export interface BenchReport {
+  bench: string;
+  figures: Record<string, number>;
+  ceilings: Record<string, number>;
+  ratios: Record<string, number>;
+  machine: { cpus: number; model: string; memoryGiB: number; node: string };
+}
+
+export interface BenchOptions {
+  json?: boolean;
+  quick?: boolean;
+}
+
+const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = { pipeline };
+
+/** Runs one bench by name, prints its table, and with `json` one JSON object as the last line. */
+export async function runBench(name: string, options: BenchOptions): Promise<number> {
+  const bench = BENCHES[name];
+  if (bench === undefined) throw new PedigreeError('invalid_parameter', `no bench is called ${name}; there are: ${Object.keys(BENCHES).join(', ')}`, { field: 'name' });
+  const report = await bench({ quick: options.quick === true });
+  const { bench: _, machine, ...parts } = report;
+  for (const [part, values] of Object.entries(parts)) {
+    for (const [figure, value] of Object.entries(values)) process.stdout.write(`${part.padEnd(10)} ${figure.padEnd(42)} ${value}\n`);
+  }
+  process.stdout.write(`machine    ${machine.cpus} x ${machine.model}, ${machine.memoryGiB} GiB, Node ${machine.node}\n`);
+  if (options.json === true) process.stdout.write(`${JSON.stringify(report)}\n`);
+  return 0;
+}

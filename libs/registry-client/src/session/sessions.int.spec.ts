@@ -1,0 +1,242 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { VirtualClock, type Clock } from '#kernel';
+import { migrate } from '#postgres';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { silentLog } from '../log.js';
+import { loadProfile } from '../profile.js';
+import { registryClientSchema } from './schema.js';
+import { PostgresSessionStore } from './session-store.js';
+import { Sessions, type SignInResult, type TokenResult } from './sessions.js';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const KEY = randomBytes(32);
+const { rules } = loadProfile('interface-v1');
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await testDatabase();
+  await migrate(db.pool, [registryClientSchema]);
+});
+afterAll(() => db.drop());
+afterEach(() => db.pool.query('TRUNCATE registry_session'));
+
+/** Signs in by a counter; can be told to fail, and to hold until it is let go. */
+class FakeSignIn {
+  readonly tokens: string[] = [];
+  next: SignInResult | undefined;
+  held: Promise<void> | undefined;
+  calls = 0;
+
+  readonly run = async (): Promise<SignInResult> => {
+    this.calls += 1;
+    await this.held;
+    if (this.next !== undefined) return this.next;
+    const token = `secret-token-${this.calls}-${randomBytes(6).toString('hex')}`;
+    this.tokens.push(token);
+    return { kind: 'ok', token, lifeMs: 10 * HOUR_MS };
+  };
+}
+
+/** The sessions of one process. */
+const process_ = (clock: Clock, signIn: FakeSignIn, options: { key?: Buffer; rules?: Partial<typeof rules> } = {}): Sessions =>
+  new Sessions({ store: new PostgresSessionStore(db.pool, { key: options.key ?? KEY }), rules: { ...rules, ...options.rules }, clock, signIn: signIn.run, log: silentLog });
+
+const tokenOf = (result: TokenResult): string => {
+  if (result.kind !== 'token') throw new Error(result.reason);
+  return result.token;
+};
+const generationOf = (result: TokenResult): bigint => (result.kind === 'token' ? result.generation : -1n);
+const row = async (): Promise<Record<string, unknown>> => (await db.pool.query('SELECT * FROM registry_session')).rows[0] as Record<string, unknown>;
+
+describe('one token for all processes', () => {
+  it('is obtained once, however many ask in however many processes', async () => {
+    const signIn = new FakeSignIn();
+    let letGo = (): void => undefined;
+    signIn.held = new Promise((resolve) => (letGo = resolve));
+    const processes = [1, 2, 3].map(() => process_(new VirtualClock(), signIn));
+    const asked = processes.flatMap((sessions) => [sessions.token('a'), sessions.token('a'), sessions.token('a')]);
+    // The lease is taken: from here on the others can only wait.
+    while (signIn.calls === 0) await new Promise((resolve) => setImmediate(resolve));
+    letGo();
+    const tokens = new Set((await Promise.all(asked)).map(tokenOf));
+    expect([signIn.calls, tokens.size]).toEqual([1, 1]);
+  });
+
+  it('is reused by a later process, and never stands in the table in the clear', async () => {
+    const signIn = new FakeSignIn();
+    const token = tokenOf(await process_(new VirtualClock(), signIn).token('a'));
+    expect(tokenOf(await process_(new VirtualClock(), signIn).token('a'))).toBe(token);
+    const whole = await db.pool.query<{ text: string; bytes: Buffer }>(`SELECT registry_session::text AS text, token_cipher AS bytes FROM registry_session`);
+    const stored = Buffer.concat([Buffer.from(whole.rows[0]?.text ?? ''), whole.rows[0]?.bytes ?? Buffer.alloc(0)]);
+    expect(whole.rows[0]?.bytes.length).toBeGreaterThan(token.length);
+    for (const form of [token, Buffer.from(token).toString('hex'), Buffer.from(token).toString('base64')]) expect(stored.includes(form)).toBe(false);
+  });
+
+  it('is obtained anew when the key for encryption at rest changed, or the row is another account\'s', async () => {
+    const signIn = new FakeSignIn();
+    const first = tokenOf(await process_(new VirtualClock(), signIn).token('a'));
+    expect(tokenOf(await process_(new VirtualClock(), signIn, { key: randomBytes(32) }).token('a'))).not.toBe(first);
+    await db.pool.query(`INSERT INTO registry_session SELECT 'b', generation, token_cipher, obtained_at, expires_at FROM registry_session`);
+    expect((await new PostgresSessionStore(db.pool, { key: KEY }).load('b')).session).toBeUndefined();
+  });
+
+  it('is signed in for by a follower when the first process died at it', async () => {
+    const clock = new VirtualClock();
+    const store = new PostgresSessionStore(db.pool, { key: KEY });
+    expect(await store.lease('a', '00000000-0000-4000-8000-000000000001', { generation: 0n, leaseMs: 300 })).toBe(true);
+    expect(await store.lease('a', '00000000-0000-4000-8000-000000000002', { generation: 0n, leaseMs: 300 })).toBe(false);
+    const signIn = new FakeSignIn();
+    expect((await process_(clock, signIn).token('a')).kind).toBe('token');
+    // The dead one wakes up: its token must not replace the other, and counts as one that may live.
+    const at = clock.now();
+    const late = { token: 'late', obtainedAt: at, expiresAt: at, idleUntil: new Date(at.getTime() + MINUTE_MS), now: at, abandoned: [] };
+    expect(await store.complete('a', '00000000-0000-4000-8000-000000000001', late)).toBe(false);
+    const known = await store.load('a');
+    expect(known.session?.token).toBe(signIn.tokens[0]);
+    expect(known.abandonedUntil).toEqual([late.idleUntil]);
+  });
+});
+
+describe('the life of a token', () => {
+  it('ends before the registry ends it', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const sessions = process_(clock, signIn);
+    const use = async (): Promise<string> => {
+      const result = await sessions.token('a');
+      sessions.used('a', generationOf(result));
+      return tokenOf(result);
+    };
+    const first = await use();
+    // Used every twenty minutes it lives on, through nine hours and forty minutes.
+    for (let i = 0; i < 29; i += 1) {
+      clock.advance(20 * MINUTE_MS);
+      expect(await use()).toBe(first);
+    }
+    clock.advance(16 * MINUTE_MS);
+    expect(await use()).not.toBe(first);
+    await sessions.settled();
+  });
+
+  it('ends before 30 idle minutes, and any process\'s use counts', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const [one, two] = [process_(clock, signIn), process_(clock, signIn)];
+    const first = tokenOf(await one.token('a'));
+    clock.advance(27 * MINUTE_MS);
+    two.used('a', generationOf(await two.token('a')));
+    await two.settled();
+    clock.advance(27 * MINUTE_MS);
+    expect(tokenOf(await one.token('a'))).toBe(first);
+    clock.advance(90_000);
+    expect(tokenOf(await one.token('a'))).not.toBe(first);
+    expect(signIn.calls).toBe(2);
+  });
+
+  it('notes its use at once, then at most once a minute', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const sessions = process_(clock, signIn);
+    const generation = generationOf(await sessions.token('a'));
+    const usedAt = async (advanceMs: number): Promise<unknown> => {
+      clock.advance(advanceMs);
+      sessions.used('a', generation);
+      await sessions.settled();
+      return (await row())['last_used_at'];
+    };
+    const first = await usedAt(1000);
+    expect(first).toEqual(clock.now());
+    expect(await usedAt(59_000)).toEqual(first);
+    expect(await usedAt(1_000)).toEqual(clock.now());
+  });
+
+  it('goes on with a token that still lives when the renewal fails', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const sessions = process_(clock, signIn);
+    const first = tokenOf(await sessions.token('a'));
+    signIn.next = { kind: 'failed', reason: 'down', counts: true, tokenMayExist: false };
+    clock.advance(29 * MINUTE_MS);
+    expect(tokenOf(await sessions.token('a'))).toBe(first);
+    clock.advance(MINUTE_MS);
+    expect(await sessions.token('a')).toEqual({ kind: 'none', reason: 'down' });
+  });
+});
+
+describe('a refused token', () => {
+  it('is replaced once for all who were refused', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const [one, two] = [process_(clock, signIn), process_(clock, signIn)];
+    const generation = generationOf(await one.token('a'));
+    await two.token('a');
+    await Promise.all([one.rejected('a', generation), two.rejected('a', generation), one.rejected('a', generation)]);
+    const [renewed, seen] = await Promise.all([one.token('a'), two.token('a')]);
+    expect(tokenOf(renewed)).toBe(tokenOf(seen));
+    // A 401 that comes late speaks of the old token.
+    await two.rejected('a', generation);
+    expect(tokenOf(await two.token('a'))).toBe(tokenOf(renewed));
+    expect(signIn.calls).toBe(2);
+  });
+
+  it('pauses the sign-in when tokens are refused that never worked, and not when they worked', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const sessions = process_(clock, signIn);
+    for (let i = 0; i < 5; i += 1) {
+      const generation = generationOf(await sessions.token('a'));
+      sessions.used('a', generation);
+      await sessions.settled();
+      await sessions.rejected('a', generation);
+    }
+    await sessions.rejected('a', generationOf(await sessions.token('a')));
+    await sessions.rejected('a', generationOf(await sessions.token('a')));
+    expect(await sessions.token('a')).toMatchObject({ kind: 'none', reason: expect.stringContaining('paused') });
+    clock.advance(1_001);
+    expect((await sessions.token('a')).kind).toBe('token');
+  });
+});
+
+describe('failures and limits', () => {
+  it('waits twice as long after each failed sign-in, at most a minute', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const sessions = process_(clock, signIn);
+    signIn.next = { kind: 'failed', reason: 'wrong secret', counts: true, tokenMayExist: false };
+    const pauses: number[] = [];
+    for (let i = 0; i < 8; i += 1) {
+      expect(await sessions.token('a')).toEqual({ kind: 'none', reason: 'wrong secret' });
+      const until = ((await row())['paused_until'] as Date).getTime();
+      pauses.push(until - clock.now().getTime());
+      clock.advance(until - clock.now().getTime() - 1);
+      expect(await sessions.token('a')).toMatchObject({ reason: expect.stringContaining('paused') });
+      clock.advance(1);
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map((s) => s * 1000));
+    expect(signIn.calls).toBe(8);
+  });
+
+  it('does not pause after a 429', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const sessions = process_(clock, signIn);
+    signIn.next = { kind: 'failed', reason: 'too fast', counts: false, tokenMayExist: false };
+    await sessions.token('a');
+    signIn.next = undefined;
+    expect((await sessions.token('a')).kind).toBe('token');
+  });
+
+  it('never lets more tokens live than the registry allows', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const sessions = process_(clock, signIn, { rules: { tokensPerUser: 3 } });
+    // Answers that never came: each may have left a token behind.
+    signIn.next = { kind: 'failed', reason: 'no answer', counts: true, tokenMayExist: true };
+    for (let i = 0; i < 3; i += 1) {
+      expect(await sessions.token('a')).toEqual({ kind: 'none', reason: 'no answer' });
+      clock.advance(MINUTE_MS);
+    }
+    signIn.next = undefined;
+    expect(await sessions.token('a')).toMatchObject({ kind: 'none', reason: expect.stringContaining('3 tokens of this user may still live') });
+    expect(signIn.calls).toBe(3);
+    clock.advance(28 * MINUTE_MS);
+    expect((await sessions.token('a')).kind).toBe('token');
+  });
+
+  it('refuses a key of the wrong size', () => {
+    expect(() => new PostgresSessionStore(db.pool, { key: randomBytes(16) })).toThrow('16 bytes instead of 32');
+  });
+});

@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { transformFileSync } from '@swc/core';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded.js';
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const isRoot = process.getuid?.() === 0;
+
+let folder: TemporaryFolder;
+let options: EmbeddedPostgresOptions;
+let servers: EmbeddedPostgres[];
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  // The server's user must be able to pass, where it is not ours.
+  await chmod(folder.path, 0o711);
+  options = { dataDir: join(folder.path, 'data'), systemDir: join(folder.path, 'system') };
+  servers = [];
+});
+afterEach(async () => {
+  for (const server of servers) await server.stop();
+  await folder.remove();
+});
+
+async function start(): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres(options);
+  servers.push(server);
+  return server;
+}
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Undefined when something listens, else the error code. */
+async function refusal(url: string): Promise<string | undefined> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Another Node process that starts the server of `options`, prints its answer and stays until it is killed. */
+async function startInChild(): Promise<{ child: ChildProcess; answer: { url: string; reused: boolean } }> {
+  const program = join(folder.path, 'program');
+  await mkdir(join(program, 'embedded'), { recursive: true });
+  for (const file of ['embedded.ts', ...(await readdir(join(HERE, 'embedded'))).map((name) => `embedded/${name}`)]) {
+    const { code } = transformFileSync(join(HERE, file), { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' } });
+    await writeFile(join(program, file.replace(/\.ts$/, '.js')), code);
+  }
+  await writeFile(join(program, 'package.json'), '{"type":"module"}');
+  await symlink(join(HERE, '../../../node_modules'), join(program, 'node_modules'), 'junction');
+  const script = `import { startEmbeddedPostgres } from './embedded.js';
+    const { url, reused } = await startEmbeddedPostgres(${JSON.stringify(options)});
+    console.log(JSON.stringify({ url, reused }));
+    setInterval(() => {}, 1e6);`;
+  await writeFile(join(program, 'main.js'), script);
+  const child = spawn(process.execPath, ['main.js'], { cwd: program, stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return { child, answer: JSON.parse(line.toString()) as { url: string; reused: boolean } };
+}
+
+describe('the embedded PostgreSQL', () => {
+  it('outlives a killed parent, is found again with its rows, and stops when told', async () => {
+    const { child, answer } = await startInChild();
+    expect(answer.reused).toBe(false);
+    await query(answer.url, "CREATE TABLE pack AS SELECT 'here' AS sgtin");
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+
+    const server = await start();
+    expect(server).toMatchObject({ reused: true, url: answer.url });
+    expect(await query(server.url, 'SELECT sgtin FROM pack')).toEqual([{ sgtin: 'here' }]);
+    await server.stop();
+    expect(await refusal(server.url)).toBe('ECONNREFUSED');
+
+    const again = await start();
+    expect(again.reused).toBe(false);
+    expect(await query(again.url, 'SELECT sgtin FROM pack')).toEqual([{ sgtin: 'here' }]);
+  });
+
+  it('is started once by starters that come together', async () => {
+    const found = await Promise.all([start(), start(), start()]);
+    expect(found.map((server) => server.reused).sort()).toEqual([false, true, true]);
+    expect(new Set(found.map((server) => server.url)).size).toBe(1);
+  });
+
+  it('waits for the disk, listens on loopback behind a password, and speaks UTF-8', async () => {
+    const server = await start();
+    const names = ['fsync', 'full_page_writes', 'synchronous_commit', 'listen_addresses', 'unix_socket_directories', 'server_encoding', 'password_encryption'];
+    const [row] = await query(server.url, `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join(', ')}`);
+    expect(row).toEqual({
+      fsync: 'on',
+      full_page_writes: 'on',
+      synchronous_commit: 'on',
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      server_encoding: 'UTF8',
+      password_encryption: 'scram-sha-256',
+    });
+    const wrong = new URL(server.url);
+    wrong.password = 'wrong';
+    await expect(query(wrong.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
+    expect((await stat(join(options.dataDir, 'password'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(options.dataDir, 'postgres.log'), 'utf8')).toMatch(/ready to accept connections/);
+  });
+
+  it('begins anew when the data folder was removed, and refuses when only the cluster was', async () => {
+    const first = await start();
+    await query(first.url, 'CREATE TABLE pack (id int)');
+    await first.stop();
+    await rename(join(options.dataDir, 'cluster'), join(folder.path, 'moved'));
+    await expect(start()).rejects.toThrow(/the database of .* is gone/);
+    await rm(options.dataDir, { recursive: true });
+    const second = await start();
+    expect(await query(second.url, "SELECT to_regclass('pack') AS pack")).toEqual([{ pack: null }]);
+  });
+
+  it('starts over the process number of a dead server that another program has now', async () => {
+    const first = await start();
+    const pidFile = join(options.dataDir, 'cluster', 'postmaster.pid');
+    const lines = (await readFile(pidFile, 'utf8')).split('\n');
+    await first.stop();
+    await writeFile(pidFile, [String(process.pid), ...lines.slice(1)].join('\n'));
+    expect((await start()).reused).toBe(false);
+  });
+
+  it('tells the end of the server log when the server does not start', async () => {
+    options.settings = { shared_buffers: 'plenty' };
+    await expect(start()).rejects.toThrow(/did not start \(exit 1\):[^]*invalid value for parameter "shared_buffers"/);
+  });
+
+  (isRoot ? it : it.skip)('as root keeps the cluster in a system folder when the server cannot enter the data folder', async () => {
+    await mkdir(options.dataDir, { mode: 0o700 });
+    const first = await start();
+    await query(first.url, 'CREATE TABLE pack (id int)');
+    const [{ directory }] = (await query(first.url, "SELECT current_setting('data_directory') AS directory")) as [{ directory: string }];
+    expect(directory.startsWith(`${options.systemDir ?? ''}/`)).toBe(true);
+    expect((await stat(directory)).uid).not.toBe(0);
+    await first.stop();
+
+    const second = await start();
+    expect(await query(second.url, "SELECT to_regclass('pack')::text AS pack")).toEqual([{ pack: 'pack' }]);
+    await second.stop();
+
+    await rm(options.dataDir, { recursive: true });
+    await mkdir(options.dataDir, { mode: 0o700 });
+    const fresh = await start();
+    expect(await query(fresh.url, "SELECT to_regclass('pack')::text AS pack")).toEqual([{ pack: null }]);
+  });
+});

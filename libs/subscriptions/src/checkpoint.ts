@@ -1,0 +1,78 @@
+import type { EventStore } from '#event-store';
+import type { Pool, Queryable } from '#postgres';
+
+/** A checkpoint as one process sees it. */
+export interface Checkpoint {
+  position: bigint;
+  /** For how long another process still holds the subscription; 0 when it is free or ours. Milliseconds by the database's clock. */
+  heldByOtherMs: number;
+}
+
+interface CheckpointRow {
+  position: bigint;
+  held_ms: number | null;
+}
+
+const HELD_MS = `CASE WHEN holder IS DISTINCT FROM $2 THEN greatest(0, extract(epoch FROM held_until - clock_timestamp()) * 1000)::float8 END AS held_ms`;
+const toCheckpoint = (row: CheckpointRow): Checkpoint => ({ position: row.position, heldByOtherMs: row.held_ms ?? 0 });
+
+/** Reads the checkpoint without a lock, and makes it, at 0, where there is none. */
+export async function openCheckpoint(db: Queryable, name: string, holder: string): Promise<Checkpoint> {
+  const read = { name: 'checkpoint-read', text: `SELECT position, ${HELD_MS} FROM checkpoint WHERE name = $1`, values: [name, holder] };
+  const [there] = (await db.query<CheckpointRow>(read)).rows;
+  if (there !== undefined) return toCheckpoint(there);
+  await db.query('INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, 0, clock_timestamp()) ON CONFLICT DO NOTHING', [name]);
+  const [made] = (await db.query<CheckpointRow>(read)).rows;
+  if (made === undefined) throw new Error(`the checkpoint of ${name} was removed while it was made`);
+  return toCheckpoint(made);
+}
+
+/** Locks the checkpoint until the end of the transaction. `undefined` when another transaction has it (unless `waits`) or it does not exist. */
+export async function lockCheckpoint(tx: Queryable, name: string, options: { holder: string; waits: boolean }): Promise<Checkpoint | undefined> {
+  const { rows } = await tx.query<CheckpointRow>({
+    name: options.waits ? 'checkpoint-wait' : 'checkpoint-lock',
+    text: `SELECT position, ${HELD_MS} FROM checkpoint WHERE name = $1 FOR UPDATE ${options.waits ? '' : 'SKIP LOCKED'}`,
+    values: [name, options.holder],
+  });
+  return rows[0] && toCheckpoint(rows[0]);
+}
+
+/** Moves the locked checkpoint, and holds the subscription for another while. */
+export async function moveCheckpoint(tx: Queryable, name: string, to: { position: bigint; holder: string; leaseMs: number }): Promise<void> {
+  await tx.query({
+    name: 'checkpoint-move',
+    text: `UPDATE checkpoint SET position = $2, holder = $3, updated_at = clock_timestamp(), held_until = clock_timestamp() + $4 * interval '1 millisecond' WHERE name = $1`,
+    values: [name, to.position, to.holder, to.leaseMs],
+  });
+}
+
+/** Lets go of the subscription, so that whoever stands by need not wait for the lease to run out. */
+export async function releaseCheckpoint(db: Queryable, name: string, holder: string): Promise<void> {
+  await db.query('UPDATE checkpoint SET holder = NULL, held_until = NULL WHERE name = $1 AND holder = $2', [name, holder]);
+}
+
+/** Forgets how far a subscription came: a runner that is under way begins again at 0. */
+export async function dropCheckpoint(pool: Queryable, name: string): Promise<void> {
+  await pool.query('DELETE FROM checkpoint WHERE name = $1', [name]);
+}
+
+export interface SubscriptionLag {
+  name: string;
+  position: bigint;
+  /** Events between the checkpoint and the head of the log. */
+  lag: bigint;
+  /** When the checkpoint last moved. */
+  updatedAt: Date;
+  /** The process that works on it now, if any. */
+  holder: string | undefined;
+}
+
+/** How far each subscription is behind the log, by name. */
+export async function subscriptionLag(pool: Pool, store: EventStore): Promise<SubscriptionLag[]> {
+  // The head is read last, so that a checkpoint cannot be ahead of it.
+  const { rows } = await pool.query<{ name: string; position: bigint; updated_at: Date; holder: string | null }>(
+    'SELECT name, position, updated_at, CASE WHEN held_until > clock_timestamp() THEN holder END AS holder FROM checkpoint ORDER BY name LIMIT 1000',
+  );
+  const head = await store.head();
+  return rows.map(({ name, position, updated_at: updatedAt, holder }) => ({ name, position, lag: head - position, updatedAt, holder: holder ?? undefined }));
+}

@@ -1,0 +1,155 @@
+import { systemClock, type Clock } from '#kernel';
+import type { EventFilter, EventStore, ReadPage, RecordedEvent } from '#event-store';
+import type { Pool } from '#postgres';
+import { randomUUID } from 'node:crypto';
+import { openCheckpoint, releaseCheckpoint } from './checkpoint.js';
+import { handlePage, type Handle, type Work } from './page.js';
+
+/** What a runner says of itself when something failed. It goes on trying in every case. */
+export interface SubscriptionTrouble {
+  /** `subscription_halted`: these events failed so often that a person must look; they are not dropped and are still tried. */
+  kind: 'subscription_failed' | 'subscription_halted';
+  name: string;
+  /** Attempts on these events so far. */
+  attempt: number;
+  retryInMs: number;
+  /** Position of the first and last event of the failed part; absent when reading failed. */
+  from?: bigint;
+  to?: bigint;
+}
+
+export interface SubscriptionOptions {
+  store: EventStore;
+  pool: Pool;
+  /** Name of the checkpoint. Several processes may run the same name: one works, the others stand by. */
+  name: string;
+  filter?: EventFilter;
+  /** Most events of a page. Default 500. */
+  batchSize?: number;
+  handle: Handle;
+  signal: AbortSignal;
+  /** After each commit. */
+  onBatch?: (batch: { name: string; events: number; position: bigint }) => void;
+  onError?: (error: unknown, trouble: SubscriptionTrouble) => void;
+  /** Least time between the starts of two pages while they are not full. A busy log is then worked in pages, not event by event. Default 20. */
+  minPageIntervalMs?: number;
+  retryFirstDelayMs?: number;
+  retryMaxDelayMs?: number;
+  /** Attempts after which `subscription_halted` is said. Default 8. */
+  haltedAfterAttempts?: number;
+  /** How long the subscription stays with a process that fell silent. Default 5,000. */
+  leaseMs?: number;
+  /** How often a process that stands by looks. Default 1,000. */
+  standbyPollMs?: number;
+  clock?: Clock;
+}
+
+/** After each failure a smaller part is tried, so that the events before a bad one still pass and the report names the bad one. */
+const SHRINK_PER_ATTEMPT = 8;
+
+/** Runs until `signal` aborts, then resolves; errors are reported, never thrown. Each event is handled once, in order (DESIGN section 3). */
+export async function runSubscription(options: SubscriptionOptions): Promise<void> {
+  await new Runner(options).run();
+}
+
+class Runner {
+  private readonly clock: Clock;
+  private readonly work: Work;
+  private failures = 0;
+
+  constructor(private readonly options: SubscriptionOptions) {
+    this.clock = options.clock ?? systemClock;
+    const { pool, name, handle, leaseMs = 5_000 } = options;
+    this.work = { pool, name, handle, leaseMs, holder: randomUUID(), takesOver: false };
+  }
+
+  async run(): Promise<void> {
+    const { pool, name, signal, standbyPollMs = 1_000 } = this.options;
+    while (!signal.aborted) {
+      try {
+        const { position, heldByOtherMs } = await openCheckpoint(pool, name, this.work.holder);
+        if (heldByOtherMs > 0) await this.clock.wait(Math.min(heldByOtherMs + 1, standbyPollMs), signal);
+        else await this.follow(position);
+      } catch (error) {
+        await this.failed(error);
+      }
+    }
+    // Were it to fail, the lease runs out by itself.
+    await releaseCheckpoint(pool, name, this.work.holder).catch(() => undefined);
+  }
+
+  /** Works page after page from where the checkpoint stands, until it turns out to stand elsewhere. */
+  private async follow(position: bigint): Promise<void> {
+    const { store, filter, batchSize = 500, signal, minPageIntervalMs = 20 } = this.options;
+    let from = position;
+    for await (const page of store.subscribeAll(from, { limit: batchSize, signal, ...(filter === undefined ? {} : { filter }) })) {
+      const beganAtMs = this.clock.monotonicMs();
+      if (!(await this.workThrough(from, page))) return;
+      from = page.readUpTo;
+      const restMs = minPageIntervalMs - (this.clock.monotonicMs() - beganAtMs);
+      if (page.events.length < batchSize && restMs > 0) await this.clock.wait(restMs, signal);
+    }
+  }
+
+  /** Handles a page, in smaller parts after a failure. False when the checkpoint is not ours any more or we are to end. */
+  private async workThrough(start: bigint, page: ReadPage): Promise<boolean> {
+    let from = start;
+    let rest = page.events;
+    while (!this.options.signal.aborted) {
+      const part = rest.slice(0, Math.ceil(rest.length / SHRINK_PER_ATTEMPT ** Math.min(this.failures, 16)));
+      const isLast = part.length === rest.length;
+      const upTo = isLast ? page.readUpTo : (part.at(-1)?.position ?? page.readUpTo);
+      try {
+        if ((await handlePage(this.work, { from, events: part, upTo })) === 'elsewhere') return false;
+      } catch (error) {
+        await this.failed(error, part);
+        continue;
+      }
+      this.failures = 0;
+      this.options.onBatch?.({ name: this.options.name, events: part.length, position: upTo });
+      if (isLast) return true;
+      from = upTo;
+      rest = rest.slice(part.length);
+    }
+    return false;
+  }
+
+  /** Says what failed and waits longer each time, within a limit. */
+  private async failed(error: unknown, part: RecordedEvent[] = []): Promise<void> {
+    const { name, signal, retryFirstDelayMs = 100, retryMaxDelayMs = 30_000, haltedAfterAttempts = 8 } = this.options;
+    if (signal.aborted) return;
+    this.failures += 1;
+    const retryInMs = Math.min(retryFirstDelayMs * 2 ** Math.min(this.failures - 1, 30), retryMaxDelayMs);
+    const kind = this.failures >= haltedAfterAttempts ? 'subscription_halted' : 'subscription_failed';
+    const [first, last] = [part[0], part.at(-1)];
+    const where = first === undefined || last === undefined ? {} : { from: first.position, to: last.position };
+    this.options.onError?.(error, { kind, name, attempt: this.failures, retryInMs, ...where });
+    await this.clock.wait(retryInMs, signal);
+  }
+}
+
+/** What catching up needs. An error ends it and is thrown; the checkpoint stays at the last page that was handled. */
+export type CatchUpOptions = Pick<SubscriptionOptions, 'store' | 'pool' | 'name' | 'filter' | 'batchSize' | 'handle' | 'onBatch'> & { signal?: AbortSignal };
+
+/**
+ * Works up to where the log ended at the time of the call, then returns the checkpoint's position. A runner of the same name that is
+ * under way stands by meanwhile; still each event is handled once.
+ */
+export async function catchUp(options: CatchUpOptions): Promise<bigint> {
+  const { store, pool, name, handle, filter, batchSize = 500, signal } = options;
+  const work: Work = { pool, name, handle, holder: randomUUID(), leaseMs: 5_000, takesOver: true };
+  const target = await store.head();
+  try {
+    let { position } = await openCheckpoint(pool, name, work.holder);
+    while (position < target && !signal?.aborted) {
+      const { events, readUpTo } = await store.readAll(position, { limit: batchSize, ...(filter === undefined ? {} : { filter }) });
+      if (readUpTo <= position) throw new Error(`the log ends at ${position}, before its head ${target}`);
+      const outcome = await handlePage(work, { from: position, events, upTo: readUpTo });
+      if (outcome === 'done') options.onBatch?.({ name, events: events.length, position: readUpTo });
+      position = outcome === 'done' ? readUpTo : (await openCheckpoint(pool, name, work.holder)).position;
+    }
+    return position;
+  } finally {
+    await releaseCheckpoint(pool, name, work.holder).catch(() => undefined);
+  }
+}

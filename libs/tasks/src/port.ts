@@ -19,6 +19,8 @@ export interface Task extends Required<NewTask> {
   attempts: number;
   /** True when an earlier holder's lease ran out: a read is simply retried, a send is an unknown outcome. */
   leaseExpiredBefore: boolean;
+  /** Names the lease under which the task was claimed. Opaque; set by `claim`, wanted by `settle` (a copy of the task keeps it). */
+  lease?: string;
 }
 
 export type TaskResult =
@@ -47,8 +49,36 @@ export interface TaskQueue {
   settle(task: Task, result: TaskResult): Promise<boolean>;
   /** Lanes with ready or leased tasks. */
   lanes(): Promise<LaneState[]>;
-  /** Resolves when a task was scheduled in one of `lanes`, or the earliest due time came, or after `maxWaitMs`. */
-  waitForWork(lanes: string[], options: { maxWaitMs: number; signal: AbortSignal }): Promise<void>;
+  /**
+   * Resolves when one of `lanes` has, or may have, a task due: one was scheduled that is due, or the earliest due time came; else after
+   * `maxWaitMs` or when `signal` aborts. `kinds` should be those of the claim that follows.
+   */
+  waitForWork(lanes: string[], options: { maxWaitMs: number; signal: AbortSignal; kinds?: string[] }): Promise<void>;
+}
+
+/** What a lane runner needs beside the queue: leases that outlive a long handler. */
+export interface RenewableTaskQueue extends TaskQueue {
+  /** Moves the end of these leases to `leaseMs` from now. One answer per task: false when the lease was lost to another. */
+  extendLeases(tasks: Task[], leaseMs: number): Promise<boolean[]>;
+}
+
+/** A task that was given up, as an operator sees it. */
+export interface FailedTask {
+  key: string;
+  kind: string;
+  lane: string;
+  attempts: number;
+  failedAt: Date;
+  error: string;
+  payload: JsonObject;
+}
+
+export interface QueueFigures {
+  ready: number;
+  leased: number;
+  failed: number;
+  /** Tasks due now that nobody has claimed, and the due time of the oldest of them. */
+  lanes: (LaneState & { overdue: number; oldestDueAt: Date | undefined })[];
 }
 
 /** The right to make one call, or the time to ask again. */

@@ -1,0 +1,80 @@
+import { PedigreeError } from '#kernel';
+
+interface Waiter {
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/** The callers of one (account, method) in this process, in order, and what this process knows of its budget. */
+export class BudgetLine {
+  calls = 0;
+  rateLimited = 0;
+  droppedSlots = 0;
+  firstCallMs = NaN;
+  lastCallMs = -Infinity;
+  learntIntervalMs = 0;
+  /** No call before this monotonic moment, even where no interval is in force: a 429 said so. */
+  blockedUntilMs = -Infinity;
+  serving = false;
+  /** Aborted when the slot that is waited for is of no more use: a 429 came, or nobody waits. */
+  interruption = new AbortController();
+  private readonly waiters: Waiter[] = [];
+
+  constructor(
+    readonly account: string,
+    readonly method: string,
+    readonly options: { profileIntervalMs: number; mostWaiting: number },
+  ) {}
+
+  get intervalMs(): number {
+    return Math.max(this.options.profileIntervalMs, this.learntIntervalMs);
+  }
+
+  get waiting(): number {
+    return this.waiters.length;
+  }
+
+  /** Joins the queue. Leaves it by a slot, by an error, or by `signal`, whose reason is then thrown. */
+  join(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.waiters.length >= this.options.mostWaiting) {
+        return reject(new PedigreeError('unavailable', `more than ${this.options.mostWaiting} calls wait for ${this.account}/${this.method}`));
+      }
+      const leave = () => {
+        const place = this.waiters.indexOf(waiter);
+        if (place < 0) return;
+        this.waiters.splice(place, 1);
+        if (this.waiters.length === 0) this.interruption.abort();
+        reject(signal?.reason);
+      };
+      const waiter: Waiter = {
+        resolve: () => {
+          signal?.removeEventListener('abort', leave);
+          resolve();
+        },
+        reject: (error) => {
+          signal?.removeEventListener('abort', leave);
+          reject(error);
+        },
+      };
+      this.waiters.push(waiter);
+      signal?.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  /** The first in the queue may call now. */
+  grant(nowMs: number): void {
+    this.count(nowMs);
+    this.waiters.shift()?.resolve();
+  }
+
+  refuseAll(error: unknown): void {
+    for (const waiter of this.waiters.splice(0)) waiter.reject(error);
+  }
+
+  count(nowMs: number): void {
+    if (this.calls === 0) this.firstCallMs = nowMs;
+    this.calls += 1;
+    this.lastCallMs = nowMs;
+  }
+}

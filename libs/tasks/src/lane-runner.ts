@@ -1,0 +1,239 @@
+import { systemClock } from '#kernel';
+import type { Clock } from '#kernel';
+import type { RenewableTaskQueue, Task, TaskResult } from './port.js';
+
+/** Aborted when the lease was lost to another, or when the grace of a stop ran out: the handler should end, its result no longer counts. */
+export interface HandlerContext {
+  signal: AbortSignal;
+}
+
+/** Serves the tasks of one kind: one by one, or many by one hand (such as status reads by one list page). */
+export type TaskHandler =
+  | { handle(task: Task, context: HandlerContext): Promise<TaskResult> }
+  | { handleMany(tasks: Task[], context: HandlerContext): Promise<TaskResult[]>; /** Most tasks of one call. Default: the batch. */ most?: number };
+
+/** What a runner tells whoever watches: it never throws for one task's sake. */
+export type RunnerReport =
+  | { kind: 'task_failed'; lane: string; task: Task; error: string }
+  | { kind: 'task_threw'; lane: string; task: Task; error: string; retryInMs: number }
+  | { kind: 'lease_lost'; lane: string; task: Task }
+  | { kind: 'queue_unavailable'; lane: string; error: string; retryInMs: number };
+
+export interface LaneRunnerOptions {
+  queue: RenewableTaskQueue;
+  lane: string;
+  /** Names this process in the table. */
+  holder: string;
+  /** Stops the runner: nothing more is claimed, what was not begun is given back, what runs may finish within `graceMs`. */
+  signal: AbortSignal;
+  kinds: Record<string, TaskHandler>;
+  /** Handlers at work at the same time. Default 4. */
+  concurrency?: number;
+  /** Most tasks of one claim where a kind is served by `handleMany`. Default 100. */
+  batch?: number;
+  /** A lease lasts this long and is extended every third of it while its task is held. Default 30,000. */
+  leaseMs?: number;
+  /** A task that threw so often is failed. Results that a handler returns are never overruled. Default 10. */
+  maxAttempts?: number;
+  /** Delay after the first throw; doubles with each attempt up to `mostBackoffMs`. Defaults 500 and 60,000. */
+  firstBackoffMs?: number;
+  mostBackoffMs?: number;
+  /** Longest wait between claims, so also the longest delay until an expired lease is seen. Default 5,000. */
+  maxWaitMs?: number;
+  /** Default 10,000. */
+  graceMs?: number;
+  clock?: Clock;
+  report?: (report: RunnerReport) => void;
+}
+
+const SETTLE_TRIES = 3;
+const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+
+/**
+ * Serves one lane until `signal` aborts and what was begun has ended (or its grace is over). Rejects never: a database that is away is
+ * reported and asked again with bounded back-off. A process that dies leaves leases that run out; the tasks then come again with
+ * `leaseExpiredBefore` (DESIGN section 6, Tasks).
+ */
+export function runLane(options: LaneRunnerOptions): Promise<void> {
+  return new LaneRunner(options).run();
+}
+
+class LaneRunner {
+  private readonly options: Required<LaneRunnerOptions>;
+  private readonly kinds: string[];
+  private readonly claimLimit: number;
+  /** Claimed and not begun. */
+  private readonly waiting: Task[] = [];
+  /** Begun, with the means to tell the handler to end. */
+  private readonly working = new Map<Task, AbortController>();
+  private hands = 0;
+  private handFreed: (() => void) | undefined;
+  private failuresInRow = 0;
+
+  constructor(options: LaneRunnerOptions) {
+    this.options = {
+      ...{ concurrency: 4, batch: 100, leaseMs: 30_000, maxAttempts: 10, firstBackoffMs: 500, mostBackoffMs: 60_000 },
+      ...{ maxWaitMs: 5_000, graceMs: 10_000, clock: systemClock, report: () => undefined },
+      ...options,
+    };
+    this.kinds = Object.keys(options.kinds);
+    const servesMany = Object.values(options.kinds).some((handler) => 'handleMany' in handler);
+    this.claimLimit = servesMany ? this.options.batch : this.options.concurrency;
+  }
+
+  async run(): Promise<void> {
+    const { signal, leaseMs } = this.options;
+    const renewal = setInterval(() => void this.renewLeases(), leaseMs / 3);
+    try {
+      // Ends by the signal alone: this is the loop of a server. Each turn waits for work, for a free hand or for the database.
+      while (!signal.aborted) await this.turn();
+      await this.giveBackWaiting();
+      await this.finishWithin(this.options.graceMs);
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  private async turn(): Promise<void> {
+    const { queue, lane, holder, leaseMs, signal, concurrency, maxWaitMs } = this.options;
+    this.startWaiting();
+    if (this.hands >= concurrency) return this.aHandIsFree();
+    try {
+      const limit = this.claimLimit === concurrency ? concurrency - this.hands : this.claimLimit;
+      const tasks = await queue.claim(lane, { limit, leaseMs, holder, kinds: this.kinds });
+      this.failuresInRow = 0;
+      this.waiting.push(...tasks);
+      if (signal.aborted) return;
+      this.startWaiting();
+      if (tasks.length < limit) await queue.waitForWork([lane], { maxWaitMs, signal, kinds: this.kinds });
+    } catch (error) {
+      await this.pauseAfter(error);
+    }
+  }
+
+  /** Gives the waiting tasks to free hands, in order; those of a `handleMany` kind go together. */
+  private startWaiting(): void {
+    while (this.hands < this.options.concurrency) {
+      const first = this.waiting[0];
+      if (first === undefined) return;
+      const handler = this.options.kinds[first.kind];
+      if (handler === undefined) throw new Error(`task ${first.key} of kind ${first.kind} was not asked for`);
+      const most = 'handleMany' in handler ? (handler.most ?? this.options.batch) : 1;
+      const together = this.waiting.filter((task) => task.kind === first.kind).slice(0, most);
+      this.waiting.splice(0, this.waiting.length, ...this.waiting.filter((task) => !together.includes(task)));
+      void this.work(together, handler);
+    }
+  }
+
+  /** One hand's work: never rejects. */
+  private async work(tasks: Task[], handler: TaskHandler): Promise<void> {
+    this.hands += 1;
+    const stop = new AbortController();
+    for (const task of tasks) this.working.set(task, stop);
+    try {
+      const results = await this.resultsOf(tasks, handler, stop.signal);
+      // From here on a lease that is gone means settled, not lost.
+      for (const task of tasks) this.working.delete(task);
+      await Promise.all(tasks.map((task, i) => this.settle(task, results[i] as TaskResult)));
+    } finally {
+      this.hands -= 1;
+      this.handFreed?.();
+    }
+  }
+
+  private async resultsOf(tasks: Task[], handler: TaskHandler, signal: AbortSignal): Promise<TaskResult[]> {
+    try {
+      if (!('handleMany' in handler)) return [await handler.handle(tasks[0] as Task, { signal })];
+      const results = await handler.handleMany(tasks, { signal });
+      if (results.length !== tasks.length) throw new Error(`a handler of ${tasks.length} tasks gave ${results.length} results`);
+      return results;
+    } catch (error) {
+      return tasks.map((task) => this.afterThrow(task, textOf(error)));
+    }
+  }
+
+  private afterThrow(task: Task, error: string): TaskResult {
+    const { lane, maxAttempts, firstBackoffMs, mostBackoffMs, clock, report } = this.options;
+    if (task.attempts >= maxAttempts) return { kind: 'failed', error: `gave up after ${task.attempts} attempts: ${error}` };
+    const retryInMs = Math.min(mostBackoffMs, firstBackoffMs * 2 ** (task.attempts - 1));
+    report({ kind: 'task_threw', lane, task, error, retryInMs });
+    return { kind: 'retry', dueAt: new Date(clock.now().getTime() + retryInMs), error };
+  }
+
+  /** Records the result. When the database stays away, the lease runs out and the task comes again. */
+  private async settle(task: Task, result: TaskResult): Promise<void> {
+    const { queue, lane, report, clock, firstBackoffMs } = this.options;
+    for (let attempt = 1; attempt <= SETTLE_TRIES; attempt += 1) {
+      try {
+        const held = await queue.settle(task, result);
+        if (!held) report({ kind: 'lease_lost', lane, task });
+        else if (result.kind === 'failed') report({ kind: 'task_failed', lane, task, error: result.error });
+        return;
+      } catch (error) {
+        report({ kind: 'queue_unavailable', lane, error: textOf(error), retryInMs: firstBackoffMs });
+        if (attempt < SETTLE_TRIES) await clock.wait(firstBackoffMs);
+      }
+    }
+  }
+
+  private async renewLeases(): Promise<void> {
+    const { queue, lane, leaseMs, report } = this.options;
+    const held = [...this.waiting, ...this.working.keys()];
+    try {
+      const kept = await queue.extendLeases(held, leaseMs);
+      for (const [i, task] of held.entries()) {
+        if (kept[i]) continue;
+        // A task that was settled between the question and the answer is in neither list by now.
+        const place = this.waiting.indexOf(task);
+        if (place >= 0) this.waiting.splice(place, 1);
+        else if (this.working.has(task)) this.working.get(task)?.abort();
+        else continue;
+        report({ kind: 'lease_lost', lane, task });
+      }
+    } catch (error) {
+      report({ kind: 'queue_unavailable', lane, error: textOf(error), retryInMs: leaseMs / 3 });
+    }
+  }
+
+  /** Not begun means not tried: the attempt is taken back and the task keeps its place in the lane. */
+  private async giveBackWaiting(): Promise<void> {
+    const back = this.waiting.splice(0);
+    await Promise.all(back.map((task) => this.settle(task, { kind: 'retry', dueAt: task.dueAt, countsAsAttempt: false })));
+  }
+
+  private async finishWithin(graceMs: number): Promise<void> {
+    const over = new AbortController();
+    const graceEnd = this.options.clock.wait(graceMs, over.signal).then(() => {
+      for (const stop of this.working.values()) stop.abort();
+      return 'over' as const;
+    });
+    const finished = (async () => {
+      while (this.hands > 0) await new Promise<void>((resolve) => (this.handFreed = resolve));
+      return 'finished' as const;
+    })();
+    await Promise.race([graceEnd, finished]);
+    over.abort();
+    await graceEnd;
+  }
+
+  private async aHandIsFree(): Promise<void> {
+    const { signal } = this.options;
+    await new Promise<void>((resolve) => {
+      const go = () => {
+        signal.removeEventListener('abort', go);
+        this.handFreed = undefined;
+        resolve();
+      };
+      this.handFreed = go;
+      signal.addEventListener('abort', go, { once: true });
+    });
+  }
+
+  private async pauseAfter(error: unknown): Promise<void> {
+    const { lane, report, clock, firstBackoffMs, mostBackoffMs, signal } = this.options;
+    const retryInMs = Math.min(mostBackoffMs, firstBackoffMs * 2 ** Math.min(this.failuresInRow, 10));
+    this.failuresInRow += 1;
+    report({ kind: 'queue_unavailable', lane, error: textOf(error), retryInMs });
+    await clock.wait(retryInMs, signal);
+  }
+}

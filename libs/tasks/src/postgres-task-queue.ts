@@ -1,0 +1,282 @@
+import type { ClientConfig } from 'pg';
+import { coalesce, PedigreeError } from '#kernel';
+import type { JsonObject } from '#kernel';
+import type { Pool, Queryable } from '#postgres';
+import type { FailedTask, LaneState, NewTask, QueueFigures, RenewableTaskQueue, Task, TaskResult } from './port.js';
+import { LaneWatch } from './lane-watch.js';
+import * as sql from './queue-sql.js';
+
+const DEFAULT_PRIORITY = 100;
+const MOST_TASKS_PER_STATEMENT = 5_000;
+const MOST_CLAIMED = 10_000;
+const MOST_WAITING_CALLS = 100_000;
+const LONGEST_NAME = 400;
+const LONGEST_PAYLOAD = 256 * 1024;
+const LONGEST_ERROR = 4_000;
+const LONGEST_LEASE_MS = 24 * 3_600_000;
+
+export interface PostgresTaskQueueOptions {
+  pool: Pool;
+  /** Where the one LISTEN connection goes; without it, where the pool goes. Must not lead through a transaction pooler. */
+  listenConnectionString?: string;
+  /** How often a waiting lane asks while the LISTEN connection is down. Default 500. */
+  fallbackMs?: number;
+}
+
+interface ClaimCall {
+  lane: string;
+  limit: number;
+  leaseMs: number;
+  holder: string;
+  kinds: string | null;
+}
+
+interface ClaimRow {
+  lane_name: string;
+  next_ms: number | null;
+  id: bigint | null;
+  lease: string;
+  key: string;
+  kind: string;
+  priority: number;
+  due_ms: number;
+  attempts: number;
+  lease_expired_before: boolean;
+  payload: string;
+}
+
+/** Refuses what would be cut or mixed up; the place names the key. */
+function checkTask(task: NewTask): void {
+  const refuse = (what: string): never => {
+    throw new PedigreeError('internal', `task ${task.key.slice(0, 80)}: ${what}`, { item: task.key.slice(0, 80) });
+  };
+  for (const name of ['key', 'kind', 'lane'] as const) {
+    if (task[name].length === 0 || task[name].length > LONGEST_NAME) refuse(`${name} must have 1 to ${LONGEST_NAME} characters`);
+    if (task[name].includes('\0') || task[name].includes(sql.KIND_SEPARATOR)) refuse(`${name} holds a control character`);
+  }
+  if (!Number.isFinite(task.dueAt.getTime())) refuse('dueAt is not a date');
+  const priority = task.priority ?? DEFAULT_PRIORITY;
+  if (!Number.isInteger(priority) || Math.abs(priority) > 32_767) refuse(`priority ${priority} is not a whole number of 16 bits`);
+}
+
+function payloadText(task: NewTask): string {
+  const text = JSON.stringify(task.payload);
+  if (text.length > LONGEST_PAYLOAD) {
+    throw new PedigreeError('internal', `task ${task.key}: payload of ${text.length} characters, at most ${LONGEST_PAYLOAD} are allowed`, { item: task.key });
+  }
+  return text;
+}
+
+function leaseOf(task: Task): { id: string; number: string } {
+  const [id, number] = task.lease?.split(':') ?? [];
+  if (id === undefined || number === undefined) throw new Error(`task ${task.key} carries no lease: only claimed tasks are settled`);
+  return { id, number };
+}
+
+const kindsText = (kinds: string[] | undefined): string | null => (kinds === undefined ? null : [...kinds].sort().join(sql.KIND_SEPARATOR));
+
+/**
+ * The durable task table on PostgreSQL (DESIGN section 6, Tasks; promise 2). A task is done at least once; an expired lease is claimable
+ * again and says so in `leaseExpiredBefore`, for ever. Calls that are made together share statements. `close()` ends the LISTEN
+ * connection; the pool stays the caller's.
+ */
+export class PostgresTaskQueue implements RenewableTaskQueue {
+  private readonly pool: Pool;
+  private readonly watch: LaneWatch;
+  private readonly claimTogether = coalesce<ClaimCall, Task[]>((calls) => this.claimBatch(calls), { maxBatch: 200, maxWaiting: MOST_WAITING_CALLS });
+  private readonly settleTogether = coalesce<{ task: Task; result: TaskResult }, boolean>((calls) => this.settleBatch(calls), {
+    maxBatch: 2_000,
+    maxWaiting: MOST_WAITING_CALLS,
+  });
+
+  constructor(options: PostgresTaskQueueOptions) {
+    this.pool = options.pool;
+    const connection: ClientConfig =
+      options.listenConnectionString === undefined ? this.pool.options : { connectionString: options.listenConnectionString };
+    this.watch = new LaneWatch({
+      connection: { ...connection, application_name: 'pedigree-tasks-listen' },
+      fallbackMs: options.fallbackMs ?? 500,
+      monotonicMs: () => performance.now(),
+    });
+  }
+
+  async schedule(db: Queryable, tasks: NewTask[]): Promise<void> {
+    const byKey = new Map<string, NewTask>();
+    for (const task of tasks) {
+      checkTask(task);
+      if (!byKey.has(task.key)) byKey.set(task.key, task);
+    }
+    const wanted = [...byKey.values()];
+    for (let from = 0; from < wanted.length; from += MOST_TASKS_PER_STATEMENT) {
+      const part = wanted.slice(from, from + MOST_TASKS_PER_STATEMENT);
+      await db.query({
+        name: 'task-schedule',
+        text: sql.SCHEDULE,
+        values: [
+          part.map((task) => task.key),
+          part.map((task) => task.kind),
+          part.map((task) => task.lane),
+          part.map((task) => task.priority ?? DEFAULT_PRIORITY),
+          part.map((task) => task.dueAt.getTime()),
+          part.map(payloadText),
+        ],
+      });
+    }
+  }
+
+  async claim(lane: string, options: { limit: number; leaseMs: number; holder: string; kinds?: string[] }): Promise<Task[]> {
+    if (!(options.limit >= 1 && options.limit <= MOST_CLAIMED)) throw new Error(`a claim takes 1 to ${MOST_CLAIMED} tasks, not ${options.limit}`);
+    if (!(options.leaseMs > 0 && options.leaseMs <= LONGEST_LEASE_MS)) throw new Error(`a lease lasts up to ${LONGEST_LEASE_MS} ms, not ${options.leaseMs}`);
+    this.watch.listen();
+    return this.claimTogether({ lane, limit: options.limit, leaseMs: options.leaseMs, holder: options.holder, kinds: kindsText(options.kinds) });
+  }
+
+  settle(task: Task, result: TaskResult): Promise<boolean> {
+    return this.settleTogether({ task, result });
+  }
+
+  async extendLeases(tasks: Task[], leaseMs: number): Promise<boolean[]> {
+    if (tasks.length === 0) return [];
+    const leases = tasks.map(leaseOf);
+    const values = [leases.map((lease) => lease.id), leases.map((lease) => lease.number), leaseMs];
+    const { rows } = await this.pool.query<{ id: string }>({ name: 'task-extend', text: sql.EXTEND, values });
+    const held = new Set(rows.map((row) => row.id));
+    return leases.map((lease) => held.has(lease.id));
+  }
+
+  async lanes(): Promise<LaneState[]> {
+    const { lanes } = await this.queueFigures();
+    return lanes
+      .filter((lane) => lane.ready + lane.leased > 0)
+      .map(({ lane, ready, leased, failed, nextDueAt }) => ({ lane, ready, leased, failed, nextDueAt }));
+  }
+
+  /** Everything that is not done, counted by lane (reads the whole live table: for people and metrics, not for loops). */
+  async queueFigures(): Promise<QueueFigures> {
+    const { rows } = await this.pool.query<Record<'ready' | 'leased' | 'failed' | 'overdue', number> & { lane: string; next_due_at: Date | null; oldest_due_at: Date | null }>(sql.LANES);
+    const lanes = rows.map((row) => ({
+      ...{ lane: row.lane, ready: row.ready, leased: row.leased, failed: row.failed, overdue: row.overdue },
+      ...{ nextDueAt: row.next_due_at ?? undefined, oldestDueAt: row.oldest_due_at ?? undefined },
+    }));
+    const sum = (figure: 'ready' | 'leased' | 'failed') => lanes.reduce((total, lane) => total + lane[figure], 0);
+    return { ready: sum('ready'), leased: sum('leased'), failed: sum('failed'), lanes };
+  }
+
+  /** Tasks that were given up, the newest first. */
+  async failedTasks(limit = 100): Promise<FailedTask[]> {
+    const { rows } = await this.pool.query<{ key: string; kind: string; lane: string; attempts: number; failed_at: Date; last_error: string | null; payload: string }>(sql.FAILED, [limit]);
+    return rows.map((row) => ({
+      ...{ key: row.key, kind: row.kind, lane: row.lane, attempts: row.attempts, failedAt: row.failed_at },
+      ...{ error: row.last_error ?? '', payload: JSON.parse(row.payload) as JsonObject },
+    }));
+  }
+
+  /** Makes a failed task due at once, with its attempts counted anew. False when no failed task has this key. The caller records who asked. */
+  async retryFailed(key: string, reason: string): Promise<boolean> {
+    const { rowCount } = await this.pool.query(sql.RETRY_FAILED, [key, reason]);
+    return (rowCount ?? 0) > 0;
+  }
+
+  async waitForWork(lanes: string[], options: { maxWaitMs: number; signal: AbortSignal; kinds?: string[] }): Promise<void> {
+    this.watch.listen();
+    const kinds = kindsText(options.kinds) ?? '';
+    const endMs = performance.now() + options.maxWaitMs;
+    // Each turn ends by a notice, a due time or the end of the wait, so their number is bounded by what is scheduled meanwhile.
+    while (!options.signal.aborted) {
+      const dueMs = await this.earliestDueMs(lanes, kinds, options.kinds);
+      const nowMs = performance.now();
+      if (dueMs <= nowMs) return lanes.forEach((lane) => (this.watch.dueMs(lane, kinds) ?? Infinity) <= nowMs && this.watch.forgetDue(lane, kinds));
+      if (nowMs >= endMs) return;
+      await this.watch.pause(lanes, Math.min(dueMs, endMs), options.signal);
+    }
+  }
+
+  /** Tells lanes of this process that a task may be due, for callers that know before the database's notice arrives. */
+  wake(lanes: string[]): void {
+    for (const lane of lanes) this.watch.notice(lane, 0);
+  }
+
+  close(): Promise<void> {
+    return this.watch.close();
+  }
+
+  /** Asks the database only for lanes of which no claim told, or for all while no notices arrive. */
+  private async earliestDueMs(lanes: string[], kindsKey: string, kinds: string[] | undefined): Promise<number> {
+    const unknown = lanes.filter((lane) => !this.watch.hears || this.watch.dueMs(lane, kindsKey) === undefined);
+    if (unknown.length > 0) {
+      const mark = this.watch.mark();
+      const { rows } = await this.pool.query<{ lane: string; next_ms: number | null }>({ name: 'task-next-due', text: sql.NEXT_DUE, values: [unknown, kinds ?? null] });
+      for (const row of rows) this.watch.learn(row.lane, { kinds: kindsKey, nextMs: row.next_ms, mark });
+    }
+    return Math.min(...lanes.map((lane) => this.watch.dueMs(lane, kindsKey) ?? Infinity));
+  }
+
+  /**
+   * A statement may serve each lane once, because a row lock taken in the same statement would not be skipped; holders and leases
+   * that differ need statements of their own too. In one process both are rare.
+   */
+  private async claimBatch(calls: ClaimCall[]): Promise<Task[][]> {
+    const results = calls.map((): Task[] => []);
+    let left = calls.map((call, i) => ({ call, i }));
+    while (left.length > 0) {
+      const first = left[0] as (typeof left)[number];
+      const lanes = new Set<string>();
+      const now = left.filter(({ call }) => call.holder === first.call.holder && call.leaseMs === first.call.leaseMs && !lanes.has(call.lane) && lanes.add(call.lane));
+      const byLane = await this.claimLanes(now.map(({ call }) => call));
+      for (const { call, i } of now) results[i] = byLane.get(call.lane) ?? [];
+      left = left.filter((one) => !now.includes(one));
+    }
+    return results;
+  }
+
+  private async claimLanes(calls: ClaimCall[]): Promise<Map<string, Task[]>> {
+    const mark = this.watch.mark();
+    const values = [calls.map((call) => call.lane), calls.map((call) => call.limit), calls.map((call) => call.kinds), calls[0]?.leaseMs, calls[0]?.holder];
+    const { rows } = await this.pool.query<ClaimRow>({ name: 'task-claim', text: sql.CLAIM, values });
+    const byLane = new Map(calls.map((call) => [call.lane, [] as Task[]]));
+    const nextByLane = new Map<string, number | null>();
+    for (const row of rows) {
+      nextByLane.set(row.lane_name, row.next_ms);
+      if (row.id !== null) byLane.get(row.lane_name)?.push(taskOf(row));
+    }
+    for (const call of calls) this.watch.learn(call.lane, { kinds: call.kinds ?? '', nextMs: nextByLane.get(call.lane) ?? null, mark });
+    for (const tasks of byLane.values()) tasks.sort((a, b) => a.priority - b.priority || a.dueAt.getTime() - b.dueAt.getTime());
+    return byLane;
+  }
+
+  private async settleBatch(calls: { task: Task; result: TaskResult }[]): Promise<boolean[]> {
+    const settled = calls.map(({ task, result }) => ({ lease: leaseOf(task), result }));
+    const held = new Set<string>();
+    const done = settled.filter(({ result }) => result.kind === 'done').map(({ lease }) => lease);
+    if (done.length > 0) {
+      const values = [done.map((lease) => lease.id), done.map((lease) => lease.number)];
+      const { rows } = await this.pool.query<{ id: string }>({ name: 'task-settle-done', text: sql.SETTLE_DONE, values });
+      for (const row of rows) held.add(row.id);
+    }
+    const kept = settled.filter(({ result }) => result.kind !== 'done');
+    if (kept.length > 0) for (const id of await this.settleKept(kept)) held.add(id);
+    for (const { task, result } of calls) {
+      if (result.kind === 'retry') this.watch.notice(task.lane, Math.max(0, result.dueAt.getTime() - Date.now()));
+    }
+    return settled.map(({ lease }) => held.has(lease.id));
+  }
+
+  private async settleKept(kept: { lease: { id: string; number: string }; result: TaskResult }[]): Promise<string[]> {
+    const values = [
+      kept.map(({ lease }) => lease.id),
+      kept.map(({ lease }) => lease.number),
+      kept.map(({ result }) => (result.kind === 'retry' ? result.dueAt.getTime() : null)),
+      kept.map(({ result }) => (result.kind === 'done' ? null : (result.error?.slice(0, LONGEST_ERROR) ?? null))),
+      kept.map(({ result }) => (result.kind === 'retry' && result.countsAsAttempt === false ? 1 : 0)),
+    ];
+    const { rows } = await this.pool.query<{ id: string }>({ name: 'task-settle-kept', text: sql.SETTLE_KEPT, values });
+    return rows.map((row) => row.id);
+  }
+}
+
+function taskOf(row: ClaimRow): Task {
+  return {
+    ...{ key: row.key, kind: row.kind, lane: row.lane_name, priority: row.priority, dueAt: new Date(row.due_ms) },
+    ...{ payload: JSON.parse(row.payload) as JsonObject, attempts: row.attempts, leaseExpiredBefore: row.lease_expired_before, lease: row.lease },
+  };
+}

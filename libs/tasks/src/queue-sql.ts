@@ -1,0 +1,99 @@
+/**
+ * The statements of the task queue. All moments are the database's: `statement_timestamp()`, because the planner may use it in an index
+ * condition, which it may not do with the volatile `clock_timestamp()`; the two differ by the run time of one statement.
+ */
+
+/** Separates the kinds of one lane in an array of texts: a control character that no kind may hold. */
+export const KIND_SEPARATOR = '\u001f';
+export const TASK_CHANNEL = 'pedigree_task';
+
+/**
+ * $1 keys, $2 kinds, $3 lanes, $4 priorities, $5 due times (Unix ms), $6 payloads. The key's digest is inserted first: a concurrent or
+ * earlier schedule of the same key wins there, and only keys that were new become tasks. In order of digest, so that two batches
+ * that share keys cannot deadlock. Tells each lane, on commit, how soon its first new task is due.
+ */
+export const SCHEDULE = `
+WITH wanted AS MATERIALIZED (
+  SELECT substring(sha256(convert_to(key, 'UTF8')) FOR 16) AS digest, *
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::smallint[], $5::float8[], $6::text[]) AS w(key, kind, lane, priority, due_ms, payload)
+), fresh AS (
+  INSERT INTO task_key (digest) SELECT digest FROM wanted ORDER BY digest ON CONFLICT DO NOTHING RETURNING digest
+), added AS (
+  INSERT INTO task (key, kind, lane, priority, due_at, payload)
+  SELECT key, kind, lane, priority, to_timestamp(due_ms / 1000), payload FROM wanted JOIN fresh USING (digest)
+  RETURNING lane, due_at
+)
+SELECT pg_notify('${TASK_CHANNEL}', greatest(0, ceil(1000 * extract(epoch FROM min(due_at) - clock_timestamp())))::bigint || ' ' || lane)
+FROM added GROUP BY lane`;
+
+/**
+ * $1 lanes (each once), $2 most tasks of each, $3 kinds of each (joined, or null for all), $4 lease in ms, $5 holder. One row per task,
+ * or one without a task for a lane that has none; each with the ms to the lane's next due task (0 when there may be more now).
+ */
+export const CLAIM = `
+WITH wanted AS (
+  SELECT lane, most, string_to_array(kinds, '${KIND_SEPARATOR}') AS kinds, n
+  FROM unnest($1::text[], $2::int[], $3::text[]) WITH ORDINALITY AS w(lane, most, kinds, n)
+), picked AS (
+  SELECT w.n, t.id FROM wanted w CROSS JOIN LATERAL (
+    SELECT id FROM task
+    WHERE lane = w.lane AND due_at <= statement_timestamp() AND lease_until <= statement_timestamp()
+      AND (w.kinds IS NULL OR kind = ANY (w.kinds))
+    ORDER BY priority, due_at LIMIT w.most FOR UPDATE SKIP LOCKED
+  ) t
+), claimed AS (
+  UPDATE task SET lease_until = statement_timestamp() + $4::float8 * interval '1 ms', holder = $5::text, attempts = attempts + 1,
+    lease_number = lease_number + 1, lease_expired_before = lease_expired_before OR lease_until > '-infinity'
+  WHERE id = ANY (ARRAY(SELECT id FROM picked))
+  RETURNING id, id || ':' || lease_number AS lease, key, kind, priority, extract(epoch FROM due_at)::float8 * 1000 AS due_ms,
+    attempts, lease_expired_before, payload
+), state AS MATERIALIZED (
+  SELECT w.n, w.lane, CASE WHEN (SELECT count(*) FROM picked p WHERE p.n = w.n) < w.most
+    THEN task_next_due_ms(w.lane, w.kinds, statement_timestamp()) ELSE 0 END AS next_ms
+  FROM wanted w
+)
+SELECT s.lane AS lane_name, s.next_ms, c.* FROM state s LEFT JOIN (picked p JOIN claimed c USING (id)) ON p.n = s.n`;
+
+/** $1 ids, $2 lease numbers: the tasks that are done are deleted. Answers the ids whose lease still held. */
+export const SETTLE_DONE = `
+DELETE FROM task t USING unnest($1::bigint[], $2::int[]) AS r(id, lease_number)
+WHERE t.id = r.id AND t.lease_number = r.lease_number AND t.lease_until > '-infinity' RETURNING t.id::text`;
+
+/** $1 ids, $2 lease numbers, $3 due times (Unix ms, null for failed), $4 errors, $5 attempts to take back (1 where nothing was tried). */
+export const SETTLE_KEPT = `
+UPDATE task t SET lease_until = '-infinity', holder = NULL, last_error = coalesce(r.error, t.last_error), attempts = t.attempts - r.uncounted,
+  due_at = coalesce(to_timestamp(r.due_ms / 1000), 'infinity'), failed_at = CASE WHEN r.due_ms IS NULL THEN statement_timestamp() END
+FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::text[], $5::int[]) AS r(id, lease_number, due_ms, error, uncounted)
+WHERE t.id = r.id AND t.lease_number = r.lease_number AND t.lease_until > '-infinity' RETURNING t.id::text`;
+
+/** $1 ids, $2 lease numbers, $3 lease in ms. */
+export const EXTEND = `
+UPDATE task t SET lease_until = statement_timestamp() + $3::float8 * interval '1 ms'
+FROM unnest($1::bigint[], $2::int[]) AS r(id, lease_number)
+WHERE t.id = r.id AND t.lease_number = r.lease_number AND t.lease_until > '-infinity' RETURNING t.id::text`;
+
+/** $1 lanes, $2 kinds (or null): the ms to each lane's next due task. */
+export const NEXT_DUE = `SELECT lane, task_next_due_ms(lane, $2::text[], '-infinity') AS next_ms FROM unnest($1::text[]) AS w(lane)`;
+
+export const LANES = `
+SELECT lane,
+  count(*) FILTER (WHERE failed_at IS NULL AND lease_until <= now)::int AS ready,
+  count(*) FILTER (WHERE lease_until > now)::int AS leased,
+  count(*) FILTER (WHERE failed_at IS NOT NULL)::int AS failed,
+  count(*) FILTER (WHERE due_at <= now AND lease_until <= now)::int AS overdue,
+  min(due_at) FILTER (WHERE failed_at IS NULL AND lease_until <= now) AS next_due_at,
+  min(due_at) FILTER (WHERE due_at <= now AND lease_until <= now) AS oldest_due_at
+FROM task, (SELECT statement_timestamp() AS now) AS moment GROUP BY lane ORDER BY lane`;
+
+/** $1 most. */
+export const FAILED = `
+SELECT key, kind, lane, attempts, failed_at, last_error, payload FROM task WHERE failed_at IS NOT NULL ORDER BY failed_at DESC LIMIT $1::int`;
+
+/** $1 key, $2 reason. Attempts begin anew; what went wrong and why it is tried again stay readable. */
+export const RETRY_FAILED = `
+WITH again AS (
+  UPDATE task SET failed_at = NULL, due_at = statement_timestamp(), attempts = 0,
+    last_error = left(last_error || ' | tried again: ' || $2::text, 4000)
+  WHERE key = $1::text AND failed_at IS NOT NULL RETURNING lane
+)
+SELECT pg_notify('${TASK_CHANNEL}', '0 ' || lane) FROM again`;

@@ -1,16 +1,19 @@
 import { documentStream } from '#domain';
 import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
+import type { Pool } from '#postgres';
 import type { DataSource } from 'typeorm';
-import { countOutcomes, findDocument, listDocuments, summaryOf } from './document-outcomes/query.js';
+import { dataSourceOver } from './data-source.js';
+import { foldDocumentOutcome } from './document-outcomes/fold.js';
+import { countOutcomes, listDocuments, summaryOf } from './document-outcomes/query.js';
+import type { DocumentOutcomeRow } from './document-outcomes/row.js';
 import { timelineOf } from './document-timeline/timeline.js';
 import type { DocumentDetail, DocumentListQuery, DocumentSummary, HistoryQuery, OutcomeCounts, Page, ReadModels, SgtinHistory } from './port.js';
 import type { DocumentReading } from './sgtin-history/movements.js';
 import { historyOf } from './sgtin-history/query.js';
 
 export interface ReadModelsOptions {
-  /** Opened by `readModelDataSource`, closed by whoever opened it. */
-  dataSource: DataSource;
+  pool: Pool;
   store: EventStore;
   evidence: EvidenceStore;
   documents: Pick<DocumentReading, 'readReceipt'>;
@@ -20,26 +23,38 @@ export interface ReadModelsOptions {
 
 /** Answers from the tables that the projections keep, and for one document's timeline from the log itself. Changes nothing. */
 export class PostgresReadModels implements ReadModels {
+  private opened: Promise<DataSource> | undefined;
+
   constructor(private readonly options: ReadModelsOptions) {}
 
-  documents(query: DocumentListQuery): Promise<Page<DocumentSummary>> {
-    return listDocuments(this.options.dataSource, query);
+  async documents(query: DocumentListQuery): Promise<Page<DocumentSummary>> {
+    return listDocuments(await this.dataSource(), query);
   }
 
+  /** Folded from the document's own stream, so that it is never behind the log, nor its summary behind its timeline. */
   async document(requestId: string): Promise<DocumentDetail | undefined> {
-    const { dataSource, store } = this.options;
-    const [row, events] = await Promise.all([findDocument(dataSource, requestId), store.readStream(documentStream(requestId))]);
+    const events = await this.options.store.readStream(documentStream(requestId));
+    const row = events.reduce<DocumentOutcomeRow | undefined>(foldDocumentOutcome, undefined);
     if (row === undefined) return undefined;
     const errors = row.receiptSha256 === null ? [] : await this.errorsOf(row.receiptSha256);
     return { ...summaryOf(row, errors), timeline: timelineOf(events), errors };
   }
 
   outcomeCounts(): Promise<OutcomeCounts> {
-    return countOutcomes(this.options.dataSource);
+    return countOutcomes(this.options.pool);
   }
 
   sgtinHistory(sgtin: string, query: HistoryQuery = {}): Promise<SgtinHistory | undefined> {
-    return historyOf(this.options.dataSource, sgtin, { ...query, titleOf: this.options.titleOf });
+    return historyOf(this.options.pool, sgtin, { ...query, titleOf: this.options.titleOf });
+  }
+
+  /** Opened by the first question; a failure is not kept, so that the next question tries again. */
+  private dataSource(): Promise<DataSource> {
+    this.opened ??= dataSourceOver(this.options.pool).catch((error: unknown) => {
+      this.opened = undefined;
+      throw error;
+    });
+    return this.opened;
   }
 
   private async errorsOf(receiptSha256: string): Promise<DocumentDetail['errors']> {

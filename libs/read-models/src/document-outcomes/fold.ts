@@ -9,7 +9,7 @@ import type { DocumentOutcomeRow } from './row.js';
  * a list that silently lacks documents would be worse than one that stands still.
  */
 export function foldDocumentOutcome(row: DocumentOutcomeRow | undefined, recorded: RecordedEvent): DocumentOutcomeRow {
-  const event = recorded as unknown as DocumentEvent;
+  const event = { type: recorded.type, data: recorded.data } as unknown as DocumentEvent;
   if (row !== undefined && recorded.position <= row.position) return row;
   if (event.type === 'DocumentRegistered') return registered(event, recorded);
   if (row === undefined) throw new Error(`${recorded.type} at position ${recorded.position} of ${recorded.stream} comes before DocumentRegistered`);

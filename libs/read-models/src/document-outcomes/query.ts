@@ -1,4 +1,5 @@
 import { PedigreeError } from '#kernel';
+import type { Queryable } from '#postgres';
 import type { DataSource, SelectQueryBuilder } from 'typeorm';
 import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page } from '../port.js';
 import { readCursor, writeCursor } from './cursor.js';
@@ -41,15 +42,11 @@ function filter(select: SelectQueryBuilder<DocumentOutcomeRow>, query: DocumentL
   if (query.cursor !== undefined) select.andWhere('d.registeredPosition < :position', { position: readCursor(query.cursor) });
 }
 
-/** One document's row, or undefined when none is known by this request_id. */
-export async function findDocument(dataSource: DataSource, requestId: string): Promise<DocumentOutcomeRow | undefined> {
-  return (await dataSource.getRepository(DocumentOutcomeEntity).findOneBy({ requestId })) ?? undefined;
-}
-
-export async function countOutcomes(dataSource: DataSource): Promise<OutcomeCounts> {
-  const [row] = await dataSource.query<Record<'documents' | 'accepted' | 'partial' | 'rejected' | 'failed', bigint>[]>(
+export async function countOutcomes(db: Queryable): Promise<OutcomeCounts> {
+  const { rows } = await db.query<Record<'documents' | 'accepted' | 'partial' | 'rejected' | 'failed', bigint>>(
     'SELECT documents, accepted, partial, rejected, failed FROM document_outcome_count',
   );
+  const row = rows[0];
   if (row === undefined) return { documents: 0, accepted: 0, partial: 0, rejected: 0, failed: 0, unfinished: 0 };
   const { documents, accepted, partial, rejected, failed } = row;
   return {

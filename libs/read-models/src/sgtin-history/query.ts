@@ -1,5 +1,5 @@
 import { isSgtin, PedigreeError, splitSgtin, type Sgtin } from '#kernel';
-import type { DataSource } from 'typeorm';
+import type { Queryable } from '#postgres';
 import type { HistoryQuery, Movement, SgtinHistory } from '../port.js';
 
 const NOW = 9_223_372_036_854_775_807n;
@@ -68,13 +68,13 @@ interface MovementRow {
  * @param titleOf the plain name of a document type.
  * @throws PedigreeError `invalid_identifier` when `sgtin` has not the shape of one.
  */
-export async function historyOf(dataSource: DataSource, sgtin: Sgtin, options: HistoryQuery & { titleOf: (docType: number) => string }): Promise<SgtinHistory | undefined> {
+export async function historyOf(db: Queryable, sgtin: Sgtin, options: HistoryQuery & { titleOf: (docType: number) => string }): Promise<SgtinHistory | undefined> {
   if (!isSgtin(sgtin)) throw new PedigreeError('invalid_identifier', 'an SGTIN has 14 digits (GTIN) and 13 letters or digits (serial)', { item: sgtin });
   const knownAt = options.knownAt ?? NOW;
   const asOf = options.asOf ?? 'infinity';
-  const [about] = await dataSource.query<{ heard: boolean; container: string | null }[]>(HEARD_OF, [sgtin, knownAt, asOf]);
+  const about = (await db.query<{ heard: boolean; container: string | null }>(HEARD_OF, [sgtin, knownAt, asOf])).rows[0];
   if (about?.heard !== true) return undefined;
-  const rows = await dataSource.query<MovementRow[]>(MOVEMENTS, [sgtin, knownAt, asOf, MAX_NESTING]);
+  const { rows } = await db.query<MovementRow>(MOVEMENTS, [sgtin, knownAt, asOf, MAX_NESTING]);
   const applied = rows.filter((row) => row.result === 'applied');
   const status = applied.findLast((row) => row.status !== null)?.status;
   const place = applied.findLast((row) => row.place !== null)?.place;

@@ -1,0 +1,192 @@
+import { documentStream, type DocumentConcluded, type DocumentEvent, type DocumentReference, type FailureCause } from '#domain';
+import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from '#documents';
+import type { RecordedEvent } from '#event-store';
+import type { EvidenceStore } from '#evidence';
+import { sha256Hex, uuid5, type JsonObject, type Sha256 } from '#kernel';
+import type { DocumentReading } from './sgtin-history/movements.js';
+
+/** Evidence in memory, for tests of this library. */
+export class MemoryEvidence implements EvidenceStore {
+  readonly blobs = new Map<Sha256, Buffer>();
+
+  put(bytes: Uint8Array): Promise<Sha256> {
+    return Promise.resolve(this.keep(bytes));
+  }
+
+  keep(bytes: Uint8Array): Sha256 {
+    const sha256 = sha256Hex(bytes);
+    this.blobs.set(sha256, Buffer.from(bytes));
+    return sha256;
+  }
+
+  get(sha256: Sha256): Promise<{ bytes: Buffer; mediaType: string } | undefined> {
+    const bytes = this.blobs.get(sha256);
+    return Promise.resolve(bytes === undefined ? undefined : { bytes, mediaType: 'application/json' });
+  }
+
+  getMany(sha256s: Sha256[]): Promise<Map<Sha256, Buffer>> {
+    return Promise.resolve(new Map(sha256s.flatMap((one) => (this.blobs.has(one) ? [[one, this.blobs.get(one) as Buffer]] : []))));
+  }
+}
+
+/** Stands in for #documents where a test is not about XML: documents and receipts are their facts as JSON. */
+export const jsonDocuments: DocumentReading = {
+  readDocument: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as DocumentFacts,
+  readReceipt: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as ReceiptFacts,
+  effectsOf: (facts, receipt) => facts.items.map((item) => effectOf(facts, receipt, item)),
+};
+
+const STATUS: Record<number, string> = { 701: 'in_circulation', 415: 'in_realization', 431: 'in_circulation', 511: 'in_sale', 552: 'out_of_circulation' };
+
+function effectOf(facts: DocumentFacts, receipt: ReceiptFacts, item: DocumentItem): ItemEffect {
+  const error = receipt.errors.find((one) => one.objectId === item.id);
+  if (error !== undefined || receipt.result === 'rejected') {
+    return { item, result: 'refused', ...(error === undefined ? {} : { errorCode: error.code, errorText: error.text }) };
+  }
+  const status = STATUS[facts.docType];
+  const common = { item, result: 'applied' as const, ...(status === undefined ? {} : { status }), place: facts.counterpartyId ?? facts.subjectId };
+  if (facts.docType === 911) return item.into === undefined ? { item, result: 'applied' } : { item, result: 'applied', containment: { kind: 'packed', into: item.into } };
+  if (facts.docType === 912) return { item, result: 'applied', containment: { kind: 'opened' } };
+  return { ...common, containment: { kind: 'taken_out' } };
+}
+
+export interface DocumentOfTest {
+  docType: number;
+  /** SGTINs and SSCCs; for 911 with `into`. */
+  items: string[];
+  into?: string;
+  /** The registry's acceptance. Default: a minute after the document before. */
+  acceptedAt?: string;
+  outcome?: DocumentConcluded['data']['outcome'];
+  cause?: FailureCause;
+  errors?: ReceiptFacts['errors'];
+  counterpartyId?: string;
+  account?: string;
+  reference?: string;
+}
+
+/** A log in memory that grows document by document, with its evidence: given. */
+export class LogOfTest {
+  readonly events: RecordedEvent[] = [];
+  readonly evidence = new MemoryEvidence();
+  private readonly versions = new Map<string, number>();
+  private minutes = 0;
+  private documents = 0;
+
+  get head(): bigint {
+    return BigInt(this.events.length);
+  }
+
+  /** Registers and sends; returns the request_id. */
+  send(of: DocumentOfTest, after: DocumentReference[] = []): string {
+    this.documents += 1;
+    const requestId = uuid5(`command-${this.documents}`, NAMESPACE);
+    const facts = factsOf(of);
+    const account = of.account ?? 'main';
+    this.add(requestId, {
+      type: 'DocumentRegistered',
+      data: {
+        requestId,
+        commandId: `command-${this.documents}`,
+        ...(of.reference === undefined ? {} : { reference: of.reference }),
+        account,
+        docType: of.docType,
+        documentSha256: this.evidence.keep(Buffer.from(JSON.stringify(facts))),
+        byteLength: 1_000,
+        itemCount: facts.items.length,
+        subjectId: facts.subjectId,
+        ...(of.counterpartyId === undefined ? {} : { counterpartyId: of.counterpartyId }),
+        docNum: `N-${this.documents}`,
+        operationDate: facts.operationDate,
+        after,
+      },
+    });
+    if (after.length > 0) {
+      this.add(requestId, { type: 'DocumentWaiting', data: { for: after } });
+      for (const one of after) this.add(requestId, { type: 'PredecessorConcluded', data: { requestId: one.requestId, outcome: 'accepted' } });
+      this.add(requestId, { type: 'DocumentReleased', data: {} });
+    }
+    this.add(requestId, { type: 'SendAttempted', data: { attempt: 1, account, signatureSha256: DIGEST, certificateSha256: DIGEST } });
+    this.add(requestId, { type: 'DocumentSent', data: { attempt: 1, documentId: documentIdOf(requestId), answerSha256: DIGEST, foundByLookUp: false } });
+    return requestId;
+  }
+
+  /** Status, receipt and conclusion (or its revision); returns the position of the conclusion. */
+  conclude(requestId: string, of: DocumentOfTest, revises?: DocumentConcluded['data']['outcome']): bigint {
+    const outcome = of.outcome ?? 'accepted';
+    const documentId = documentIdOf(requestId);
+    const documentSha256 = this.evidence.keep(Buffer.from(JSON.stringify(factsOf(of))));
+    const common = { docType: of.docType, documentSha256 };
+    if (outcome === 'failed') {
+      this.add(requestId, { type: 'StatusObserved', data: { documentId, status: 'failed', answerSha256: DIGEST } });
+      return this.add(requestId, { type: 'DocumentConcluded', data: { ...common, outcome, cause: of.cause ?? 'registry_failed' } });
+    }
+    const receipt = { operation: String(of.docType), operationId: requestId, result: outcome, acceptedAt: of.acceptedAt ?? this.now(), warnings: [], errors: of.errors ?? [] };
+    const receiptSha256 = this.evidence.keep(Buffer.from(JSON.stringify(receipt)));
+    const { acceptedAt } = receipt;
+    this.add(requestId, { type: 'StatusObserved', data: { documentId, status: 'processed', answerSha256: DIGEST } });
+    this.add(requestId, { type: 'ReceiptStored', data: { documentId, receiptSha256, result: outcome, acceptedAt, errorCount: receipt.errors.length } });
+    const data = { ...common, outcome, receiptSha256, acceptedAt };
+    return this.add(requestId, revises === undefined ? { type: 'DocumentConcluded', data } : { type: 'ConclusionRevised', data: { ...data, previousOutcome: revises } });
+  }
+
+  /** Both at once; returns the position of the conclusion. */
+  document(of: DocumentOfTest): bigint {
+    return this.conclude(this.send(of), of);
+  }
+
+  add(requestId: string, event: DocumentEvent): bigint {
+    const stream = documentStream(requestId);
+    const version = (this.versions.get(stream) ?? -1) + 1;
+    this.versions.set(stream, version);
+    const position = this.head + 1n;
+    const at = this.now();
+    this.events.push({
+      id: uuid5(`event-${position}`, NAMESPACE),
+      type: event.type,
+      schemaVersion: 1,
+      data: event.data as unknown as JsonObject,
+      metadata: {
+        participant: 'test',
+        actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' },
+        softwareVersion: '0.0.0',
+        profile: 'interface-v1',
+        effectiveAt: at,
+        correlationId: requestId,
+        causationId: requestId,
+      },
+      stream,
+      version,
+      position,
+      recordedAt: new Date(at),
+    });
+    return position;
+  }
+
+  private now(): string {
+    this.minutes += 1;
+    return new Date(Date.parse('2026-03-01T08:00:00Z') + this.minutes * 60_000).toISOString();
+  }
+}
+
+const NAMESPACE = '6f3f7a52-5a0c-4a53-9a3e-0d8f5b7c1a10';
+const DIGEST = sha256Hex('an answer');
+const documentIdOf = (requestId: string): string => uuid5(requestId, NAMESPACE);
+
+function factsOf(of: DocumentOfTest): DocumentFacts {
+  const items = of.items.map((id) => ({ kind: id.length === 18 ? ('sscc' as const) : ('sgtin' as const), id, ...(of.into === undefined ? {} : { into: of.into }) }));
+  return {
+    docType: of.docType,
+    element: 'test',
+    schemaVersion: '1.38',
+    subjectId: '00000000000464',
+    ...(of.counterpartyId === undefined ? {} : { counterpartyId: of.counterpartyId }),
+    operationDate: '2026-02-28T10:00:00+03:00',
+    items,
+    fields: {},
+  };
+}
+
+/** The n-th pack and the n-th container of a test. */
+export const pack = (n: number): string => `04607001770001${String(n).padStart(13, 'A')}`;
+export const box = (n: number): string => `460700177${String(n).padStart(9, '0')}`;

@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { inTransaction, migrate } from '#postgres';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { box, jsonDocuments, LogOfTest, pack } from '../fixture.js';
+import type { HistoryQuery } from '../port.js';
+import { readModelSchemas } from '../schema.js';
+import { sgtinHistoryProjection } from './projection.js';
+import { historyOf } from './query.js';
+
+let db: TestDatabase;
+let log: LogOfTest;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  await migrate(db.pool, readModelSchemas);
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  log = new LogOfTest();
+  await inTransaction(db.pool, (tx) => projection().truncate(tx));
+});
+
+const projection = () => sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
+const matching = () => log.events.filter((event) => projection().filter.types?.includes(event.type));
+const projectAll = () => inTransaction(db.pool, (tx) => projection().project(matching(), tx));
+const history = (sgtin: string, query: HistoryQuery = {}) => historyOf(db.pool, sgtin, { ...query, titleOf: (docType) => `type ${docType}` });
+/** A movement in a word: `701`, through a container `415@<container>`. */
+const trail = async (sgtin: string, query: HistoryQuery = {}) =>
+  (await history(sgtin, query))?.movements.map((one) => `${one.docType}${one.through === undefined ? '' : `@${one.item}`}${one.result === 'applied' ? '' : ` ${one.result}`}`);
+
+describe('history of one pack', () => {
+  it('tells its own movements in the order of acceptance, with place, status, ids and evidence', async () => {
+    log.document({ docType: 701, items: [pack(1), pack(2)] });
+    const sold = log.document({ docType: 511, items: [pack(1)], acceptedAt: '2026-03-02T09:00:00.000Z' });
+    await projectAll();
+
+    const told = await history(pack(1));
+    expect(told).toMatchObject({ gtin: '04607001770001', serial: 'AAAAAAAAAAAA1', status: 'in_sale', place: '00000000000464' });
+    expect(told?.movements.map((one) => one.docType)).toEqual([701, 511]);
+    const event = log.events[Number(sold) - 1];
+    expect(told?.movements[1]).toEqual({
+      item: pack(1),
+      docType: 511,
+      title: 'type 511',
+      requestId: event?.stream.slice('document-'.length),
+      documentId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      result: 'applied',
+      status: 'in_sale',
+      subjectId: '00000000000464',
+      operationDate: '2026-02-28T10:00:00+03:00',
+      acceptedAt: '2026-03-02T09:00:00.000Z',
+      knownAt: String(sold),
+      documentSha256: event?.data['documentSha256'],
+      receiptSha256: event?.data['receiptSha256'],
+    });
+  });
+
+  it('is undefined for a pack that no document named, and refuses what is no SGTIN', async () => {
+    log.document({ docType: 701, items: [pack(1)] });
+    await projectAll();
+    expect(await history(pack(9))).toBeUndefined();
+    await expect(history('0460')).rejects.toMatchObject({ code: 'invalid_identifier', place: { item: '0460' } });
+  });
+
+  it('keeps attempts that the registry refused, and changes neither status nor container by them', async () => {
+    log.document({ docType: 701, items: [pack(1)] });
+    log.document({ docType: 911, items: [pack(1)], into: box(1) });
+    log.document({ docType: 511, items: [pack(1)], outcome: 'rejected', errors: [{ code: '4', text: 'not the owner', objectId: pack(1) }] });
+    log.document({ docType: 552, items: [pack(1)], outcome: 'failed' });
+    await projectAll();
+
+    const told = await history(pack(1));
+    expect(await trail(pack(1))).toEqual(['701', '911', '511 refused', '552 refused']);
+    expect(told?.movements[2]).toMatchObject({ errorCode: '4', errorText: 'not the owner' });
+    expect(told?.movements[3]).toMatchObject({ errorCode: 'registry_failed' });
+    expect(told?.movements[3]).not.toHaveProperty('acceptedAt');
+    expect(told).toMatchObject({ status: 'in_circulation', container: box(1) });
+  });
+
+  it('applies a partial receipt to exactly the items that it does not name', async () => {
+    const errors = [2, 4].map((n) => ({ code: '2', text: 'unknown pack', objectId: pack(n) }));
+    log.document({ docType: 415, items: [1, 2, 3, 4].map(pack), outcome: 'partial', errors, counterpartyId: '00000000000999' });
+    await projectAll();
+    expect(await Promise.all([1, 2, 3, 4].map((n) => trail(pack(n))))).toEqual([['415'], ['415 refused'], ['415'], ['415 refused']]);
+    expect((await history(pack(3)))?.place).toBe('00000000000999');
+    expect(await history(pack(4))).not.toHaveProperty('place');
+  });
+
+  it('keeps an item that one document names twice as two movements', async () => {
+    log.document({ docType: 511, items: [pack(1), pack(1)] });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['511', '511']);
+  });
+
+  it('survives every character that a foreign document can carry in its texts', async () => {
+    const text = 'tab\t, line\nend\r, back\\slash \\N, quote " and { brace }';
+    log.document({ docType: 511, items: [pack(1)], outcome: 'rejected', errors: [{ code: '4', text, objectId: pack(1) }] });
+    await projectAll();
+    expect((await history(pack(1)))?.movements[0]?.errorText).toBe(text);
+  });
+});
+
+describe('containers', () => {
+  it('adds what happened to the container while it held the pack, and nothing before or after', async () => {
+    log.document({ docType: 431, items: [box(1)] });
+    log.document({ docType: 911, items: [pack(1), pack(2)], into: box(1) });
+    log.document({ docType: 415, items: [box(1)], counterpartyId: '00000000000999' });
+    log.document({ docType: 912, items: [box(1)] });
+    log.document({ docType: 431, items: [box(1)] });
+    log.document({ docType: 511, items: [pack(1)] });
+    await projectAll();
+
+    expect(await trail(pack(1))).toEqual(['911', `415@${box(1)}`, `912@${box(1)}`, '511']);
+    expect(await trail(pack(2))).toEqual(['911', `415@${box(1)}`, `912@${box(1)}`]);
+    expect(await history(pack(2))).toMatchObject({ status: 'in_realization', place: '00000000000999' });
+    expect(await history(pack(2))).not.toHaveProperty('container');
+  });
+
+  it('lets one pack leave singly and keeps the others in', async () => {
+    log.document({ docType: 911, items: [pack(1), pack(2)], into: box(1) });
+    log.document({ docType: 552, items: [pack(1)] });
+    log.document({ docType: 415, items: [box(1)] });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['911', '552']);
+    expect(await trail(pack(2))).toEqual(['911', `415@${box(1)}`]);
+    expect((await db.pool.query('SELECT child FROM content_of($1, 1000, $2)', [box(1), 'infinity'])).rows).toEqual([{ child: pack(2) }]);
+  });
+
+  it('follows containers within containers, each only while it was in', async () => {
+    log.document({ docType: 911, items: [pack(1)], into: box(1) });
+    log.document({ docType: 431, items: [box(2)] });
+    log.document({ docType: 911, items: [box(1)], into: box(2) });
+    log.document({ docType: 415, items: [box(2)] });
+    log.document({ docType: 912, items: [box(2)] });
+    log.document({ docType: 431, items: [box(2)] });
+    log.document({ docType: 431, items: [box(1)] });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['911', `911@${box(1)}`, `415@${box(2)}`, `912@${box(2)}`, `431@${box(1)}`]);
+    expect((await history(pack(1)))?.container).toBe(box(1));
+  });
+
+  it('moves a pack from one container into another', async () => {
+    log.document({ docType: 911, items: [pack(1)], into: box(1) });
+    log.document({ docType: 911, items: [pack(1)], into: box(2) });
+    log.document({ docType: 431, items: [box(1), box(2)] });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['911', '911', `431@${box(2)}`]);
+    expect((await history(pack(1)))?.container).toBe(box(2));
+  });
+
+  it('ends even when wrong documents nest containers in a ring', async () => {
+    log.document({ docType: 911, items: [pack(1), box(2)], into: box(1) });
+    log.document({ docType: 911, items: [box(1)], into: box(2) });
+    log.document({ docType: 431, items: [box(2)] });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['911', `911@${box(1)}`, `431@${box(2)}`]);
+  });
+});
+
+describe('three times (DESIGN promise 7)', () => {
+  it('before and after a late document, as of and as known at give what was and what was known', async () => {
+    log.document({ docType: 911, items: [pack(1)], into: box(1), acceptedAt: '2026-03-01T10:00:00Z' });
+    const shipped = log.document({ docType: 415, items: [box(1)], acceptedAt: '2026-03-01T14:00:00Z' });
+    const late = log.document({ docType: 912, items: [box(1)], acceptedAt: '2026-03-01T12:00:00Z' });
+    await projectAll();
+
+    // We believed that the pack was shipped in its box, until we learnt that the box had been opened before.
+    expect(await trail(pack(1), { knownAt: shipped })).toEqual(['911', `415@${box(1)}`]);
+    expect((await history(pack(1), { knownAt: shipped }))?.container).toBe(box(1));
+    expect(await trail(pack(1), { knownAt: late })).toEqual(['911', `912@${box(1)}`]);
+    expect(await history(pack(1))).not.toHaveProperty('container');
+    // As of a moment before the opening it was in the box, whatever we learnt later.
+    const asOf = new Date('2026-03-01T11:00:00Z');
+    expect(await trail(pack(1), { asOf })).toEqual(['911']);
+    expect((await history(pack(1), { asOf }))?.container).toBe(box(1));
+    // As of a moment after the opening, as known before we learnt of it.
+    expect((await history(pack(1), { asOf: new Date('2026-03-01T13:00:00Z'), knownAt: shipped }))?.container).toBe(box(1));
+    expect(await history(pack(1), { asOf: new Date('2026-03-01T13:00:00Z') })).not.toHaveProperty('container');
+  });
+
+  it('a late packing ends at the leaving that was known already', async () => {
+    log.document({ docType: 552, items: [pack(1)], acceptedAt: '2026-03-01T12:00:00Z' });
+    log.document({ docType: 415, items: [box(1)], acceptedAt: '2026-03-01T13:00:00Z' });
+    log.document({ docType: 431, items: [box(1)], acceptedAt: '2026-03-01T11:00:00Z' });
+    log.document({ docType: 911, items: [pack(1)], into: box(1), acceptedAt: '2026-03-01T10:00:00Z' });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['911', `431@${box(1)}`, '552']);
+    expect(await history(pack(1))).not.toHaveProperty('container');
+  });
+
+  it('a revised conclusion adds rows and closes the known interval of the old ones', async () => {
+    log.document({ docType: 701, items: [pack(1)], acceptedAt: '2026-03-01T08:00:00Z' });
+    const shipping = { docType: 415, items: [pack(1)], acceptedAt: '2026-03-01T10:00:00Z' };
+    const requestId = log.send(shipping);
+    const failed = log.conclude(requestId, { ...shipping, outcome: 'failed' });
+    const revised = log.conclude(requestId, shipping, 'failed');
+    await projectAll();
+
+    expect(await trail(pack(1), { knownAt: failed })).toEqual(['701', '415 refused']);
+    expect((await history(pack(1), { knownAt: failed }))?.status).toBe('in_circulation');
+    expect(await trail(pack(1))).toEqual(['701', '415']);
+    expect((await history(pack(1)))?.status).toBe('in_realization');
+    const { rows } = await db.pool.query('SELECT known_from, known_to, outcome FROM movement_document WHERE request_id = $1 ORDER BY known_from', [requestId]);
+    expect(rows).toEqual([
+      { known_from: failed, known_to: revised, outcome: 'failed' },
+      { known_from: revised, known_to: null, outcome: 'accepted' },
+    ]);
+    expect((await db.pool.query('SELECT known_from FROM item_movement WHERE item = $1 ORDER BY 1', [pack(1)])).rows).toHaveLength(3);
+  });
+
+  it('orders documents of one moment by the log', async () => {
+    const acceptedAt = '2026-03-01T10:00:00Z';
+    log.document({ docType: 911, items: [pack(1)], into: box(1), acceptedAt });
+    log.document({ docType: 415, items: [box(1)], acceptedAt });
+    log.document({ docType: 912, items: [box(1)], acceptedAt });
+    log.document({ docType: 431, items: [box(1)], acceptedAt });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['911', `415@${box(1)}`, `912@${box(1)}`]);
+  });
+});
+
+describe('evidence', () => {
+  it('halts on evidence that is missing, and writes nothing of the page', async () => {
+    log.document({ docType: 701, items: [pack(1)] });
+    log.document({ docType: 511, items: [pack(1)] });
+    const digest = log.events.at(-1)?.data['documentSha256'] as string;
+    log.evidence.blobs.delete(digest);
+    await expect(projectAll()).rejects.toThrow(`evidence ${digest}, named by DocumentConcluded at position 12`);
+    expect(await history(pack(1))).toBeUndefined();
+  });
+
+  it('leaves the connection usable after the server refused the rows', async () => {
+    log.document({ docType: 701, items: [pack(1)] });
+    await projectAll();
+    await expect(projectAll()).rejects.toThrow(/duplicate key/);
+    expect(await trail(pack(1))).toEqual(['701']);
+  });
+});

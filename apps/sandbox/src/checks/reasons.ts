@@ -1,0 +1,54 @@
+import type { ReceiptError } from '../documents/document.js';
+
+/**
+ * Why the registry refuses an item or a document. Codes 2 and 4 are documented (public-facts 1.9); the others are the
+ * sandbox's own, since the real list is not public.
+ */
+export const REASONS = {
+  pack_not_found: { code: '2', text: 'The pack is not registered' },
+  container_not_found: { code: '2', text: 'The logistic unit is not registered' },
+  not_owner: { code: '4', text: 'The operation is open to the current owner only' },
+  wrong_status: { code: '10', text: 'The status of the pack does not allow the operation' },
+  wrong_place: { code: '11', text: 'The pack is not at the place that the document names' },
+  suspended: { code: '12', text: 'The circulation of the pack is suspended' },
+  awaits_acceptance: { code: '13', text: 'The pack is shipped and awaits acceptance' },
+  other_receiver: { code: '14', text: 'The pack awaits acceptance by another participant or place' },
+  already_accepted: { code: '15', text: 'The pack was accepted before' },
+  not_shipped: { code: '16', text: 'The pack is not shipped' },
+  other_counterparty: { code: '17', text: 'The counterparty is not the one of the shipment' },
+  inside_container: { code: '20', text: 'The item is inside a logistic unit' },
+  container_in_use: { code: '21', text: 'The SSCC was used before' },
+  container_unpacked: { code: '22', text: 'The logistic unit was unpacked' },
+  container_nesting: { code: '23', text: 'Logistic units nest too deep or within themselves' },
+  already_registered: { code: '24', text: 'The pack is registered already' },
+  wrong_gtin: { code: '25', text: 'The pack is of another GTIN than the document' },
+  wrong_part: { code: '26', text: 'The part exceeds what is left of the pack' },
+  part_of_container: { code: '27', text: 'A part can be taken of a pack only' },
+  malformed_item: { code: '28', text: 'The identifier is malformed' },
+  not_in_container: { code: '29', text: 'The item is not inside a logistic unit' },
+  no_items: { code: '30', text: 'The document names no items' },
+  schema: { code: '40', text: 'The document does not match its schema' },
+  subject_not_yours: { code: '41', text: 'The subject of the document is no place of the sender' },
+  unknown_counterparty: { code: '42', text: 'The counterparty is not registered' },
+  counterparty_is_own: { code: '43', text: 'The counterparty is a place of the sender itself' },
+  counterparty_not_own: { code: '44', text: 'The receiving place is not a place of the sender' },
+  same_place: { code: '45', text: 'The receiving place is the sending place' },
+  too_many_items: { code: '46', text: 'The document holds more items than its type allows' },
+  not_simulated: { code: '99', text: 'The sandbox does not process this document type' },
+} as const;
+
+export type ReasonName = keyof typeof REASONS;
+
+/** A reason with what makes it concrete: the status met, the place, the inner pack. */
+export interface Reason {
+  name: ReasonName;
+  detail?: string | undefined;
+}
+
+export const because = (name: ReasonName, detail?: string): Reason => ({ name, detail });
+
+export function receiptError(reason: Reason, objectId?: string): ReceiptError {
+  const { code, text } = REASONS[reason.name];
+  const error: ReceiptError = { code, text: reason.detail === undefined ? text : `${text}: ${reason.detail}` };
+  return objectId === undefined ? error : { ...error, objectId };
+}

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import { FAULTS } from '../faults/faults.js';
+import { jsonAnswer, writeAnswer, type Answer } from '../http/answer.js';
+import { jsonObjectOf, readBody } from '../http/body.js';
+import { Refusal, refuse } from '../http/refusal.js';
+import type { Registry } from '../registry.js';
+import { clockTruth, containerTruth, documentsTruth, limitsTruth, packTruth, summaryTruth } from './truth.js';
+
+interface ControlCall {
+  registry: Registry;
+  /** What follows the route's path. */
+  rest: string;
+  query: URLSearchParams;
+  body: Record<string, unknown>;
+}
+
+type ControlRoute = (call: ControlCall) => unknown;
+
+/** Everything that the control port does; a path that ends in / takes a value after it. */
+const ROUTES: Record<string, ControlRoute> = {
+  'GET /health': () => ({ status: 'ok' }),
+  'GET /clock': ({ registry }) => clockTruth(registry),
+  'POST /clock': ({ registry, body }) => moveClock(registry, body),
+  'GET /truth/documents': ({ registry, query }) => documentsTruth(registry, query),
+  'GET /truth/packs/': ({ registry, rest }) => packTruth(registry, rest),
+  'GET /truth/sscc/': ({ registry, rest }) => containerTruth(registry, rest),
+  'GET /truth/tokens': ({ registry }) => ({ tokens: registry.sessions.counts() }),
+  'GET /truth/calls': ({ registry }) => ({ calls: registry.calls.report(), count: registry.calls.total, rateLimited: registry.calls.rateLimited }),
+  'DELETE /truth/calls': ({ registry }) => cleared(registry.calls),
+  'GET /truth/summary': ({ registry }) => summaryTruth(registry),
+  'GET /violations': ({ registry }) => ({ ...registry.violations.report(), rateLimited: registry.calls.rateLimited }),
+  'DELETE /violations': ({ registry }) => cleared(registry.violations),
+  'POST /plant': ({ registry, body }) => registry.plant(body),
+  'POST /incoming': ({ registry, body }) => deliver(registry, body),
+  'GET /limits': ({ registry }) => limitsTruth(registry),
+  'POST /limits': ({ registry, body }) => setLimits(registry, body),
+  'GET /faults': ({ registry }) => ({ known: FAULTS, open: registry.faults.open() }),
+  'POST /faults': ({ registry, body }) => registry.faults.add(body),
+  'DELETE /faults': ({ registry }) => cleared(registry.faults),
+};
+
+const MAX_BODY_BYTES = 32 << 20;
+const LONGEST_PREFIX_FIRST = Object.keys(ROUTES)
+  .filter((route) => route.endsWith('/'))
+  .sort((a, b) => b.length - a.length);
+
+/** The control server: it tells the truth about the state and moves clocks, limits and faults. No sign-in, so loopback only. */
+export function controlServer(registry: Registry): Server {
+  return createServer({ headersTimeout: 10_000, requestTimeout: 60_000 }, (request, response) => {
+    void (async () => {
+      let answer: Answer;
+      try {
+        const raw = await readBody(request, MAX_BODY_BYTES);
+        const url = new URL(request.url ?? '/', 'http://control');
+        const { route, rest } = find(`${request.method} ${decodeURIComponent(url.pathname)}`);
+        const body = request.method === 'POST' ? jsonObjectOf(raw) : {};
+        answer = jsonAnswer(200, route({ registry, rest, query: url.searchParams, body }));
+      } catch (error) {
+        const status = error instanceof Refusal ? error.httpStatus : 400;
+        answer = jsonAnswer(status, { error_description: (error as Error).message });
+      }
+      if (!response.destroyed) writeAnswer(response, answer);
+    })();
+  });
+}
+
+function find(path: string): { route: ControlRoute; rest: string } {
+  const exact = ROUTES[path];
+  if (exact !== undefined) return { route: exact, rest: '' };
+  const prefix = LONGEST_PREFIX_FIRST.find((one) => path.startsWith(one));
+  if (prefix === undefined) throw refuse(404, `the control port has no ${path}; it has ${Object.keys(ROUTES).join(', ')}`);
+  return { route: ROUTES[prefix] as ControlRoute, rest: path.slice(prefix.length) };
+}
+
+function cleared(ledger: { clear(): void }): unknown {
+  ledger.clear();
+  return { cleared: true };
+}
+
+function moveClock(registry: Registry, body: Record<string, unknown>): unknown {
+  const { advanceMs, setTo, speed } = body;
+  if (advanceMs === undefined && setTo === undefined && speed === undefined) throw refuse(400, 'advanceMs, setTo or speed is expected');
+  if (speed !== undefined && !(typeof speed === 'number' && speed > 0 && speed <= 1e6)) throw refuse(400, 'speed must be a number above 0');
+  if (advanceMs !== undefined && !(typeof advanceMs === 'number' && advanceMs >= 0)) throw refuse(400, 'advanceMs must be a number from 0');
+  const target = setTo === undefined ? registry.clock.nowMs() + Number(advanceMs ?? 0) : typeof setTo === 'string' ? Date.parse(setTo) : Number(setTo);
+  if (Number.isNaN(target)) throw refuse(400, 'setTo must be an instant');
+  registry.moveClock({
+    ...(advanceMs === undefined && setTo === undefined ? {} : { toVirtualMs: target }),
+    ...(speed === undefined ? {} : { speed: speed as number }),
+  });
+  return clockTruth(registry);
+}
+
+function setLimits(registry: Registry, body: Record<string, unknown>): unknown {
+  const { on, off, intervalMs } = body;
+  if (on === undefined && off === undefined && intervalMs === undefined) throw refuse(400, 'on, off or intervalMs is expected');
+  if (on !== undefined || off !== undefined) registry.limits.enabled = on === true || off === false;
+  if (intervalMs === null) registry.limits.intervalMs = undefined;
+  else if (typeof intervalMs === 'number' && intervalMs >= 0) registry.limits.intervalMs = intervalMs;
+  else if (intervalMs !== undefined) throw refuse(400, 'intervalMs must be a number from 0, or null for the intervals of the profile');
+  return limitsTruth(registry);
+}
+
+function deliver(registry: Registry, body: Record<string, unknown>): unknown {
+  const { from, to, xml, request_id: requestId = randomUUID() } = body;
+  for (const key of [from, to]) {
+    if (typeof key !== 'string' || !registry.world.participants.has(key)) throw refuse(400, 'from and to must be keys of participants');
+  }
+  if (typeof xml !== 'string') throw refuse(400, 'xml is missing');
+  const document = registry.deliver({ id: randomUUID(), requestId: String(requestId), from: from as string, to: to as string, xml: Buffer.from(xml) });
+  return { document_id: document.documentId, request_id: document.requestId };
+}

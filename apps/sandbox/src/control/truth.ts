@@ -1,0 +1,105 @@
+import { isSgtin } from '#kernel';
+import { isFinal, type RegistryDocument } from '../documents/document.js';
+import { refuse } from '../http/refusal.js';
+import type { Registry } from '../registry.js';
+
+const MAX_LIMIT = 10_000;
+const iso = (unixMs: number): string => new Date(unixMs).toISOString();
+
+/** What really is with each document, in order of acceptance. `after`: the `seq` of the last one seen. */
+export function documentsTruth({ documents }: Registry, query: URLSearchParams): unknown {
+  const requestId = query.get('request_id');
+  if (requestId !== null) return { documents: documents.withRequestId(requestId).map(documentTruth) };
+  const limit = wholeNumber(query, 'limit', { otherwise: 1000, most: MAX_LIMIT });
+  const after = wholeNumber(query, 'after', { otherwise: 0, most: Number.MAX_SAFE_INTEGER });
+  // Numbered from 1 without gaps, in order of acceptance.
+  const page = documents.inOrder.slice(after, after + limit);
+  return { documents: page.map(documentTruth), total: documents.inOrder.length, next: after + page.length < documents.inOrder.length ? after + page.length : null };
+}
+
+function documentTruth(document: RegistryDocument): unknown {
+  const { verdict } = document;
+  return {
+    seq: document.seq,
+    request_id: document.requestId,
+    document_id: document.documentId,
+    account: document.account ?? null,
+    doc_type: document.docType ?? null,
+    doc_num: document.docNum ?? null,
+    status: document.status,
+    result: verdict?.kind === 'receipt' ? verdict.result : null,
+    reason: verdict?.kind === 'critical' ? verdict.reason : null,
+    errors: verdict?.kind === 'receipt' ? verdict.errors.length : 0,
+    accepted_at: iso(document.acceptedVirtualMs),
+    processed_at: isFinal(document) ? iso(document.dueVirtualMs) : null,
+    bulk_processing: document.bulk,
+    sends: document.sends,
+  };
+}
+
+/** The state of a pack; `known: false` when the registry has none. */
+export function packTruth({ packs }: Registry, sgtin: string): unknown {
+  if (!isSgtin(sgtin)) throw refuse(400, `${sgtin} is no SGTIN`);
+  const pack = packs.pack(sgtin);
+  if (pack === undefined) return { sgtin, known: false };
+  const { status, owner, place, sscc, transfer, partUsed } = pack;
+  return {
+    sgtin,
+    known: true,
+    touched: packs.isTouched(sgtin),
+    status,
+    owner,
+    place,
+    sscc: sscc ?? null,
+    transfer: transfer ?? null,
+    series: packs.seriesOf(sgtin) ?? null,
+    part_used: partUsed ?? null,
+  };
+}
+
+/** A logistic unit and what lies directly in it. */
+export function containerTruth({ packs }: Registry, sscc: string): unknown {
+  const unit = packs.container(sscc);
+  if (unit === undefined) return { sscc, known: false };
+  return { ...unit, known: true, parent: unit.parent ?? null, packs: [...unit.packs], containers: [...unit.containers] };
+}
+
+/** Counts over everything. */
+export function summaryTruth(registry: Registry): unknown {
+  const byStatus: Record<string, number> = {};
+  const byResult: Record<string, number> = {};
+  let repeatedSends = 0;
+  for (const document of registry.documents.inOrder) {
+    byStatus[document.status] = (byStatus[document.status] ?? 0) + 1;
+    const result = document.verdict?.kind === 'receipt' ? document.verdict.result : document.verdict?.kind;
+    if (result !== undefined) byResult[result] = (byResult[result] ?? 0) + 1;
+    repeatedSends += document.sends - 1;
+  }
+  const { packs, calls } = registry;
+  return {
+    documents: { count: registry.documents.inOrder.length, byStatus, byResult, waiting: registry.processing.waiting, repeatedSends },
+    packs: { touched: packs.packCount, containers: packs.containerCount },
+    tokens: registry.sessions.counts(),
+    calls: { count: calls.total, rateLimited: calls.rateLimited },
+    violations: { count: registry.violations.report().count, byRule: registry.violations.report().byRule },
+    clock: clockTruth(registry),
+    limits: limitsTruth(registry),
+    schemas: registry.schemas.has('1.38'),
+  };
+}
+
+export const clockTruth = ({ clock }: Registry): unknown => ({ virtual: iso(clock.nowMs()), virtualMs: clock.nowMs(), speed: clock.speed, real: iso(Date.now()) });
+
+export const limitsTruth = ({ limits, profile }: Registry): unknown => ({
+  on: limits.enabled,
+  intervalMs: limits.intervalMs ?? null,
+  intervals: Object.fromEntries(Object.keys(profile.operations).map((method) => [method, limits.intervalOf(method)])),
+});
+
+function wholeNumber(query: URLSearchParams, name: string, { otherwise, most }: { otherwise: number; most: number }): number {
+  const text = query.get(name);
+  if (text === null) return otherwise;
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 0 && value <= most) return value;
+  throw refuse(400, `${name} must be a whole number from 0 to ${most}`);
+}

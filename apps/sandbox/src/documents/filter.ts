@@ -1,0 +1,153 @@
+import { parseListDate } from '../clock/dates.js';
+import { refuse } from '../http/refusal.js';
+import type { Profile } from '../profile.js';
+import type { RegistryDocument } from './document.js';
+import { processingResult, shownStatus } from './metadata.js';
+
+/** A list read: which documents, from which place in the list, how many. */
+export interface ListRequest {
+  documentIds?: string[];
+  requestId?: string;
+  fromVirtualMs?: number;
+  toVirtualMs?: number;
+  processedFromVirtualMs?: number;
+  processedToVirtualMs?: number;
+  status?: string;
+  result?: string;
+  docType?: number;
+  docNum?: string;
+  startFrom: number;
+  count: number;
+}
+
+const MAX_COUNT = 1000;
+const DEFAULT_COUNT = 100;
+const MAX_IDS = 1000;
+
+type Raw = Record<string, unknown>;
+
+/** From the JSON body of a POST: { filter, start_from, count } (public-facts 1.2). Refuses what it does not know. */
+export function listRequestOfBody(body: Raw, profile: Profile): ListRequest {
+  const filter = body[profile.field('filter')] ?? {};
+  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) throw refuse(400, 'the filter is not an object');
+  return listRequest(filter as Raw, body[profile.field('start_from')], body[profile.field('count')], profile);
+}
+
+/** From the query of a GET: every filter by its name; ids repeated or separated by commas; or the whole filter as JSON. */
+export function listRequestOfQuery(query: URLSearchParams, profile: Profile): ListRequest {
+  const filter: Raw = {};
+  for (const [key, value] of query) {
+    if (key === profile.field('start_from') || key === profile.field('count')) continue;
+    if (key === profile.field('filter')) Object.assign(filter, jsonObject(value));
+    else if (key === profile.field('document_ids')) filter[key] = [...((filter[key] as string[] | undefined) ?? []), ...value.split(',')];
+    else filter[key] = value;
+  }
+  return listRequest(filter, query.get(profile.field('start_from')), query.get(profile.field('count')), profile);
+}
+
+function listRequest(filter: Raw, startFrom: unknown, count: unknown, profile: Profile): ListRequest {
+  const request: ListRequest = {
+    startFrom: wholeNumber(startFrom ?? 0, 'start_from', Number.MAX_SAFE_INTEGER),
+    count: wholeNumber(count ?? DEFAULT_COUNT, 'count', MAX_COUNT),
+  };
+  const readers = filterReaders(request, profile);
+  for (const [name, value] of Object.entries(filter)) {
+    if (value === undefined || value === null || value === '') continue;
+    const read = readers[name];
+    if (read === undefined) throw refuse(400, `there is no filter "${name}"`);
+    read(value);
+  }
+  return request;
+}
+
+function filterReaders(request: ListRequest, profile: Profile): Record<string, (value: unknown) => void> {
+  const date = (name: string, value: unknown, endOfSecond = false): number => {
+    const unixMs = typeof value === 'string' ? parseListDate(value, profile.zone) : undefined;
+    if (unixMs === undefined) throw refuse(400, `${name} is not a date: ${JSON.stringify(value)}`);
+    return endOfSecond ? unixMs + 999 : unixMs;
+  };
+  const f = (name: string) => profile.field(name);
+  return {
+    [f('document_ids')]: (value) => (request.documentIds = idList(value)),
+    [f('document_id')]: (value) => (request.documentIds = [text('document_id', value)]),
+    [f('request_id')]: (value) => (request.requestId = text('request_id', value)),
+    [f('start_date')]: (value) => (request.fromVirtualMs = date('start_date', value)),
+    [f('end_date')]: (value) => (request.toVirtualMs = date('end_date', value, true)),
+    processed_date_from: (value) => (request.processedFromVirtualMs = date('processed_date_from', value)),
+    processed_date_to: (value) => (request.processedToVirtualMs = date('processed_date_to', value, true)),
+    [f('doc_status')]: (value) => (request.status = text('doc_status', value)),
+    processing_document_status: (value) => (request.result = text('processing_document_status', value)),
+    [f('doc_type')]: (value) => (request.docType = wholeNumber(value, 'doc_type', 99_999)),
+    [f('doc_num')]: (value) => (request.docNum = text('doc_num', value)),
+  };
+}
+
+/** One page of the list, newest first, and how many documents there are in all. */
+export function listPage(
+  all: RegistryDocument[],
+  request: ListRequest,
+  context: { profile: Profile; virtualMs: number; byId(id: string): RegistryDocument | undefined },
+): { documents: RegistryDocument[]; total: number } {
+  const matches = matcher(request, context);
+  const documents: RegistryDocument[] = [];
+  let total = 0;
+  const take = (document: RegistryDocument) => {
+    if (!matches(document)) return;
+    if (total >= request.startFrom && documents.length < request.count) documents.push(document);
+    total += 1;
+  };
+  if (request.documentIds === undefined) {
+    for (let at = all.length - 1; at >= 0; at -= 1) {
+      const document = all[at] as RegistryDocument;
+      // The list is in order of acceptance, so nothing older can match.
+      if (request.fromVirtualMs !== undefined && document.acceptedVirtualMs < request.fromVirtualMs) break;
+      take(document);
+    }
+  } else {
+    const named = [...new Set(request.documentIds)].map((id) => context.byId(id)).filter((one) => one !== undefined);
+    for (const document of named.sort((a, b) => b.seq - a.seq)) take(document);
+  }
+  return { documents, total };
+}
+
+function matcher(request: ListRequest, context: { profile: Profile; virtualMs: number }): (document: RegistryDocument) => boolean {
+  const { requestId, fromVirtualMs, toVirtualMs, processedFromVirtualMs, processedToVirtualMs, status, result, docType, docNum } = request;
+  return (document) =>
+    (requestId === undefined || document.requestId === requestId) &&
+    (fromVirtualMs === undefined || document.acceptedVirtualMs >= fromVirtualMs) &&
+    (toVirtualMs === undefined || document.acceptedVirtualMs <= toVirtualMs) &&
+    (processedFromVirtualMs === undefined || (document.changedRealMs !== undefined && document.dueVirtualMs >= processedFromVirtualMs)) &&
+    (processedToVirtualMs === undefined || (document.changedRealMs !== undefined && document.dueVirtualMs <= processedToVirtualMs)) &&
+    (docType === undefined || document.docType === docType) &&
+    (docNum === undefined || document.docNum === docNum) &&
+    (status === undefined || shownStatus(document, context.virtualMs, context.profile) === status) &&
+    (result === undefined || processingResult(document) === result);
+}
+
+function text(name: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw refuse(400, `${name} is not a text`);
+}
+
+function idList(value: unknown): string[] {
+  const ids = typeof value === 'string' ? value.split(',') : value;
+  if (!Array.isArray(ids) || ids.some((id) => typeof id !== 'string')) throw refuse(400, 'document_ids is not a list of ids');
+  if (ids.length > MAX_IDS) throw refuse(400, `document_ids holds more than ${MAX_IDS} ids`);
+  return ids as string[];
+}
+
+function wholeNumber(value: unknown, name: string, most: number): number {
+  const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
+  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= most) return number;
+  throw refuse(400, `${name} must be a whole number from 0 to ${most}`);
+}
+
+function jsonObject(value: string): Raw {
+  try {
+    const parsed: unknown = JSON.parse(value);
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed as Raw;
+  } catch {
+    // Said below.
+  }
+  throw refuse(400, 'the filter is not a JSON object');
+}

@@ -1,0 +1,52 @@
+import { listDate } from '../clock/dates.js';
+import type { Profile } from '../profile.js';
+import { isFinal, type RegistryDocument } from './document.js';
+
+const UPLOADED_BY_API = 2;
+
+/** The status name that the document shows at a virtual moment. */
+export function shownStatus(document: RegistryDocument, virtualMs: number, profile: Profile): string {
+  if (isFinal(document)) return profile.statusName(document.status);
+  // The first tenth of the way is uploading; the rest is shared out among the profile's other intermediate names.
+  const [uploading, ...processing] = profile.intermediateStatuses;
+  const way = (virtualMs - document.acceptedVirtualMs) / Math.max(1, document.dueVirtualMs - document.acceptedVirtualMs);
+  if (way < 0.1 || processing.length === 0) return uploading ?? 'UPLOADING_DOCUMENT';
+  const step = Math.floor(((way - 0.1) / 0.9) * processing.length);
+  return processing[Math.min(processing.length - 1, step)] as string;
+}
+
+/** The business result as outgoing lists mirror it (public-facts 1.2). */
+export function processingResult(document: RegistryDocument): string {
+  if (!isFinal(document) || document.verdict === undefined) return 'PROCESSING';
+  if (document.status === 'failed' || document.verdict.kind === 'critical') return 'TECH_ERROR';
+  return document.verdict.result.toUpperCase();
+}
+
+export interface MetadataContext {
+  profile: Profile;
+  virtualMs: number;
+  /** System id of a participant. */
+  systemIdOf(participant: string): string;
+}
+
+/** The metadata record of public-facts 1.2, under the profile's field names. */
+export function documentMetadata(document: RegistryDocument, context: MetadataContext): Record<string, unknown> {
+  const { profile } = context;
+  const name = (field: string) => profile.field(field);
+  const record: Record<string, unknown> = {
+    [name('request_id')]: document.requestId,
+    [name('document_id')]: document.documentId,
+    [name('date')]: listDate(document.acceptedVirtualMs, profile.zoneMinutes),
+    [name('sender')]: document.subject ?? context.systemIdOf(document.sender),
+    sys_id: context.systemIdOf(document.sender),
+    [name('doc_status')]: shownStatus(document, context.virtualMs, profile),
+    file_uploadtype: UPLOADED_BY_API,
+    processing_document_status: processingResult(document),
+  };
+  if (isFinal(document)) record[name('processed_date')] = listDate(document.dueVirtualMs, profile.zoneMinutes);
+  if (document.counterparty !== undefined) record[name('receiver')] = document.counterparty;
+  if (document.docType !== undefined) record[name('doc_type')] = document.docType;
+  if (document.version !== undefined) record['version'] = document.version;
+  if (document.docNum !== undefined) record[name('doc_num')] = document.docNum;
+  return record;
+}

@@ -1,0 +1,147 @@
+import type { Arrivals } from '../clock/arrivals.js';
+import type { VirtualTime } from '../clock/virtual-time.js';
+import { isFinal, type DocumentContent, type RegistryDocument, type Verdict } from './document.js';
+import { DueQueue, type DueWork } from './due-queue.js';
+
+/** Decides about a document and applies it to the packs. Deterministic: bytes and earlier decisions in, verdict out. */
+export type Judge = (document: RegistryDocument, xml: Buffer) => { verdict: Verdict; content: DocumentContent | undefined };
+
+export interface ProcessingParts {
+  clock: VirtualTime;
+  arrivals: Arrivals;
+  judge: Judge;
+  /** Reads a document's bytes back. */
+  xmlOf(document: RegistryDocument): Buffer;
+  /** Makes it durable that everything due until this virtual moment is processed; called before anybody can see it. */
+  mark(virtualMs: number): void;
+  monotonicMs(): number;
+}
+
+interface Step extends DueWork {
+  document: RegistryDocument;
+  step: 'process' | 'unmask';
+}
+
+/** Real ms of work after which the process turns to its sockets again. */
+const SLICE_MS = 4;
+const LONGEST_TIMER_MS = 60_000;
+
+/**
+ * Works off documents in the order in which they fall due on the virtual clock, in slices, with one timer. The order
+ * depends on nothing else, so a replay of the journal comes to the same state.
+ */
+export class Processing {
+  private readonly queue = new DueQueue<Step>();
+  private timer: NodeJS.Timeout | undefined;
+  private timerDueVirtualMs = Infinity;
+  private sliceAhead = false;
+  private stopped = true;
+
+  constructor(private readonly parts: ProcessingParts) {}
+
+  get waiting(): number {
+    return this.queue.size;
+  }
+
+  add(document: RegistryDocument): void {
+    this.queue.push({ document, step: 'process', dueVirtualMs: document.dueVirtualMs, seq: document.seq });
+    if (document.dueVirtualMs < this.timerDueVirtualMs) this.arm();
+  }
+
+  /** Begins to work by itself; before that only `drain` works. */
+  start(): void {
+    this.stopped = false;
+    this.arm();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+  }
+
+  /** Works off everything due until `virtualMs`, at once. `changedRealMs`: the real moment at which that counts as done. */
+  drain(virtualMs: number, changedRealMs = this.parts.monotonicMs()): void {
+    while (this.isDue(virtualMs)) this.work(changedRealMs);
+  }
+
+  /** Works off everything due by now and makes it durable. */
+  drainNow(): number {
+    const now = this.parts.clock.nowMs();
+    this.parts.arrivals.looked();
+    if (this.isDue(now)) {
+      this.drain(now);
+      this.parts.mark(now);
+    }
+    this.arm();
+    return now;
+  }
+
+  /** Sets the timer anew, after the clock was moved. */
+  arm(): void {
+    if (this.stopped || this.sliceAhead) return;
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const next = this.queue.peek();
+    this.timerDueVirtualMs = next?.dueVirtualMs ?? Infinity;
+    if (next === undefined) return;
+    const delayMs = Math.min(LONGEST_TIMER_MS, Math.ceil(this.parts.clock.realDelayMs(next.dueVirtualMs)));
+    this.timer = setTimeout(() => this.slice(), delayMs);
+  }
+
+  private slice(): void {
+    this.sliceAhead = false;
+    if (this.stopped) return;
+    const { clock, arrivals, mark, monotonicMs } = this.parts;
+    const now = clock.nowMs();
+    const endMs = monotonicMs() + SLICE_MS;
+    arrivals.looked();
+    let worked = 0;
+    for (; this.isDue(now) && monotonicMs() < endMs; worked += 1) this.work(monotonicMs());
+    if (worked > 0) mark(now);
+    if (this.isDue(now)) {
+      this.sliceAhead = true;
+      setImmediate(() => this.slice());
+    } else {
+      this.arm();
+    }
+  }
+
+  private isDue(virtualMs: number): boolean {
+    const next = this.queue.peek();
+    return next !== undefined && next.dueVirtualMs <= virtualMs;
+  }
+
+  private work(changedRealMs: number): void {
+    const next = this.queue.pop();
+    if (next === undefined) return;
+    const { document } = next;
+    if (next.step === 'process') this.process(document);
+    if (next.step === 'process' && document.maskForMs > 0) {
+      document.status = 'failed';
+      this.queue.push({ ...next, step: 'unmask', dueVirtualMs: next.dueVirtualMs + document.maskForMs });
+    } else {
+      document.status = finalStatus(document.verdict as Verdict);
+    }
+    document.changedRealMs = changedRealMs;
+  }
+
+  private process(document: RegistryDocument): void {
+    if (isFinal(document)) throw new Error(`document ${document.documentId} is processed twice`);
+    const { verdict, content } = this.parts.judge(document, document.xml ?? this.parts.xmlOf(document));
+    document.verdict = verdict;
+    document.xml = undefined;
+    if (content === undefined) return;
+    document.docType = content.docType;
+    document.version = content.version;
+    document.docNum = content.fields.get('doc_num');
+    document.subject = content.fields.get('subject_id');
+    document.counterparty = COUNTERPARTY_FIELDS.map((name) => content.fields.get(name)).find((value) => value !== undefined);
+  }
+}
+
+const COUNTERPARTY_FIELDS = ['receiver_id', 'shipper_id', 'counterparty_id', 'seller_id'];
+
+function finalStatus(verdict: Verdict): RegistryDocument['status'] {
+  if (verdict.kind === 'critical') return 'failed';
+  return verdict.result === 'Rejected' ? 'failed_result_ready' : 'processed';
+}

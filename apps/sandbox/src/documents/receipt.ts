@@ -1,0 +1,34 @@
+import { zonedInstant } from '../clock/dates.js';
+import type { Profile } from '../profile.js';
+import type { ReceiptError, RegistryDocument } from './document.js';
+
+/**
+ * The receipt ("ticket") of a document that has one: scheme 200 of public-facts 2.3. A pure function of the document, so that
+ * every reading and every restart gives the same bytes.
+ */
+export function receiptXml(document: RegistryDocument, profile: Profile): Buffer | undefined {
+  const { verdict } = document;
+  if (verdict === undefined || verdict.kind === 'critical') return undefined;
+  const acceptTime = zonedInstant(document.dueVirtualMs, profile.zone, profile.zoneMinutes);
+  const parts = [
+    `<documents version="${escape(document.version ?? '1.38')}"><result action_id="200" accept_time="${acceptTime}">`,
+    `<operation>${document.docType ?? ''}</operation>`,
+    `<operation_id>${escape(document.requestId)}</operation_id>`,
+    `<operation_result>${verdict.result}</operation_result>`,
+    `<operation_comment>${escape(verdict.comment)}</operation_comment>`,
+    ...verdict.errors.map(errorXml),
+    '</result></documents>',
+  ];
+  return Buffer.from(parts.join(''));
+}
+
+function errorXml(error: ReceiptError): string {
+  const object = error.objectId === undefined ? '' : `<object_id>${escape(error.objectId)}</object_id>`;
+  return `<errors><error_code>${escape(error.code)}</error_code><error_desc>${escape(error.text)}</error_desc>${object}</errors>`;
+}
+
+const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+// Characters that XML 1.0 cannot carry at all become the replacement character.
+const escape = (text: string): string =>
+  // eslint-disable-next-line no-control-regex
+  text.replace(/[&<>"]/g, (character) => ESCAPES[character] as string).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, '\ufffd');

@@ -1,0 +1,143 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { DEPRECATED, INTERNAL_PREFIXES, OPEN_OPERATIONS, USER_OPERATIONS } from '../operations/table.js';
+import type { Call } from '../operations/call.js';
+import type { Account } from '../packs/world.js';
+import type { Registry } from '../registry.js';
+import { jsonAnswer, springAnswer, writeAnswer, type Answer } from './answer.js';
+import { readBody } from './body.js';
+import { Refusal, refuse } from './refusal.js';
+import { Router, type Route } from './router.js';
+
+/** Room for the envelope and the signature around a document in base64. */
+const ENVELOPE_BYTES = 64 * 1024;
+
+/** The registry's own HTTP server. */
+export function publicServer(registry: Registry): Server {
+  const router = new Router(registry.profile);
+  const server = createServer({ maxHeaderSize: 64 * 1024, headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 });
+  server.maxConnections = 1000;
+  server.on('request', (request, response) => void serve(registry, router, { request, response }));
+  server.on('clientError', (_error, socket) => socket.writable && socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n'));
+  return server;
+}
+
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+async function serve(registry: Registry, router: Router, exchange: Exchange): Promise<void> {
+  const { request, response } = exchange;
+  const arrival = registry.arrivals.note();
+  const url = request.url ?? '/';
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
+  const verb = request.method ?? 'GET';
+  const route = router.match(verb, path);
+  const method = typeof route === 'object' ? route.method : path;
+  let answer: Answer;
+  try {
+    const base = registry.settings.linkBase ?? `http://${request.headers.host ?? 'localhost'}`;
+    const params = typeof route === 'object' ? route.params : {};
+    answer = await work(registry, { route, path, request, call: { method, verb, params, query, arrival, base, body: EMPTY } });
+  } catch (error) {
+    answer = errorAnswer(registry, path, error);
+  }
+  await deliver(registry, { method, response, answer });
+}
+
+const EMPTY = Buffer.alloc(0);
+
+interface Work {
+  route: Route | 'wrong_verb' | undefined;
+  path: string;
+  request: IncomingMessage;
+  call: Call;
+}
+
+async function work(registry: Registry, { route, path, request, call }: Work): Promise<Answer> {
+  const token = tokenOf(registry, request);
+  const account = token === undefined ? undefined : registry.sessions.use(token);
+  watchToken(registry, { token, account, url: request.url ?? '', path });
+  if (typeof route !== 'object') {
+    await readBody(request, bodyLimit(registry));
+    return notAnOperation(registry, { route, path, verb: call.verb, account });
+  }
+  const open = OPEN_OPERATIONS[route.method];
+  // The interval is judged in the order of arrival, so before the body is there.
+  let limited: unknown;
+  if (open === undefined && account !== undefined) limited = attempt(() => registry.limitCall(account.name, call));
+  call.body = await readBody(request, bodyLimit(registry));
+  if (limited !== undefined) throw limited;
+  if (open !== undefined) return open(registry, call);
+  if (account === undefined || token === undefined) throw refuse(401, 'the token is missing, unknown or expired');
+  const operation = USER_OPERATIONS[route.method];
+  if (operation === undefined) throw refuse(404, `the sandbox does not serve ${route.method}`);
+  return operation(registry, { ...call, account, token });
+}
+
+function attempt(action: () => void): unknown {
+  try {
+    action();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** A document of the permitted size in base64, and what goes around it. */
+const bodyLimit = ({ profile }: Registry): number => Math.ceil((profile.rules.maxDocumentBytes * 4) / 3) + ENVELOPE_BYTES;
+
+function tokenOf({ profile }: Registry, request: IncomingMessage): string | undefined {
+  const { header, prefix } = profile.authorization;
+  const value = request.headers[header.toLowerCase()];
+  return typeof value === 'string' && value.startsWith(prefix) ? value.slice(prefix.length).trim() : undefined;
+}
+
+const UUIDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+
+/** A token in a URL ends in logs and histories. Only the query is looked at: paths carry the ids of documents. */
+function watchToken(registry: Registry, seen: { token: string | undefined; account: Account | undefined; url: string; path: string }): void {
+  const query = seen.url.slice(seen.path.length);
+  if (query === '') return;
+  const named = seen.token !== undefined && query.includes(seen.token);
+  const known = query.includes('token=') && (query.match(UUIDS) ?? []).some((text) => registry.sessions.knows(text));
+  if (named || known) registry.violations.record('token_in_url', { call: seen.path, account: seen.account?.name ?? 'unknown' });
+}
+
+function notAnOperation(registry: Registry, call: { route: 'wrong_verb' | undefined; path: string; verb: string; account: Account | undefined }): Answer {
+  const { path, verb } = call;
+  const about = { call: `${verb} ${path}`, account: call.account?.name ?? 'unknown' };
+  const { basePath } = registry.profile;
+  const inside = path.startsWith(basePath) ? path.slice(basePath.length) : path;
+  if (INTERNAL_PREFIXES.some((prefix) => path.startsWith(prefix) || inside.startsWith(prefix))) registry.violations.record('internal_method', about);
+  if (DEPRECATED.has(`${verb} ${inside}`)) {
+    registry.violations.record('deprecated_method', about);
+    if (call.account === undefined) throw refuse(401, 'the token is missing, unknown or expired');
+    return inside.startsWith('/users') ? jsonAnswer(200, { users: [], total: 0 }) : jsonAnswer(200, { entries: [], total: 0 });
+  }
+  return call.route === 'wrong_verb' ? springAnswer(405, 'Method Not Allowed', path) : springAnswer(404, 'Not Found', path);
+}
+
+function errorAnswer(registry: Registry, path: string, error: unknown): Answer {
+  if (error instanceof Refusal) return jsonAnswer(error.httpStatus, { [registry.profile.field('error_description')]: error.text }, error.headers);
+  process.stderr.write(`sandbox: ${path}: ${(error as Error).stack ?? String(error)}\n`);
+  return springAnswer(500, 'Internal Server Error', path);
+}
+
+/** Writes the answer, unless a fault was ordered for it. The work is done by now. */
+async function deliver(registry: Registry, { method, response, answer }: { method: string; response: ServerResponse; answer: Answer }): Promise<void> {
+  const { faults } = registry;
+  const delayMs = faults.take('delay_ms', method);
+  if (delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, delayMs).unref());
+  if (faults.take('drop_connection_after_work', method) !== undefined) {
+    response.destroy();
+    return;
+  }
+  if (faults.take('answer_500_after_work', method) !== undefined) {
+    writeAnswer(response, springAnswer(500, 'Internal Server Error', method));
+    return;
+  }
+  if (!response.destroyed) writeAnswer(response, answer);
+}

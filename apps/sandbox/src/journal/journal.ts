@@ -1,0 +1,132 @@
+import { closeSync, existsSync, fstatSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { lockFolder } from './lock.js';
+
+/** What happened, in the order in which it happened. Every record is written before anybody can see its effect. */
+export type JournalRecord =
+  /** A stand of the clocks: everything due until the virtual moment is processed. `s`: speed. */
+  | { k: 'clock'; v: number; w: number; s: number }
+  /** A document was accepted. `d`: its bytes in base64. */
+  | {
+      k: 'document';
+      id: string;
+      r: string;
+      a: string;
+      v: number;
+      w: number;
+      due: number;
+      bulk: boolean;
+      mask: number;
+      late: number;
+      h: string;
+      d: string;
+    }
+  /** A request_id was sent once more and refused. */
+  | { k: 'repeat'; r: string }
+  /** A document from a simulated participant. */
+  | { k: 'incoming'; id: string; r: string; from: string; to: string; v: number; w: number; d: string }
+  | { k: 'plant'; body: unknown }
+  /** A token was given; `h`: its SHA-256, never the token itself. */
+  | { k: 'token'; h: string; a: string; v: number }
+  | { k: 'logout'; h: string };
+
+const CHUNK_BYTES = 1 << 20;
+const MAX_LINE_BYTES = 64 << 20;
+const NEWLINE = 10;
+
+/**
+ * An append-only file of JSON lines. A record is in the file when `append` returns, so it survives `kill -9` of the process
+ * (not the loss of power: nothing is forced to the disk). A line that was torn by a kill is dropped at the next opening.
+ * Without a folder the file is a temporary one, and only serves to keep the documents' bytes out of memory.
+ */
+export class Journal {
+  private constructor(
+    private readonly file: number,
+    private size: number,
+    private readonly release: () => void,
+  ) {}
+
+  /** Opens the journal of a folder, alone, and hands over what it holds. Throws an Error that names the line at fault. */
+  static open(folder: string | undefined, replay: (record: JournalRecord, at: { offset: number; length: number }) => void): Journal {
+    if (folder === undefined) return Journal.temporary();
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const unlock = lockFolder(folder);
+    try {
+      const path = join(folder, 'journal.ndjson');
+      const file = openSync(path, existsSync(path) ? 'r+' : 'wx+', 0o600);
+      const size = readLines(file, path, replay);
+      ftruncateSync(file, size);
+      return new Journal(file, size, unlock);
+    } catch (error) {
+      unlock();
+      throw error;
+    }
+  }
+
+  private static temporary(): Journal {
+    const folder = mkdtempSync(join(tmpdir(), 'pedigree-sandbox-'));
+    const file = openSync(join(folder, 'journal.ndjson'), 'wx+', 0o600);
+    try {
+      // An open file without a name ends with the process, however it ends.
+      rmSync(folder, { recursive: true });
+      return new Journal(file, 0, () => undefined);
+    } catch {
+      return new Journal(file, 0, () => rmSync(folder, { recursive: true, force: true }));
+    }
+  }
+
+  /** Writes a record; returns where it lies. */
+  append(record: JournalRecord): { offset: number; length: number } {
+    const line = Buffer.from(`${JSON.stringify(record)}\n`);
+    const offset = this.size;
+    for (let written = 0; written < line.length; ) written += writeSync(this.file, line, written, line.length - written, offset + written);
+    this.size = offset + line.length;
+    return { offset, length: line.length };
+  }
+
+  /** The bytes of a document whose record lies there. */
+  documentBytes(at: { offset: number; length: number }): Buffer {
+    const line = Buffer.allocUnsafe(at.length);
+    if (readSync(this.file, line, 0, at.length, at.offset) !== at.length) throw new Error('the journal is shorter than it was');
+    const record = JSON.parse(line.toString('utf8')) as JournalRecord;
+    if (record.k !== 'document' && record.k !== 'incoming') throw new Error(`there is no document at ${at.offset} of the journal`);
+    return Buffer.from(record.d, 'base64');
+  }
+
+  close(): void {
+    closeSync(this.file);
+    this.release();
+  }
+}
+
+/** Reads every whole line; returns where the last of them ends. */
+function readLines(file: number, path: string, replay: (record: JournalRecord, at: { offset: number; length: number }) => void): number {
+  const total = fstatSync(file).size;
+  let rest = Buffer.alloc(0);
+  let offset = 0;
+  let line = 0;
+  for (let position = 0; position < total; ) {
+    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, total - position));
+    position += readSync(file, chunk, 0, chunk.length, position);
+    rest = Buffer.concat([rest, chunk]);
+    let from = 0;
+    for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, from)) {
+      line += 1;
+      replay(parseLine(rest.subarray(from, end), path, line), { offset, length: end + 1 - from });
+      offset += end + 1 - from;
+      from = end + 1;
+    }
+    rest = rest.subarray(from);
+    if (rest.length > MAX_LINE_BYTES) throw new Error(`${path}: line ${line + 1} is longer than ${MAX_LINE_BYTES} bytes`);
+  }
+  return offset;
+}
+
+function parseLine(bytes: Buffer, path: string, line: number): JournalRecord {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as JournalRecord;
+  } catch (error) {
+    throw new Error(`${path}: line ${line} is damaged: ${(error as Error).message}`, { cause: error });
+  }
+}

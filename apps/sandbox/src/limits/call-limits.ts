@@ -1,0 +1,43 @@
+import type { Arrival } from '../clock/arrivals.js';
+import type { Profile } from '../profile.js';
+
+/** How late the process may be in reading its sockets before a client is blamed. */
+export const SLACK_MS = 5;
+
+export interface LimitVerdict {
+  allowed: boolean;
+  intervalMs: number;
+  /** The call before this one was refused too, and this one did not wait. */
+  afterRefusal: boolean;
+}
+
+/**
+ * The minimum interval between calls of one account to one method (interface 8), by the real clock at the socket. It is
+ * counted from the last request, a refused one too.
+ */
+export class CallLimits {
+  enabled: boolean;
+  /** One interval for all methods, when set. */
+  intervalMs: number | undefined;
+  private readonly last = new Map<string, { arrival: Arrival; refused: boolean }>();
+
+  constructor(private readonly profile: Profile, options: { enabled: boolean; intervalMs: number | undefined }) {
+    this.enabled = options.enabled;
+    this.intervalMs = options.intervalMs;
+  }
+
+  intervalOf(method: string): number {
+    return this.intervalMs ?? this.profile.operations[method]?.intervalMs ?? 0;
+  }
+
+  /** Judges a call and counts it. The doubt about when the two calls came is in the client's favour. */
+  judge(account: string, method: string, arrival: Arrival): LimitVerdict {
+    const key = `${account} ${method}`;
+    const before = this.last.get(key);
+    const intervalMs = this.intervalOf(method);
+    const soon = before !== undefined && arrival.latestMs - before.arrival.earliestMs < intervalMs - SLACK_MS;
+    const allowed = !this.enabled || !soon;
+    this.last.set(key, { arrival, refused: !allowed });
+    return { allowed, intervalMs, afterRefusal: !allowed && before?.refused === true };
+  }
+}

@@ -1,0 +1,104 @@
+import { isFinal, type RegistryDocument } from '../documents/document.js';
+import { listPage, listRequestOfBody, listRequestOfQuery } from '../documents/filter.js';
+import { documentMetadata, type MetadataContext } from '../documents/metadata.js';
+import { receiptXml } from '../documents/receipt.js';
+import { jsonAnswer, xmlAnswer } from '../http/answer.js';
+import { jsonObjectOf } from '../http/body.js';
+import { refuse } from '../http/refusal.js';
+import { SLACK_MS } from '../limits/call-limits.js';
+import type { Registry } from '../registry.js';
+import type { UserCall, UserOperation } from './call.js';
+
+/** GET documents/{document_id}: status and metadata. */
+export const status: UserOperation = (registry, call) => {
+  const document = documentOf(registry, call);
+  const sinceMs = call.arrival.latestMs - document.answeredRealMs;
+  if (document.account !== undefined && sinceMs + SLACK_MS < registry.profile.rules.statusAfterSendMs) {
+    violation(registry, call, { rule: 'status_too_early', note: `${Math.round(sinceMs)} ms after the send, ${document.requestId}` });
+  }
+  return jsonAnswer(200, documentMetadata(document, metadataContext(registry)));
+};
+
+export const listOutgoing: UserOperation = (registry, call) => list(registry, call, registry.documents.sentBy(call.account.participant.key));
+export const listIncoming: UserOperation = (registry, call) => list(registry, call, registry.documents.receivedBy(call.account.participant.key));
+
+/** GET documents/request/{request_id}: every document with it. */
+export const findByRequestId: UserOperation = (registry, call) => {
+  const found = registry.documents.visibleWithRequestId(call.params['request_id'] ?? '', call.account.participant.key);
+  const context = metadataContext(registry);
+  const { profile } = registry;
+  return jsonAnswer(200, { [profile.field('documents')]: found.map((one) => documentMetadata(one, context)), [profile.field('total')]: found.length });
+};
+
+/** GET documents/{document_id}/ticket: a link to the receipt. */
+export const receipt: UserOperation = (registry, call) => {
+  const document = documentOf(registry, call);
+  checkReceiptRules(registry, call, document);
+  if (!hasReceipt(registry, document)) throw refuse(404, 'there is no receipt for this document');
+  return link(registry, call, `ticket_${document.documentId}`);
+};
+
+/** GET documents/download/{document_id}: a link to the document. */
+export const download: UserOperation = (registry, call) => link(registry, call, documentOf(registry, call).documentId);
+
+/** GET of a link: the bytes themselves, under the same token. */
+export const fetchLink: UserOperation = (registry, call) => {
+  const document = documentOf(registry, call);
+  const { file } = call.params;
+  if (file === document.documentId) return xmlAnswer(document.xml ?? registry.journal.documentBytes(document.journalAt));
+  const bytes = file === `ticket_${document.documentId}` && hasReceipt(registry, document) ? receiptXml(document, registry.profile) : undefined;
+  if (bytes === undefined) throw refuse(404, 'there is no such file');
+  return xmlAnswer(bytes);
+};
+
+function list(registry: Registry, call: UserCall, all: RegistryDocument[]) {
+  const { profile, documents } = registry;
+  const request = call.verb === 'POST' ? listRequestOfBody(jsonObjectOf(call.body), profile) : listRequestOfQuery(call.query, profile);
+  const context = metadataContext(registry);
+  const byId = (id: string): RegistryDocument | undefined => {
+    const document = documents.visible(id, call.account.participant.key);
+    return document !== undefined && (document.account !== undefined) === (call.method === 'list_outgoing') ? document : undefined;
+  };
+  const page = listPage(all, request, { profile, virtualMs: context.virtualMs, byId });
+  return jsonAnswer(200, {
+    [profile.field('documents')]: page.documents.map((one) => documentMetadata(one, context)),
+    [profile.field('total')]: page.total,
+  });
+}
+
+function documentOf(registry: Registry, call: UserCall): RegistryDocument {
+  const document = registry.documents.visible(call.params['document_id'] ?? '', call.account.participant.key);
+  if (document === undefined) throw refuse(404, 'there is no such document');
+  return document;
+}
+
+const metadataContext = (registry: Registry): MetadataContext => ({
+  profile: registry.profile,
+  virtualMs: registry.clock.nowMs(),
+  systemIdOf: (participant) => registry.world.participants.get(participant)?.systemId ?? participant,
+});
+
+function hasReceipt(registry: Registry, document: RegistryDocument): boolean {
+  const ready = document.status === 'processed' || document.status === 'failed_result_ready';
+  return ready && registry.clock.nowMs() >= document.dueVirtualMs + document.lateReceiptForMs && document.verdict?.kind === 'receipt';
+}
+
+/** The 5 s count from the real moment at which the status changed, whenever the caller learnt of it (interface 8). */
+function checkReceiptRules(registry: Registry, call: UserCall, document: RegistryDocument): void {
+  if (!isFinal(document) || document.status === 'failed') {
+    violation(registry, call, { rule: 'receipt_wrong_status', note: `${document.status}, ${document.requestId}` });
+    return;
+  }
+  const sinceMs = call.arrival.latestMs - (document.changedRealMs ?? -Infinity);
+  if (sinceMs + SLACK_MS < registry.profile.rules.receiptAfterStatusMs) {
+    violation(registry, call, { rule: 'receipt_too_early', note: `${Math.round(sinceMs)} ms after the status changed, ${document.requestId}` });
+  }
+}
+
+function violation(registry: Registry, call: UserCall, broken: { rule: 'status_too_early' | 'receipt_too_early' | 'receipt_wrong_status'; note: string }): void {
+  registry.violations.record(broken.rule, { call: call.method, account: call.account.name, note: broken.note });
+}
+
+function link(registry: Registry, call: UserCall, file: string) {
+  return jsonAnswer(200, { [registry.profile.field('link')]: `${call.base}/webdav/upload/${call.params['document_id']}/${file}` });
+}

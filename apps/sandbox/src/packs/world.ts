@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { signerCertificate, type SignerCertificate } from '../accounts/cms.js';
+import { readJsonFile } from '../data-files.js';
+
+const participantShape = z.object({
+  key: z.string(),
+  systemId: z.string(),
+  name: z.string(),
+  branches: z.array(z.string()).min(1),
+  retailBranches: z.array(z.string()).optional(),
+});
+
+const worldShape = z.object({
+  participants: z.array(participantShape).min(1),
+  products: z.array(z.object({ gtin: z.string(), prodSellName: z.string(), supplier: z.string() })),
+  standingConsignments: z.object({
+    serial: z.string(),
+    firstForeignConsignment: z.number(),
+    foreignReceiver: z.string(),
+    firstUnknownIndex: z.number(),
+    series: z.string(),
+    expirationDate: z.string(),
+  }),
+  accounts: z.array(z.object({ name: z.string(), participant: z.string(), clientId: z.string(), clientSecret: z.string(), certificate: z.string() })),
+});
+
+export type Participant = z.infer<typeof participantShape>;
+export type Product = z.infer<typeof worldShape>['products'][number];
+
+/** A user of the registry. */
+export interface Account {
+  name: string;
+  participant: Participant;
+  clientId: string;
+  clientSecret: string;
+  userId: string;
+  certificate: SignerCertificate;
+}
+
+/** The country before anybody calls: who takes part, with which places, products and users. */
+export interface World {
+  participants: Map<string, Participant>;
+  /** The participant of a place (14 digits) or system id. */
+  participantAt(placeOrSystemId: string): Participant | undefined;
+  products: Map<string, Product>;
+  standing: z.infer<typeof worldShape>['standingConsignments'];
+  /** To whom the standing consignments go. */
+  standingReceiver: Participant;
+  accountsByUser: Map<string, Account>;
+  accountsByName: Map<string, Account>;
+}
+
+/** Reads the world and the certificates beside it. Throws an Error that names the file and the field. */
+export function loadWorld(file: string): World {
+  const parsed = worldShape.safeParse(readJsonFile(file));
+  if (!parsed.success) throw new Error(`${file}: ${z.prettifyError(parsed.error)}`);
+  const { data } = parsed;
+  const participants = new Map(data.participants.map((one) => [one.key, one]));
+  const places = new Map(data.participants.flatMap((one) => [one.systemId, ...one.branches].map((place) => [place, one] as const)));
+  const named = (key: string): Participant => {
+    const participant = participants.get(key);
+    if (participant === undefined) throw new Error(`${file}: there is no participant "${key}"`);
+    return participant;
+  };
+  for (const product of data.products) named(product.supplier);
+  named(data.standingConsignments.foreignReceiver);
+  const accounts = data.accounts.map((one): Account => {
+    const certificate = signerCertificate(readFileSync(join(dirname(file), one.certificate)));
+    return { ...one, participant: named(one.participant), certificate, userId: certificate.thumbprint };
+  });
+  const standingReceiver = data.participants[0] as Participant;
+  return {
+    participants,
+    participantAt: (place) => places.get(place),
+    products: new Map(data.products.map((one) => [one.gtin, one])),
+    standing: data.standingConsignments,
+    standingReceiver,
+    accountsByUser: new Map(accounts.map((one) => [one.userId, one])),
+    accountsByName: new Map(accounts.map((one) => [one.name, one])),
+  };
+}

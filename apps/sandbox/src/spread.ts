@@ -1,0 +1,7 @@
+/** A number from 0 to below 1 that depends on seed and index alone (a round of SplitMix32). */
+export function spreadOf(seed: number, index: number): number {
+  let z = (seed + Math.imul(index, 0x9e3779b9)) | 0;
+  z = Math.imul(z ^ (z >>> 16), 0x21f0aaad);
+  z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
+  return ((z ^ (z >>> 15)) >>> 0) / 4_294_967_296;
+}

@@ -312,6 +312,18 @@ describe('the token', () => {
     expect(registry.calls('/documents/send')).toHaveLength(0);
   });
 
+  it('may exist unseen when its answer got lost: then it counts among the ten', async () => {
+    registry.script.set('/token', ['reset']);
+    expect(await send(client())).toMatchObject({ kind: 'not_sent', reason: expect.stringContaining('sign-in (token) unknown: ') });
+    const { rows } = await db.pool.query<{ abandoned_until: Date[]; failures: number }>('SELECT abandoned_until, failures FROM registry_session');
+    expect(rows).toEqual([{ abandoned_until: [expect.any(Date)], failures: 1 }]);
+  });
+
+  it('cannot be had while the database is away: the call was not sent', async () => {
+    const sessions = new PostgresSessionStore({ query: () => Promise.reject(new Error('database away')) } as never, { key: KEY });
+    expect(await send(client({}, { sessions }))).toEqual({ kind: 'not_sent', reason: 'sessions: database away' });
+  });
+
   it('is signed out only when asked, for all processes', async () => {
     const by = client();
     await signedIn(by);

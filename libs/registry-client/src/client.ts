@@ -1,12 +1,12 @@
 import { PedigreeError, type Clock } from '#kernel';
-import { intervalFromText, type CallBudgets } from '#tasks';
+import type { CallBudgets } from '#tasks';
 import { Agent, type Dispatcher } from 'undici';
-import { classify, retryAfterMs, type CallManner, type Reading } from './call/classify.js';
-import { readErrorBody } from './call/error-body.js';
-import { exchange, type Exchange } from './call/exchange.js';
+import { classify, type CallManner, type Reading } from './call/classify.js';
+import type { Exchange } from './call/exchange.js';
 import { resolveLink } from './call/links.js';
 import { Readings } from './call/readings.js';
 import { Requests, type RequestParts } from './call/requests.js';
+import { SlotCaller, type Target } from './call/slot-caller.js';
 import { silentLog, type Log } from './log.js';
 import type { Account, CallOutcome, DocumentMetadata, OutgoingQuery, RawAnswer, RegistryClient, Signer } from './port.js';
 import type { OperationName, Profile } from './profile.js';
@@ -39,17 +39,12 @@ interface OpenAccount {
   signer: Signer;
 }
 
-/** A request to the registry itself, or to the address that a link of it resolved to. */
-type Target = RequestParts & { origin: string };
-
 const READ: CallManner = { changes: false, on404: 'refused' };
 const READ_ONE: CallManner = { changes: false, on404: 'absent' };
 const READ_BY_REQUEST_ID: CallManner = { changes: false, on404: 'absent_if_registry_says_so' };
 const CHANGE: CallManner = { changes: true, on404: 'refused' };
 
 const CLOSE_GRACE_MS = 5_000;
-const JSON_BYTES = 16 * 1024 * 1024;
-const XML_BYTES = 128 * 1024 * 1024;
 
 /**
  * The registry over HTTP. Order within a call: token, slot, call; so that nothing stands between slot and call. Fields, paths, names
@@ -63,6 +58,7 @@ export class UndiciRegistryClient implements RegistryClient {
   private readonly readings: Readings;
   private readonly sessionsOf: Sessions;
   private readonly dispatcher: Dispatcher;
+  private readonly caller: SlotCaller;
   private readonly log: Log;
 
   /** Opens every account's key. @throws PedigreeError invalid_configuration naming the account or the field. */
@@ -75,6 +71,7 @@ export class UndiciRegistryClient implements RegistryClient {
     this.readings = new Readings(profile);
     this.accounts = new Map(options.accounts.map((account) => [account.name, { account, signer: Pkcs12Signer.open(account, clock) }]));
     this.dispatcher = options.dispatcher ?? openAgent(profile, options.maxConnections ?? 256);
+    this.caller = new SlotCaller({ ...options, dispatcher: this.dispatcher, log: this.log });
     this.sessionsOf = new Sessions({ store: options.sessions, rules: profile.rules, clock, log: this.log, signIn: (account) => this.signIn(account) });
   }
 
@@ -135,7 +132,7 @@ export class UndiciRegistryClient implements RegistryClient {
     this.open(account);
     const session = await this.sessionsOf.stored(account);
     if (session === undefined) return { kind: 'not_sent', reason: 'there is no token' };
-    const result = await this.inSlot(account, 'sign_out', this.target(this.requests.plain('sign_out')), session.token);
+    const result = await this.caller.call(account, 'sign_out', { target: this.target(this.requests.plain('sign_out')), token: session.token });
     const outcome = classify(result, CHANGE, { fields: this.options.profile.fields, read: () => ({ value: null }) });
     if (outcome.kind === 'ok' || (outcome.kind === 'refused' && outcome.raw.httpStatus === 401)) await this.sessionsOf.forget(account, session.generation);
     return outcome;
@@ -201,7 +198,7 @@ export class UndiciRegistryClient implements RegistryClient {
       const session = await this.sessionsOf.token(account).catch((error: Error) => ({ kind: 'none' as const, reason: `sessions: ${error.message}` }));
       // Without another token the refused attempt counts as not made: the fault is the session's, not the document's.
       if (session.kind === 'none') return { kind: 'failed', written: false, reason: session.reason };
-      result = await this.inSlot(account, operation, target, session.token);
+      result = await this.caller.call(account, operation, { target, token: session.token });
       if (result.kind === 'failed') return result;
       if (result.raw.httpStatus !== 401) {
         // An answer of 5xx may be a proxy's and says nothing of the token.
@@ -213,52 +210,6 @@ export class UndiciRegistryClient implements RegistryClient {
     return result;
   }
 
-  /** Waits for the slot, makes the call at once, learns from a 429. Never throws. */
-  private async inSlot(account: string, operation: OperationName, target: Target, token?: string): Promise<Exchange> {
-    const { profile, budgets, clock } = this.options;
-    try {
-      await budgets.takeSlot(account, operation);
-    } catch (error) {
-      return { kind: 'failed', written: false, reason: `no slot: ${(error as Error).message}` };
-    }
-    const signingIn = operation === 'sign_in_code' || operation === 'sign_in_token';
-    const result = await exchange(
-      this.dispatcher,
-      { ...target, headers: this.headers(operation, target, token) },
-      {
-        clock,
-        timeoutMs: signingIn ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs,
-        maxAnswerBytes: this.answersXml(operation) ? (this.options.maxXmlBytes ?? XML_BYTES) : (this.options.maxJsonBytes ?? JSON_BYTES),
-      },
-    );
-    if (result.kind === 'answered' && result.raw.httpStatus === 429) await this.learn(account, operation, result);
-    return result;
-  }
-
-  private answersXml(operation: OperationName): boolean {
-    return operation === 'fetch_link' || this.options.profile.operations[operation].answersWith === 'body';
-  }
-
-  private headers(operation: OperationName, target: Target, token: string | undefined): Record<string, string> {
-    const { header, prefix } = this.options.profile.authorization;
-    return {
-      accept: this.answersXml(operation) ? '*/*' : 'application/json',
-      ...(target.body === undefined ? {} : { 'content-type': 'application/json;charset=UTF-8' }),
-      ...(token === undefined ? {} : { [header]: prefix + token }),
-    };
-  }
-
-  private async learn(account: string, operation: OperationName, answer: Extract<Exchange, { kind: 'answered' }>): Promise<void> {
-    const { text } = readErrorBody(answer.raw, this.options.profile.fields);
-    const intervalMs = intervalFromText(text);
-    const retryMs = retryAfterMs(answer.retryAfter, this.options.clock.now());
-    const told = { ...(intervalMs === undefined ? {} : { intervalMs }), ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }) };
-    this.log.warn({ account, operation, ...told, text }, 'the registry limits our calls');
-    await this.options.budgets
-      .learnFrom429(account, operation, told)
-      .catch((error: Error) => this.log.warn({ account, operation, error: error.message }, 'an interval was not learnt'));
-  }
-
   private async signIn(name: string): Promise<SignInResult> {
     const { account, signer } = this.open(name);
     try {
@@ -267,7 +218,7 @@ export class UndiciRegistryClient implements RegistryClient {
         requests: this.requests,
         readings: this.readings,
         sign: (bytes) => signer.sign(bytes),
-        call: (operation, request) => this.inSlot(name, operation, this.target(request)),
+        call: (operation, request) => this.caller.call(name, operation, { target: this.target(request) }),
       });
     } catch (error) {
       return { kind: 'failed', reason: `sign-in: ${(error as Error).message}`, counts: true, tokenMayExist: true };

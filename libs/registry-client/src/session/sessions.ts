@@ -103,7 +103,7 @@ export class Sessions {
 
   /** Resolves when nothing is under way. */
   async settled(): Promise<void> {
-    await Promise.all([...this.obtaining.values(), ...this.writes]);
+    await Promise.allSettled([...this.obtaining.values(), ...this.writes]);
   }
 
   private now(): Date {

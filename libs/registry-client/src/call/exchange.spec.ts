@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+import { VirtualClock } from '#kernel';
+import type { Dispatcher } from 'undici';
+import { exchange, type Exchange } from './exchange.js';
+
+/** A pool that leaves all to the test: it hands out the handler and counts aborted connections. */
+class FakeDispatcher {
+  handler: Dispatcher.DispatchHandler | undefined;
+  aborted = 0;
+  readonly controller = { abort: () => void (this.aborted += 1) } as unknown as Dispatcher.DispatchController;
+  readonly dispatch = (_options: unknown, handler: Dispatcher.DispatchHandler): boolean => {
+    this.handler = handler;
+    return true;
+  };
+}
+
+const start = (dispatcher: unknown, timeoutMs = 10_000): Promise<Exchange> =>
+  exchange(dispatcher as Dispatcher, { origin: 'http://x', path: '/', method: 'POST', headers: {}, body: '{}' }, { timeoutMs, maxAnswerBytes: 1000, clock: new VirtualClock() });
+
+describe('exchange', () => {
+  it('knows that nothing was written when the error comes before the start', async () => {
+    const pool = new FakeDispatcher();
+    const result = start(pool);
+    pool.handler?.onResponseError?.(pool.controller, Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+    expect(await result).toEqual({ kind: 'failed', written: false, reason: 'ECONNREFUSED: refused' });
+  });
+
+  it('knows that it may have been written when the error comes after', async () => {
+    const pool = new FakeDispatcher();
+    const result = start(pool);
+    pool.handler?.onRequestStart?.(pool.controller, {});
+    pool.handler?.onResponseError?.(pool.controller, new Error('other side closed'));
+    expect(await result).toEqual({ kind: 'failed', written: true, reason: 'other side closed' });
+  });
+
+  it('does not let the pool write a second time', async () => {
+    const pool = new FakeDispatcher();
+    const result = start(pool);
+    pool.handler?.onRequestStart?.(pool.controller, {});
+    expect(pool.aborted).toBe(0);
+    pool.handler?.onRequestStart?.(pool.controller, {});
+    expect(pool.aborted).toBe(1);
+    pool.handler?.onResponseError?.(pool.controller, new Error('given up'));
+    expect(await result).toMatchObject({ kind: 'failed', written: true });
+  });
+
+  it('does not let a connection write that came up after we gave up', async () => {
+    const pool = new FakeDispatcher();
+    expect(await start(pool, 1)).toEqual({ kind: 'failed', written: false, reason: 'no answer within 1 ms' });
+    pool.handler?.onRequestStart?.(pool.controller, {});
+    expect(pool.aborted).toBe(1);
+  });
+
+  it('joins the pieces of an answer and passes over 1xx', async () => {
+    const pool = new FakeDispatcher();
+    const result = start(pool);
+    const { handler, controller } = pool;
+    handler?.onRequestStart?.(controller, {});
+    handler?.onResponseStart?.(controller, 103, {});
+    handler?.onResponseStart?.(controller, 429, { 'content-type': 'text/plain', 'retry-after': '1' });
+    for (const piece of ['a', 'b']) handler?.onResponseData?.(controller, Buffer.from(piece));
+    handler?.onResponseEnd?.(controller, {});
+    expect(await result).toMatchObject({ kind: 'answered', retryAfter: '1', raw: { httpStatus: 429, contentType: 'text/plain', body: Buffer.from('ab') } });
+  });
+
+  it('takes a dispatcher that throws for a request that never went', async () => {
+    const broken = { dispatch: () => { throw new Error('bad header'); } };
+    expect(await start(broken)).toEqual({ kind: 'failed', written: false, reason: 'bad header' });
+  });
+});

@@ -1,0 +1,76 @@
+import type { Clock } from '#kernel';
+import { intervalFromText, type CallBudgets } from '#tasks';
+import type { Dispatcher } from 'undici';
+import type { Log } from '../log.js';
+import type { OperationName, Profile } from '../profile.js';
+import { retryAfterMs } from './classify.js';
+import { readErrorBody } from './error-body.js';
+import { exchange, type Exchange } from './exchange.js';
+import type { RequestParts } from './requests.js';
+
+/** A request to the registry itself, or to the address that a link of it resolved to. */
+export type Target = RequestParts & { origin: string };
+
+export interface SlotCallerOptions {
+  profile: Profile;
+  budgets: CallBudgets;
+  clock: Clock;
+  dispatcher: Dispatcher;
+  log: Log;
+  maxJsonBytes?: number;
+  maxXmlBytes?: number;
+}
+
+const JSON_BYTES = 16 * 1024 * 1024;
+const XML_BYTES = 128 * 1024 * 1024;
+
+/** Makes single calls within the budget of their account and method. */
+export class SlotCaller {
+  constructor(private readonly options: SlotCallerOptions) {}
+
+  /** Waits for the slot, makes the call at once, learns from a 429. Never throws. */
+  async call(account: string, operation: OperationName, what: { target: Target; token?: string }): Promise<Exchange> {
+    const { profile, budgets, clock } = this.options;
+    try {
+      await budgets.takeSlot(account, operation);
+    } catch (error) {
+      return { kind: 'failed', written: false, reason: `no slot: ${(error as Error).message}` };
+    }
+    const signingIn = operation === 'sign_in_code' || operation === 'sign_in_token';
+    const result = await exchange(
+      this.options.dispatcher,
+      { ...what.target, headers: this.headers(operation, what) },
+      {
+        clock,
+        timeoutMs: signingIn ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs,
+        maxAnswerBytes: this.answersXml(operation) ? (this.options.maxXmlBytes ?? XML_BYTES) : (this.options.maxJsonBytes ?? JSON_BYTES),
+      },
+    );
+    if (result.kind === 'answered' && result.raw.httpStatus === 429) await this.learn(account, operation, result);
+    return result;
+  }
+
+  private answersXml(operation: OperationName): boolean {
+    return operation === 'fetch_link' || this.options.profile.operations[operation].answersWith === 'body';
+  }
+
+  private headers(operation: OperationName, { target, token }: { target: Target; token?: string }): Record<string, string> {
+    const { header, prefix } = this.options.profile.authorization;
+    return {
+      accept: this.answersXml(operation) ? '*/*' : 'application/json',
+      ...(target.body === undefined ? {} : { 'content-type': 'application/json;charset=UTF-8' }),
+      ...(token === undefined ? {} : { [header]: prefix + token }),
+    };
+  }
+
+  private async learn(account: string, operation: OperationName, answer: Extract<Exchange, { kind: 'answered' }>): Promise<void> {
+    const { text } = readErrorBody(answer.raw, this.options.profile.fields);
+    const intervalMs = intervalFromText(text);
+    const retryMs = retryAfterMs(answer.retryAfter, this.options.clock.now());
+    const told = { ...(intervalMs === undefined ? {} : { intervalMs }), ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }) };
+    this.options.log.warn({ account, operation, ...told, text }, 'the registry limits our calls');
+    await this.options.budgets
+      .learnFrom429(account, operation, told)
+      .catch((error: Error) => this.options.log.warn({ account, operation, error: error.message }, 'an interval was not learnt'));
+  }
+}

@@ -112,7 +112,7 @@ const SILENT_TESTS = [
 ];
 
 export default tseslint.config(
-  { ignores: ['**/node_modules/', '**/dist/', '**/.pedigree/', '**/coverage/'] },
+  { ignores: ['**/node_modules/', '**/dist/', '**/dist-*/', '**/.pedigree/', '**/coverage/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
     files: ['**/*.ts', '**/*.mjs'],

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 
 /** Folders that are made, not written. */
-const MADE = new Set(['node_modules', 'dist', 'coverage', '.git', '.pedigree']);
+const MADE = new Set(['node_modules', 'dist', 'dist-next', 'dist-old', 'coverage', '.git', '.pedigree']);
 const TEXT = new Set(['.ts', '.mts', '.mjs', '.js', '.json', '.md', '.sql', '.yml', '.yaml', '.sh', '.xsd', '.xml', '.html', '.css', '']);
 const MOST_TEXT_BYTES = 4 * 1024 * 1024;
 

@@ -59,5 +59,5 @@ export interface ItemEffect {
   /** Where the item now stands or goes, when the document says so. */
   place?: string;
   /** Change of containment, implicit ones included. */
-  containment?: { kind: 'packed'; into: string } | { kind: 'taken_out' } | { kind: 'opened' /** this SSCC released its content */ };
+  containment?: { kind: 'packed'; into: string } | { kind: 'taken_out' } | { kind: 'opened' /** this SSCC released its content */; recursive?: true /** and so did those within it */ };
 }

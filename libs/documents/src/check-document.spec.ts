@@ -1,0 +1,88 @@
+import { describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { checkDocument, checkReceiptSchema } from './check-document.js';
+import { documentTypes } from './document-types.js';
+import { readDocument } from './read-document.js';
+import { PedigreeError } from '#kernel';
+
+const fixtures = new URL('../fixtures/', import.meta.url);
+const fixture = (name: string): Buffer => readFileSync(new URL(name, fixtures));
+const fixtureOf = (docType: number): Buffer => fixture(readdirSync(fixtures).find((name) => name.startsWith(`${docType}-`)) as string);
+
+function refusal(run: () => unknown): PedigreeError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof PedigreeError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+const changed = (docType: number, from: string | RegExp, to: string): Buffer => {
+  const before = fixtureOf(docType).toString('utf8');
+  const after = before.replace(from, to);
+  if (after === before) throw new Error(`the fixture of ${docType} does not hold ${String(from)}`);
+  return Buffer.from(after);
+};
+
+describe('given the example of each supported type', () => {
+  it.each(documentTypes.map((type) => [type.docType, type] as const))('%d passes, and reads as when only read', (docType, type) => {
+    const bytes = fixtureOf(docType);
+    const facts = checkDocument(bytes);
+    expect(facts).toEqual(readDocument(bytes));
+    expect(facts).toMatchObject({ docType, element: type.element, schemaVersion: '1.38', subjectId: '00000000100930' });
+  });
+
+  it('each receipt passes the receipt schema, and a wrong one does not', () => {
+    for (const name of ['accepted', 'partial', 'rejected']) checkReceiptSchema(fixture(`receipt-${name}.xml`));
+    const wrong = Buffer.from(fixture('receipt-accepted.xml').toString('utf8').replace('>Accepted<', '>Perhaps<'));
+    expect(refusal(() => checkReceiptSchema(wrong)).code).toBe('schema_violation');
+  });
+});
+
+describe('given a document that breaks the schema', () => {
+  it.each([
+    ['a missing field', 415, /\s*<doc_num>.*<\/doc_num>/, '', /\/documents\/move_order/, 6],
+    ['fields in another order', 431, /(<subject_id>.*<\/subject_id>)(\s*)(<receiver_id>.*<\/receiver_id>)/, '$3$2$1', /receiver_id/, 3],
+    ['an unknown field', 701, '<order_details>', '<colour>red</colour><order_details>', /colour/, 6],
+    ['a date without a zone', 415, '2026-11-20T10:15:00+03:00', '2026-11-20T10:15:00', /operation_date/, 5],
+    ['a day that is none', 415, '20.11.2026', '32.11.2026', /doc_date/, 7],
+    ['a price with three decimals', 415, '120.50', '120.505', /cost/, 15],
+    ['a negative price', 415, '120.50', '-120.50', /cost/, 15],
+    ['an unknown withdrawal type', 552, '<withdrawal_type>7<', '<withdrawal_type>25<', /withdrawal_type/, 7],
+    ['a part that is none', 552, '1/3', 'a third', /withdrawal_part|sgtin/, 10],
+    ['an attribute that is none', 911, '<content>', '<content colour="red">', /content/, 6],
+    ['a doc_num with outer blanks', 415, '<doc_num>', '<doc_num> ', /doc_num/, 6],
+  ])('%s is refused with the element and the line', (_, docType, from, to, element, line) => {
+    const error = refusal(() => checkDocument(changed(docType, from, to)));
+    expect(error.code).toBe('schema_violation');
+    expect(error.place.element).toMatch(element);
+    expect(error.place.line).toBe(line);
+    expect(error.message).toContain(`line ${line}`);
+  });
+
+  it('another schema version is named', () => {
+    expect(refusal(() => checkDocument(changed(415, 'version="1.38"', 'version="1.20"'))).message).toContain('1.20');
+  });
+
+  it('thousands of errors are counted, and only the first is told', () => {
+    const rows = '<union><sgtin>04601234567893PEDIGREE00001</sgtin><cost>x</cost><vat_value>x</vat_value></union>'.repeat(2_000);
+    const error = refusal(() => checkDocument(changed(415, /<order_details>[\s\S]*<\/order_details>/, `<order_details>${rows}</order_details>`)));
+    expect(error.message).toMatch(/and 39\d\d more/);
+    expect(error.message.length).toBeLessThan(500);
+  });
+});
+
+it('given the same documents a thousand times, the validator holds no more memory than after the first hundred', () => {
+  const good = fixtureOf(415);
+  const bad = changed(415, '120.50', 'much');
+  const round = (times: number): number => {
+    for (let i = 0; i < times; i += 1) {
+      checkDocument(good);
+      refusal(() => checkDocument(bad));
+    }
+    return process.memoryUsage().arrayBuffers + process.memoryUsage().external;
+  };
+  const after100 = round(100);
+  expect(round(1_000) - after100).toBeLessThan(8 * 1024 * 1024);
+});

@@ -1,0 +1,96 @@
+import { PedigreeError } from '#kernel';
+import {
+  ParseOption,
+  XmlBufferInputProvider,
+  xmlCleanupInputProvider,
+  XmlDocument,
+  XmlLibError,
+  xmlRegisterInputProvider,
+  XsdValidator,
+  type ErrorDetail,
+} from 'libxml2-wasm';
+import type { DocumentFacts } from './port.js';
+import { readDocument } from './read-document.js';
+import { SCHEMA_VERSION, schemaEntries, schemaFile, SHARED_TYPES } from './schema-set.js';
+
+/** No network, no entities, no catalogues, no huge documents; line numbers above 65,535 are kept. */
+const PARSE_OPTIONS: ParseOption =
+  ParseOption.XML_PARSE_NONET | ParseOption.XML_PARSE_NO_XXE | ParseOption.XML_PARSE_NO_SYS_CATALOG | ParseOption.XML_PARSE_BIG_LINES;
+
+/** A made-up place, so that the schema files can include each other and nothing else on this machine. */
+const SCHEMA_PLACE = 'schema-set:/';
+
+/** Compiled once each and kept for the life of the process. */
+const validators = new Map<number, XsdValidator>();
+
+/**
+ * Reads a document as `readDocument` does and holds it against the schema set (public-facts 2.2).
+ * Throws PedigreeError as `readDocument` does, and `schema_violation` with the element's path and line.
+ */
+export function checkDocument(bytes: Uint8Array): DocumentFacts {
+  const facts = readDocument(bytes);
+  if (facts.schemaVersion !== SCHEMA_VERSION) {
+    const message = `documents/@version is ${facts.schemaVersion}; the schema set known here is ${SCHEMA_VERSION}`;
+    throw new PedigreeError('schema_violation', message, { element: '/documents/@version' });
+  }
+  validate(bytes, facts.docType);
+  return facts;
+}
+
+/** Holds a receipt against its schema; for tests and for those who make receipts. */
+export const checkReceiptSchema = (bytes: Uint8Array): void => validate(bytes, 200);
+
+function validate(bytes: Uint8Array, docType: number): void {
+  const validator = validatorOf(docType);
+  const document = parse(bytes);
+  try {
+    validator.validate(document);
+  } catch (error) {
+    if (error instanceof XmlLibError && error.details.length > 0) throw violation(error.details);
+    throw error;
+  } finally {
+    document.dispose();
+  }
+}
+
+function parse(bytes: Uint8Array): XmlDocument {
+  try {
+    return XmlDocument.fromBuffer(bytes, { option: PARSE_OPTIONS });
+  } catch (error) {
+    const detail = error instanceof XmlLibError ? error.details[0] : undefined;
+    if (detail === undefined) throw error;
+    throw new PedigreeError('malformed_xml', `line ${detail.line}: ${detail.message.trim()}`, { line: detail.line });
+  }
+}
+
+function violation(details: ErrorDetail[]): PedigreeError {
+  const { line, xpath, message } = details[0] as ErrorDetail;
+  const more = details.length > 1 ? ` (and ${details.length - 1} more)` : '';
+  const element = xpath ?? '';
+  return new PedigreeError('schema_violation', `line ${line}, ${element}: ${message.trim()}${more}`, { line, element });
+}
+
+function validatorOf(docType: number): XsdValidator {
+  const known = validators.get(docType);
+  if (known !== undefined) return known;
+  const entry = schemaEntries.find((one) => one.docType === docType);
+  if (entry === undefined) throw new Error(`the schema set has no file for document type ${docType}`);
+  const validator = compile(entry.file);
+  validators.set(docType, validator);
+  return validator;
+}
+
+/** The parser may open the set's shared types while a schema is compiled, and nothing before or after. */
+function compile(file: string): XsdValidator {
+  xmlRegisterInputProvider(new XmlBufferInputProvider({ [`${SCHEMA_PLACE}${SHARED_TYPES}`]: schemaFile(SHARED_TYPES) }));
+  try {
+    const schema = XmlDocument.fromBuffer(schemaFile(file), { url: `${SCHEMA_PLACE}${file}`, option: PARSE_OPTIONS });
+    try {
+      return XsdValidator.fromDoc(schema);
+    } finally {
+      schema.dispose();
+    }
+  } finally {
+    xmlCleanupInputProvider();
+  }
+}

@@ -1,10 +1,11 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { pino, type Logger } from 'pino';
+import { documentTypeOf, readReceipt } from '#documents';
 import { PostgresEventStore, eventStoreSchema } from '#event-store';
 import { PostgresEvidenceStore, evidenceSchema } from '#evidence';
 import { PedigreeError } from '#kernel';
-import { migrate, openPool, type MigrationSet, type Pool } from '#postgres';
+import { installationId, installationSchema, migrate, openPool, type MigrationSet } from '#postgres';
 import { PostgresReadModels, readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
@@ -13,7 +14,6 @@ import { MAX_COMMAND_BYTES } from './api/commands.controller.js';
 import { ProblemFilter } from './api/problem.filter.js';
 import { type GatewayConfig, isLoopback } from './config.js';
 import { GatewayModule } from './gateway.module.js';
-import { installationId, installationSchema } from './installation.js';
 import { Intake } from './intake/intake.js';
 
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -33,6 +33,8 @@ export const gatewaySchemas: MigrationSet[] = [
 export interface RunningGateway {
   /** Base address of the API, without a trailing slash. */
   url: string;
+  /** What it answers to, as `GET /v1/documents/{requestId}`. */
+  routes: string[];
   stop(): Promise<void>;
 }
 
@@ -54,11 +56,15 @@ export async function startGateway(config: GatewayConfig): Promise<RunningGatewa
     const evidence = new PostgresEvidenceStore({ pool });
     const { accounts, maxBacklog } = config;
     const intake = new Intake({ pool, evidence, queue, installationId: await installationId(pool), accounts, maxBacklog });
-    const app = await listen({ config, log, module: GatewayModule.of({ pool, intake, keys, evidence, readModels: new PostgresReadModels({ pool, store, evidence }) }) });
+    const titleOf = (docType: number): string => documentTypeOf(docType)?.title ?? `Document ${docType}`;
+    const readModels = new PostgresReadModels({ pool, store, evidence, documents: { readReceipt }, titleOf });
+    const routes: string[] = [];
+    const app = await listen({ routes, config, log, module: GatewayModule.of({ pool, intake, keys, evidence, readModels }) });
     const { port } = app.getHttpServer().address() as { port: number };
     const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
     return {
       url,
+      routes,
       stop: async () => {
         await app.close();
         await closeParts();
@@ -77,7 +83,7 @@ async function refuseOpenDoor(config: GatewayConfig, keys: ApiKeys): Promise<voi
   throw new PedigreeError('invalid_configuration', message, { field: 'HOST' });
 }
 
-async function listen(options: { config: GatewayConfig; log: Logger; module: ReturnType<typeof GatewayModule.of> }): Promise<NestFastifyApplication> {
+async function listen(options: { config: GatewayConfig; log: Logger; module: ReturnType<typeof GatewayModule.of>; routes: string[] }): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     bodyLimit: MAX_COMMAND_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -89,6 +95,9 @@ async function listen(options: { config: GatewayConfig; log: Logger; module: Ret
   // JSON stays bytes, so that our own parser names the place of an error; NDJSON stays a stream and is never held whole.
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   fastify.addContentTypeParser('application/x-ndjson', (_request: unknown, payload: unknown, done: (error: null, body: unknown) => void) => done(null, payload));
+  fastify.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') options.routes.push(`${one} ${url.replace(/:(\w+)/g, '{$1}')}`);
+  });
   app.useGlobalFilters(new ProblemFilter(options.log));
   await app.listen(options.config.port, options.config.host);
   return app;

@@ -28,7 +28,7 @@ export class CommandsController {
   async post(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     if (request.headers['content-type']?.startsWith('application/x-ndjson')) {
       const results = this.takeLines(request.body as Readable, request.caller);
-      await reply.header('content-type', 'application/x-ndjson').send(Readable.from(results));
+      await reply.status(HttpStatus.OK).header('content-type', 'application/x-ndjson').send(Readable.from(results));
       return;
     }
     const command = parseCommand((request.body as Buffer | undefined) ?? Buffer.alloc(0));

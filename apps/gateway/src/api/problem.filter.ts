@@ -23,18 +23,16 @@ export function problemOf(error: PedigreeError): Problem {
   };
 }
 
+/** What the HTTP layer refuses before our code is asked, by status; anything else below 500 is a parameter of some kind. */
+const REFUSED_BY_HTTP: Record<number, ErrorCode> = { 404: 'not_found', 413: 'body_too_large', 415: 'unsupported_media_type' };
+
 /** Whatever was thrown, as one of our errors. What is a fault of ours keeps its details for the log. */
 export function asPedigreeError(error: unknown): PedigreeError {
   if (error instanceof PedigreeError) return error;
-  const { code, message } = error as { code?: string; message?: string };
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new PedigreeError('body_too_large', 'the body is larger than this service takes', { field: '' });
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    return new PedigreeError('unsupported_media_type', 'send application/json or application/x-ndjson', { field: 'Content-Type' });
-  }
-  if (error instanceof HttpException && error.getStatus() === 404) return new PedigreeError('not_found', message ?? 'not found');
-  if (error instanceof HttpException && error.getStatus() < 500) return new PedigreeError('invalid_parameter', message ?? 'invalid request');
-  if (code?.startsWith('FST_ERR_') && (error as { statusCode?: number }).statusCode === 400) return new PedigreeError('invalid_parameter', message ?? 'invalid request');
-  return new PedigreeError('internal', 'an unexpected fault; it is in the log under this time');
+  const { statusCode, message } = error as { statusCode?: number; message?: string };
+  const status = error instanceof HttpException ? error.getStatus() : statusCode;
+  if (status === undefined || status < 400 || status >= 500) return new PedigreeError('internal', 'an unexpected fault; it is in the log under this time');
+  return new PedigreeError(REFUSED_BY_HTTP[status] ?? 'invalid_parameter', message ?? 'invalid request');
 }
 
 /** Turns every exception into a problem document, and keeps faults of ours out of the answer and in the log. */

@@ -1,0 +1,117 @@
+import { NestFactory } from '@nestjs/core';
+import { CommandBus } from '@nestjs/cqrs';
+import { hostname } from 'node:os';
+import { pino, type Logger } from 'pino';
+import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '#domain';
+import { effectsOf, readDocument, readReceipt } from '#documents';
+import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
+import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
+import { systemClock } from '#kernel';
+import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
+import { projections, readModelSchemas } from '#read-models';
+import { PostgresSessionStore, registryClientSchema, UndiciRegistryClient, type Profile } from '#registry-client';
+import { runProjection, runSaga, subscriptionsSchema } from '#subscriptions';
+import { PostgresCallBudgets, PostgresTaskQueue, runLane, tasksSchema, type CallBudgets } from '#tasks';
+import type { WorkerConfig } from './config.js';
+import { DocumentRepository } from './document/document-repository.js';
+import { lanesOf } from './lanes.js';
+import type { TaskContext } from './registry-tasks/context.js';
+import { SOFTWARE_VERSION } from './software-version.js';
+import { WorkerModule } from './worker.module.js';
+
+export const workerSchemas: MigrationSet[] = [
+  installationSchema,
+  eventStoreSchema,
+  evidenceSchema,
+  tasksSchema,
+  subscriptionsSchema,
+  registryClientSchema,
+  ...readModelSchemas,
+];
+
+export interface RunningWorker {
+  /** Calls made at the registry, by account and method. */
+  callFigures(): ReturnType<CallBudgets['figures']>;
+  /** Finishes what is in the air, then stops. */
+  stop(): Promise<void>;
+}
+
+/** Least time between two look-ups of a document of unknown outcome. */
+const LOOK_UP_EVERY_MS = 5_000;
+/** Longest interval between two calls that a 429 may teach. */
+const MAX_INTERVAL_MS = 60_000;
+/** Status reads fall on whole seconds, so that one page of the list serves all that are due. */
+const STATUS_GRID_MS = 1_000;
+
+/** Starts the saga, the projections and the lanes of all accounts. */
+export async function startWorker(config: WorkerConfig): Promise<RunningWorker> {
+  const log = pino({ name: 'worker', level: config.logLevel }, pino.destination(2));
+  const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 16, applicationName: 'pedigree-worker' });
+  await migrate(pool, workerSchemas);
+  const store = new PostgresEventStore({ pool });
+  const queue = new PostgresTaskQueue({ pool });
+  const budgets = budgetsOf(config.profile, pool);
+  const { context, close } = await contextOf(config, { pool, store, budgets, log });
+
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const holder = `${hostname()}:${process.pid}`;
+  const rules = { ...config.profile.rules, statusGridMs: STATUS_GRID_MS, lookUpEveryMs: LOOK_UP_EVERY_MS };
+  const saga = { ...DOCUMENT_SAGA, keysOf: keysOfDocumentEvent, react: reactToDocumentEvent(rules) };
+  const running = [
+    runSaga({ saga, store, pool, queue, signal, onError: (error) => log.error({ err: error }, 'saga') }),
+    ...projections({ evidence: context.evidence, documents: { readDocument, readReceipt, effectsOf } }).map((projection) =>
+      runProjection({ projection, store, pool, signal, onError: (error) => log.error({ err: error, projection: projection.name }, 'projection') }),
+    ),
+    ...lanesOf(context, config.accounts.map((account) => account.name)).map(({ name, ...lane }) =>
+      runLane({ ...lane, lane: name, queue, holder, signal, report: (report) => log.warn({ ...report, task: 'task' in report ? report.task.key : undefined }, report.kind) }),
+    ),
+  ];
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await Promise.all(running);
+    await close();
+    await queue.close();
+    await store.close();
+    await pool.end();
+  };
+  return { callFigures: () => budgets.figures(), stop };
+}
+
+const budgetsOf = (profile: Profile, pool: Pool): PostgresCallBudgets =>
+  new PostgresCallBudgets({
+    pool,
+    intervalsMs: (method) => profile.operations[method as keyof Profile['operations']]?.intervalMs ?? 0,
+    guardMs: profile.rules.guardMs,
+    slotSlackMs: profile.rules.slotSlackMs,
+    maxIntervalMs: MAX_INTERVAL_MS,
+  });
+
+interface ContextParts {
+  pool: Pool;
+  store: EventStore;
+  budgets: CallBudgets;
+  log: Logger;
+}
+
+async function contextOf(config: WorkerConfig, { pool, store, budgets, log }: ContextParts): Promise<{ context: TaskContext; close(): Promise<void> }> {
+  const { profile, accounts } = config;
+  const installation = { id: await installationId(pool), participant: config.participant, softwareVersion: SOFTWARE_VERSION, profile: profile.name };
+  const documents = new DocumentRepository({ store, clock: systemClock, installation });
+  const app = await NestFactory.createApplicationContext(WorkerModule.of(documents), { logger: ['error', 'warn'], abortOnError: false });
+  const registry = new UndiciRegistryClient({
+    baseUrl: config.registryUrl,
+    profile,
+    accounts,
+    budgets,
+    sessions: new PostgresSessionStore(pool, { key: config.encryptionKey }),
+    clock: systemClock,
+    log,
+  });
+  const context: TaskContext = { commands: app.get(CommandBus), documents, evidence: new PostgresEvidenceStore({ pool }), registry, profile, clock: systemClock };
+  const close = async (): Promise<void> => {
+    await registry.close();
+    await app.close();
+  };
+  return { context, close };
+}

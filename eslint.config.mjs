@@ -45,12 +45,15 @@ function endsInOptions(node) {
   return node.params?.length === MOST_PARAMETERS + 1 && (parameter.type === 'ObjectPattern' || parameter.name === 'options');
 }
 
+/** A test over a table of cases has a parameter per column. */
+const takesTableRow = (node) => node.parent?.type === 'CallExpression' && node.parent.callee.callee?.property?.name === 'each';
+
 const functionLines = unless(builtinRules.get('max-lines-per-function'), groupsTests);
 const house = {
   rules: {
     'function-lines': functionLines,
     'function-lines-wanted': functionLines,
-    parameters: unless(builtinRules.get('max-params'), (node) => injects(node) || endsInOptions(node)),
+    parameters: unless(builtinRules.get('max-params'), (node) => injects(node) || endsInOptions(node) || takesTableRow(node)),
   },
 };
 

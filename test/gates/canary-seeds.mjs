@@ -18,6 +18,7 @@ export const ORDERLY = {
   // The far side of a cycle, which is named once, where it begins.
   'libs/tasks/src/cycle-b.ts': "import { a } from './cycle-a.js';\n\nexport const b = (): number => a();\n",
   'libs/tasks/src/index.ts': `${opening('tasks')}export const tasks = 1;\n`,
+  'libs/domain/src/table.spec.ts': "import { it } from '@jest/globals';\n\nit.each([[1, 2, 3, 4]])('%d', (a, b, c, d) => void (a + b + c + d));\n",
   'libs/tasks/src/tasks.spec.ts': "import { support } from '../../../test/support/support.js';\n\nexport const used = support;\n",
   'libs/postgres/src/contract.ts': "export { it } from '@jest/globals';\n",
   'libs/postgres/src/index.ts': `${opening('postgres')}export const postgres = 1;\n`,

@@ -4,7 +4,6 @@
  * Proven in: rebuild.int.spec.ts, document-outcomes/*.spec.ts, sgtin-history/*.spec.ts, document-timeline/timeline.spec.ts.
  */
 export * from './port.js';
-export * from './projection.js';
 export * from './projections.js';
 export * from './schema.js';
 export * from './postgres-read-models.js';

@@ -4,7 +4,7 @@ import { inTransaction, migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { documentOutcomesProjection } from './document-outcomes/projection.js';
 import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from './fixture.js';
-import type { ReadModelProjection } from './projection.js';
+import type { Projection } from '#subscriptions';
 import { readModelSchemas } from './schema.js';
 import { sgtinHistoryProjection } from './sgtin-history/projection.js';
 
@@ -57,7 +57,7 @@ function documentOf(n: number): DocumentOfTest {
   }
 }
 
-async function replay(projection: ReadModelProjection, pageSize: number): Promise<void> {
+async function replay(projection: Projection, pageSize: number): Promise<void> {
   const { streamPrefixes = [], types } = projection.filter;
   const wanted = (event: RecordedEvent) => streamPrefixes.some((prefix) => event.stream.startsWith(prefix)) && (types?.includes(event.type) ?? true);
   const events = log.events.filter(wanted);
@@ -77,7 +77,7 @@ async function dump(): Promise<Record<string, string[]>> {
   return Object.fromEntries(tables);
 }
 
-const projections = (): ReadModelProjection[] => [documentOutcomesProjection(), sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments })];
+const projections = (): Projection[] => [documentOutcomesProjection(), sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments })];
 
 async function rebuilt(pageSize: number): Promise<Record<string, string[]>> {
   for (const projection of projections()) await replay(projection, pageSize);

@@ -75,13 +75,15 @@ function notePredecessor(state: DocumentState, command: { requestId: string; out
     const refused: DocumentEvent = { type: 'DocumentRefused', data: { predecessor, predecessorOutcome: command.outcome } };
     return [noted, refused, failed(state.registration, 'predecessor_failed')];
   }
-  return state.waitingFor.length > 1 ? [noted] : [noted, { type: 'DocumentReleased', data: {} }];
+  // By name, not by number: a command may name the same predecessor twice.
+  const waitsOn = state.waitingFor.some((one) => one.requestId !== command.requestId);
+  return waitsOn ? [noted] : [noted, { type: 'DocumentReleased', data: {} }];
 }
 
 function recordSendAnswer(state: DocumentState, command: { attempt: number; answer: SendAnswer }): DocumentEvent[] {
-  if (state.phase !== 'sending' || state.attempt !== command.attempt) return [];
-  const { attempt } = state;
   const { answer } = command;
+  if (state.phase !== 'sending' || state.attempt !== command.attempt) return answer.kind === 'sent' ? sentAfterAll(state, command.attempt, answer) : [];
+  const { attempt } = state;
   switch (answer.kind) {
     case 'sent':
       return [{ type: 'DocumentSent', data: { attempt, documentId: answer.documentId, answerSha256: answer.answerSha256, foundByLookUp: false } }];
@@ -102,7 +104,35 @@ function recordSendAnswer(state: DocumentState, command: { attempt: number; answ
   }
 }
 
+/**
+ * The answer of a send that nobody waited for any more: its process was thought dead. It still says that the registry has the document, so nothing
+ * may be sent again; and when another attempt got through as well, the registry has two (DESIGN promise 2).
+ */
+function sentAfterAll(state: DocumentState, attempt: number, answer: Extract<SendAnswer, { kind: 'sent' }>): DocumentEvent[] {
+  const { documentId, answerSha256 } = answer;
+  switch (state.phase) {
+    case 'ready':
+      return attempt < state.nextAttempt ? [{ type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: false } }] : [];
+    case 'sending':
+    case 'unconfirmed':
+      return attempt <= state.attempt ? [{ type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: false } }] : [];
+    case 'sent':
+    case 'received':
+    case 'concluded': {
+      const known = state.documentId;
+      return known === undefined || known === documentId ? [] : [{ type: 'DuplicateDetected', data: { documentIds: [known, documentId], answerSha256 } }];
+    }
+    case 'absent':
+    case 'waiting':
+    case 'refused':
+      return [];
+    default:
+      return neverReached(state, 'document state');
+  }
+}
+
 function recordLookUp(state: DocumentState, command: Extract<DocumentCommand, { type: 'RecordLookUp' }>): DocumentEvent[] {
+  if (state.phase === 'absent') return [];
   const { attempt, documentIds, sinceAttemptEndedMs, answerSha256 } = command;
   const [documentId, ...others] = documentIds;
   const duplicate: DocumentEvent[] = others.length === 0 ? [] : [{ type: 'DuplicateDetected', data: { documentIds, answerSha256 } }];

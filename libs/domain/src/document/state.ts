@@ -21,7 +21,10 @@ type Registered = Exclude<DocumentState, { phase: 'absent' }>;
 
 /** The state after one event. Throws on an event that cannot follow: the stream is damaged and must not be worked on. */
 export function evolve(state: DocumentState, event: DocumentEvent): DocumentState {
-  if (event.type === 'DocumentRegistered') return { phase: 'ready', registration: event.data, nextAttempt: 1 };
+  if (event.type === 'DocumentRegistered') {
+    if (state.phase !== 'absent') throw new Error(`DocumentRegistered in phase ${state.phase}`);
+    return { phase: 'ready', registration: event.data, nextAttempt: 1 };
+  }
   if (state.phase === 'absent') throw new Error(`${event.type} before DocumentRegistered`);
   return evolveRegistered(state, event);
 }

@@ -1,12 +1,12 @@
 import { DOCUMENT_STREAM_PREFIX, requestIdOfStream } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import type { Transaction } from '#postgres';
-import type { ReadModelProjection } from '../projection.js';
+import type { Projection } from '#subscriptions';
 import { foldDocumentOutcome, tallyChange, type OutcomeTally } from './fold.js';
 import type { DocumentOutcomeRow } from './row.js';
 
 /** Keeps the document list. A page costs three statements, whatever its size: load the touched rows, write them, count. */
-export function documentOutcomesProjection(): ReadModelProjection {
+export function documentOutcomesProjection(): Projection {
   return {
     name: 'document-outcomes',
     filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX] },

@@ -12,6 +12,12 @@ export interface DocumentReading {
   effectsOf(facts: DocumentFacts, receipt: ReceiptFacts): ItemEffect[];
 }
 
+/** What the evidence of a conclusion says. */
+export interface ReadEvidence {
+  facts: DocumentFacts;
+  receipt: ReceiptFacts | undefined;
+}
+
 /** A row of `movement_document`; its items refer to it by `knownFrom`. */
 export interface MovementDocument {
   knownFrom: bigint;
@@ -51,20 +57,20 @@ export interface Movements {
  * What a concluded document did to each of its items. Pure. A document that ended `failed` has no receipt and moved nothing;
  * its items carry the refused attempt with its cause, because an auditor asks for attempts too.
  */
-export function movementsOf(event: Conclusion, facts: DocumentFacts, receipt: ReceiptFacts | undefined, reading: Pick<DocumentReading, 'effectsOf'>): Movements {
+export function movementsOf(event: Conclusion, read: ReadEvidence, reading: Pick<DocumentReading, 'effectsOf'>): Movements {
   const effects: MovementEffect[] = [];
   const numbers = new Map<string, number>();
   const seen = new Map<string, number>();
-  const items = itemEffects(event, facts, receipt, reading).map((itemEffect) => {
+  const items = itemEffects(event, read, reading).map((itemEffect) => {
     const effect = effectNumber(effectOf(itemEffect), effects, numbers);
     const ordinal = seen.get(itemEffect.item.id) ?? 0;
     seen.set(itemEffect.item.id, ordinal + 1);
     return { item: itemEffect.item.id, effect, ordinal };
   });
-  return { document: documentRow(event, facts), effects, items };
+  return { document: documentRow(event, read.facts), effects, items };
 }
 
-function itemEffects(event: Conclusion, facts: DocumentFacts, receipt: ReceiptFacts | undefined, reading: Pick<DocumentReading, 'effectsOf'>): ItemEffect[] {
+function itemEffects(event: Conclusion, { facts, receipt }: ReadEvidence, reading: Pick<DocumentReading, 'effectsOf'>): ItemEffect[] {
   const { outcome, cause } = event.data;
   if (outcome === 'failed') return facts.items.map((item) => attempted(item, cause));
   if (receipt === undefined) throw new Error(`${event.stream} is ${outcome} at position ${event.position} but names no receipt`);

@@ -3,7 +3,7 @@ import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
 import type { Transaction } from '#postgres';
-import type { ReadModelProjection } from '../projection.js';
+import type { Projection } from '#subscriptions';
 import { copyRows } from './copy-rows.js';
 import { movementsOf, type Conclusion, type DocumentReading, type Movements } from './movements.js';
 
@@ -21,7 +21,7 @@ const ROWS_AT_ONCE = 20_000;
  * Keeps every item's life. What a document did is read from the evidence, not from the event: the same log and evidence give the same tables.
  * Missing or damaged evidence throws, and the projection halts loudly rather than leave a gap in a pack's history.
  */
-export function sgtinHistoryProjection(options: SgtinHistoryOptions): ReadModelProjection {
+export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection {
   return {
     name: 'sgtin-history',
     filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX], types: ['DocumentSent', 'DocumentConcluded', 'ConclusionRevised'] },
@@ -49,7 +49,7 @@ async function projectConclusions(conclusions: Conclusion[], tx: Transaction, { 
     const facts = documents.readDocument(present(bytes, event.data.documentSha256, event));
     const { receiptSha256 } = event.data;
     const receipt = receiptSha256 === undefined ? undefined : documents.readReceipt(present(bytes, receiptSha256, event));
-    const movements = movementsOf(event, facts, receipt, documents);
+    const movements = movementsOf(event, { facts, receipt }, documents);
     batch.push(movements);
     rows += movements.items.length;
     if (rows < ROWS_AT_ONCE) continue;

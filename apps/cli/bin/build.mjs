@@ -34,7 +34,12 @@ export async function build(root, options = {}) {
   rmSync(next, { recursive: true, force: true });
   if (existsSync(dist)) cpSync(dist, next, { recursive: true, preserveTimestamps: true });
   rmSync(join(next, STAMP), { force: true });
-  await compile(root, options.despiteTypeErrors === true);
+  try {
+    await compile(root, options.despiteTypeErrors === true);
+  } catch (error) {
+    rmSync(next, { recursive: true, force: true });
+    throw error;
+  }
   removeLeftovers(next, sources);
   copyData(root, next, sources);
   writeFileSync(join(next, STAMP), stamp);
@@ -120,6 +125,7 @@ function readIfThere(path, encoding = 'utf8') {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { setUp, inWords } = await import('./setup.mjs');
-  await inWords(() => setUp({ quiet: false, rebuild: process.argv.includes('--force'), despiteTypeErrors: process.argv.includes('--despite-type-errors') }));
+  // No top-level await: setup.mjs imports this module, and each would wait for the other to be evaluated.
+  const options = { rebuild: process.argv.includes('--force'), despiteTypeErrors: process.argv.includes('--despite-type-errors') };
+  void import('./setup.mjs').then(({ setUp, inWords }) => inWords(() => setUp(options)));
 }

@@ -1,6 +1,5 @@
-import { realpath } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { mkdir } from 'node:fs/promises';
 import { findBinaries, type Binaries } from './embedded/binaries.js';
 import { createCluster, openCluster, type Cluster } from './embedded/cluster.js';
 import { answers, findPostmaster, startPostmaster, stopPostmaster, untilReady, urlOf, type Postmaster } from './embedded/postmaster.js';
@@ -73,10 +72,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const durable = options.durable ?? true;
     if (!cluster.ready) await createCluster(cluster, { binaries, dataDir, durable });
     const running = await runningServer(cluster);
-    if (running !== undefined) return handle(cluster, binaries, running, true);
+    if (running !== undefined) return { ...handle(cluster, binaries, running), reused: true };
     const settings = { ...SETTINGS, ...(durable ? DURABLE : NOT_DURABLE), ...options.settings };
     const started = await startPostmaster(cluster, { binaries, logFile: join(dataDir, 'postgres.log'), settings });
-    return handle(cluster, binaries, started, false);
+    return { ...handle(cluster, binaries, started), reused: false };
   });
 }
 
@@ -88,6 +87,6 @@ async function runningServer(cluster: Cluster): Promise<Postmaster | undefined> 
   return untilReady(cluster, () => (isAlive(found.pid) ? undefined : 'gone'));
 }
 
-function handle(cluster: Cluster, binaries: Binaries, server: Postmaster, reused: boolean): EmbeddedPostgres {
-  return { url: urlOf(cluster, server.port), reused, stop: () => stopPostmaster(cluster, binaries) };
+function handle(cluster: Cluster, binaries: Binaries, server: Postmaster): Omit<EmbeddedPostgres, 'reused'> {
+  return { url: urlOf(cluster, server.port), stop: () => stopPostmaster(cluster, binaries) };
 }

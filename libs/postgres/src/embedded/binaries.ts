@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -78,17 +78,28 @@ async function tryRun(programs: Binaries, user: ServerUser | undefined): Promise
 
 /** Copies under another name first: a copy that was cut off is never taken for a whole one. */
 async function copyOnce(packageDir: string, copyDir: string): Promise<void> {
-  await mkdir(dirname(copyDir), { recursive: true });
+  await mkdir(dirname(copyDir), { recursive: true, mode: 0o755 });
   const unfinished = await mkdtemp(`${copyDir}.`);
   try {
     await cp(join(packageDir, 'native'), join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true });
     await restoreLinks(packageDir, unfinished);
+    await openToEverybody(join(unfinished, 'native'));
     await rename(join(unfinished, 'native'), copyDir);
   } catch (error) {
     // Another process may have finished the same copy first.
     if (!(await exists(copyDir))) throw new Error(`cannot copy ${basename(copyDir)} to ${dirname(copyDir)}`, { cause: error });
   } finally {
     await rm(unfinished, { recursive: true, force: true });
+  }
+}
+
+/** A strict umask at the time of npm's installation must not lock the server's user out of the copy. */
+async function openToEverybody(folder: string): Promise<void> {
+  await chmod(folder, 0o755);
+  for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isDirectory() || basename(entry.parentPath) === 'bin') await chmod(path, 0o755);
+    else if (entry.isFile()) await chmod(path, 0o644);
   }
 }
 

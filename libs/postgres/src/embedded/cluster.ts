@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { serverEnvironment, type Binaries } from './binaries.js';
@@ -45,9 +45,17 @@ export async function openCluster(dataDir: string, systemDir: string): Promise<C
 
 async function placeCluster(dataDir: string, systemDir: string): Promise<ClusterNote> {
   const inside = await isReachable(dataDir, await serverUserFor(undefined));
-  const note = { directory: inside ? 'cluster' : join(systemDir, randomUUID(), 'cluster'), ready: false };
+  const note = { directory: inside ? 'cluster' : join(await openFolder(systemDir, randomUUID()), 'cluster'), ready: false };
   await writeNote(dataDir, note);
   return note;
+}
+
+/** Makes both folders passable for the server's user whatever our umask is; what matters lies deeper and is closed. */
+async function openFolder(systemDir: string, name: string): Promise<string> {
+  const folder = join(systemDir, name);
+  await mkdir(folder, { recursive: true });
+  for (const path of [systemDir, folder]) await chmod(path, 0o711);
+  return folder;
 }
 
 /** Makes the cluster under another name, then renames it: an initdb that was cut off leaves nothing that looks whole. */

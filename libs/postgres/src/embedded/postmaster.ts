@@ -13,6 +13,7 @@ const run = promisify(execFile);
 const POLL_MS = 20;
 /** A server that a power cut stopped replays its log before it answers. */
 const READY_WAIT_MS = 300_000;
+const START_ATTEMPTS = 3;
 const STOP_WAIT_MS = 60_000;
 /** A log longer than this begins anew; the old one is kept beside it. */
 const LOG_LIMIT_BYTES = 10_000_000;
@@ -75,23 +76,36 @@ export function urlOf(cluster: Cluster, port: number, database = 'postgres'): st
  * @throws Error with the end of the server's log when it ends before it answers.
  */
 export async function startPostmaster(cluster: Cluster, options: StartOptions): Promise<Postmaster> {
-  const port = await freePort();
   await rotateLog(options.logFile);
+  let reason = '';
+  for (let attempt = 0; attempt < START_ATTEMPTS; attempt += 1) {
+    const ended = await spawnServer(cluster, options, await freePort());
+    const found = await untilReady(cluster, ended);
+    if (found !== undefined) return found;
+    reason = `(${ended() ?? 'no answer'}):\n${await logEnd(options.logFile)}`;
+    // Somebody else took the port between our look and the server's; any other reason would only repeat itself.
+    if (!reason.includes('could not create any TCP/IP sockets')) break;
+  }
+  throw new Error(`the embedded PostgreSQL did not start ${reason}`);
+}
+
+/** Returns a look at the process: undefined while it lives, else how it ended. */
+async function spawnServer(cluster: Cluster, options: StartOptions, port: number): Promise<() => string | undefined> {
   const log = await open(options.logFile, 'a', 0o600);
-  const settings = { ...options.settings, port: String(port) };
-  const server = spawn(
-    options.binaries.postgres,
-    ['-D', cluster.directory, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { ...cluster.user, cwd: cluster.directory, env: serverEnvironment(), detached: true, stdio: ['ignore', log.fd, log.fd] },
-  );
+  const settings = Object.entries({ ...options.settings, port: String(port) }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const server = spawn(options.binaries.postgres, ['-D', cluster.directory, ...settings], {
+    ...cluster.user,
+    cwd: cluster.directory,
+    env: serverEnvironment(),
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+  });
   let ended: string | undefined;
   server.once('error', (error) => (ended = error.message));
   server.once('exit', (code, signal) => (ended = `exit ${String(code ?? signal)}`));
   server.unref();
   await log.close();
-  const found = await untilReady(cluster, () => ended);
-  if (found === undefined) throw new Error(`the embedded PostgreSQL did not start (${ended ?? 'no answer'}):\n${await logEnd(options.logFile)}`);
-  return found;
+  return () => ended;
 }
 
 /** Waits until the server of the cluster answers; undefined when `ended` says why it never will, or after five minutes. */

@@ -31,6 +31,7 @@ export type PageOutcome = 'done' | 'elsewhere';
  */
 export async function handlePage(work: Work, page: Page): Promise<PageOutcome> {
   return inTransaction(work.pool, async (tx) => {
+    surviveLoss(tx);
     const checkpoint = await lockCheckpoint(tx, work.name, { holder: work.holder, waits: work.takesOver });
     if (checkpoint === undefined || checkpoint.position !== page.from) return 'elsewhere';
     if (checkpoint.heldByOtherMs > 0 && !work.takesOver) return 'elsewhere';
@@ -38,4 +39,9 @@ export async function handlePage(work: Work, page: Page): Promise<PageOutcome> {
     await moveCheckpoint(tx, work.name, { position: page.upTo, holder: work.holder, leaseMs: work.leaseMs });
     return 'done';
   });
+}
+
+/** A connection that is lost between two statements says so as an event, which would end the process if nobody heard it; the next statement fails anyway. */
+function surviveLoss(tx: Transaction): void {
+  if (tx.listenerCount('error') === 0) tx.on('error', () => undefined);
 }

@@ -68,8 +68,9 @@ class Runner {
     while (!signal.aborted) {
       try {
         const { position, heldByOtherMs } = await openCheckpoint(pool, name, this.work.holder);
-        if (heldByOtherMs > 0) await this.clock.wait(Math.min(heldByOtherMs + 1, standbyPollMs), signal);
-        else await this.follow(position);
+        if (heldByOtherMs === 0) await this.follow(position);
+        // Another has the subscription, or had it a moment ago: it is looked at now and then, never waited for on a lock.
+        await this.clock.wait(heldByOtherMs > 0 ? Math.min(heldByOtherMs + 1, standbyPollMs) : standbyPollMs, signal);
       } catch (error) {
         await this.failed(error);
       }

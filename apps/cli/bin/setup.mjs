@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, isBuilt } from './build.mjs';
+import { build, isBuilt } from './compile.mjs';
 import { oneAtATime } from './one-at-a-time.mjs';
 
 // Plain Node without dependencies: this runs in a fresh clone, before anything is installed.

@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** What tsconfig.build.json compiles; other files in these folders are data of the programs and are copied beside them. */
+const SOURCE_FOLDERS = ['apps', 'libs', 'test/bench'];
+/** What else decides how the result looks. */
+const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'apps/cli/bin/compile.mjs'];
+const STAMP = '.stamp';
+
+/**
+ * Whether dist/ was built from the sources as they are. An installation without sources (an image) has nothing to compare with.
+ * @param {string} root the folder of package.json
+ */
+export function isBuilt(root) {
+  if (!existsSync(join(root, 'tsconfig.build.json'))) return existsSync(join(root, 'dist'));
+  return readIfThere(join(root, 'dist', STAMP)) === sourceStamp(root, listSources(root));
+}
+
+/**
+ * Compiles and copies to dist-next/, then puts it in the place of dist/: a build that is cut off, or that fails, leaves
+ * the old dist/ whole. Callers hold the lock of setup.mjs. The compiler remembers what it saw and emits only what changed.
+ * @param {string} root the folder of package.json
+ * @param {{ despiteTypeErrors?: boolean }} options
+ * @throws Error when the compiler finds fault; it has said what on stderr.
+ */
+export async function build(root, options = {}) {
+  const [dist, next, old] = ['dist', 'dist-next', 'dist-old'].map((name) => join(root, name));
+  // The stamp is taken first: a file that changes during the build makes the result stale, not wrong for ever.
+  const sources = listSources(root);
+  const stamp = sourceStamp(root, sources);
+  rmSync(next, { recursive: true, force: true });
+  if (existsSync(dist)) cpSync(dist, next, { recursive: true, preserveTimestamps: true });
+  rmSync(join(next, STAMP), { force: true });
+  try {
+    await compile(root, options.despiteTypeErrors === true);
+  } catch (error) {
+    rmSync(next, { recursive: true, force: true });
+    throw error;
+  }
+  removeLeftovers(next, sources);
+  copyData(root, next, sources);
+  writeFileSync(join(next, STAMP), stamp);
+  rmSync(old, { recursive: true, force: true });
+  if (existsSync(dist)) renameSync(dist, old);
+  renameSync(next, dist);
+  rmSync(old, { recursive: true, force: true });
+}
+
+/** Paths relative to the root, with forward slashes, sorted; without tests and their data. */
+function listSources(root) {
+  const found = [];
+  const walk = (folder) => {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+      const path = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) walk(path);
+      else if (isSource(path)) found.push(path);
+    }
+  };
+  for (const folder of SOURCE_FOLDERS) if (existsSync(join(root, folder))) walk(folder);
+  return found.sort();
+}
+
+function isSource(path) {
+  return !path.endsWith('.spec.ts') && !path.endsWith('.md') && !path.startsWith('apps/cli/bin/');
+}
+
+function isTypeScript(path) {
+  return path.endsWith('.ts');
+}
+
+/** One digest over names and contents: neither a fresh clone's times nor a touched file deceive it. */
+function sourceStamp(root, sources) {
+  const hash = createHash('sha256');
+  for (const path of [...BUILD_FILES, ...sources]) {
+    const content = readIfThere(join(root, path), null) ?? Buffer.alloc(0);
+    hash.update(`${path}\0${content.length}\0`).update(content);
+  }
+  return hash.digest('hex');
+}
+
+function compile(root, despiteTypeErrors) {
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  if (!existsSync(tsc)) throw new Error('dist/ is not what the sources say, and TypeScript is not installed to build it: run "npm ci --include=dev"');
+  const args = ['-p', 'tsconfig.build.json', '--outDir', 'dist-next', '--incremental', '--tsBuildInfoFile', 'dist-next/.tsbuildinfo'];
+  return new Promise((resolve, reject) => {
+    // Standard output belongs to the program that is being started; the compiler talks on standard error.
+    const child = spawn(process.execPath, [tsc, ...args], { cwd: root, stdio: ['ignore', 2, 2] });
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      if (code === 0 || (despiteTypeErrors && code !== null)) resolve(undefined);
+      else reject(new Error(`the build failed (tsc: ${code ?? signal})`));
+    });
+  });
+}
+
+/** What an earlier build made of sources that are gone. */
+function removeLeftovers(next, sources) {
+  const wanted = new Set(sources.flatMap((path) => (isTypeScript(path) ? [path.replace(/\.ts$/, '.js'), path.replace(/\.ts$/, '.js.map')] : [path])));
+  const walk = (folder) => {
+    for (const entry of readdirSync(join(next, folder), { withFileTypes: true })) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory()) walk(path);
+      else if (!wanted.has(path) && path !== '.tsbuildinfo') rmSync(join(next, path));
+    }
+  };
+  walk('');
+}
+
+function copyData(root, next, sources) {
+  for (const path of sources.filter((source) => !isTypeScript(source))) {
+    mkdirSync(dirname(join(next, path)), { recursive: true });
+    copyFileSync(join(root, path), join(next, path));
+  }
+}
+
+function readIfThere(path, encoding = 'utf8') {
+  try {
+    return readFileSync(path, encoding);
+  } catch {
+    return undefined;
+  }
+}

@@ -30,5 +30,4 @@ function errorXml(error: ReceiptError): string {
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 // Characters that XML 1.0 cannot carry at all become the replacement character.
 const escape = (text: string): string =>
-  // eslint-disable-next-line no-control-regex
-  text.replace(/[&<>"]/g, (character) => ESCAPES[character] as string).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, '\ufffd');
+  text.replace(/[&<>"]/g, (character) => ESCAPES[character] as string).replace(/[^\t\n\r\u0020-\ufffd]/g, '\ufffd');

@@ -46,7 +46,7 @@ function effectOf(facts: DocumentFacts, receipt: ReceiptFacts, item: DocumentIte
   const status = STATUS[facts.docType];
   const common = { item, result: 'applied' as const, ...(status === undefined ? {} : { status }), place: facts.counterpartyId ?? facts.subjectId };
   if (facts.docType === 911) return item.into === undefined ? { item, result: 'applied' } : { item, result: 'applied', containment: { kind: 'packed', into: item.into } };
-  if (facts.docType === 912) return { item, result: 'applied', containment: { kind: 'opened' } };
+  if (facts.docType === 912) return { item, result: 'applied', containment: facts.fields['is_recursive'] === 'true' ? { kind: 'opened', recursive: true } : { kind: 'opened' } };
   return { ...common, containment: { kind: 'taken_out' } };
 }
 
@@ -55,6 +55,8 @@ export interface DocumentOfTest {
   /** SGTINs and SSCCs; for 911 with `into`. */
   items: string[];
   into?: string;
+  /** For 912: what nests within is opened too. */
+  recursive?: true;
   /** The registry's acceptance. Default: a minute after the document before. */
   acceptedAt?: string;
   outcome?: DocumentConcluded['data']['outcome'];
@@ -65,6 +67,17 @@ export interface DocumentOfTest {
   reference?: string;
 }
 
+/** How documents and receipts become evidence: as the JSON that `jsonDocuments` reads, or as a registry's XML. */
+export interface Writing {
+  document(of: DocumentOfTest): Buffer;
+  receipt(facts: ReceiptFacts): Buffer;
+}
+
+const jsonWriting: Writing = {
+  document: (of) => Buffer.from(JSON.stringify(factsOf(of))),
+  receipt: (facts) => Buffer.from(JSON.stringify(facts)),
+};
+
 /** A log in memory that grows document by document, with its evidence: given. */
 export class LogOfTest {
   readonly events: RecordedEvent[] = [];
@@ -72,6 +85,8 @@ export class LogOfTest {
   private readonly versions = new Map<string, number>();
   private minutes = 0;
   private documents = 0;
+
+  constructor(private readonly writing: Writing = jsonWriting) {}
 
   get head(): bigint {
     return BigInt(this.events.length);
@@ -91,7 +106,7 @@ export class LogOfTest {
         ...(of.reference === undefined ? {} : { reference: of.reference }),
         account,
         docType: of.docType,
-        documentSha256: this.evidence.keep(Buffer.from(JSON.stringify(facts))),
+        documentSha256: this.evidence.keep(this.writing.document(of)),
         byteLength: 1_000,
         itemCount: facts.items.length,
         subjectId: facts.subjectId,
@@ -115,14 +130,14 @@ export class LogOfTest {
   conclude(requestId: string, of: DocumentOfTest, revises?: DocumentConcluded['data']['outcome']): bigint {
     const outcome = of.outcome ?? 'accepted';
     const documentId = documentIdOf(requestId);
-    const documentSha256 = this.evidence.keep(Buffer.from(JSON.stringify(factsOf(of))));
+    const documentSha256 = this.evidence.keep(this.writing.document(of));
     const common = { docType: of.docType, documentSha256 };
     if (outcome === 'failed') {
       this.add(requestId, { type: 'StatusObserved', data: { documentId, status: 'failed', answerSha256: DIGEST } });
       return this.add(requestId, { type: 'DocumentConcluded', data: { ...common, outcome, cause: of.cause ?? 'registry_failed' } });
     }
     const receipt = { operation: String(of.docType), operationId: requestId, result: outcome, acceptedAt: of.acceptedAt ?? this.now(), warnings: [], errors: of.errors ?? [] };
-    const receiptSha256 = this.evidence.keep(Buffer.from(JSON.stringify(receipt)));
+    const receiptSha256 = this.evidence.keep(this.writing.receipt(receipt));
     const { acceptedAt } = receipt;
     this.add(requestId, { type: 'StatusObserved', data: { documentId, status: 'processed', answerSha256: DIGEST } });
     this.add(requestId, { type: 'ReceiptStored', data: { documentId, receiptSha256, result: outcome, acceptedAt, errorCount: receipt.errors.length } });
@@ -183,7 +198,7 @@ function factsOf(of: DocumentOfTest): DocumentFacts {
     ...(of.counterpartyId === undefined ? {} : { counterpartyId: of.counterpartyId }),
     operationDate: '2026-02-28T10:00:00+03:00',
     items,
-    fields: {},
+    fields: of.recursive === true ? { is_recursive: 'true' } : {},
   };
 }
 

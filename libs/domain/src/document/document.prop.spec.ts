@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decide, type DocumentCommand } from './decide.js';
-import type { DocumentEvent } from './events.js';
+import type { DocumentEvent, DocumentReference } from './events.js';
 import { FIRST, OTHER_SHA, registration, SECOND, SHA } from './given.js';
 import { ABSENT, evolve, type DocumentState } from './state.js';
 
@@ -14,7 +14,7 @@ const attempt = fc.oneof({ weight: 4, arbitrary: fc.constant(1) }, { weight: 3, 
 const documentId = fc.constantFrom('d-1', 'd-2', 'd-3');
 const outcome = fc.constantFrom('accepted' as const, 'partial' as const, 'rejected' as const, 'failed' as const);
 const status = fc.constantFrom('uploading' as const, 'processing' as const, 'processed' as const, 'failed_result_ready' as const, 'failed' as const);
-const after = fc.constantFrom([], [], [FIRST], [FIRST, SECOND], [FIRST, FIRST]);
+const after = fc.constantFrom<DocumentReference[]>([], [], [FIRST], [FIRST, SECOND], [FIRST, FIRST]);
 
 const answer = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('sent' as const), documentId, answerSha256: fc.constant(SHA) }) },

@@ -42,7 +42,7 @@ export interface MovementEffect {
   place: string | undefined;
   errorCode: string | undefined;
   errorText: string | undefined;
-  containment: 'packed' | 'taken_out' | 'opened' | undefined;
+  containment: 'packed' | 'taken_out' | 'opened' | 'opened_all' | undefined;
   container: string | undefined;
 }
 
@@ -114,9 +114,13 @@ function effectOf({ result, status, place, errorCode, errorText, containment }: 
     place: applied ? place : undefined,
     errorCode,
     errorText,
-    containment: applied ? containment?.kind : undefined,
+    containment: applied && containment !== undefined ? containmentWord(containment) : undefined,
     container: applied && containment?.kind === 'packed' ? containment.into : undefined,
   };
+}
+
+function containmentWord(containment: NonNullable<ItemEffect['containment']>): NonNullable<MovementEffect['containment']> {
+  return containment.kind === 'opened' && containment.recursive === true ? 'opened_all' : containment.kind;
 }
 
 function documentRow(event: Conclusion, facts: DocumentFacts): MovementDocument {

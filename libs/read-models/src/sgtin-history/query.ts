@@ -4,7 +4,7 @@ import type { HistoryQuery, Movement, SgtinHistory } from '../port.js';
 
 const NOW = 9_223_372_036_854_775_807n;
 /** Containers within containers are followed so far; real ones are three or four deep. */
-const MAX_NESTING = 16;
+const MAX_NESTING = 8;
 
 /** $1 item, $2 known at, $3 as of, $4 nesting. `held`: who carried the pack between which two moments (acceptance, log position). */
 const MOVEMENTS = `

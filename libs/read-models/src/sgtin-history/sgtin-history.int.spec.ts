@@ -148,6 +148,17 @@ describe('containers', () => {
     expect((await history(pack(1)))?.container).toBe(box(2));
   });
 
+  it.each([[true as const, [], undefined], [undefined, [`431@${box(1)}`], box(1)]])('opening the outermost opens what nests in it only when the document says so: %s', async (recursive, then, container) => {
+    log.document({ docType: 911, items: [pack(1)], into: box(1) });
+    log.document({ docType: 911, items: [box(1)], into: box(2) });
+    log.document({ docType: 911, items: [box(2)], into: box(3) });
+    log.document({ docType: 912, items: [box(3)], ...(recursive === undefined ? {} : { recursive }) });
+    log.document({ docType: 431, items: [box(1)] });
+    await projectAll();
+    expect(await trail(pack(1))).toEqual(['911', `911@${box(1)}`, `911@${box(2)}`, `912@${box(3)}`, ...then]);
+    expect((await history(pack(1)))?.container).toBe(container);
+  });
+
   it('ends even when wrong documents nest containers in a ring', async () => {
     log.document({ docType: 911, items: [pack(1), box(2)], into: box(1) });
     log.document({ docType: 911, items: [box(1)], into: box(2) });

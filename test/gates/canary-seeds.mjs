@@ -108,10 +108,12 @@ const tidyBreaches = [
   ['switched-off-without-reason', 'libs/tasks/src/switched-off.ts', `// eslint-${'disable-next-line'} no-console\nconsole.log(1);\n`],
   ['machine-path', 'libs/tasks/src/machine.ts', `export const path = '${'/home/'}somebody/pedigree';\n`],
   ['foreign-host', 'docs/hosts.md', `See ${host}.\n`],
-  ['lock-without-hosts', 'package-lock.json', `{ "packages": { "node_modules/x": { "version": "1.0.0", "resolved": "${host}" } } }\n`],
+  ['lock-without-hosts', 'package-lock.json', `{ "packages": { "node_modules/x": { "version": "1.0.0", "resolved": "${host}", "optionalDependencies": { "y": "1" } } } }\n`],
+  ['lock-complete', 'package-lock.json'],
   ['documented-command', 'docs/run.md', '```sh run\nnpx pedigree unheard-of\n```\n'],
   ['document-link', 'docs/link.md', 'See [there](nowhere.md).\n'],
   ['merge-marker', 'libs/tasks/src/merge.ts', `${'<'.repeat(7)} HEAD\nexport {};\n`],
 ].map(([rule, file, text]) => ({ gate: 'tidy', rule, file, text }));
 
+// A seed without a text of its own shares the file of the one before.
 export const SEEDS = [...typeBreaches, ...lintBreaches, ...dependencyBreaches, ...tidyBreaches];

@@ -21,6 +21,7 @@ export const switchedOffWithReason: TidyRule;
 export const machinePaths: TidyRule;
 export const foreignHosts: TidyRule;
 export const lockWithoutHosts: TidyRule;
+export const lockComplete: TidyRule;
 export const exactVersions: TidyRule;
 export const documentedCommands: TidyRule;
 export const documentLinks: TidyRule;

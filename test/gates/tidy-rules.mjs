@@ -123,6 +123,27 @@ export function lockWithoutHosts(files) {
     .map((file) => finding('lock-without-hosts', file.path, 'names the hosts of packages ("resolved")'));
 }
 
+/**
+ * The lock file holds every package that its packages name, those of other platforms too: with one missing, `npm ci` refuses the whole
+ * installation, and a machine that happens to have everything already does not notice.
+ */
+export function lockComplete(files) {
+  const lock = files.find((file) => file.path === 'package-lock.json');
+  if (lock?.text === undefined) return [finding('lock-complete', 'package-lock.json', 'there is none')];
+  const { packages = {} } = JSON.parse(lock.text);
+  const needs = Object.entries(packages).flatMap(([path, entry]) => Object.keys({ ...entry.dependencies, ...entry.optionalDependencies }).map((name) => ({ path, name })));
+  return needs
+    .filter(({ path, name }) => !places(path, name).some((place) => packages[place]?.version !== undefined))
+    .map(({ path, name }) => finding('lock-complete', 'package-lock.json', `${name}, which ${path || 'the product'} names, is missing`));
+}
+
+/** Where Node looks for a package from a folder, nearest first. */
+function places(path, name) {
+  const found = [`${path === '' ? '' : `${path}/`}node_modules/${name}`];
+  for (let at = path.lastIndexOf('node_modules/'); at >= 0; at = at === 0 ? -1 : path.lastIndexOf('node_modules/', at - 1)) found.push(`${path.slice(0, at)}node_modules/${name}`);
+  return found;
+}
+
 /** Versions are exact: an installation of today and of next year are the same. */
 export function exactVersions(files) {
   const manifest = files.find((file) => file.path === 'package.json');
@@ -205,6 +226,7 @@ export const TIDY_RULES = [
   machinePaths,
   foreignHosts,
   lockWithoutHosts,
+  lockComplete,
   exactVersions,
   documentedCommands,
   documentLinks,

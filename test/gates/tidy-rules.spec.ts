@@ -99,6 +99,19 @@ describe('packages', () => {
     expect(found(rules.lockWithoutHosts, file('package-lock.json', '{"resolved": "https://x.example/a.tgz"}'))).toEqual(['lock-without-hosts package-lock.json']);
   });
 
+  it('are all in the lock file, wherever Node would find them', () => {
+    const lock = (packages: object): TreeFile => file('package-lock.json', JSON.stringify({ packages }));
+    const some = { version: '1.0.0' };
+    const a = 'node_modules/a';
+    expect(found(rules.lockComplete, lock({ '': { dependencies: { a: '1' } }, [a]: { ...some, dependencies: { b: '1' } }, 'node_modules/b': some }))).toEqual([]);
+    expect(found(rules.lockComplete, lock({ '': {}, [a]: { ...some, dependencies: { b: '1' } }, [`${a}/node_modules/b`]: some }))).toEqual([]);
+    expect(found(rules.lockComplete, lock({ [`${a}/node_modules/@s/b`]: { ...some, dependencies: { c: '1' } }, [`${a}/node_modules/c`]: some }))).toEqual([]);
+    expect(found(rules.lockComplete, lock({ '': { dependencies: { a: '1' } } }))).toHaveLength(1);
+    expect(found(rules.lockComplete, lock({ [a]: { ...some, optionalDependencies: { 'a-darwin': '1' } } }))).toEqual(['lock-complete package-lock.json']);
+    expect(found(rules.lockComplete, lock({ [a]: { ...some, dependencies: { c: '1' } }, 'node_modules/b/node_modules/c': some }))).toHaveLength(1);
+    expect(found(rules.lockComplete)).toHaveLength(1);
+  });
+
   it.each(['^1.2.3', '~1.2.3', '1.2', '*', 'latest', '>=1.2.3', 'npm:other@1.2.3', 'https://x.example/a.tgz'])('refuse the version %s', (version) => {
     for (const part of ['dependencies', 'devDependencies', 'optionalDependencies', 'overrides']) {
       expect(found(rules.exactVersions, file('package.json', JSON.stringify({ [part]: { pkg: version } })))).toEqual(['exact-version package.json']);

@@ -1,5 +1,5 @@
 import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 20;
@@ -9,9 +9,16 @@ const STOP_WAIT_MS = 30_000;
 export default async function globalTeardown(): Promise<void> {
   const folder = process.env['PEDIGREE_TEST_POSTGRES_DIR'];
   if (folder === undefined) return;
-  const pid = Number((await readFile(join(folder, 'cluster', 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')[0]);
+  const cluster = await clusterOf(folder);
+  const pid = Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')[0]);
   if (pid > 0) await stop(pid);
-  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  for (const path of [dirname(cluster), folder]) await rm(path, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** In the folder, except for a root whose temporary folder no other user can enter. */
+async function clusterOf(folder: string): Promise<string> {
+  const note = await readFile(join(folder, 'cluster.json'), 'utf8').catch(() => '{"directory":"cluster"}');
+  return resolve(folder, (JSON.parse(note) as { directory: string }).directory);
 }
 
 async function stop(pid: number): Promise<void> {

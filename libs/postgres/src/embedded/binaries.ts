@@ -30,12 +30,11 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
   const packageDir = packageFolder();
   const { version } = JSON.parse(await readFile(join(packageDir, 'package.json'), 'utf8')) as { version: string };
   const copyDir = join(options.copiesDir, `postgresql-${version}`);
-  if (await exists(copyDir)) return programsIn(copyDir);
   const inPlace = programsIn(join(packageDir, 'native'));
   // Without the right to write there, links are only missing, and the trial below will tell.
   await restoreLinks(packageDir, packageDir).catch(() => undefined);
-  if (await tryRun(inPlace, options.user) === undefined) return inPlace;
-  await copyOnce(packageDir, copyDir);
+  if ((await tryRun(inPlace, options.user)) === undefined) return inPlace;
+  if (!(await exists(copyDir))) await copyOnce(packageDir, copyDir);
   const failure = await tryRun(programsIn(copyDir), options.user);
   if (failure !== undefined) throw new Error(`the embedded PostgreSQL does not run here: ${failure}; set DATABASE_URL to a server of your own`);
   return programsIn(copyDir);

@@ -81,6 +81,11 @@ export class PostgresCallBudgets implements CallBudgets {
     return turn;
   }
 
+  called(account: string, method: string): void {
+    const line = this.line(account, method);
+    line.lastCallMs = Math.max(line.lastCallMs, this.clock.monotonicMs());
+  }
+
   async learnFrom429(account: string, method: string, told: { intervalMs?: number; retryAfterMs?: number }): Promise<void> {
     const line = this.line(account, method);
     line.rateLimited += 1;
@@ -153,9 +158,11 @@ export class PostgresCallBudgets implements CallBudgets {
    * process's own last call plus the interval, and not later than the slack after it, because the next slot counts on that.
    */
   private async reach(line: BudgetLine, slotMs: number): Promise<boolean> {
-    const fromMs = Math.max(this.databaseClock.surelyAt(slotMs), line.lastCallMs + line.intervalMs);
+    const fromMs = (): number => Math.max(this.databaseClock.surelyAt(slotMs), line.lastCallMs + line.intervalMs);
     const untilMs = Math.max(this.databaseClock.perhapsAt(slotMs), this.databaseClock.surelyAt(slotMs) - WANTED_UNCERTAINTY_MS) + this.options.slotSlackMs;
-    await waitUntil(this.clock, fromMs, line.interruption.signal);
+    await waitUntil(this.clock, fromMs(), line.interruption.signal);
+    // The call before may have been written only while this one waited.
+    await waitUntil(this.clock, fromMs(), line.interruption.signal);
     return !line.interruption.signal.aborted && this.clock.monotonicMs() <= untilMs;
   }
 

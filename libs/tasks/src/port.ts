@@ -91,6 +91,11 @@ export interface CallBudgets {
    * `slotSlackMs` drops its slot and reserves anew. Resolves at once, without the database, where no interval is in force.
    */
   takeSlot(account: string, method: string, signal?: AbortSignal): Promise<void>;
+  /**
+   * Says that the call for which a slot was taken is being written at this moment: a connection may have had to come up first, and the next
+   * call of this process counts from here.
+   */
+  called(account: string, method: string): void;
   /** After a 429: the delay counts from the last request; the interval is learnt when it was told; the guard grows. */
   learnFrom429(account: string, method: string, told: { intervalMs?: number; retryAfterMs?: number }): Promise<void>;
   /** Calls made, waits, 429s and the interval in force, by account and method, since this process began. */

@@ -1,0 +1,266 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { VirtualClock } from '#kernel';
+import { migrate, openPool } from '#postgres';
+import type { Pool } from '#postgres';
+import { testDatabase } from '../../../test/support/database.js';
+import { PostgresCallBudgets } from './call-budgets.js';
+import type { CallBudgetsOptions } from './call-budgets.js';
+import { tasksSchema } from './schema.js';
+
+const INTERVAL_MS = 20;
+
+describe('the call budgets', () => {
+  let db: Awaited<ReturnType<typeof testDatabase>>;
+  let secondPool: Pool;
+
+  beforeAll(async () => {
+    db = await testDatabase();
+    await migrate(db.pool, [tasksSchema]);
+    secondPool = openPool({ connectionString: db.url, maxConnections: 3 });
+  });
+  beforeEach(() => db.pool.query('TRUNCATE call_budget'));
+  afterEach(() => void jest.restoreAllMocks());
+  afterAll(async () => {
+    await secondPool?.end();
+    await db?.drop();
+  });
+
+  const budgets = (more: Partial<CallBudgetsOptions> = {}) =>
+    new PostgresCallBudgets({ pool: db.pool, intervalsMs: () => INTERVAL_MS, guardMs: 3, slotSlackMs: 4, maxIntervalMs: 60_000, ...more });
+  const rowOf = async (account = 'a', method = 'send') => {
+    const text = `SELECT *, extract(epoch FROM next_allowed_at - clock_timestamp())::float8 * 1000 AS blocked_ms,
+      extract(epoch FROM next_allowed_at - slot_at)::float8 * 1000 AS step_ms FROM call_budget WHERE account = $1 AND method = $2`;
+    return (await db.pool.query(text, [account, method])).rows[0];
+  };
+  /** Moments of calls, and the smallest distance between two of them. */
+  const callTogether = async (callers: PostgresCallBudgets[], callsEach: number, account = 'a') => {
+    const moments: number[] = [];
+    const call = async (one: PostgresCallBudgets) => {
+      await one.takeSlot(account, 'send');
+      moments.push(performance.now());
+    };
+    await Promise.all(callers.map((one) => Promise.all(Array.from({ length: callsEach }, () => call(one)))));
+    moments.sort((x, y) => x - y);
+    return { moments, nearestMs: Math.min(...moments.slice(1).map((moment, i) => moment - moments[i]!)) };
+  };
+
+  it('lets no two calls of one process come nearer than the interval', async () => {
+    const { moments, nearestMs } = await callTogether([budgets()], 12);
+    expect(moments).toHaveLength(12);
+    expect(nearestMs).toBeGreaterThanOrEqual(INTERVAL_MS);
+  });
+
+  it('lets no two calls of two processes come nearer than the interval', async () => {
+    const { moments, nearestMs } = await callTogether([budgets({ guardMs: 8 }), budgets({ guardMs: 8, pool: secondPool })], 10);
+    expect(moments).toHaveLength(20);
+    expect(nearestMs).toBeGreaterThanOrEqual(INTERVAL_MS);
+  });
+
+  it('counts each account and method for itself', async () => {
+    const one = budgets({ intervalsMs: () => 5_000 });
+    await Promise.all([one.takeSlot('a', 'send'), one.takeSlot('b', 'send'), one.takeSlot('a', 'status')]);
+    expect(one.figures().map(({ account, method, calls, intervalMs }) => ({ account, method, calls, intervalMs }))).toEqual([
+      { account: 'a', method: 'send', calls: 1, intervalMs: 5_000 },
+      { account: 'b', method: 'send', calls: 1, intervalMs: 5_000 },
+      { account: 'a', method: 'status', calls: 1, intervalMs: 5_000 },
+    ]);
+  });
+
+  /** A clock of our own stands still, so only `advance` decides when a slot is reached; the row shows what was reserved. */
+  const reserved = async (count: number) => {
+    let row = await rowOf();
+    while (row === undefined || Number(row.reservation) < count) row = await rowOf();
+    return row;
+  };
+  const turns = async () => {
+    for (let i = 0; i < 30_000; i += 1) await new Promise(setImmediate);
+  };
+
+  it('drops a slot that it reached too late and takes another', async () => {
+    const clock = new VirtualClock();
+    const one = budgets({ clock, intervalsMs: () => 1_000 });
+    const granted = jest.fn();
+    const call = one.takeSlot('a', 'send').then(granted);
+    await reserved(1);
+    await turns();
+    // The slot lies within the first 50 ms; 200 ms later is too late by far.
+    clock.advance(200);
+    const again = await reserved(2);
+    expect(granted).not.toHaveBeenCalled();
+    expect(again.step_ms).toBeCloseTo(1_003, 1);
+    await turns();
+    for (let i = 0; i < 100 && granted.mock.calls.length === 0; i += 1) {
+      clock.advance(1);
+      await new Promise(setImmediate);
+    }
+    await call;
+    expect(one.figures()[0]).toMatchObject({ calls: 1, droppedSlots: 1 });
+  });
+
+  it('never grants before the slot, however long it waits by its own clock', async () => {
+    await db.pool.query(`INSERT INTO call_budget (account, method, slot_at, next_allowed_at) VALUES ('a', 'send', now(), now() + interval '1 hour')`);
+    const clock = new VirtualClock();
+    const granted = jest.fn();
+    const stop = new AbortController();
+    const call = budgets({ clock }).takeSlot('a', 'send', stop.signal).then(granted, granted);
+    await reserved(2);
+    for (let i = 0; i < 10; i += 1) {
+      clock.advance(300_000);
+      await new Promise(setImmediate);
+    }
+    expect(granted).not.toHaveBeenCalled();
+    stop.abort(new Error('stopped'));
+    await call;
+    expect(granted).toHaveBeenCalledWith(new Error('stopped'));
+  });
+
+  it('gives a slot back that nobody wants any more', async () => {
+    const one = budgets({ intervalsMs: () => 3_600_000 });
+    await one.takeSlot('a', 'send');
+    const { next_allowed_at: before } = await rowOf();
+    const stop = new AbortController();
+    const call = one.takeSlot('a', 'send', stop.signal);
+    await reserved(2);
+    stop.abort(new Error('no longer'));
+    await expect(call).rejects.toThrow('no longer');
+    await reserved(3);
+    expect((await rowOf()).next_allowed_at).toEqual(before);
+  });
+
+  it('hands a slot to the next when its caller gave up', async () => {
+    const one = budgets({ intervalsMs: () => 100 });
+    await one.takeSlot('a', 'send');
+    const stop = new AbortController();
+    const leaver = one.takeSlot('a', 'send', stop.signal);
+    const next = one.takeSlot('a', 'send');
+    await reserved(2);
+    stop.abort(new Error('left'));
+    await expect(leaver).rejects.toThrow('left');
+    await next;
+    const figures = one.figures()[0]!;
+    expect(figures.calls).toBe(2);
+    expect(Number((await rowOf()).reservation)).toBe(2 + figures.droppedSlots);
+  });
+
+  it('refuses a call whose signal is aborted already, a queue without end, and passes on what the database says', async () => {
+    await expect(budgets().takeSlot('a', 'send', AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
+    const few = budgets({ mostWaiting: 1 });
+    const first = few.takeSlot('a', 'send');
+    await expect(few.takeSlot('a', 'send')).rejects.toMatchObject({ code: 'unavailable' });
+    await first;
+    const broken = budgets();
+    jest.spyOn(db.pool, 'query').mockImplementation((() => Promise.reject(new Error('the database is away'))) as never);
+    await expect(broken.takeSlot('a', 'send')).rejects.toThrow('the database is away');
+    jest.restoreAllMocks();
+    await broken.takeSlot('a', 'send');
+  });
+
+  describe('without an interval', () => {
+    const free = (more: Partial<CallBudgetsOptions> = {}) => budgets({ intervalsMs: () => 0, ...more });
+
+    it('costs no query beyond one look for what others learnt', async () => {
+      const clock = new VirtualClock();
+      const one = free({ clock });
+      const spy = jest.spyOn(db.pool, 'query');
+      for (let i = 0; i < 1_000; i += 1) await one.takeSlot('a', 'send');
+      expect(spy).toHaveBeenCalledTimes(1);
+      clock.advance(1_000);
+      for (let i = 0; i < 1_000; i += 1) await one.takeSlot('a', 'send');
+      expect(spy).toHaveBeenCalledTimes(2);
+      expect(one.figures()[0]).toMatchObject({ calls: 2_000, intervalMs: 0 });
+    });
+
+    it('keeps the interval that a 429 told, and so do processes that look later', async () => {
+      const [one, other] = [free(), free({ pool: secondPool, refreshMs: 0 })];
+      await Promise.all([one.takeSlot('a', 'send'), other.takeSlot('a', 'send')]);
+      await one.learnFrom429('a', 'send', { intervalMs: INTERVAL_MS });
+      await other.takeSlot('b', 'send');
+      while (other.figures()[0]?.intervalMs !== INTERVAL_MS) {
+        await other.takeSlot('b', 'send');
+        await new Promise(setImmediate);
+      }
+      const { nearestMs } = await callTogether([one, other], 6);
+      expect(nearestMs).toBeGreaterThanOrEqual(INTERVAL_MS);
+    });
+
+    it('waits after a 429 that told nothing', async () => {
+      const one = free();
+      await one.takeSlot('a', 'send');
+      const calledAt = performance.now();
+      await one.learnFrom429('a', 'send', {});
+      await one.takeSlot('a', 'send');
+      expect(performance.now() - calledAt).toBeGreaterThanOrEqual(99);
+      expect(one.figures()[0]).toMatchObject({ intervalMs: 100, rateLimited: 1 });
+    });
+  });
+
+  describe('after a 429', () => {
+    it('counts the delay from the last request', async () => {
+      const one = budgets({ intervalsMs: () => 100 });
+      await one.takeSlot('a', 'send');
+      const calledAt = performance.now();
+      await one.learnFrom429('a', 'send', { intervalMs: 300 });
+      await one.takeSlot('a', 'send');
+      const waitedMs = performance.now() - calledAt;
+      expect(waitedMs).toBeGreaterThanOrEqual(299);
+      expect(one.figures()[0]).toMatchObject({ intervalMs: 300 });
+      // The next one keeps the learnt interval and the guard that has grown from 3 ms to 6.
+      expect((await rowOf()).step_ms).toBeCloseTo(306, 1);
+    });
+
+    it('backs off 100, 200, 400 ms while 429s follow each other, up to the limit, and begins anew after a calm', async () => {
+      const one = budgets({ intervalsMs: () => 10, maxIntervalMs: 1_000 });
+      const delays: number[] = [];
+      for (let i = 0; i < 6; i += 1) {
+        // As after one more reservation a moment ago.
+        await db.pool.query(`UPDATE call_budget SET quiet_calls = 1, slot_at = clock_timestamp(), next_allowed_at = clock_timestamp()`);
+        await one.learnFrom429('a', 'send', {});
+        delays.push(Math.round((await rowOf()).blocked_ms / 100) * 100);
+      }
+      expect(delays.slice(1)).toEqual([200, 400, 800, 1_000, 1_000]);
+      await db.pool.query(`UPDATE call_budget SET quiet_calls = 50, slot_at = clock_timestamp(), next_allowed_at = clock_timestamp()`);
+      await one.learnFrom429('a', 'send', {});
+      expect((await rowOf()).refusals).toBe(1);
+    });
+
+    it('counts several 429s of one burst once', async () => {
+      const one = budgets();
+      await one.takeSlot('a', 'send');
+      await Promise.all(Array.from({ length: 5 }, () => one.learnFrom429('a', 'send', {})));
+      expect(await rowOf()).toMatchObject({ refusals: 1, extra_guard_ms: 3 });
+      expect(one.figures()[0]).toMatchObject({ rateLimited: 5 });
+    });
+
+    it('honours Retry-After, cuts what is beyond reason, and ignores an interval below the profile’s', async () => {
+      const one = budgets();
+      await one.learnFrom429('a', 'send', { retryAfterMs: 5_000, intervalMs: 1 });
+      const row = await rowOf();
+      expect(row.blocked_ms).toBeGreaterThan(4_500);
+      expect(row.learnt_interval_ms).toBeNull();
+      await one.learnFrom429('b', 'send', { intervalMs: 1e12 });
+      expect(await rowOf('b')).toMatchObject({ learnt_interval_ms: 60_000 });
+    });
+
+    it('grows the guard to a cap, and relaxes guard and learnt interval slowly', async () => {
+      const one = budgets({ intervalsMs: () => 1, guardMs: 1, mostExtraGuardMs: 10, maxIntervalMs: 100 });
+      for (let i = 0; i < 6; i += 1) {
+        await one.learnFrom429('a', 'send', { intervalMs: 2 });
+        await db.pool.query('UPDATE call_budget SET quiet_calls = 1');
+      }
+      expect(await rowOf()).toMatchObject({ extra_guard_ms: 10, learnt_interval_ms: 2 });
+      const soon = `next_allowed_at = clock_timestamp(), slot_at = clock_timestamp() - interval '1 s'`;
+      await db.pool.query(`UPDATE call_budget SET quiet_calls = 98, ${soon}`);
+      await one.takeSlot('a', 'send');
+      expect(await rowOf()).toMatchObject({ extra_guard_ms: 10, learnt_interval_ms: 2 });
+      await one.takeSlot('a', 'send');
+      expect(await rowOf()).toMatchObject({ extra_guard_ms: 9, learnt_interval_ms: 2 });
+      await db.pool.query(`UPDATE call_budget SET quiet_calls = 499, extra_guard_ms = 0.5, ${soon}`);
+      await one.takeSlot('a', 'send');
+      expect(await rowOf()).toMatchObject({ extra_guard_ms: 0, learnt_interval_ms: 1.9 });
+      await db.pool.query(`UPDATE call_budget SET quiet_calls = 999, learnt_interval_ms = 1.01, ${soon}`);
+      await one.takeSlot('a', 'send');
+      expect(await rowOf()).toMatchObject({ learnt_interval_ms: null });
+      expect(one.figures()[0]).toMatchObject({ intervalMs: 1 });
+    });
+  });
+});

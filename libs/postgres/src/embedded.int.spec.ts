@@ -21,7 +21,7 @@ beforeEach(async () => {
   folder = await temporaryFolder();
   // The server's user must be able to pass, where it is not ours.
   await chmod(folder.path, 0o711);
-  options = { dataDir: join(folder.path, 'data'), systemDir: join(folder.path, 'system') };
+  options = { dataDir: join(folder.path, 'data'), systemDir: join(folder.path, 'system'), durable: false };
   servers = [];
 });
 afterEach(async () => {
@@ -80,6 +80,7 @@ async function startInChild(): Promise<{ child: ChildProcess; answer: { url: str
 
 describe('the embedded PostgreSQL', () => {
   it('outlives a killed parent, is found again with its rows, and stops when told', async () => {
+    delete options.durable;
     const { child, answer } = await startInChild();
     expect(answer.reused).toBe(false);
     await query(answer.url, "CREATE TABLE pack AS SELECT 'here' AS sgtin");
@@ -104,6 +105,7 @@ describe('the embedded PostgreSQL', () => {
   });
 
   it('waits for the disk, listens on loopback behind a password, and speaks UTF-8', async () => {
+    delete options.durable;
     const server = await start();
     const names = ['fsync', 'full_page_writes', 'synchronous_commit', 'listen_addresses', 'unix_socket_directories', 'server_encoding', 'password_encryption'];
     const [row] = await query(server.url, `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join(', ')}`);

@@ -2,7 +2,7 @@
 -- elsewhere, taken out, or opened and so no unit any more), or, with only_opened, the opening of the container. cascades: what nests in it is opened too.
 CREATE FUNCTION containment_end(item_ text, only_opened boolean, after_at timestamptz, after_position bigint, known_at bigint, as_of timestamptz)
 RETURNS TABLE (at timestamptz, at_position bigint, cascades boolean)
-LANGUAGE sql STABLE
+LANGUAGE sql STABLE ROWS 1
 AS $$
   SELECT d.ordered_at, d.known_from, e.containment = 'opened_all'
   FROM item_movement m

@@ -4,7 +4,7 @@
 -- outwards that is followed: wrong documents can nest containers in a ring.
 CREATE FUNCTION containment_of(child_ text, known_at bigint, as_of timestamptz, nesting integer DEFAULT 6)
 RETURNS TABLE (parent text, valid_from timestamptz, from_position bigint, valid_to timestamptz, to_position bigint, cascades boolean)
-LANGUAGE plpgsql STABLE
+LANGUAGE plpgsql STABLE ROWS 1
 AS $$
 #variable_conflict use_column
 BEGIN

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { migrate } from '#postgres';
+import { testDatabase } from '../../../test/support/database.js';
+import { runLane } from './lane-runner.js';
+import type { Task, TaskResult } from './port.js';
+import { PostgresTaskQueue } from './postgres-task-queue.js';
+import { tasksSchema } from './schema.js';
+
+const PAST = new Date('2026-01-01T00:00:00Z');
+const DONE: TaskResult = { kind: 'done' };
+/** What befalls one attempt. `crash`: the process dies in the handler, so nothing is settled. */
+const befalls = fc.constantFrom('throw', 'retry', 'missed', 'crash');
+
+describe('tasks, whatever befalls them', () => {
+  let db: Awaited<ReturnType<typeof testDatabase>>;
+  beforeAll(async () => {
+    db = await testDatabase();
+    await migrate(db.pool, [tasksSchema]);
+  });
+  afterAll(async () => db?.drop());
+
+  /** Runs tasks through their mishaps; a crash abandons the whole queue object with its runner, and the next one takes over. */
+  async function live(mishaps: string[][], concurrency: number) {
+    await db.pool.query('TRUNCATE task, task_key');
+    const attempts = mishaps.map((): Pick<Task, 'attempts' | 'leaseExpiredBefore'>[] => []);
+    const crashed = mishaps.map(() => 0);
+    const crashesSeen: boolean[] = [];
+    let scheduled = false;
+    for (let unfinished = true; unfinished; ) {
+      const queue = new PostgresTaskQueue({ pool: db.pool });
+      if (!scheduled) await queue.schedule(db.pool, mishaps.map((_, i) => ({ key: `send:${i}`, kind: 'send', lane: 'l', dueAt: PAST, payload: { i } })));
+      scheduled = true;
+      const abort = new AbortController();
+      let dead = false;
+      const died = new Promise<void>((resolve) => abort.signal.addEventListener('abort', () => resolve()));
+      const mortal = Object.create(queue) as PostgresTaskQueue;
+      // A dead process settles nothing.
+      mortal.settle = (task, result) => (dead ? new Promise<boolean>(() => undefined) : queue.settle(task, result));
+      const handle = async (task: Task): Promise<TaskResult> => {
+        const i = Number(task.payload['i']);
+        attempts[i]!.push({ attempts: task.attempts, leaseExpiredBefore: task.leaseExpiredBefore });
+        crashesSeen.push(task.leaseExpiredBefore || crashed[i] === 0);
+        const mishap = mishaps[i]!.shift();
+        if (mishap === 'throw') throw new Error('mishap');
+        if (mishap === 'retry') return { kind: 'retry', dueAt: PAST, error: 'mishap' };
+        if (mishap === 'missed') return { kind: 'retry', dueAt: PAST, countsAsAttempt: false };
+        if (mishap !== 'crash') return DONE;
+        crashed[i]! += 1;
+        dead = true;
+        abort.abort();
+        return new Promise<TaskResult>(() => undefined);
+      };
+      const runner = runLane({ queue: mortal, lane: 'l', holder: 'h', signal: abort.signal, concurrency, firstBackoffMs: 1, graceMs: 0, maxWaitMs: 20, maxAttempts: 100, kinds: { send: { handle } } });
+      const empty = (async () => {
+        while (!dead && (await db.pool.query('SELECT 1 FROM task LIMIT 1')).rowCount !== 0) await new Promise(setImmediate);
+      })();
+      await Promise.race([empty, died]);
+      unfinished = dead;
+      abort.abort();
+      await Promise.race([runner, died]);
+      await empty;
+      await queue.close();
+      await db.pool.query(`UPDATE task SET lease_until = statement_timestamp() - interval '1 s' WHERE lease_until > '-infinity'`);
+    }
+    return { attempts, crashesSeen };
+  }
+
+  it('are each done, tried as often as something befell them at least, and told of every crash', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(befalls, { maxLength: 4 }), { minLength: 1, maxLength: 12 }), fc.integer({ min: 1, max: 4 }), async (mishaps, concurrency) => {
+        const expected = mishaps.map((list) => list.length + 1);
+        const { attempts, crashesSeen } = await live(
+          mishaps.map((list) => [...list]),
+          concurrency,
+        );
+        // Each mishap costs one run, and a task whose process died beside it may run once more.
+        for (const [i, runs] of attempts.entries()) expect(runs.length).toBeGreaterThanOrEqual(expected[i]!);
+        expect(crashesSeen.every(Boolean)).toBe(true);
+        const { rows } = await db.pool.query('SELECT (SELECT count(*) FROM task)::int AS live, (SELECT count(*) FROM task_key)::int AS keys');
+        expect(rows).toEqual([{ live: 0, keys: mishaps.length }]);
+      }),
+      { numRuns: 12, verbose: 1 },
+    );
+  });
+});

@@ -25,7 +25,7 @@ export const SHARED_TYPES = 'types.xsd';
 function setFolder(): URL {
   const beside = new URL(`../schemas/${SCHEMA_VERSION}/`, import.meta.url);
   if (existsSync(beside)) return beside;
-  return new URL(beside.href.replace('/dist/', '/'));
+  return new URL(beside.href.replace('/dist/libs/documents/', '/libs/documents/'));
 }
 
 /** Bytes of one file of the set. */

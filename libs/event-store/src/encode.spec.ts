@@ -1,22 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { METADATA, newEvent } from './contract-events.js';
-import { encodeAppend, intoCalls, procedureArguments } from './encode.js';
+import { encodeAppend, procedureArguments } from './encode.js';
 import { DEFAULT_LIMITS } from './limits.js';
 
-const LIMITS = { ...DEFAULT_LIMITS, maxBatchEvents: 4, maxBatchBytes: 2_000 };
-const append = (stream: string, ...data: object[]) => encodeAppend({ stream, expectedVersion: 'none', events: data.map((each) => newEvent(each)) }, LIMITS);
-
-describe('intoCalls', () => {
-  it('keeps order, cuts at the limit of events, and never cuts an append', () => {
-    const batch = [append('a', {}, {}), append('b', {}), append('c', {}, {}), append('d', {}, {}, {}, {}, {}), append('e', {})];
-    expect(intoCalls(batch, { ...LIMITS, maxBatchBytes: Infinity }).map((call) => call.map((one) => one.stream))).toEqual([['a', 'b'], ['c'], ['d'], ['e']]);
-  });
-
-  it('cuts at the limit of bytes, and lets one that is larger go alone', () => {
-    const [small, large] = [append('s', {}), append('l', { text: 'x'.repeat(5_000) })];
-    expect(intoCalls([small, large, small, small], { ...LIMITS, maxBatchBytes: small.bytes * 2 }).map((call) => call.length)).toEqual([1, 1, 2]);
-  });
-});
+const append = (stream: string, ...data: object[]) => encodeAppend({ stream, expectedVersion: 'none', events: data.map((each) => newEvent(each)) }, DEFAULT_LIMITS);
 
 describe('procedureArguments', () => {
   it('names each stream once and lays all bytes end to end', () => {
@@ -32,6 +19,6 @@ describe('procedureArguments', () => {
   it('says what is too large and where', () => {
     expect(() => append('a', {}, { text: 'x'.repeat(1024 * 1024) })).toThrow('event /events/1/data of 1048587 bytes; at most 1048576 are stored');
     const metadata = { ...METADATA, reason: 'x'.repeat(64 * 1024) };
-    expect(() => encodeAppend({ stream: 'a', expectedVersion: 'any', events: [{ ...newEvent(), metadata }] }, LIMITS)).toThrow('/events/0/metadata');
+    expect(() => encodeAppend({ stream: 'a', expectedVersion: 'any', events: [{ ...newEvent(), metadata }] }, DEFAULT_LIMITS)).toThrow('/events/0/metadata');
   });
 });

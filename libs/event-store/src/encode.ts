@@ -31,25 +31,6 @@ export function encodeAppend({ stream, expectedVersion, events }: Append, limits
   return { stream, expectedVersion, events: encoded, bytes };
 }
 
-/** Cuts a batch, in order, into calls that keep within the limits. An append is never cut, so one that is larger alone goes alone. */
-export function intoCalls(batch: EncodedAppend[], limits: EventStoreLimits): EncodedAppend[][] {
-  let call: EncodedAppend[] = [];
-  const calls = [call];
-  let events = 0;
-  let bytes = 0;
-  for (const append of batch) {
-    const tooMuch = events + append.events.length > limits.maxBatchEvents || bytes + append.bytes > limits.maxBatchBytes;
-    if (tooMuch && call.length > 0) {
-      calls.push((call = []));
-      events = bytes = 0;
-    }
-    call.push(append);
-    events += append.events.length;
-    bytes += append.bytes;
-  }
-  return calls;
-}
-
 const expectedNumber = (expected: ExpectedVersion): number => (expected === 'none' ? -1 : expected === 'any' ? -2 : expected);
 
 /** The arguments of the procedure append_events (migrations/0004-append-events.sql), in its order. */

@@ -1,6 +1,7 @@
-import { coalesce, PedigreeError, systemClock, type Clock } from '#kernel';
+import { PedigreeError, systemClock, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
-import { encodeAppend, intoCalls, procedureArguments, type EncodedAppend } from './encode.js';
+import { encodeAppend, procedureArguments, type EncodedAppend } from './encode.js';
+import { GroupCommit } from './group-commit.js';
 import { checkAppend, checkRead, DEFAULT_LIMITS, type EventStoreLimits } from './limits.js';
 import { Notices } from './notices.js';
 import type { AppendResult, EventFilter, EventStore, ExpectedVersion, NewEvent, ReadPage, RecordedEvent } from './port.js';
@@ -12,6 +13,8 @@ export interface PostgresEventStoreOptions extends Partial<EventStoreLimits> {
   listenConnectionString?: string;
   /** Applied to every event read: brings older schema versions to the newest. */
   upcast?: Upcast;
+  /** Least time between the starts of two calls that append. Default 3: a lone append waits for nothing, a stream of them shares calls. */
+  minCallIntervalMs?: number;
   /** Longest time that a subscription waits without looking, should notices be lost. Default 1,000. */
   fallbackPollMs?: number;
   /** Least time between two reads of one subscription that is up to date, so that a busy log is read in pages. Default 10. */
@@ -38,9 +41,8 @@ export class PostgresEventStore implements EventStore {
   private readonly limits: EventStoreLimits;
   private readonly notices: Notices;
   private readonly closing = new AbortController();
-  private readonly enqueue: (append: EncodedAppend) => Promise<AppendResult>;
+  private readonly commits: GroupCommit;
   private readonly clock: Clock;
-  private waiting = 0;
 
   constructor(private readonly options: PostgresEventStoreOptions) {
     const given = Object.entries(options).filter(([name, value]) => name in DEFAULT_LIMITS && value !== undefined);
@@ -49,7 +51,8 @@ export class PostgresEventStore implements EventStore {
     if (connectionString === undefined) throw new PedigreeError('invalid_configuration', 'the event log needs a connection string to listen on', { field: 'listenConnectionString' });
     this.notices = new Notices({ connectionString });
     this.clock = options.clock ?? systemClock;
-    this.enqueue = coalesce((batch) => this.commit(batch), { maxBatch: this.limits.maxBatchAppends, maxWaiting: this.limits.maxWaitingAppends });
+    const { limits, clock } = this;
+    this.commits = new GroupCommit({ limits, clock, minCallIntervalMs: options.minCallIntervalMs ?? 3, call: (appends) => this.callServer(appends) });
   }
 
   /** Throws PedigreeError `invalid_parameter`, `body_too_large`, or `unavailable` when too many appends wait. Other errors: the outcome is unknown; repeat it. */
@@ -57,13 +60,9 @@ export class PostgresEventStore implements EventStore {
     const asked = { stream, expectedVersion, events };
     checkAppend(asked, this.limits);
     const encoded = encodeAppend(asked, this.limits);
-    if (this.waiting >= this.limits.maxWaitingAppends) throw new PedigreeError('unavailable', `${this.waiting} appends already wait for the event log`);
-    this.waiting += 1;
-    try {
-      return await this.enqueue(encoded);
-    } finally {
-      this.waiting -= 1;
-    }
+    const { length } = this.commits;
+    if (length >= this.limits.maxWaitingAppends) throw new PedigreeError('unavailable', `${length} appends already wait for the event log`);
+    return this.commits.append(encoded);
   }
 
   async readStream(stream: string, options: { fromVersion?: number; limit?: number } = {}): Promise<RecordedEvent[]> {
@@ -118,13 +117,6 @@ export class PostgresEventStore implements EventStore {
     const { filter, limit = 1_000 } = options;
     checkRead(limit, filter, this.limits);
     return readAllRows(this.options.pool, after, { filter, limit, maxScan: this.options.maxScan ?? 20_000, upcast: this.options.upcast });
-  }
-
-  /** Group commit: all appends that gathered while the last call was under way go in one call, cut only by the limits. */
-  private async commit(batch: EncodedAppend[]): Promise<AppendResult[]> {
-    const results: AppendResult[] = [];
-    for (const call of intoCalls(batch, this.limits)) results.push(...(await this.callServer(call)));
-    return results;
   }
 
   private async callServer(appends: EncodedAppend[]): Promise<AppendResult[]> {

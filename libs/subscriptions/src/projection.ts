@@ -25,7 +25,7 @@ const follows = (projection: Projection) => ({
 /** Runs a projection until `signal` aborts. Its pages are further apart than a saga's: readers wait for it, the work does not. */
 export function runProjection(options: { projection: Projection } & Omit<SubscriptionOptions, 'name' | 'filter' | 'handle'>): Promise<void> {
   const { projection, ...rest } = options;
-  return runSubscription({ minPageIntervalMs: 50, ...rest, ...follows(projection) });
+  return runSubscription({ minPageIntervalMs: 100, ...rest, ...follows(projection) });
 }
 
 /** Works a projection up to the end of the log and returns the position. */

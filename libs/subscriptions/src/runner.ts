@@ -31,7 +31,8 @@ export interface SubscriptionOptions {
   /** After each commit. */
   onBatch?: (batch: { name: string; events: number; position: bigint }) => void;
   onError?: (error: unknown, trouble: SubscriptionTrouble) => void;
-  /** Least time between the starts of two pages while they are not full. A busy log is then worked in pages, not event by event. Default 20. */
+  /** Least time between the starts of two pages while they are not full. A busy log is then worked in pages, not event by event; the first event
+   * after a pause goes at once. Default 50. */
   minPageIntervalMs?: number;
   retryFirstDelayMs?: number;
   retryMaxDelayMs?: number;
@@ -81,7 +82,7 @@ class Runner {
 
   /** Works page after page from where the checkpoint stands, until it turns out to stand elsewhere. */
   private async follow(position: bigint): Promise<void> {
-    const { store, filter, batchSize = 500, signal, minPageIntervalMs = 20 } = this.options;
+    const { store, filter, batchSize = 500, signal, minPageIntervalMs = 50 } = this.options;
     let from = position;
     for await (const page of store.subscribeAll(from, { limit: batchSize, signal, ...(filter === undefined ? {} : { filter }) })) {
       const beganAtMs = this.clock.monotonicMs();

@@ -14,11 +14,10 @@ import { Faults } from './faults/faults.js';
 import { Refusal } from './http/refusal.js';
 import { Journal, type JournalRecord } from './journal/journal.js';
 import { CallLimits } from './limits/call-limits.js';
-import { documentIdOf } from './operations/send.js';
 import { PackStore } from './packs/packs.js';
 import { loadWorld, type Account, type World } from './packs/world.js';
 import { loadProfile, type Profile } from './profile.js';
-import { spreadOf } from './spread.js';
+import { documentIdOf, spreadOf } from './seeded.js';
 import { CallLedger } from './violations/calls.js';
 import { ViolationLedger } from './violations/ledger.js';
 
@@ -130,6 +129,7 @@ export class Registry {
 
   close(): void {
     this.processing.stop();
+    this.arrivals.stop();
     this.journal.close();
     this.schemas.dispose();
   }
@@ -150,7 +150,6 @@ export class Registry {
       get clock() {
         return registry.clock;
       },
-      arrivals: this.arrivals,
       judge: (document, xml) => judge(parts, document, xml),
       xmlOf: (document) => this.journal.documentBytes(document.journalAt),
       mark: (virtualMs) => this.mark(virtualMs),

@@ -4,44 +4,66 @@ export interface Arrival {
   latestMs: number;
 }
 
+export interface ArrivalSource {
+  nowMs(): number;
+  /** Calls `beat` every `periodMs` until the returned function is called. */
+  every(periodMs: number, beat: () => void): () => void;
+}
+
+const PERIOD_MS = 5;
+/** Timers keep whole ms and are a little late even on an idle machine. */
+const TOLERANCE_MS = 2;
+const QUIET_MS = 2000;
+
 /**
- * Tells when a request reached the socket. A busy process reads its sockets late, and two calls that came 100 ms apart
- * may be read 60 ms apart; a client must not be blamed for that. So an arrival is an interval: from the last moment at
- * which the process looked at its sockets to the moment at which it read the request. When it was idle in between, it
- * was waiting on the sockets, and both ends are the moment of reading.
+ * Tells when a request reached the socket. A process that is busy or gets no processor reads its sockets late, and two calls
+ * that came 100 ms apart may be read 60 ms apart; a client must not be blamed for that. So an arrival is an interval. A
+ * beat every 5 ms tells whether the process ran: when a beat is overdue, a request read now may have come at any moment
+ * since that beat should have been. While beats keep time, both ends are the moment of reading.
  */
 export class Arrivals {
-  private current: Arrival | undefined;
-  private lookedMs: number;
-  private idleMs: number;
+  private beatMs = 0;
+  private doubtFromMs: number | undefined;
+  private lastNoteMs = 0;
+  private stopBeat: (() => void) | undefined;
 
-  constructor(private readonly source: { nowMs(): number; idleMs(): number; nextTurn(call: () => void): void } = NODE) {
-    this.lookedMs = source.nowMs();
-    this.idleMs = source.idleMs();
-  }
+  constructor(private readonly source: ArrivalSource = NODE) {}
 
-  /** The arrival of a request that is being read in this turn of the event loop. */
+  /** The arrival of a request that is being read now. */
   note(): Arrival {
-    if (this.current !== undefined) return this.current;
-    const idledMs = this.source.idleMs() - this.idleMs;
-    const latestMs = this.source.nowMs();
-    this.current = { latestMs, earliestMs: idledMs > 0 ? latestMs : this.lookedMs };
-    this.looked();
-    this.source.nextTurn(() => {
-      this.current = undefined;
-    });
-    return this.current;
+    const now = this.source.nowMs();
+    this.lastNoteMs = now;
+    if (this.stopBeat === undefined) {
+      this.beatMs = now;
+      this.doubtFromMs = undefined;
+      this.stopBeat = this.source.every(PERIOD_MS, () => this.beat());
+    }
+    const doubtFromMs = this.doubtFromMs ?? this.overdueSince(now);
+    return { earliestMs: doubtFromMs ?? now, latestMs: now };
   }
 
-  /** Called where long work begins: the sockets are not looked at until it ends. */
-  looked(): void {
-    this.lookedMs = this.source.nowMs();
-    this.idleMs = this.source.idleMs();
+  stop(): void {
+    this.stopBeat?.();
+    this.stopBeat = undefined;
+  }
+
+  /** A late beat may run before the requests that came meanwhile are read, so its doubt lasts until the next beat. */
+  private beat(): void {
+    const now = this.source.nowMs();
+    this.doubtFromMs = this.overdueSince(now);
+    this.beatMs = now;
+    if (now - this.lastNoteMs > QUIET_MS) this.stop();
+  }
+
+  private overdueSince(now: number): number | undefined {
+    return now - this.beatMs > PERIOD_MS + TOLERANCE_MS ? this.beatMs + PERIOD_MS : undefined;
   }
 }
 
-const NODE = {
+const NODE: ArrivalSource = {
   nowMs: () => performance.now(),
-  idleMs: () => performance.eventLoopUtilization().idle,
-  nextTurn: (call: () => void) => void setImmediate(call),
+  every(periodMs, beat) {
+    const timer = setInterval(beat, periodMs).unref();
+    return () => clearInterval(timer);
+  },
 };

@@ -21,29 +21,55 @@ describe('the virtual clock', () => {
 
 describe('arrival at the socket', () => {
   function source() {
-    const state = { nowMs: 0, idleMs: 0, turns: [] as (() => void)[] };
-    const arrivals = new Arrivals({ nowMs: () => state.nowMs, idleMs: () => state.idleMs, nextTurn: (call) => void state.turns.push(call) });
-    const turn = () => state.turns.splice(0).forEach((call) => call());
-    return { state, arrivals, turn };
+    const state = { nowMs: 0, beat: undefined as (() => void) | undefined };
+    const arrivals = new Arrivals({
+      nowMs: () => state.nowMs,
+      every(_periodMs, beat) {
+        state.beat = beat;
+        return () => (state.beat = undefined);
+      },
+    });
+    const beatAt = (ms: number) => {
+      state.nowMs = ms;
+      state.beat?.();
+    };
+    const noteAt = (ms: number) => {
+      state.nowMs = ms;
+      return arrivals.note();
+    };
+    return { state, beatAt, noteAt };
   }
 
-  it('is the moment of reading when the process was waiting for it', () => {
-    const { state, arrivals } = source();
-    Object.assign(state, { nowMs: 80, idleMs: 75 });
-    expect(arrivals.note()).toEqual({ earliestMs: 80, latestMs: 80 });
+  it('is the moment of reading while the process keeps time', () => {
+    const { beatAt, noteAt } = source();
+    expect(noteAt(100)).toEqual({ earliestMs: 100, latestMs: 100 });
+    beatAt(105);
+    beatAt(111.5);
+    expect(noteAt(114)).toEqual({ earliestMs: 114, latestMs: 114 });
   });
 
-  it('lies between the last look and the reading when the process was busy', () => {
-    const { state, arrivals, turn } = source();
-    Object.assign(state, { nowMs: 10, idleMs: 9 });
-    arrivals.looked();
-    state.nowMs = 70;
-    expect(arrivals.note()).toEqual({ earliestMs: 10, latestMs: 70 });
-    state.nowMs = 75;
-    expect(arrivals.note()).toEqual({ earliestMs: 10, latestMs: 70 });
-    turn();
-    Object.assign(state, { nowMs: 100, idleMs: 20 });
-    expect(arrivals.note()).toEqual({ earliestMs: 100, latestMs: 100 });
+  it('may be any moment since the beat that is overdue', () => {
+    const { beatAt, noteAt } = source();
+    noteAt(100);
+    beatAt(105);
+    expect(noteAt(160)).toEqual({ earliestMs: 110, latestMs: 160 });
+  });
+
+  it('stays in doubt until the beat after the late one', () => {
+    const { beatAt, noteAt } = source();
+    noteAt(100);
+    beatAt(160);
+    expect(noteAt(161)).toEqual({ earliestMs: 105, latestMs: 161 });
+    beatAt(165);
+    expect(noteAt(166)).toEqual({ earliestMs: 166, latestMs: 166 });
+  });
+
+  it('keeps no beat while nobody calls', () => {
+    const { state, beatAt, noteAt } = source();
+    noteAt(100);
+    for (let ms = 105; ms <= 2_200; ms += 5) beatAt(ms);
+    expect(state.beat).toBeUndefined();
+    expect(noteAt(9_000)).toEqual({ earliestMs: 9_000, latestMs: 9_000 });
   });
 });
 

@@ -30,7 +30,7 @@ type Raw = Record<string, unknown>;
 export function listRequestOfBody(body: Raw, profile: Profile): ListRequest {
   const filter = body[profile.field('filter')] ?? {};
   if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) throw refuse(400, 'the filter is not an object');
-  return listRequest(filter as Raw, body[profile.field('start_from')], body[profile.field('count')], profile);
+  return listRequest(profile, filter as Raw, { startFrom: body[profile.field('start_from')], count: body[profile.field('count')] });
 }
 
 /** From the query of a GET: every filter by its name; ids repeated or separated by commas; or the whole filter as JSON. */
@@ -42,10 +42,10 @@ export function listRequestOfQuery(query: URLSearchParams, profile: Profile): Li
     else if (key === profile.field('document_ids')) filter[key] = [...((filter[key] as string[] | undefined) ?? []), ...value.split(',')];
     else filter[key] = value;
   }
-  return listRequest(filter, query.get(profile.field('start_from')), query.get(profile.field('count')), profile);
+  return listRequest(profile, filter, { startFrom: query.get(profile.field('start_from')), count: query.get(profile.field('count')) });
 }
 
-function listRequest(filter: Raw, startFrom: unknown, count: unknown, profile: Profile): ListRequest {
+function listRequest(profile: Profile, filter: Raw, { startFrom, count }: { startFrom: unknown; count: unknown }): ListRequest {
   const request: ListRequest = {
     startFrom: wholeNumber(startFrom ?? 0, 'start_from', Number.MAX_SAFE_INTEGER),
     count: wholeNumber(count ?? DEFAULT_COUNT, 'count', MAX_COUNT),

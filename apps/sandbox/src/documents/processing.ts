@@ -1,4 +1,3 @@
-import type { Arrivals } from '../clock/arrivals.js';
 import type { VirtualTime } from '../clock/virtual-time.js';
 import { isFinal, type DocumentContent, type RegistryDocument, type Verdict } from './document.js';
 import { DueQueue, type DueWork } from './due-queue.js';
@@ -8,7 +7,6 @@ export type Judge = (document: RegistryDocument, xml: Buffer) => { verdict: Verd
 
 export interface ProcessingParts {
   clock: VirtualTime;
-  arrivals: Arrivals;
   judge: Judge;
   /** Reads a document's bytes back. */
   xmlOf(document: RegistryDocument): Buffer;
@@ -67,7 +65,6 @@ export class Processing {
   /** Works off everything due by now and makes it durable. */
   drainNow(): number {
     const now = this.parts.clock.nowMs();
-    this.parts.arrivals.looked();
     if (this.isDue(now)) {
       this.drain(now);
       this.parts.mark(now);
@@ -91,10 +88,9 @@ export class Processing {
   private slice(): void {
     this.sliceAhead = false;
     if (this.stopped) return;
-    const { clock, arrivals, mark, monotonicMs } = this.parts;
+    const { clock, mark, monotonicMs } = this.parts;
     const now = clock.nowMs();
     const endMs = monotonicMs() + SLICE_MS;
-    arrivals.looked();
     let worked = 0;
     for (; this.isDue(now) && monotonicMs() < endMs; worked += 1) this.work(monotonicMs());
     if (worked > 0) mark(now);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isUuid, uuid5 } from '#kernel';
+import { isUuid } from '#kernel';
 import { whyCmsFails } from '../accounts/cms.js';
 import { jsonAnswer } from '../http/answer.js';
 import { jsonObjectOf } from '../http/body.js';
@@ -35,9 +35,6 @@ export const send: UserOperation = (registry, call) => {
 };
 
 const digestOf = (xml: Buffer): string => createHash('sha256').update(xml).digest('base64url');
-
-/** The id of a document: the same for the same request_id and seed, and never that of another. */
-export const documentIdOf = (requestId: string, seed: number): string => uuid5(`document ${seed}`, requestId);
 
 function bytesOf(value: unknown, name: string): Buffer {
   if (typeof value !== 'string' || value === '') throw refuse(400, `${name} is missing`);

@@ -1,3 +1,5 @@
+import { uuid5 } from '#kernel';
+
 /** A number from 0 to below 1 that depends on seed and index alone (a round of SplitMix32). */
 export function spreadOf(seed: number, index: number): number {
   let z = (seed + Math.imul(index, 0x9e3779b9)) | 0;
@@ -5,3 +7,6 @@ export function spreadOf(seed: number, index: number): number {
   z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
   return ((z ^ (z >>> 15)) >>> 0) / 4_294_967_296;
 }
+
+/** The id of a document: the same for the same request_id and seed, and never that of another document. */
+export const documentIdOf = (requestId: string, seed: number): string => uuid5(`document ${seed}`, requestId);

@@ -81,7 +81,7 @@ describe('a day from the command to the answer', () => {
   });
 
   it('breaks no rule of the interface and meets no 429', async () => {
-    expect(await truth('/violations')).toMatchObject({ count: 0 });
+    expect(await truth('/violations')).toMatchObject({ violations: [], count: 0 });
     expect(worker.callFigures().reduce((sum, one) => sum + one.rateLimited, 0)).toBe(0);
   });
 

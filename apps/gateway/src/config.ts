@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { PedigreeError } from '#kernel';
+import { readProfile } from '#registry-client';
 
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
@@ -13,6 +14,10 @@ const environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   /** File with the registry accounts (JSON). */
   PEDIGREE_ACCOUNTS: z.string().min(1),
+  /** Name of a built-in profile: its limits are told at intake. */
+  REGISTRY_PROFILE: z.string().min(1).default('interface-v1'),
+  /** JSON file whose fields override those of the profile. */
+  REGISTRY_PROFILE_OVERRIDES: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Most commands that may wait to be run before HTTP answers 503. */
   PEDIGREE_MAX_BACKLOG: z.coerce.number().int().min(1).default(100_000),
@@ -25,6 +30,7 @@ export interface GatewayConfig {
   /** Account names in the order of the accounts file. */
   accounts: string[];
   logLevel: string;
+  maxDocumentBytes: number;
   maxBacklog: number;
 }
 
@@ -36,13 +42,14 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     const field = String(issue?.path[0] ?? '');
     throw new PedigreeError('invalid_configuration', `${field}: ${issue?.message ?? 'invalid'}`, { field });
   }
-  const { DATABASE_URL, PORT, HOST, PEDIGREE_ACCOUNTS, LOG_LEVEL, PEDIGREE_MAX_BACKLOG } = parsed.data;
+  const { DATABASE_URL, PORT, HOST, PEDIGREE_ACCOUNTS, LOG_LEVEL, PEDIGREE_MAX_BACKLOG, REGISTRY_PROFILE, REGISTRY_PROFILE_OVERRIDES } = parsed.data;
   return {
     databaseUrl: DATABASE_URL,
     port: PORT,
     host: HOST,
     accounts: accountNames(PEDIGREE_ACCOUNTS),
     logLevel: LOG_LEVEL,
+    maxDocumentBytes: readProfile(REGISTRY_PROFILE, REGISTRY_PROFILE_OVERRIDES).rules.maxDocumentBytes,
     maxBacklog: PEDIGREE_MAX_BACKLOG,
   };
 }

@@ -54,8 +54,8 @@ export async function startGateway(config: GatewayConfig): Promise<RunningGatewa
     const keys = new ApiKeys(pool);
     await refuseOpenDoor(config, keys);
     const evidence = new PostgresEvidenceStore({ pool });
-    const { accounts, maxBacklog } = config;
-    const intake = new Intake({ pool, evidence, queue, installationId: await installationId(pool), accounts, maxBacklog });
+    const { accounts, maxBacklog, maxDocumentBytes } = config;
+    const intake = new Intake({ pool, evidence, queue, installationId: await installationId(pool), accounts, maxBacklog, maxDocumentBytes });
     const titleOf = (docType: number): string => documentTypeOf(docType)?.title ?? `Document ${docType}`;
     const readModels = new PostgresReadModels({ pool, store, evidence, documents: { readReceipt }, titleOf });
     const routes: string[] = [];

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { PedigreeError, type JsonObject } from '#kernel';
-import { loadProfile, readAccounts, type Account, type Profile } from '#registry-client';
+import { PedigreeError } from '#kernel';
+import { readAccounts, readProfile, type Account, type Profile } from '#registry-client';
 
 const environment = z.object({
   /** PostgreSQL connection string. */
@@ -42,18 +42,12 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
   return {
     databaseUrl: data.DATABASE_URL,
     registryUrl: data.REGISTRY_URL.replace(/\/+$/, ''),
-    profile: profileOf(data.REGISTRY_PROFILE, data.REGISTRY_PROFILE_OVERRIDES),
+    profile: readProfile(data.REGISTRY_PROFILE, data.REGISTRY_PROFILE_OVERRIDES),
     accounts: named('PEDIGREE_ACCOUNTS', () => readAccounts(data.PEDIGREE_ACCOUNTS)),
     encryptionKey: named('PEDIGREE_KEY_FILE', () => encryptionKey(data.PEDIGREE_KEY_FILE)),
     participant: data.PEDIGREE_PARTICIPANT,
     logLevel: data.LOG_LEVEL,
   };
-}
-
-function profileOf(name: string, overridesFile: string | undefined): Profile {
-  const profile = named('REGISTRY_PROFILE', () => loadProfile(name));
-  if (overridesFile === undefined) return profile;
-  return named('REGISTRY_PROFILE_OVERRIDES', () => loadProfile(name, JSON.parse(readFileSync(overridesFile, 'utf8')) as JsonObject));
 }
 
 function encryptionKey(file: string): Buffer {

@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 /** Every error code that leaves the service, with its HTTP status (RFC 9457 problem documents). One table, one place. */
 export const ERROR_CODES = {
   invalid_json: 400,
@@ -56,5 +58,5 @@ export class PedigreeError extends Error {
 
 /** Ends a switch over a closed union: reaching it is a broken invariant. */
 export function neverReached(value: never, what: string): never {
-  throw new Error(`unknown ${what}: ${JSON.stringify(value)}`);
+  throw new Error(`unknown ${what}: ${inspect(value, { depth: 2, maxStringLength: 200 })}`);
 }

@@ -27,6 +27,8 @@ export function openPool(options: PoolOptions): Pool {
   });
   // An idle connection that the server closes is replaced by the pool at the next query; without a listener it would end the process.
   pool.on('error', () => undefined);
+  // The same for a connection that is lost while it is lent out: its query rejects, and that is how its borrower learns of it.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 

@@ -112,6 +112,12 @@ class FakeRegistry {
 class FakeBudgets implements CallBudgets {
   readonly slots: string[] = [];
   readonly learnt: unknown[] = [];
+  readonly written: string[] = [];
+
+  called(account: string, method: string): void {
+    this.written.push(`${account}/${method}`);
+  }
+
   takeSlot(account: string, method: string): Promise<void> {
     this.slots.push(`${account}/${method}`);
     return Promise.resolve();

@@ -6,9 +6,9 @@ import type { Exchange } from './call/exchange.js';
 import { resolveLink } from './call/links.js';
 import { Readings } from './call/readings.js';
 import { Requests, type RequestParts } from './call/requests.js';
-import { SlotCaller, type Target } from './call/slot-caller.js';
+import { SlotCaller, type Call, type Target } from './call/slot-caller.js';
 import { silentLog, type Log } from './log.js';
-import type { Account, CallOutcome, DocumentMetadata, OutgoingQuery, RawAnswer, RegistryClient, Signer } from './port.js';
+import type { Account, CallOutcome, DocumentMetadata, DocumentToSend, OutgoingQuery, RawAnswer, RegistryClient, Signer } from './port.js';
 import type { OperationName, Profile } from './profile.js';
 import { Sessions, type SignInResult } from './session/sessions.js';
 import type { SessionStore } from './session/session-store.js';
@@ -83,7 +83,7 @@ export class UndiciRegistryClient implements RegistryClient {
     return this.open(account).signer.certificate();
   }
 
-  async sendDocument(account: string, document: { xml: Uint8Array; signature: Buffer; requestId: string; bulkProcessing?: boolean }): Promise<CallOutcome<{ documentId: string }>> {
+  async sendDocument(account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>> {
     this.open(account);
     const limit = this.options.profile.rules.maxDocumentBytes;
     if (document.xml.byteLength > limit) {
@@ -93,7 +93,7 @@ export class UndiciRegistryClient implements RegistryClient {
       const id = this.readings.text(raw, 'document_id');
       return 'problem' in id ? id : { value: { documentId: id.value } };
     };
-    return this.call(account, 'send', { request: this.requests.send(document), manner: CHANGE, read });
+    return this.call(account, 'send', { request: this.requests.send(document), manner: CHANGE, read, notAfterMonotonicMs: document.notAfterMonotonicMs });
   }
 
   async documentStatus(account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>> {
@@ -179,11 +179,11 @@ export class UndiciRegistryClient implements RegistryClient {
   private async call<T>(
     account: string,
     operation: OperationName,
-    what: { request: RequestParts | Target; manner: CallManner; read: (raw: RawAnswer) => Reading<T> },
+    what: { request: RequestParts | Target; manner: CallManner; read: (raw: RawAnswer) => Reading<T>; notAfterMonotonicMs?: number | undefined },
   ): Promise<CallOutcome<T>> {
     this.open(account);
     const target = 'origin' in what.request ? what.request : this.target(what.request);
-    const result = await this.authorised(account, operation, target);
+    const result = await this.authorised(account, operation, { target, notAfterMonotonicMs: what.notAfterMonotonicMs });
     return classify(result, what.manner, { fields: this.options.profile.fields, read: what.read });
   }
 
@@ -192,13 +192,13 @@ export class UndiciRegistryClient implements RegistryClient {
   }
 
   /** Calls with the account's token. A 401 surely did nothing: it brings one other token and one repeat, of a send too. */
-  private async authorised(account: string, operation: OperationName, target: Target): Promise<Exchange> {
+  private async authorised(account: string, operation: OperationName, what: Omit<Call, 'token'>): Promise<Exchange> {
     let result: Exchange = { kind: 'failed', written: false, reason: 'no call was made' };
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       const session = await this.sessionsOf.token(account).catch((error: Error) => ({ kind: 'none' as const, reason: `sessions: ${error.message}` }));
       // Without another token the refused attempt counts as not made: the fault is the session's, not the document's.
       if (session.kind === 'none') return { kind: 'failed', written: false, reason: session.reason };
-      result = await this.caller.call(account, operation, { target, token: session.token });
+      result = await this.caller.call(account, operation, { ...what, token: session.token });
       if (result.kind === 'failed') return result;
       if (result.raw.httpStatus !== 401) {
         // An answer of 5xx may be a proxy's and says nothing of the token.

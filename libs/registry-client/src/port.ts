@@ -72,6 +72,18 @@ export interface OutgoingQuery {
   limit?: number;
 }
 
+export interface DocumentToSend {
+  xml: Uint8Array;
+  signature: Buffer;
+  requestId: string;
+  bulkProcessing?: boolean;
+  /**
+   * Moment of the monotonic clock after which nothing may be written any more: by then somebody else may have taken over the document.
+   * A wait for a slot or a token that lasts longer ends as `not_sent`.
+   */
+  notAfterMonotonicMs?: number;
+}
+
 /**
  * The one way out. Each call waits for its slot in the budget (account, method), signs in when needed, renews once on 401,
  * and never repeats a send. Every method name is a key of the profile's `operations`.
@@ -80,7 +92,7 @@ export interface RegistryClient {
   /** Detached CMS over the document's bytes by the account's signer. */
   sign(account: string, xml: Uint8Array): Promise<Buffer>;
   signerCertificate(account: string): Buffer;
-  sendDocument(account: string, document: { xml: Uint8Array; signature: Buffer; requestId: string; bulkProcessing?: boolean }): Promise<CallOutcome<{ documentId: string }>>;
+  sendDocument(account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>>;
   documentStatus(account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>>;
   listOutgoing(account: string, query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
   listIncoming(account: string, query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;

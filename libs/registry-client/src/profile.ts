@@ -125,6 +125,19 @@ export function loadProfile(name: string, overrides: ProfileOverrides = {}): Pro
   return parseProfile(merge(JSON.parse(text) as JsonValue, overrides));
 }
 
+/**
+ * A built-in profile with the overrides of a JSON file, as an installation configures it (REGISTRY_PROFILE, REGISTRY_PROFILE_OVERRIDES).
+ * @throws PedigreeError invalid_configuration, naming the variable.
+ */
+export function readProfile(name: string, overridesFile?: string): Profile {
+  const variable = overridesFile === undefined ? 'REGISTRY_PROFILE' : 'REGISTRY_PROFILE_OVERRIDES';
+  try {
+    return loadProfile(name, overridesFile === undefined ? {} : (JSON.parse(readFileSync(overridesFile, 'utf8')) as ProfileOverrides));
+  } catch (error) {
+    throw new PedigreeError('invalid_configuration', `${variable}: ${(error as Error).message}`, { field: variable });
+  }
+}
+
 /** Checks a whole profile. @throws PedigreeError invalid_configuration, naming the field. */
 export function parseProfile(value: unknown): Profile {
   const parsed = profileShape.safeParse(value);

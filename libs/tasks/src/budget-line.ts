@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { PedigreeError } from '#kernel';
 
 interface Waiter {
@@ -16,6 +17,8 @@ export class BudgetLine {
   /** No call before this monotonic moment, even where no interval is in force: a 429 said so. */
   blockedUntilMs = -Infinity;
   serving = false;
+  /** This process's last reservation, and the moment of the database (Unix ms) from which the row is free if nobody reserved after it. */
+  mine = { reservation: 0n, freeAtMs: 0 };
   /** Aborted when the slot that is waited for is of no more use: a 429 came, or nobody waits. */
   interruption = new AbortController();
   private readonly waiters: Waiter[] = [];
@@ -58,6 +61,7 @@ export class BudgetLine {
         },
       };
       this.waiters.push(waiter);
+      if (signal !== undefined) setMaxListeners(0, signal);
       signal?.addEventListener('abort', leave, { once: true });
     });
   }

@@ -10,29 +10,30 @@ const CALLS_TO_CALM = 10;
 
 const INTERVAL = 'greatest($3::float8, coalesce(b.learnt_interval_ms, 0))';
 const STEP = `(CASE WHEN ${INTERVAL} > 0 THEN ${INTERVAL} + $4::float8 + b.extra_guard_ms ELSE 0 END * interval '1 ms')`;
-const EARLIEST = `(clock_timestamp() + $5::float8 * interval '1 ms')`;
-/** Who drops a slot behind which nobody queued takes its place again; else it goes to the end. */
-const FREE_AT = 'CASE WHEN b.reservation = $6::bigint THEN b.slot_at ELSE b.next_allowed_at END';
+const NOW_AND_LEAD = `(clock_timestamp() + $5::float8 * interval '1 ms')`;
+const FREE_AT = 'CASE WHEN b.reservation = $6::bigint THEN least(b.next_allowed_at, to_timestamp($7::float8 / 1000)) ELSE b.next_allowed_at END';
 
 const ANSWER = `b.reservation, b.learnt_interval_ms, b.extra_guard_ms, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms`;
 
 /**
- * $1 account, $2 method, $3 the profile's interval in ms, $4 guard in ms, $5 the least time in ms until the slot (the answer must be back
- * by then), $6 the reservation that is dropped for this one, or 0.
+ * $1 account, $2 method, $3 the profile's interval in ms, $4 guard in ms, $5 lead in ms: how long the answer may take to come back, $6 the
+ * caller's last reservation (or 0) and $7 the moment (Unix ms) from which the row is free if nobody reserved after it: the slot
+ * that it dropped, or what its last call left over. $8 is 0 when this replaces a dropped slot, else 1.
+ * The slot begins when the row is free. Where that is now, its end is held open for the lead, and the next slot counts from the end.
  */
 export const RESERVE = `
 INSERT INTO call_budget AS b (account, method, slot_at, next_allowed_at, quiet_calls)
-VALUES ($1, $2, ${EARLIEST}, ${EARLIEST} + CASE WHEN $3::float8 > 0 THEN $3::float8 + $4::float8 ELSE 0 END * interval '1 ms', 1)
+VALUES ($1, $2, clock_timestamp(), ${NOW_AND_LEAD} + CASE WHEN $3::float8 > 0 THEN $3::float8 + $4::float8 ELSE 0 END * interval '1 ms', 1)
 ON CONFLICT (account, method) DO UPDATE SET
-  slot_at = greatest(${EARLIEST}, ${FREE_AT}),
-  next_allowed_at = greatest(${EARLIEST}, ${FREE_AT}) + ${STEP},
+  slot_at = greatest(clock_timestamp(), ${FREE_AT}),
+  next_allowed_at = greatest(${NOW_AND_LEAD}, ${FREE_AT}) + ${STEP},
   reservation = b.reservation + 1,
-  quiet_calls = b.quiet_calls + CASE WHEN b.reservation = $6::bigint THEN 0 ELSE 1 END,
+  quiet_calls = b.quiet_calls + $8::int,
   extra_guard_ms = CASE WHEN b.quiet_calls % ${CALLS_TO_RELAX} = ${CALLS_TO_RELAX - 1} THEN greatest(0, b.extra_guard_ms - 1) ELSE b.extra_guard_ms END,
   learnt_interval_ms = CASE
     WHEN b.quiet_calls % ${5 * CALLS_TO_RELAX} < ${5 * CALLS_TO_RELAX - 1} THEN b.learnt_interval_ms
     WHEN b.learnt_interval_ms * 0.95 > greatest($3::float8, 1) THEN b.learnt_interval_ms * 0.95 END
-RETURNING ${ANSWER}, extract(epoch FROM b.slot_at)::float8 * 1000 AS slot_ms`;
+RETURNING ${ANSWER}, extract(epoch FROM b.slot_at)::float8 * 1000 AS slot_ms, extract(epoch FROM b.next_allowed_at)::float8 * 1000 AS next_ms`;
 
 /** $1 account, $2 method, $3 reservation: the slot is free again, unless somebody queued behind it. */
 export const GIVE_BACK = `

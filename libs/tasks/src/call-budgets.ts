@@ -10,8 +10,8 @@ import { waitUntil } from './precise-wait.js';
 
 /** So often a caller may come too late for its slot in a row; a process that manages none of them is in no state to call. */
 const MOST_DROPS = 50;
-/** The answer to a reservation must be back before the slot: twice the slowest recent round trip, within these bounds. */
-const LEAST_LEAD_MS = 0.5;
+/** The end of a slot that begins at once is held open until the answer is surely back: twice the slowest recent round trip, within these bounds. */
+const LEAST_LEAD_MS = 2;
 const MOST_LEAD_MS = 50;
 /** Above this the offset to the database's clock is measured again. */
 const WANTED_UNCERTAINTY_MS = 1;
@@ -42,6 +42,14 @@ interface Answer {
   reservation: bigint;
   learnt_interval_ms: number | null;
   now_ms: number;
+  next_ms: number;
+}
+
+/** In Unix ms of the database: the call may go out from `fromMs` to `untilMs`, and the row counts on `stepMs` after `untilMs`. */
+interface Slot {
+  fromMs: number;
+  untilMs: number;
+  stepMs: number;
 }
 
 /**
@@ -93,7 +101,7 @@ export class PostgresCallBudgets implements CallBudgets {
     const cut = (ms: number | undefined) => (ms === undefined || !(ms >= 0) ? null : Math.min(ms, maxIntervalMs));
     const lastCallAgoMs = Math.min(this.clock.monotonicMs() - line.lastCallMs, maxIntervalMs);
     await this.pool.query(sql.ENSURE, [account, method]);
-    const answer = await this.ask<Answer & { next_ms: number }>(sql.LEARN, [
+    const answer = await this.ask<Answer>(sql.LEARN, [
       ...[account, method, line.options.profileIntervalMs, guardMs, cut(told.intervalMs), cut(told.retryAfterMs)],
       ...[lastCallAgoMs, firstBackoffMs, maxIntervalMs, mostExtraGuardMs],
     ]);
@@ -113,22 +121,19 @@ export class PostgresCallBudgets implements CallBudgets {
   /** Grants slots while anybody waits. Never rejects: an error goes to those who wait. */
   private async serve(line: BudgetLine): Promise<void> {
     line.serving = true;
-    let dropped = 0n;
     let drops = 0;
     try {
       while (line.waiting > 0) {
         line.interruption = new AbortController();
-        const slot = await this.reserve(line, dropped);
-        dropped = slot.reservation;
-        if (await this.reach(line, slot.slot_ms)) {
-          line.grant(this.clock.monotonicMs());
-          [dropped, drops] = [0n, 0];
+        const slot = await this.reserve(line, drops > 0);
+        if (await this.reach(line, slot)) {
+          this.callNow(line, slot);
+          drops = 0;
           // The call goes out before this process asks for its next slot.
           await nextTurn();
         } else if (line.waiting === 0) {
-          await this.pool.query(sql.GIVE_BACK, [line.account, line.method, dropped]);
-          dropped = 0n;
-        } else if (!line.interruption.signal.aborted) {
+          await this.pool.query(sql.GIVE_BACK, [line.account, line.method, line.mine.reservation]);
+        } else {
           line.droppedSlots += 1;
           drops += 1;
           if (drops >= MOST_DROPS) throw new PedigreeError('unavailable', `${line.account}/${line.method}: ${drops} slots in a row were missed by more than ${this.options.slotSlackMs} ms`);
@@ -141,29 +146,40 @@ export class PostgresCallBudgets implements CallBudgets {
     }
   }
 
-  private async reserve(line: BudgetLine, dropped: bigint): Promise<Answer & { slot_ms: number }> {
+  private async reserve(line: BudgetLine, again: boolean): Promise<Slot> {
     for (let probes = 0; this.databaseClock.uncertaintyMs > WANTED_UNCERTAINTY_MS && probes < MOST_PROBES; probes += 1) await this.ask(sql.NOW, []);
     const leadMs = Math.min(MOST_LEAD_MS, Math.max(LEAST_LEAD_MS, 2 * this.slowestTripMs));
     const sentMs = this.clock.monotonicMs();
-    const rows = await this.ask<Answer & { slot_ms: number }>(sql.RESERVE, [line.account, line.method, line.options.profileIntervalMs, this.options.guardMs, leadMs, dropped]);
+    const rows = await this.ask<Answer & { slot_ms: number }>(sql.RESERVE, [
+      ...[line.account, line.method, line.options.profileIntervalMs, this.options.guardMs, leadMs],
+      ...[line.mine.reservation, line.mine.freeAtMs, again ? 0 : 1],
+    ]);
     this.slowestTripMs = Math.max(this.slowestTripMs * 0.9, this.clock.monotonicMs() - sentMs);
-    const slot = rows[0];
-    if (slot === undefined) throw new Error('a reservation was not answered');
-    line.learntIntervalMs = slot.learnt_interval_ms ?? 0;
-    return slot;
+    const row = rows[0];
+    if (row === undefined) throw new Error('a reservation was not answered');
+    line.learntIntervalMs = row.learnt_interval_ms ?? 0;
+    line.mine = { reservation: row.reservation, freeAtMs: row.slot_ms };
+    const untilMs = Math.max(row.slot_ms, row.now_ms + leadMs);
+    return { fromMs: row.slot_ms, untilMs, stepMs: row.next_ms - untilMs };
   }
 
   /**
    * Waits for the slot and says whether the call may go out now: not before the slot by any reading of the database's clock, not before this
-   * process's own last call plus the interval, and not later than the slack after it, because the next slot counts on that.
+   * process's own last call plus the interval, and not later than the slack after its end, because the next slot counts on that.
    */
-  private async reach(line: BudgetLine, slotMs: number): Promise<boolean> {
-    const fromMs = (): number => Math.max(this.databaseClock.surelyAt(slotMs), line.lastCallMs + line.intervalMs);
-    const untilMs = Math.max(this.databaseClock.perhapsAt(slotMs), this.databaseClock.surelyAt(slotMs) - WANTED_UNCERTAINTY_MS) + this.options.slotSlackMs;
-    await waitUntil(this.clock, fromMs(), line.interruption.signal);
-    // The call before may have been written only while this one waited.
-    await waitUntil(this.clock, fromMs(), line.interruption.signal);
-    return !line.interruption.signal.aborted && this.clock.monotonicMs() <= untilMs;
+  private async reach(line: BudgetLine, slot: Slot): Promise<boolean> {
+    const fromMs = Math.max(this.databaseClock.surelyAt(slot.fromMs), line.lastCallMs + line.intervalMs);
+    const endMs = Math.max(this.databaseClock.perhapsAt(slot.untilMs), this.databaseClock.surelyAt(slot.untilMs) - WANTED_UNCERTAINTY_MS);
+    await waitUntil(this.clock, fromMs, line.interruption.signal);
+    return !line.interruption.signal.aborted && this.clock.monotonicMs() <= endMs + this.options.slotSlackMs;
+  }
+
+  /** Lets the first caller go. What was held open and not needed is free again for this process's next reservation. */
+  private callNow(line: BudgetLine, slot: Slot): void {
+    const nowMs = this.clock.monotonicMs();
+    const calledAtMs = Math.min(slot.untilMs, Math.max(slot.fromMs, this.databaseClock.latestAt(nowMs)));
+    line.mine.freeAtMs = calledAtMs + slot.stepMs;
+    line.grant(nowMs);
   }
 
   /** Asks at most every `refreshMs`, in the background; a promise only for the first answer, without which a restart would forget all. */
@@ -180,7 +196,7 @@ export class PostgresCallBudgets implements CallBudgets {
 
   private async refresh(): Promise<void> {
     const before = this.lessons;
-    const rows = await this.ask<Answer & { account: string; method: string; next_ms: number }>(sql.LEARNT, []);
+    const rows = await this.ask<Answer & { account: string; method: string }>(sql.LEARNT, []);
     this.refreshedAtMs = this.clock.monotonicMs();
     // An answer that may be older than a 429 of our own would make us forget it.
     if (before !== this.lessons) return;
@@ -188,7 +204,7 @@ export class PostgresCallBudgets implements CallBudgets {
     for (const [key, line] of this.lines) this.note(line, learnt.get(key));
   }
 
-  private note(line: BudgetLine, row: (Answer & { next_ms: number }) | undefined): void {
+  private note(line: BudgetLine, row: Answer | undefined): void {
     line.learntIntervalMs = row?.learnt_interval_ms ?? 0;
     if (row !== undefined) line.blockedUntilMs = this.databaseClock.surelyAt(row.next_ms);
   }

@@ -35,4 +35,9 @@ export class DatabaseClock {
   perhapsAt(databaseMs: number): number {
     return databaseMs + this.leastMs;
   }
+
+  /** What the database's clock shows at this monotonic moment at the latest. */
+  latestAt(monotonicMs: number): number {
+    return monotonicMs - this.leastMs;
+  }
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { systemClock } from '#kernel';
 import type { Clock } from '#kernel';
 import type { RenewableTaskQueue, Task, TaskResult } from './port.js';
@@ -55,6 +56,8 @@ const textOf = (error: unknown): string => (error instanceof Error ? `${error.na
  * `leaseExpiredBefore` (DESIGN section 6, Tasks).
  */
 export function runLane(options: LaneRunnerOptions): Promise<void> {
+  // Many lanes share one signal by design, and each listens while it waits: no leak to warn of.
+  setMaxListeners(0, options.signal);
   return new LaneRunner(options).run();
 }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { ClientConfig } from 'pg';
 import { coalesce, PedigreeError } from '#kernel';
 import type { JsonObject } from '#kernel';
@@ -179,6 +180,8 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
 
   async waitForWork(lanes: string[], options: { maxWaitMs: number; signal: AbortSignal; kinds?: string[] }): Promise<void> {
     this.watch.listen();
+    // Waits of many lanes listen to one signal by design: no leak to warn of.
+    setMaxListeners(0, options.signal);
     const kinds = kindsText(options.kinds) ?? '';
     const endMs = performance.now() + options.maxWaitMs;
     // Each turn ends by a notice, a due time or the end of the wait, so their number is bounded by what is scheduled meanwhile.

@@ -1,4 +1,4 @@
-import { buildDocument, checkDocument, type DocumentFacts, type DocumentJson } from '#documents';
+import { buildDocument, checkDocument, documentTypeOf, type DocumentFacts, type DocumentJson } from '#documents';
 import type { Registration } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
@@ -22,6 +22,8 @@ export interface IntakeOptions {
   installationId: string;
   /** Account names; the first is the default. */
   accounts: string[];
+  /** The registry's limit for one document, from the profile. */
+  maxDocumentBytes: number;
   /** Most commands that may wait to be run. Past it, 503. */
   maxBacklog: number;
 }
@@ -58,6 +60,9 @@ export class Intake {
     }
     const xml = body.xml === undefined ? buildDocument(body.document as DocumentJson) : Buffer.from(body.xml, 'utf8');
     const facts = checkDocument(xml);
+    refuseUnsendable(facts);
+    const { maxDocumentBytes } = this.options;
+    if (xml.length > maxDocumentBytes) throw new PedigreeError('body_too_large', `the document has ${xml.length} bytes; the registry takes at most ${maxDocumentBytes}`, { field: '/xml' });
     const documentSha256 = await this.options.evidence.put(xml, 'application/xml');
     const registration = this.registrationOf(body, { account, facts, documentSha256, byteLength: xml.length });
     const taken = await this.store({ registration, bodySha256: sha256Hex(canonicalJson(body)), actor });
@@ -111,6 +116,14 @@ export class Intake {
       return taken;
     });
   }
+}
+
+/** Notifications are made by the registry alone, and the answers to queries are not understood yet. */
+function refuseUnsendable({ docType, element }: DocumentFacts): void {
+  const direction = documentTypeOf(docType)?.direction;
+  if (direction === 'outgoing') return;
+  const why = direction === 'query' ? 'is a query, which this version does not send' : 'is a notification, which only the registry makes';
+  throw new PedigreeError('unknown_document_type', `document type ${docType} (${element}) ${why}`, { element });
 }
 
 /** Inserts what is new and says of each command whether it is new, the same again, or in conflict with what was stored. */

@@ -37,10 +37,11 @@ export const bySystem = (context: TaskContext, task: Task, command: DecideDocume
   context.commands.execute(new DecideDocument(payloadOf(task).requestId, command, { taskKey: task.key, actor: SYSTEM }));
 
 /** Gives a document a command that carries the registry's word. */
-export function byRegistry(context: TaskContext, task: Task, command: DecideDocument['command'], at?: Date): Promise<Decided> {
+export function byRegistry(context: TaskContext, task: Task, said: DecideDocument['command'] & { at?: Date }): Promise<Decided> {
+  const { at, ...command } = said;
   const actor = { kind: 'registry', name: context.profile.name, authenticatedBy: 'registry-session' } as const;
   const cause = { taskKey: task.key, actor, ...(at === undefined ? {} : { effectiveAt: at }) };
-  return context.commands.execute(new DecideDocument(payloadOf(task).requestId, command, cause));
+  return context.commands.execute(new DecideDocument(payloadOf(task).requestId, command as DecideDocument['command'], cause));
 }
 
 /** Keeps the registry's answer, byte for byte, before an event names it. */

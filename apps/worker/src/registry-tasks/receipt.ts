@@ -19,7 +19,7 @@ export async function fetchReceipt(context: TaskContext, task: Task): Promise<Ta
   }
   const { result, acceptedAt, comment, errors } = receipt;
   const said = { receiptSha256, result, acceptedAt, errorCount: errors.length, ...(comment === undefined ? {} : { comment }) };
-  await byRegistry(context, task, { type: 'RecordReceipt', receipt: said }, new Date(acceptedAt));
+  await byRegistry(context, task, { type: 'RecordReceipt', receipt: said, at: new Date(acceptedAt) });
   return { kind: 'done' };
 }
 

@@ -9,6 +9,12 @@ const RETRY_AFTER_MS = 500;
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /**
+ * Longest time from the intent to the first byte. Less than a lease: whoever takes the task over after that may believe that nothing of
+ * this attempt is still to come, even when this process had only been asleep.
+ */
+const WRITE_WITHIN_MS = 20_000;
+
+/**
  * Sends one document once. The order of durable steps is the promise (DESIGN, promise 2): signature and certificate into the evidence,
  * then the intent as an event, then the call, then its answer as an event. A crash after the intent leaves the phase `sending`; whoever
  * takes the task next records an unknown outcome, and the look-up decides.
@@ -26,15 +32,18 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   const { documentSha256 } = state.registration;
   const blob = await context.evidence.get(documentSha256);
   if (blob === undefined) return { kind: 'failed', error: `evidence ${documentSha256} of document ${requestId} is missing` };
+  const { maxDocumentBytes } = context.profile.rules;
+  if (blob.bytes.length > maxDocumentBytes) return { kind: 'failed', error: `document ${requestId} has ${blob.bytes.length} bytes; the registry takes ${maxDocumentBytes}` };
   const signature = await context.registry.sign(account, blob.bytes);
   const [signatureSha256, certificateSha256] = await Promise.all([
     context.evidence.put(signature, 'application/pkcs7-signature'),
     certificateDigest(context, account),
   ]);
+  const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
   const begun = await bySystem(context, task, { type: 'BeginSend', signatureSha256, certificateSha256 });
   if (begun.events.length === 0) return { kind: 'done' };
 
-  const outcome = await context.registry.sendDocument(account, { xml: blob.bytes, signature, requestId });
+  const outcome = await context.registry.sendDocument(account, { xml: blob.bytes, signature, requestId, notAfterMonotonicMs });
   const answer = await answerOf(context, outcome, attempt);
   await byRegistry(context, task, { type: 'RecordSendAnswer', attempt, answer });
   return { kind: 'done' };

@@ -15,6 +15,8 @@ export interface ExchangeLimits {
   /** From the dispatch to the last byte. */
   timeoutMs: number;
   maxAnswerBytes: number;
+  /** Told right before the first byte is written. */
+  onWrite?: () => void;
 }
 
 /**
@@ -56,6 +58,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     // A connection that came up after we gave up, or a second try by the pool: neither may write.
     if (this.ended || this.controller !== undefined) return controller.abort(new Error('given up'));
     this.controller = controller;
+    this.limits.onWrite?.();
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: Record<string, string | string[] | undefined>): void {

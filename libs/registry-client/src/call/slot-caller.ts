@@ -11,6 +11,13 @@ import type { RequestParts } from './requests.js';
 /** A request to the registry itself, or to the address that a link of it resolved to. */
 export type Target = RequestParts & { origin: string };
 
+export interface Call {
+  target: Target;
+  token?: string;
+  /** Monotonic moment after which the request must not be written any more. */
+  notAfterMonotonicMs?: number | undefined;
+}
+
 export interface SlotCallerOptions {
   profile: Profile;
   budgets: CallBudgets;
@@ -29,19 +36,21 @@ export class SlotCaller {
   constructor(private readonly options: SlotCallerOptions) {}
 
   /** Waits for the slot, makes the call at once, learns from a 429. Never throws. */
-  async call(account: string, operation: OperationName, what: { target: Target; token?: string }): Promise<Exchange> {
+  async call(account: string, operation: OperationName, what: Call): Promise<Exchange> {
     const { profile, budgets, clock } = this.options;
     try {
       await budgets.takeSlot(account, operation);
     } catch (error) {
       return { kind: 'failed', written: false, reason: `no slot: ${(error as Error).message}` };
     }
+    if (clock.monotonicMs() > (what.notAfterMonotonicMs ?? Infinity)) return { kind: 'failed', written: false, reason: 'the slot came too late for this attempt' };
     const signingIn = operation === 'sign_in_code' || operation === 'sign_in_token';
     const result = await exchange(
       this.options.dispatcher,
       { ...what.target, headers: this.headers(operation, what) },
       {
         clock,
+        onWrite: () => budgets.called(account, operation),
         timeoutMs: signingIn ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs,
         maxAnswerBytes: this.answersXml(operation) ? (this.options.maxXmlBytes ?? XML_BYTES) : (this.options.maxJsonBytes ?? JSON_BYTES),
       },
@@ -54,7 +63,7 @@ export class SlotCaller {
     return operation === 'fetch_link' || this.options.profile.operations[operation].answersWith === 'body';
   }
 
-  private headers(operation: OperationName, { target, token }: { target: Target; token?: string }): Record<string, string> {
+  private headers(operation: OperationName, { target, token }: Call): Record<string, string> {
     const { header, prefix } = this.options.profile.authorization;
     return {
       accept: this.answersXml(operation) ? '*/*' : 'application/json',

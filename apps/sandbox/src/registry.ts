@@ -49,12 +49,15 @@ export class Registry {
   readonly sessions: Sessions;
   readonly journal: Journal;
   readonly processing: Processing;
+  /** Address of the control port, once it is open. */
+  controlUrl: string | undefined;
 
   constructor(readonly settings: SandboxSettings) {
     this.profile = loadProfile(settings.profile);
     this.world = loadWorld(settings.worldFile ?? defaultWorldFile());
     this.packs = new PackStore(this.world);
     this.schemas = new Schemas(schemasFolder());
+    if (!this.schemas.has('1.38')) process.stderr.write(`sandbox: there are no schemas in ${schemasFolder()}; documents are not validated\n`);
     this.limits = new CallLimits(this.profile, { enabled: settings.limits, intervalMs: settings.intervalMs });
     this.processing = this.newProcessing();
     const replayed: Replayed = { virtualMs: undefined, wallMs: Date.now(), speed: settings.speed, tokens: new Map() };

@@ -31,8 +31,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       servers.push(server);
       return listen(server, port);
     };
-    const url = await open(publicServer(registry), settings.port);
     const controlUrl = await open(controlServer(registry), settings.controlPort);
+    registry.controlUrl = controlUrl;
+    const url = await open(publicServer(registry), settings.port);
     return { url, controlUrl, stop };
   } catch (error) {
     await stop();

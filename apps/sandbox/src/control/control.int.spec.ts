@@ -49,7 +49,9 @@ describe('the control port', () => {
     expect((await client.control('POST', '/clock')).status).toBe(400);
   });
 
-  it('is not served on the public port', async () => {
+  it('is not served on the public port, which only says where it is', async () => {
+    const introduction = await client.http(`${client.sandbox.url}/.well-known/pedigree-sandbox`);
+    expect(introduction.json).toEqual({ controlUrl: client.sandbox.controlUrl, profile: 'mdlp' });
     expect((await client.http(`${client.sandbox.url}/truth/summary`)).status).toBe(404);
   });
 });

@@ -95,6 +95,9 @@ function tokenOf({ profile }: Registry, request: IncomingMessage): string | unde
   return typeof value === 'string' && value.startsWith(prefix) ? value.slice(prefix.length).trim() : undefined;
 }
 
+/** How a client that was only given the address learns that this registry is a sandbox, and who counts its violations. */
+const INTRODUCTION = 'GET /.well-known/pedigree-sandbox';
+
 const UUIDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 
 /** A token in a URL ends in logs and histories. Only the query is looked at: paths carry the ids of documents. */
@@ -117,6 +120,7 @@ function notAnOperation(registry: Registry, call: { route: 'wrong_verb' | undefi
     if (call.account === undefined) throw refuse(401, 'the token is missing, unknown or expired');
     return inside.startsWith('/users') ? jsonAnswer(200, { users: [], total: 0 }) : jsonAnswer(200, { entries: [], total: 0 });
   }
+  if (`${verb} ${path}` === INTRODUCTION) return jsonAnswer(200, { controlUrl: registry.controlUrl, profile: registry.profile.name });
   return call.route === 'wrong_verb' ? springAnswer(405, 'Method Not Allowed', path) : springAnswer(404, 'Not Found', path);
 }
 

@@ -49,7 +49,9 @@ function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The program's name, in parentheses, may hold blanks; the start is the 20th field after it.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    // A zombie has ended, and only its parent has not looked yet.
+    return fields[0] === 'Z' ? 'ended' : (fields[19] ?? '');
   } catch {
     return '';
   }

@@ -6,6 +6,7 @@ import { BudgetLine } from './budget-line.js';
 import * as sql from './budget-sql.js';
 import { DatabaseClock } from './database-clock.js';
 import type { CallBudgets } from './port.js';
+import { Lateness } from './lateness.js';
 import { waitUntil } from './precise-wait.js';
 
 /** So often a caller may come too late for its slot in a row; a process that manages none of them is in no state to call. */
@@ -62,6 +63,7 @@ export class PostgresCallBudgets implements CallBudgets {
   private readonly clock: Clock;
   private readonly lines = new Map<string, BudgetLine>();
   private readonly databaseClock = new DatabaseClock();
+  private readonly lateness = new Lateness();
   private slowestTripMs = 1;
   private refreshedAtMs = -Infinity;
   private lessons = 0;
@@ -165,12 +167,16 @@ export class PostgresCallBudgets implements CallBudgets {
 
   /**
    * Waits for the slot and says whether the call may go out now: not before the slot by any reading of the database's clock, not before this
-   * process's own last call plus the interval, and not later than the slack after its end, because the next slot counts on that.
+   * process's own last call plus the interval and its guards, and not later than the slack after its end, because the next slot counts on that.
    */
   private async reach(line: BudgetLine, slot: Slot): Promise<boolean> {
-    const fromMs = Math.max(this.databaseClock.surelyAt(slot.fromMs), line.lastCallMs + line.intervalMs);
+    const distanceMs = line.intervalMs > 0 ? line.intervalMs + this.options.guardMs + this.lateness.guardMs : 0;
+    const fromMs = (): number => Math.max(this.databaseClock.surelyAt(slot.fromMs), line.lastCallMs + distanceMs);
     const endMs = Math.max(this.databaseClock.perhapsAt(slot.untilMs), this.databaseClock.surelyAt(slot.untilMs) - WANTED_UNCERTAINTY_MS);
-    await waitUntil(this.clock, fromMs, line.interruption.signal);
+    await waitUntil(this.clock, fromMs(), line.interruption.signal);
+    // The call before may have been written only while this one waited.
+    await waitUntil(this.clock, fromMs(), line.interruption.signal);
+    this.lateness.observe(this.clock.monotonicMs() - fromMs());
     return !line.interruption.signal.aborted && this.clock.monotonicMs() <= endMs + this.options.slotSlackMs;
   }
 

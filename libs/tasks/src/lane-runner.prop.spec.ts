@@ -8,9 +8,14 @@ import { PostgresTaskQueue } from './postgres-task-queue.js';
 import { tasksSchema } from './schema.js';
 
 const PAST = new Date('2026-01-01T00:00:00Z');
-const DONE: TaskResult = { kind: 'done' };
 /** What befalls one attempt. `crash`: the process dies in the handler, so nothing is settled. */
 const befalls = fc.constantFrom('throw', 'retry', 'missed', 'crash');
+
+function resultOf(mishap: string | undefined): TaskResult {
+  if (mishap === 'throw') throw new Error('mishap');
+  if (mishap === 'retry') return { kind: 'retry', dueAt: PAST, error: 'mishap' };
+  return mishap === 'missed' ? { kind: 'retry', dueAt: PAST, countsAsAttempt: false } : { kind: 'done' };
+}
 
 describe('tasks, whatever befalls them', () => {
   let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -26,11 +31,11 @@ describe('tasks, whatever befalls them', () => {
     const attempts = mishaps.map((): Pick<Task, 'attempts' | 'leaseExpiredBefore'>[] => []);
     const crashed = mishaps.map(() => 0);
     const crashesSeen: boolean[] = [];
-    let scheduled = false;
+    const tasks = mishaps.map((_, i) => ({ key: `send:${i}`, kind: 'send', lane: 'l', dueAt: PAST, payload: { i } }));
     for (let unfinished = true; unfinished; ) {
       const queue = new PostgresTaskQueue({ pool: db.pool });
-      if (!scheduled) await queue.schedule(db.pool, mishaps.map((_, i) => ({ key: `send:${i}`, kind: 'send', lane: 'l', dueAt: PAST, payload: { i } })));
-      scheduled = true;
+      // Each process schedules all of it again, as a saga that is replayed does.
+      await queue.schedule(db.pool, tasks);
       const abort = new AbortController();
       let dead = false;
       const died = new Promise<void>((resolve) => abort.signal.addEventListener('abort', () => resolve()));
@@ -42,10 +47,7 @@ describe('tasks, whatever befalls them', () => {
         attempts[i]!.push({ attempts: task.attempts, leaseExpiredBefore: task.leaseExpiredBefore });
         crashesSeen.push(task.leaseExpiredBefore || crashed[i] === 0);
         const mishap = mishaps[i]!.shift();
-        if (mishap === 'throw') throw new Error('mishap');
-        if (mishap === 'retry') return { kind: 'retry', dueAt: PAST, error: 'mishap' };
-        if (mishap === 'missed') return { kind: 'retry', dueAt: PAST, countsAsAttempt: false };
-        if (mishap !== 'crash') return DONE;
+        if (mishap !== 'crash') return resultOf(mishap);
         crashed[i]! += 1;
         dead = true;
         abort.abort();

@@ -8,12 +8,10 @@ import { startStack, type Stack } from '../../apps/cli/src/stack/stack.js';
 import { loadProfile, Pkcs12Signer, readAccounts } from '#registry-client';
 import { rawAppendsPerSecond, rawSendsPerSecond } from './ceilings.js';
 import { arrival, type Arrival } from './load.js';
-import type { BenchReport } from './run.js';
+import type { BenchReport } from './report.js';
 
 /** The measured window leaves out this much at each end. */
 const MARGIN_MS = 10_000;
-/** Most documents that are fed and not yet sent: enough to keep every lane busy, few enough that feeding does not run ahead. */
-const MAX_AHEAD = 600;
 /** Most that one run may feed, whatever the machine. */
 const MAX_DOCUMENTS = 200_000;
 const POLL_MS = 100;
@@ -34,21 +32,22 @@ export async function pipeline(options: { quick: boolean }): Promise<BenchReport
   try {
     const world = readWorld(sandboxFile('data/world.json'));
     const ceilings: Record<string, number> = {};
-    const off = await withStack(folder, { name: 'off', flags: ['--limits', 'off'], intervalMs: 0 }, async (stack, config) => {
+    const off = await withStack({ folder, name: 'off', flags: ['--limits', 'off'], intervalMs: 0 }, async (stack, config) => {
       ceilings['raw_sends_per_second'] = await rawSendsPerSecond({ registryUrl: stack.registryUrl, accountsFile: config.accountsFile, world, seconds: options.quick ? 2 : 5 });
       ceilings['raw_appends_per_second'] = await rawAppendsPerSecond(stack.pool, options.quick ? 2 : 5);
-      return runPhase({ stack, config, world, feedMs: options.quick ? 14_000 : 50_000, marginMs: MARGIN_MS });
+      return runPhase({ stack, config, world, feedMs: options.quick ? 14_000 : 50_000, marginMs: MARGIN_MS, maxAhead: 600 });
     });
-    const on = await withStack(folder, { name: 'on', flags: ['--interval-ms', '100'], intervalMs: 100 }, (stack, config) =>
-      runPhase({ stack, config, world, feedMs: options.quick ? 8_000 : 40_000, marginMs: 0 }),
+    const on = await withStack({ folder, name: 'on', flags: ['--interval-ms', '100'], intervalMs: 100 }, (stack, config) =>
+      runPhase({ stack, config, world, feedMs: options.quick ? 9_000 : 40_000, marginMs: 0, maxAhead: 40 }),
     );
-    return reportOf(off, on, ceilings, await signMs());
+    return reportOf({ off, on, ceilings, msPerSignature: await signMs() });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function reportOf(off: Phase, on: Phase, ceilings: Record<string, number>, msPerSignature: number): BenchReport {
+function reportOf(measured: { off: Phase; on: Phase; ceilings: Record<string, number>; msPerSignature: number }): BenchReport {
+  const { off, on, ceilings, msPerSignature } = measured;
   const round = (value: number, digits = 3) => Number(value.toFixed(digits));
   const [cpu] = cpus();
   return {
@@ -76,12 +75,12 @@ function reportOf(off: Phase, on: Phase, ceilings: Record<string, number>, msPer
 }
 
 /** Everything on embedded parts in a folder of its own, with every interval of the profile set to one value. */
-async function withStack<T>(folder: string, options: { name: string; flags: string[]; intervalMs: number }, work: (stack: Stack, config: CliConfig) => Promise<T>): Promise<T> {
-  const overrides = join(folder, `${options.name}.json`);
+async function withStack<T>(options: { folder: string; name: string; flags: string[]; intervalMs: number }, work: (stack: Stack, config: CliConfig) => Promise<T>): Promise<T> {
+  const overrides = join(options.folder, `${options.name}.json`);
   const operations = Object.fromEntries(Object.keys(loadProfile('interface-v1').operations).map((name) => [name, { intervalMs: options.intervalMs }]));
   writeFileSync(overrides, JSON.stringify({ operations }));
   const { PATH, TMPDIR, DATABASE_URL } = process.env;
-  const env = { PATH, TMPDIR, DATABASE_URL, DATA_DIR: join(folder, options.name), PORT: '0', REGISTRY_PROFILE_OVERRIDES: overrides, LOG_LEVEL: 'error' };
+  const env = { PATH, TMPDIR, DATABASE_URL, DATA_DIR: join(options.folder, options.name), PORT: '0', REGISTRY_PROFILE_OVERRIDES: overrides, LOG_LEVEL: 'error' };
   const config = cliConfig(env);
   const stack = await startStack(config, { say: () => undefined, sandboxFlags: options.flags });
   try {
@@ -97,6 +96,8 @@ interface PhaseOptions {
   world: World;
   feedMs: number;
   marginMs: number;
+  /** Most documents that are fed and not yet sent: enough to keep every lane busy, few enough that feeding does not run far ahead. */
+  maxAhead: number;
 }
 
 async function runPhase(options: PhaseOptions): Promise<Phase> {
@@ -125,7 +126,7 @@ async function feedFor(options: PhaseOptions, gateway: GatewayClient, feedMs: nu
   const sends = () => stack.worker.callFigures().reduce((sum, one) => sum + (one.method === 'send' ? one.calls : 0), 0);
   const commands = async function* () {
     while (performance.now() < endMs && fed < MAX_DOCUMENTS) {
-      if (fed - sends() >= MAX_AHEAD) {
+      if (fed - sends() >= options.maxAhead) {
         await new Promise((resolve) => setTimeout(resolve, POLL_MS / 10));
         continue;
       }

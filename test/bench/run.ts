@@ -1,14 +1,6 @@
 import { PedigreeError } from '#kernel';
 import { pipeline } from './pipeline.js';
-
-/** What a bench found. Ratios compare figures with ceilings measured in the same run, since machines differ and are noisy. */
-export interface BenchReport {
-  bench: string;
-  figures: Record<string, number>;
-  ceilings: Record<string, number>;
-  ratios: Record<string, number>;
-  machine: { cpus: number; model: string; memoryGiB: number; node: string };
-}
+import type { BenchReport } from './report.js';
 
 export interface BenchOptions {
   json?: boolean;

@@ -83,6 +83,14 @@ export function cliConfig(env: NodeJS.ProcessEnv): CliConfig {
   };
 }
 
+/** The configuration of `up`, whose flags go before the environment. */
+export const upConfig = (flags: { registryUrl?: string; profile?: string }): CliConfig =>
+  cliConfig({
+    ...process.env,
+    ...(flags.registryUrl === undefined ? {} : { REGISTRY_URL: flags.registryUrl }),
+    ...(flags.profile === undefined ? {} : { REGISTRY_PROFILE: flags.profile }),
+  });
+
 /** A file of the sandbox in the source tree: its data and its program are used as they are. */
 export const sandboxFile = (path: string): URL => new URL(`apps/sandbox/${path}`, packageRoot);
 export const builtFile = (path: string): URL => new URL(`dist/${path}`, packageRoot);

@@ -1,6 +1,6 @@
 import { installationId } from '#postgres';
 import { uuid5 } from '#kernel';
-import { cliConfig, sandboxFile, type CliConfig } from '../config.js';
+import { sandboxFile, upConfig, type CliConfig } from '../config.js';
 import { GatewayClient } from '../gateway-client.js';
 import { out, say, table } from '../print.js';
 import { sampleDay, type SampleCommand } from '../sample/day.js';
@@ -23,11 +23,7 @@ const SAMPLE_LIMIT_MS = 20 * 60_000;
 /** Starts everything, feeds the sample day, and stays up until a signal; with `--once` ends after the day. Returns the exit status. */
 export async function up(options: UpOptions): Promise<number> {
   const startedMs = performance.now();
-  const config = cliConfig({
-    ...process.env,
-    ...(options.registryUrl === undefined ? {} : { REGISTRY_URL: options.registryUrl }),
-    ...(options.profile === undefined ? {} : { REGISTRY_PROFILE: options.profile }),
-  });
+  const config = upConfig(options);
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort());
 

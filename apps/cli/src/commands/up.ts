@@ -20,6 +20,9 @@ export interface UpOptions {
 /** Longest that the sample day may take before `--once` gives up and says what is unfinished. */
 const SAMPLE_LIMIT_MS = 20 * 60_000;
 
+/** Documents that are named when their outcome is not the expected one. */
+const MOST_NAMED = 20;
+
 /** Starts everything, feeds the sample day, and stays up until a signal; with `--once` ends after the day. Returns the exit status. */
 export async function up(options: UpOptions): Promise<number> {
   const startedMs = performance.now();
@@ -89,11 +92,11 @@ async function outcomesOf(gateway: GatewayClient): Promise<OutcomeRow[]> {
 }
 
 function report(run: SampleRun, summary: Summary, violations: number | undefined): number {
-  const { unexpected, ...counts } = summary;
+  const { unexpected, expected, ...counts } = summary;
   const seconds = Math.round((performance.now() - run.startedMs) / 100) / 10;
-  const rows = Object.entries({ ...counts, 'as expected': summary.documents - unexpected.length, 'rules broken': violations ?? 'not counted here', seconds });
-  out(table(['sample day', ''], rows.map(([name, value]) => [name, value])));
-  for (const commandId of unexpected.slice(0, 20)) say(`not as expected: ${commandId}`);
+  out(table(['outcome', 'documents', 'expected'], (['accepted', 'partial', 'rejected', 'failed', 'unfinished'] as const).map((name) => [name, counts[name], expected[name] ?? 0])));
+  out(`${counts.documents} documents, ${unexpected.length} not as expected, rules of the interface broken: ${violations ?? 'not counted'}, ${seconds} s`);
+  for (const commandId of unexpected.slice(0, MOST_NAMED)) say(`not as expected: ${commandId}`);
   if (violations === undefined) say('the registry has no control port that we know: set REGISTRY_CONTROL_URL to have broken rules counted');
   const good = counts.unfinished === 0 && unexpected.length === 0 && (violations ?? 0) === 0;
   if (run.options.once === true) out(JSON.stringify({ ...counts, violations: violations ?? null, seconds }));

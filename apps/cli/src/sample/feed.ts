@@ -33,6 +33,8 @@ export interface Summary {
   rejected: number;
   failed: number;
   unfinished: number;
+  /** What the generator expected, by outcome. */
+  expected: Partial<Record<string, number>>;
   /** Command ids whose outcome is not the one that the generator expected. */
   unexpected: string[];
 }
@@ -41,7 +43,10 @@ export interface Summary {
 export function summarise(commands: SampleCommand[], rows: OutcomeRow[]): Summary {
   const outcomes = new Map(rows.map((row) => [row.commandId, row.phase === 'concluded' ? row.outcome : undefined]));
   const count = (outcome: string | undefined) => commands.filter((one) => outcomes.get(one.commandId) === outcome).length;
+  const expected: Partial<Record<string, number>> = {};
+  for (const one of commands) expected[one.expected] = (expected[one.expected] ?? 0) + 1;
   return {
+    expected,
     documents: commands.length,
     accepted: count('accepted'),
     partial: count('partial'),

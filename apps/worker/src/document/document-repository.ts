@@ -1,5 +1,5 @@
 import { ABSENT, decide, documentStream, evolve, type DocumentCommand, type DocumentEvent, type DocumentState } from '#domain';
-import type { Actor, EventStore, NewEvent, RecordedEvent } from '#event-store';
+import type { Actor, EventStore, NewEvent } from '#event-store';
 import { uuid5, type Clock } from '#kernel';
 
 /** Why and by whom a command is given; goes into the metadata of the events that follow. */
@@ -34,48 +34,70 @@ interface Remembered {
 }
 
 const MAX_CONFLICTS = 5;
+/** Events of one read of a stream, and the most reads: a registry that is away for weeks leaves long streams. */
+const READ_EVENTS = 1_000;
+const MAX_READS = 1_000;
 
 /**
- * Loads a document from the log, decides, appends. States are remembered between commands: a stale one costs a version conflict
- * and a reload, never a wrong event, because the log checks the expected version.
+ * Loads a document from the log, decides, appends. States are remembered between commands. A state that other processes have moved on
+ * costs a version conflict and a second look, never a wrong event: the log checks the expected version, and "nothing new" is believed only
+ * of the log itself.
  */
 export class DocumentRepository {
   private readonly remembered = new Map<string, Remembered>();
 
   constructor(private readonly options: DocumentRepositoryOptions) {}
 
+  /** The state as this process last knew it; it may be old. */
   async state(requestId: string): Promise<DocumentState> {
-    return (await this.load(requestId)).state;
+    return (this.remembered.get(requestId) ?? (await this.readOn(requestId))).state;
   }
 
-  /** The events that were appended; none when the command said nothing new. */
+  /** The state as the log has it. */
+  async stateInLog(requestId: string): Promise<DocumentState> {
+    return (await this.readOn(requestId)).state;
+  }
+
+  /**
+   * The events that this call appended; none when the command said nothing new, and none when an earlier run of the same task, here or in another
+   * process, had appended its own: what that run then did is not known here.
+   */
   async execute(requestId: string, command: DocumentCommand, cause: Cause): Promise<{ events: DocumentEvent[]; state: DocumentState }> {
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
-      const before = await this.load(requestId);
+      const before = this.remembered.get(requestId) ?? (await this.readOn(requestId));
       const events = decide(before.state, command);
-      if (events.length === 0) return { events, state: before.state };
+      if (events.length === 0) {
+        const inLog = await this.readOn(requestId);
+        if (inLog.version === before.version) return { events, state: before.state };
+        continue;
+      }
       const appended = await this.options.store.append(
         documentStream(requestId),
         before.version === -1 ? 'none' : before.version,
         events.map((event, n) => this.envelope({ event, requestId, cause, version: before.version + 1 + n })),
       );
-      if (appended.kind === 'appended') {
+      if (appended.kind === 'appended' && !appended.repeated) {
         const state = events.reduce(evolve, before.state);
         this.remember(requestId, { state, version: appended.version });
         return { events, state };
       }
-      this.remembered.delete(requestId);
+      const inLog = await this.readOn(requestId);
+      // A repeat is known by its ids. What stands under them may say something else than what was decided now.
+      if (appended.kind === 'appended') return { events: [], state: inLog.state };
     }
     throw new Error(`document ${requestId}: ${MAX_CONFLICTS} version conflicts in a row`);
   }
 
-  private async load(requestId: string): Promise<Remembered> {
-    const known = this.remembered.get(requestId);
-    if (known !== undefined) return known;
-    const events = await this.options.store.readStream(documentStream(requestId));
-    const loaded = { state: replay(events), version: events.at(-1)?.version ?? -1 };
-    this.remember(requestId, loaded);
-    return loaded;
+  /** What is remembered, brought up to the end of the stream. */
+  private async readOn(requestId: string): Promise<Remembered> {
+    let known = this.remembered.get(requestId) ?? { state: ABSENT, version: -1 };
+    for (let reads = 0; reads < MAX_READS; reads += 1) {
+      const events = await this.options.store.readStream(documentStream(requestId), { fromVersion: known.version + 1, limit: READ_EVENTS });
+      known = { state: (events as unknown as DocumentEvent[]).reduce(evolve, known.state), version: events.at(-1)?.version ?? known.version };
+      if (events.length < READ_EVENTS) break;
+    }
+    this.remember(requestId, known);
+    return known;
   }
 
   private remember(requestId: string, document: Remembered): void {
@@ -105,8 +127,4 @@ export class DocumentRepository {
       },
     };
   }
-}
-
-function replay(events: RecordedEvent[]): DocumentState {
-  return (events as unknown as DocumentEvent[]).reduce(evolve, ABSENT);
 }

@@ -21,12 +21,10 @@ const WRITE_WITHIN_MS = 20_000;
  */
 export async function send(context: TaskContext, task: Task): Promise<TaskResult> {
   const { requestId, account, attempt } = payloadOf(task);
-  const state = await context.documents.state(requestId);
-  if (state.phase === 'sending' && state.attempt === attempt) {
-    const answer: SendAnswer = { kind: 'unconfirmed', reason: 'the process that sent it ended before the answer was recorded' };
-    await bySystem(context, task, { type: 'RecordSendAnswer', attempt, answer });
-    return { kind: 'done' };
-  }
+  const remembered = await context.documents.state(requestId);
+  // Only to go ahead may memory be old: the log refuses an intent that does not follow from it.
+  const state = remembered.phase === 'ready' && remembered.nextAttempt === attempt ? remembered : await context.documents.stateInLog(requestId);
+  if (state.phase === 'sending' && state.attempt === attempt) return giveUpEarlierRun(context, task);
   if (state.phase !== 'ready' || state.nextAttempt !== attempt) return { kind: 'done' };
 
   const { documentSha256 } = state.registration;
@@ -41,11 +39,18 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   ]);
   const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
   const begun = await bySystem(context, task, { type: 'BeginSend', signatureSha256, certificateSha256 });
-  if (begun.events.length === 0) return { kind: 'done' };
+  if (begun.events.length === 0) return begun.state.phase === 'sending' && begun.state.attempt === attempt ? giveUpEarlierRun(context, task) : { kind: 'done' };
 
   const outcome = await context.registry.sendDocument(account, { xml: blob.bytes, signature, requestId, notAfterMonotonicMs });
   const answer = await answerOf(context, outcome, attempt);
   await byRegistry(context, task, { type: 'RecordSendAnswer', attempt, answer });
+  return { kind: 'done' };
+}
+
+/** An earlier run of this task recorded the intent, and nobody knows whether it made the call. */
+async function giveUpEarlierRun(context: TaskContext, task: Task): Promise<TaskResult> {
+  const answer: SendAnswer = { kind: 'unconfirmed', reason: 'the process that sent it ended before the answer was recorded' };
+  await bySystem(context, task, { type: 'RecordSendAnswer', attempt: payloadOf(task).attempt, answer });
   return { kind: 'done' };
 }
 

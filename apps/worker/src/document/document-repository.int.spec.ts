@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import type { DocumentCommand } from '#domain';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { eventsOf, openStores, registerDocument, repositoryOn, stateIn, type Stores } from '../../test/trial.js';
+import { DocumentRepository, type Cause } from './document-repository.js';
+
+const SHA = 'a'.repeat(64);
+const BEGIN: DocumentCommand = { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA };
+const SENT: DocumentCommand = { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'sent', documentId: 'd-1', answerSha256: SHA } };
+const UNCONFIRMED: DocumentCommand = { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'unconfirmed', reason: 'the process ended' } };
+
+const by = (taskKey: string): Cause => ({ taskKey, actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } });
+
+let db: TestDatabase;
+let stores: Stores;
+beforeAll(async () => {
+  db = await testDatabase();
+  stores = await openStores(db.pool);
+});
+afterAll(async () => {
+  await stores.close();
+  await db.drop();
+});
+
+const registered = async (): Promise<string> => (await registerDocument(stores)).requestId;
+const typesOf = async (requestId: string): Promise<string[]> => (await eventsOf(stores.store, requestId)).map((event) => event.type);
+
+describe('one document in two processes', () => {
+  it('lets one of two different tasks through; the other decides anew on what it then reads', async () => {
+    const requestId = await registered();
+    const [a, b] = [repositoryOn(stores.store), repositoryOn(stores.store)];
+    await Promise.all([a.state(requestId), b.state(requestId)]);
+    const results = await Promise.all([a.execute(requestId, BEGIN, by('one')), b.execute(requestId, BEGIN, by('other'))]);
+    expect(results.map((one) => one.events.length).sort()).toEqual([0, 1]);
+    expect(results.map((one) => one.state.phase)).toEqual(['sending', 'sending']);
+    expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
+  });
+
+  it('does not take the intent of another process for its own, when both run the same task', async () => {
+    const requestId = await registered();
+    const [first, second] = [repositoryOn(stores.store), repositoryOn(stores.store)];
+    // The second remembers the document as ready to be sent; its lease on the task comes after the first's ran out.
+    expect((await second.state(requestId)).phase).toBe('ready');
+    expect((await first.execute(requestId, BEGIN, by('send:1'))).events).toHaveLength(1);
+    expect(await second.execute(requestId, BEGIN, by('send:1'))).toMatchObject({ events: [], state: { phase: 'sending', attempt: 1 } });
+  });
+
+  it('remembers what the log holds, not what it would have written, when the same task wrote something else first', async () => {
+    const requestId = await registered();
+    const [first, second] = [repositoryOn(stores.store), repositoryOn(stores.store)];
+    await first.execute(requestId, BEGIN, by('send:1'));
+    expect((await second.state(requestId)).phase).toBe('sending');
+    // The answer came after all, just before the second process gave it up.
+    await first.execute(requestId, SENT, by('send:1'));
+    expect(await second.execute(requestId, UNCONFIRMED, by('send:1'))).toMatchObject({ events: [], state: { phase: 'sent', documentId: 'd-1' } });
+    const observed = await second.execute(requestId, { type: 'ObserveStatus', status: 'processed', answerSha256: SHA }, by('status:1'));
+    expect(observed.events.map((one) => one.type)).toEqual(['StatusObserved']);
+    expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted', 'DocumentSent', 'StatusObserved']);
+  });
+
+  it('pays for stale memory with a second read, never with a wrong event', async () => {
+    const requestId = await registered();
+    const [stale, other] = [repositoryOn(stores.store), repositoryOn(stores.store)];
+    await stale.state(requestId);
+    await other.execute(requestId, BEGIN, by('send:1'));
+    await other.execute(requestId, SENT, by('send:1'));
+    const { events } = await stale.execute(requestId, { type: 'ObserveStatus', status: 'processed', answerSha256: SHA }, by('status:1'));
+    // On what it remembered there was nothing to observe: it was not even sent.
+    expect(events.map((one) => one.type)).toEqual(['StatusObserved']);
+  });
+});
+
+describe('one document in one process', () => {
+  it('answers from memory what it decided itself, and the same from the log after a restart', async () => {
+    const requestId = await registered();
+    const readStream = jest.spyOn(stores.store, 'readStream');
+    const repository = repositoryOn(stores.store);
+    await repository.execute(requestId, BEGIN, by('send:1'));
+    const remembered = await repository.state(requestId);
+    expect(readStream.mock.calls.filter(([stream]) => stream.endsWith(requestId))).toHaveLength(1);
+    readStream.mockRestore();
+    expect(await repositoryOn(stores.store).state(requestId)).toEqual(remembered);
+    expect(await stateIn(stores.store, requestId)).toEqual(remembered);
+  });
+
+  it('forgets the oldest beyond its limit, and nothing is lost by it', async () => {
+    const requestIds = await Promise.all(Array.from({ length: 5 }, registered));
+    const installation = { id: randomUUID(), participant: 'own', softwareVersion: 'test', profile: 'interface-v1' };
+    const repository = new DocumentRepository({ store: stores.store, clock: { now: () => new Date(0), monotonicMs: () => 0, wait: () => Promise.resolve() }, installation, maxRemembered: 2 });
+    for (const requestId of requestIds) await repository.execute(requestId, BEGIN, by(`send:${requestId}`));
+    for (const requestId of requestIds) expect((await repository.state(requestId)).phase).toBe('sending');
+  });
+
+  it('is done with a command that says nothing new, and writes nothing', async () => {
+    const requestId = await registered();
+    const repository = repositoryOn(stores.store);
+    await repository.execute(requestId, BEGIN, by('send:1'));
+    await repository.execute(requestId, SENT, by('send:1'));
+    expect((await repository.execute(requestId, SENT, by('send:1'))).events).toEqual([]);
+    expect(await typesOf(requestId)).toHaveLength(3);
+  });
+
+  it('goes on after an append that was made and reported as failed, without writing it twice', async () => {
+    const requestId = await registered();
+    let lost = false;
+    const store = new Proxy(stores.store, {
+      get: (target, name, receiver) => {
+        if (name !== 'append' || lost) return Reflect.get(target, name, receiver) as unknown;
+        return async (...args: Parameters<typeof target.append>) => {
+          lost = true;
+          await target.append(...args);
+          throw new Error('the connection was lost');
+        };
+      },
+    });
+    const repository = repositoryOn(store);
+    await expect(repository.execute(requestId, BEGIN, by('send:1'))).rejects.toThrow('the connection was lost');
+    expect(await repository.execute(requestId, BEGIN, by('send:1'))).toMatchObject({ events: [], state: { phase: 'sending' } });
+    expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
+  });
+
+  it('stops after five conflicts in a row instead of running on', async () => {
+    const requestId = await registered();
+    let appends = 0;
+    const store = new Proxy(stores.store, {
+      get: (target, name, receiver) => {
+        if (name !== 'append') return Reflect.get(target, name, receiver) as unknown;
+        return () => Promise.resolve({ kind: 'conflict', actualVersion: (appends += 1) });
+      },
+    });
+    await expect(repositoryOn(store).execute(requestId, BEGIN, by('send:1'))).rejects.toThrow(/5 version conflicts/);
+    expect(appends).toBe(5);
+  });
+});

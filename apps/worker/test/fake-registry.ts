@@ -1,0 +1,153 @@
+import { systemClock } from '#kernel';
+import type { CallOutcome, DocumentMetadata, DocumentStatus, DocumentToSend, RawAnswer, RegistryClient } from '#registry-client';
+
+/** How a send goes. `unknown_*`: no answer came, and the document is there, never arrives, or arrives after the first look-up. */
+export type SendFate = 'ok' | 'refused' | 'not_found' | 'rate_limited' | 'not_sent' | 'unknown_taken' | 'unknown_lost' | 'unknown_late';
+
+export type CallName = 'documentStatus' | 'listOutgoing' | 'findByRequestId' | 'receipt';
+export type BadOutcome = Exclude<CallOutcome<never>['kind'], 'ok'>;
+
+const raw = (text: string, httpStatus = 200): RawAnswer => ({
+  httpStatus,
+  contentType: 'application/json',
+  body: Buffer.from(text),
+  receivedMonotonicMs: 0,
+  receivedAt: systemClock.now(),
+});
+
+/** An outcome other than `ok`, as the client would give it. */
+export function badOutcome(kind: BadOutcome): CallOutcome<never> {
+  switch (kind) {
+    case 'refused':
+      return { kind, code: 'no', text: 'the registry says no', raw: raw('{"error_code":"no"}', 400) };
+    case 'not_found':
+      return { kind, text: 'not found', raw: raw('{"error_code":"2"}', 404) };
+    case 'rate_limited':
+      return { kind, text: 'too many calls', raw: raw('{"error_description":"100 ms"}', 429) };
+    case 'not_sent':
+      return { kind, reason: 'ECONNREFUSED' };
+    case 'unknown':
+      return { kind, reason: 'HTTP 502', raw: raw('bad gateway', 502) };
+  }
+}
+
+/**
+ * A registry in memory that is told how each call goes. It knows what a real one would know: which documents it took, and how often
+ * each was sent to it. It is no model of the interface; the sandbox is that.
+ */
+export class FakeRegistry implements RegistryClient {
+  /** Registry document ids by request_id: what was taken. */
+  readonly taken = new Map<string, string[]>();
+  readonly calls: string[] = [];
+  /** What a document's status is when it is asked. */
+  status: DocumentStatus = 'processed';
+  /** Told of each send before anything of it is done. */
+  beforeSend: (document: DocumentToSend) => Promise<void> = () => Promise.resolve();
+  private readonly fates: SendFate[];
+  private readonly bad = new Map<CallName, BadOutcome[]>();
+  private readonly landing = new Set<string>();
+
+  constructor(fates: SendFate[] = []) {
+    this.fates = [...fates];
+  }
+
+  /** The next calls of this name end so, one after another. */
+  fail(name: CallName, ...kinds: BadOutcome[]): void {
+    this.bad.set(name, [...(this.bad.get(name) ?? []), ...kinds]);
+  }
+
+  sign(): Promise<Buffer> {
+    return Promise.resolve(Buffer.from('signature'));
+  }
+
+  signerCertificate(): Buffer {
+    return Buffer.from('certificate');
+  }
+
+  async sendDocument(_account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>> {
+    this.calls.push('sendDocument');
+    await this.beforeSend(document);
+    const fate = this.fates.shift() ?? 'ok';
+    switch (fate) {
+      case 'ok':
+        return { kind: 'ok', value: { documentId: this.take(document.requestId) }, raw: raw('{"document_id":"…"}') };
+      case 'unknown_taken':
+        this.take(document.requestId);
+        return badOutcome('unknown');
+      case 'unknown_late':
+        this.landing.add(document.requestId);
+        return badOutcome('unknown');
+      case 'unknown_lost':
+        return badOutcome('unknown');
+      default:
+        return badOutcome(fate);
+    }
+  }
+
+  async findByRequestId(_account: string, requestId: string): Promise<CallOutcome<DocumentMetadata[]>> {
+    const bad = this.next('findByRequestId');
+    if (bad !== undefined) return bad;
+    const found = (this.taken.get(requestId) ?? []).map((documentId) => this.metadata(documentId, requestId));
+    if (this.landing.delete(requestId)) this.take(requestId);
+    return { kind: 'ok', value: found, raw: raw(JSON.stringify(found)) };
+  }
+
+  async documentStatus(_account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>> {
+    return this.next('documentStatus') ?? { kind: 'ok', value: this.metadata(documentId), raw: raw(this.status) };
+  }
+
+  async listOutgoing(_account: string, query: { documentIds?: string[] }): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
+    const bad = this.next('listOutgoing');
+    if (bad !== undefined) return bad;
+    const known = new Set([...this.taken.values()].flat());
+    const documents = (query.documentIds ?? []).filter((id) => known.has(id)).map((id) => this.metadata(id));
+    return { kind: 'ok', value: { documents, total: documents.length }, raw: raw(JSON.stringify(documents)) };
+  }
+
+  async receipt(_account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>> {
+    const bad = this.next('receipt');
+    if (bad !== undefined) return bad;
+    const requestId = [...this.taken].find(([, ids]) => ids.includes(documentId))?.[0] ?? 'nobody';
+    return { kind: 'ok', value: { xml: receiptXml(requestId) }, raw: raw('{"link":"…"}') };
+  }
+
+  listIncoming(): Promise<never> {
+    return Promise.reject(new Error('nobody lists incoming documents here'));
+  }
+
+  downloadDocument(): Promise<never> {
+    return Promise.reject(new Error('nobody downloads documents here'));
+  }
+
+  sessions(): [] {
+    return [];
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** A document that the registry has, however it came there. */
+  take(requestId: string): string {
+    const ids = this.taken.get(requestId) ?? [];
+    const documentId = `${requestId.slice(0, 24)}${String(ids.length).padStart(12, '0')}`;
+    this.taken.set(requestId, [...ids, documentId]);
+    return documentId;
+  }
+
+  private next(name: CallName): CallOutcome<never> | undefined {
+    this.calls.push(name);
+    const kind = this.bad.get(name)?.shift();
+    return kind === undefined ? undefined : badOutcome(kind);
+  }
+
+  private metadata(documentId: string, requestId = ''): DocumentMetadata {
+    return { documentId, requestId, status: this.status, fields: {} };
+  }
+}
+
+export const receiptXml = (operationId: string, result = 'Accepted'): Buffer =>
+  Buffer.from(
+    `<documents version="1.38"><result action_id="200" accept_time="2026-03-02T10:15:07+03:00"><operation>701</operation>` +
+      `<operation_id>${operationId}</operation_id><operation_result>${result}</operation_result></result></documents>`,
+  );

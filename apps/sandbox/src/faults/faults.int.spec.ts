@@ -23,6 +23,15 @@ describe('misbehaviour on order', () => {
     expect((await client.send(doc.accept([pack(2)]))).status).toBe(200);
   });
 
+  it('drops the connection before the work', async () => {
+    const requestId = randomUUID();
+    await order('drop_connection_before_work', { method: 'send' });
+    await expect(client.send(doc.accept([pack(1)]), { requestId })).rejects.toThrow();
+    expect(await found(requestId)).toBe(0);
+    expect((await client.send(doc.accept([pack(1)]), { requestId })).status).toBe(200);
+    expect((await client.control('GET', '/violations')).json.count).toBe(0);
+  });
+
   it('answers 500 after the work, and 429 without any', async () => {
     const ids = [randomUUID(), randomUUID()] as [string, string];
     await order('answer_500_after_work', { method: 'send' });

@@ -4,6 +4,7 @@
  */
 export const FAULTS = {
   answer_429: { when: 'before_work', value: 'the interval that the text states, in ms', reason: 'limits are tightened without notice' },
+  drop_connection_before_work: { when: 'before_work', value: 'unused', reason: 'a request is lost on its way, and nobody can tell that from a lost answer' },
   delay_ms: { when: 'answer', value: 'how long the answer is held back, in ms', reason: 'a send may hang for a minute and still arrive' },
   drop_connection_after_work: { when: 'answer', value: 'unused', reason: 'the work is done and nobody learns of it' },
   answer_500_after_work: { when: 'answer', value: 'unused', reason: 'the work is done and the answer says otherwise' },

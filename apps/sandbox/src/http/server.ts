@@ -42,12 +42,16 @@ async function serve(registry: Registry, router: Router, exchange: Exchange): Pr
     const params = typeof route === 'object' ? route.params : {};
     answer = await work(registry, { route, path, request, call: { method, verb, params, query, arrival, base, body: EMPTY } });
   } catch (error) {
+    if (error instanceof Dropped) return void response.destroy();
     answer = errorAnswer(registry, path, error);
   }
   await deliver(registry, { method, response, answer });
 }
 
 const EMPTY = Buffer.alloc(0);
+
+/** The connection was ordered to break before anything was done: there is no answer. */
+class Dropped extends Error {}
 
 interface Work {
   route: Route | 'wrong_verb' | undefined;
@@ -70,6 +74,7 @@ async function work(registry: Registry, { route, path, request, call }: Work): P
   if (open === undefined && account !== undefined) limited = attempt(() => registry.limitCall(account.name, call));
   call.body = await readBody(request, bodyLimit(registry));
   if (limited !== undefined) throw limited;
+  if (registry.faults.take('drop_connection_before_work', route.method) !== undefined) throw new Dropped();
   if (open !== undefined) return open(registry, call);
   if (account === undefined || token === undefined) throw refuse(401, 'the token is missing, unknown or expired');
   const operation = USER_OPERATIONS[route.method];

@@ -10,11 +10,11 @@ import { systemClock } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { projections, readModelSchemas } from '#read-models';
 import { PostgresSessionStore, registryClientSchema, UndiciRegistryClient, type Profile } from '#registry-client';
-import { runProjection, runSaga, subscriptionsSchema } from '#subscriptions';
-import { PostgresCallBudgets, PostgresTaskQueue, runLane, tasksSchema, type CallBudgets } from '#tasks';
+import { runProjection, runSaga, subscriptionsSchema, type SubscriptionTrouble } from '#subscriptions';
+import { PostgresCallBudgets, PostgresTaskQueue, runLane, tasksSchema, type CallBudgets, type TaskQueue } from '#tasks';
 import type { WorkerConfig } from './config.js';
 import { DocumentRepository } from './document/document-repository.js';
-import { lanesOf } from './lanes.js';
+import { lanesOf, type Lane } from './lanes.js';
 import type { TaskContext } from './registry-tasks/context.js';
 import { SOFTWARE_VERSION } from './software-version.js';
 import { WorkerModule } from './worker.module.js';
@@ -36,6 +36,8 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
+/** Throws of one task before it is given up and shown as failed; with back-off to a minute that is more than an hour. */
+const MAX_ATTEMPTS = 100;
 /** Least time between two look-ups of a document of unknown outcome. */
 const LOOK_UP_EVERY_MS = 5_000;
 /** Longest interval between two calls that a 429 may teach. */
@@ -56,15 +58,18 @@ export async function startWorker(config: WorkerConfig): Promise<RunningWorker> 
   const stopping = new AbortController();
   const { signal } = stopping;
   const holder = `${hostname()}:${process.pid}`;
+  const trouble = (error: unknown, { kind, ...where }: SubscriptionTrouble) => log.error({ err: error, ...where, from: where.from?.toString(), to: where.to?.toString() }, kind);
+  const lanes = lanesOf(context, config.accounts.map((account) => account.name));
+  await sayUnserved(queue, lanes, log);
   const rules = { ...config.profile.rules, statusGridMs: STATUS_GRID_MS, lookUpEveryMs: LOOK_UP_EVERY_MS };
   const saga = { ...DOCUMENT_SAGA, keysOf: keysOfDocumentEvent, react: reactToDocumentEvent(rules) };
   const running = [
-    runSaga({ saga, store, pool, queue, signal, onError: (error) => log.error({ err: error }, 'saga') }),
+    runSaga({ saga, store, pool, queue, signal, onError: trouble }),
     ...projections({ evidence: context.evidence, documents: { readDocument, readReceipt, effectsOf } }).map((projection) =>
-      runProjection({ projection, store, pool, signal, onError: (error) => log.error({ err: error, projection: projection.name }, 'projection') }),
+      runProjection({ projection, store, pool, signal, onError: trouble }),
     ),
-    ...lanesOf(context, config.accounts.map((account) => account.name)).map(({ name, ...lane }) =>
-      runLane({ ...lane, lane: name, queue, holder, signal, report: (report) => log.warn({ ...report, task: 'task' in report ? report.task.key : undefined }, report.kind) }),
+    ...lanes.map(({ name, ...lane }) =>
+      runLane({ ...lane, lane: name, queue, holder, signal, maxAttempts: MAX_ATTEMPTS, report: (report) => log.warn({ ...report, task: 'task' in report ? report.task.key : undefined }, report.kind) }),
     ),
   ];
   const stop = async (): Promise<void> => {
@@ -76,6 +81,14 @@ export async function startWorker(config: WorkerConfig): Promise<RunningWorker> 
     await pool.end();
   };
   return { callFigures: () => budgets.figures(), stop };
+}
+
+/** An account that was renamed or removed leaves work behind that nobody would do: that is said, loudly. */
+async function sayUnserved(queue: TaskQueue, served: Lane[], log: Logger): Promise<void> {
+  const names = new Set(served.map((lane) => lane.name));
+  for (const { lane, ready, leased } of await queue.lanes()) {
+    if (!names.has(lane)) log.error({ lane, tasks: ready + leased }, 'tasks wait in a lane that no account of this worker serves: is an account missing from PEDIGREE_ACCOUNTS?');
+  }
 }
 
 const budgetsOf = (profile: Profile, pool: Pool): PostgresCallBudgets =>

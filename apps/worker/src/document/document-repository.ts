@@ -112,7 +112,8 @@ export class DocumentRepository {
   private envelope(of: { event: DocumentEvent; requestId: string; cause: Cause; version: number }): NewEvent {
     const { installation, clock } = this.options;
     return {
-      id: uuid5(`${of.cause.taskKey}@${of.version}`, installation.id),
+      // The type is part of it: a late answer that says something else than an earlier run of the task is no repeat, and must be heard.
+      id: uuid5(`${of.cause.taskKey}@${of.version}/${of.event.type}`, installation.id),
       type: of.event.type,
       schemaVersion: 1,
       data: of.event.data,

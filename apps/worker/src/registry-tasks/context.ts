@@ -30,6 +30,9 @@ export interface DocumentTaskPayload {
 
 export const payloadOf = (task: Task): DocumentTaskPayload => task.payload as unknown as DocumentTaskPayload;
 
+/** A header of the registry may be missing or absurdly long; the bytes are kept all the same. */
+const MOST_MEDIA_TYPE = 200;
+
 const SYSTEM = { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const;
 
 /** Gives a document a command in the name of this system. */
@@ -45,6 +48,7 @@ export function byRegistry(context: TaskContext, task: Task, said: DecideDocumen
 }
 
 /** Keeps the registry's answer, byte for byte, before an event names it. */
-export const keep = (context: TaskContext, raw: RawAnswer): Promise<Sha256> => context.evidence.put(raw.body, raw.contentType);
+export const keep = (context: TaskContext, raw: RawAnswer): Promise<Sha256> =>
+  context.evidence.put(raw.body, (raw.contentType || 'application/octet-stream').slice(0, MOST_MEDIA_TYPE));
 
 export const after = (context: TaskContext, delayMs: number): Date => new Date(context.clock.now().getTime() + delayMs);

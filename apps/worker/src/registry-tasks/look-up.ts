@@ -9,7 +9,7 @@ export async function lookUp(context: TaskContext, task: Task): Promise<TaskResu
   const sinceAttemptEndedMs = context.clock.now().getTime() - new Date(attemptEndedAt ?? 0).getTime();
   const outcome = await context.registry.findByRequestId(account, requestId);
   if (outcome.kind !== 'ok' && outcome.kind !== 'not_found') {
-    return { kind: 'retry', dueAt: after(context, RETRY_MS), error: `look-up of ${requestId}: ${outcome.kind}` };
+    return { kind: 'retry', dueAt: after(context, RETRY_MS), error: `look-up of ${requestId}: ${outcome.kind}`, countsAsAttempt: false };
   }
   const answerSha256 = await keep(context, outcome.raw);
   const documentIds = outcome.kind === 'ok' ? outcome.value.map((one) => one.documentId) : [];

@@ -9,7 +9,7 @@ export async function fetchReceipt(context: TaskContext, task: Task): Promise<Ta
   const outcome = await context.registry.receipt(account, documentId as string);
   if (outcome.kind !== 'ok') {
     const error = `receipt of ${documentId}: ${outcome.kind}`;
-    return { kind: 'retry', dueAt: after(context, context.profile.rules.receiptPollMs), error };
+    return { kind: 'retry', dueAt: after(context, context.profile.rules.receiptPollMs), error, countsAsAttempt: false };
   }
   const receiptSha256 = await context.evidence.put(outcome.value.xml, 'application/xml');
   const receipt = readOrExplain(outcome.value.xml);

@@ -15,7 +15,12 @@ export async function readStatuses(context: TaskContext, tasks: Task[]): Promise
   if (outcome.kind !== 'ok') return tasks.map(() => again(context, `outgoing list: ${outcome.kind}`));
   const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
   const answerSha256 = await keep(context, outcome.raw);
-  return Promise.all(tasks.map((task) => observe(context, task, { shown: shown.get(payloadOf(task).documentId as string), answerSha256 })));
+  // One document's trouble is its own: the others of the page are observed all the same.
+  return Promise.all(
+    tasks.map((task) =>
+      observe(context, task, { shown: shown.get(payloadOf(task).documentId as string), answerSha256 }).catch((error: Error) => again(context, error.message)),
+    ),
+  );
 }
 
 async function readSingle(context: TaskContext, task: Task): Promise<TaskResult> {
@@ -36,5 +41,5 @@ async function observe(context: TaskContext, task: Task, seen: { shown: Document
 /** Polling goes on as long as the document is unconcluded; its age is shown to operators, and it is never given up silently. */
 function again(context: TaskContext, error?: string): TaskResult {
   const dueAt = after(context, context.profile.rules.statusPollMs);
-  return error === undefined ? { kind: 'retry', dueAt, countsAsAttempt: false } : { kind: 'retry', dueAt, error };
+  return { kind: 'retry', dueAt, countsAsAttempt: false, ...(error === undefined ? {} : { error }) };
 }

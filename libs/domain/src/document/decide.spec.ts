@@ -42,6 +42,18 @@ describe('registering', () => {
   });
 });
 
+describe('a document that lands after all', () => {
+  const given = [registered(), attempted(1), unconfirmed(1), absenceProven(1), attempted(2), sent(2)];
+
+  it('is a duplicate when a look-up finds it beside ours, and also when it finds it alone', () => {
+    const duplicate = [{ type: 'DuplicateDetected', data: { documentIds: [DOCUMENT_ID, 'late'], answerSha256: SHA } }];
+    expect(when(given, lookUp(2, ['late', DOCUMENT_ID]))).toEqual(duplicate);
+    expect(when(given, lookUp(2, ['late']))).toEqual(duplicate);
+    expect(when(given, lookUp(2, [DOCUMENT_ID]))).toEqual([]);
+    expect(when(given, lookUp(2, []))).toEqual([]);
+  });
+});
+
 describe('coming after others', () => {
   const waiting: DocumentEvent[] = [registered([FIRST, SECOND]), { type: 'DocumentWaiting', data: { for: [FIRST, SECOND] } }];
   const firstDone: DocumentEvent = { type: 'PredecessorConcluded', data: { requestId: 'r-1', outcome: 'accepted' } };

@@ -133,7 +133,9 @@ function sentAfterAll(state: DocumentState, attempt: number, answer: Extract<Sen
 
 function recordLookUp(state: DocumentState, command: Extract<DocumentCommand, { type: 'RecordLookUp' }>): DocumentEvent[] {
   if (state.phase === 'absent') return [];
-  const { attempt, documentIds, sinceAttemptEndedMs, answerSha256 } = command;
+  const { attempt, sinceAttemptEndedMs, answerSha256 } = command;
+  const ours = 'documentId' in state ? state.documentId : undefined;
+  const documentIds = [...new Set([...(ours === undefined ? [] : [ours]), ...command.documentIds])];
   const [documentId, ...others] = documentIds;
   const duplicate: DocumentEvent[] = others.length === 0 ? [] : [{ type: 'DuplicateDetected', data: { documentIds, answerSha256 } }];
   if (state.phase !== 'unconfirmed' || state.attempt !== attempt) return duplicate;

@@ -40,6 +40,12 @@ describe('what follows from an event of a document', () => {
     expect(after([...events, missed(1, 1), absenceProven(1)]).tasks).toMatchObject([{ key: 'send:r-9:2', dueAt: at(4) }]);
   });
 
+  it('once sent after an unknown outcome, one more look follows the grace: an attempt that lands late must be seen', () => {
+    const events = [registered(), attempted(1), unconfirmed(1), missed(1, 1), absenceProven(1), attempted(2), sent(2)];
+    expect(after(events).tasks).toMatchObject([{ kind: 'status' }, { key: 'look_up:r-9:2:verify', kind: 'look_up', lane: 'main/find_by_request_id', dueAt: at(6, 60_000) }]);
+    expect(after([registered(), attempted(1), sent()]).tasks.map((task) => task.kind)).toEqual(['status']);
+  });
+
   it('the look-ups of a second unknown outcome begin anew', () => {
     const events = [registered(), attempted(1), unconfirmed(1), missed(1, 1), absenceProven(1), attempted(2), unconfirmed(2)];
     expect(after(events).tasks).toMatchObject([{ key: 'look_up:r-9:2:1', payload: { attempt: 2, attemptEndedAt: at(6).toISOString() } }]);

@@ -126,7 +126,8 @@ function reactToOwn({ state, event, requestId, at, rules }: Own): { state: Docum
     case 'DocumentSent': {
       const dueAt = onGrid(later(at, rules.statusAfterSendMs), rules.statusGridMs);
       const { attempt, documentId } = event.data;
-      return { state, tasks: [{ key: `status:${requestId}:${attempt}`, kind: 'status', lane: `${account}/status`, dueAt, payload: { requestId, account, documentId } }] };
+      const status: PlannedTask = { key: `status:${requestId}:${attempt}`, kind: 'status', lane: `${account}/status`, dueAt, payload: { requestId, account, documentId } };
+      return { state, tasks: state.attemptEndedAt === undefined ? [status] : [status, verify({ state, requestId, attempt, dueAt: later(at, rules.unknownGraceMs) })] };
     }
     case 'StatusObserved':
       return afterStatus({ state, event, requestId, at, rules });
@@ -149,6 +150,9 @@ function reactToOwn({ state, event, requestId, at, rules }: Own): { state: Docum
       return neverReached(event, 'document event');
   }
 }
+
+/** After an attempt of unknown outcome one more look: an attempt that lands late makes a second document, and that must be seen. */
+const verify = (of: { state: DocumentSagaState; requestId: string; attempt: number; dueAt: Date }): PlannedTask => ({ ...lookUp(of), key: `look_up:${of.requestId}:${of.attempt}:verify` });
 
 function lookUp(of: { state: DocumentSagaState; requestId: string; attempt: number; dueAt: Date }): PlannedTask {
   const { account, lookUps, attemptEndedAt } = of.state;

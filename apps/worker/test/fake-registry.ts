@@ -79,7 +79,10 @@ export class FakeRegistry implements RegistryClient {
         return badOutcome('unknown');
       case 'unknown_lost':
         return badOutcome('unknown');
-      default:
+      case 'refused':
+      case 'not_found':
+      case 'rate_limited':
+      case 'not_sent':
         return badOutcome(fate);
     }
   }

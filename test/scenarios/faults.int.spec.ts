@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sandboxFile } from '../../apps/cli/src/config.js';
+import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
+import { readWorld } from '../../apps/cli/src/sample/world.js';
+import { sandboxProcess, type SandboxProcess } from '../../apps/cli/src/stack/sandbox-process.js';
+import { gatewayConfig } from '../../apps/gateway/src/config.js';
+import { startGateway, type RunningGateway } from '../../apps/gateway/src/gateway.js';
+import { workerConfig } from '../../apps/worker/src/config.js';
+import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
+import type { DocumentDetail, SgtinHistory } from '#read-models';
+import { systemClock, type PedigreeError } from '#kernel';
+import { arrival } from '../bench/load.js';
+import { testDatabase, type TestDatabase } from '../support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
+import { buildPrograms } from './built-programs.js';
+
+const LIMIT_MS = 75_000;
+const POLL_MS = 100;
+/**
+ * Short graces, so that absence is proven and a FAILED read again within the test. A FAILED shown for 6 s is met by the first status read
+ * (3 to 4 s after the send) and no more by the second (at least 7 s after it).
+ */
+const RULES = { unknownGraceMs: 1_500, failedGraceMs: 4_000, requestTimeoutMs: 5_000 };
+const FAILED_FOR_MS = 6_000;
+
+interface Order {
+  fault: string;
+  method?: string;
+  times?: number;
+  value?: number;
+}
+
+/** What is ordered for one document, and what its life must then look like after DocumentRegistered. */
+interface Trouble {
+  account: string;
+  orders: Order[];
+  events: string[];
+}
+
+const RECEIPT = ['StatusObserved', 'ReceiptStored', 'DocumentConcluded'];
+const FOUND = ['SendAttempted', 'SendUnconfirmed', 'DocumentSent (found)', ...RECEIPT];
+
+/** In the order in which they are sent: what is sent a second time comes last, so that no other document's trouble can strike it. */
+const TROUBLES: Record<string, Trouble> = {
+  'none at all': { account: 'main', orders: [], events: ['SendAttempted', 'DocumentSent', ...RECEIPT] },
+  'a connection that breaks after the work': { account: 'main', orders: [{ fault: 'drop_connection_after_work', method: 'send' }], events: FOUND },
+  'a 500 after the work': { account: 'main', orders: [{ fault: 'answer_500_after_work', method: 'send' }], events: FOUND },
+  'an answer that comes after we have given up': { account: 'main', orders: [{ fault: 'delay_ms', method: 'send', value: 7_000 }], events: FOUND },
+  'a receipt that is late': { account: 'south', orders: [{ fault: 'late_receipt', method: 'send', value: 15_000 }], events: ['SendAttempted', 'DocumentSent', ...RECEIPT] },
+  'a FAILED that was not the last word': {
+    account: 'retail',
+    orders: [{ fault: 'failed_then_processed', method: 'send', value: FAILED_FOR_MS }],
+    events: ['SendAttempted', 'DocumentSent', 'StatusObserved', 'DocumentConcluded', 'StatusObserved', 'ReceiptStored', 'ConclusionRevised'],
+  },
+  'a connection that breaks before the work': {
+    account: 'north',
+    orders: [{ fault: 'drop_connection_before_work', method: 'send' }],
+    events: ['SendAttempted', 'SendUnconfirmed', 'LookUpMissed', 'SendAbsenceProven', 'SendAttempted', 'DocumentSent', ...RECEIPT],
+  },
+  'a 429': {
+    account: 'north',
+    orders: [{ fault: 'answer_429', method: 'send', value: 300 }],
+    events: ['SendAttempted', 'SendNotDelivered', 'SendAttempted', 'DocumentSent', ...RECEIPT],
+  },
+};
+const NAMES = Object.keys(TROUBLES);
+
+/** Reads may be made again at once, so their troubles must leave no trace in any document's life. */
+const READ_TROUBLES: Order[] = [
+  { fault: 'drop_connection_before_work', method: 'find_by_request_id' },
+  { fault: 'answer_500_after_work', method: 'receipt', times: 2 },
+  { fault: 'drop_connection_after_work', method: 'fetch_link' },
+];
+
+let folder: TemporaryFolder;
+let db: TestDatabase;
+let sandbox: SandboxProcess;
+let gateway: RunningGateway;
+let worker: RunningWorker;
+let client: GatewayClient;
+const world = readWorld(sandboxFile('data/world.json'));
+const documents = new Map<string, DocumentDetail>();
+
+async function control<T>(path: string, body?: object): Promise<T> {
+  const answer = await fetch(`${sandbox.controlUrl}${path}`, body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
+  return (await answer.json()) as T;
+}
+
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const endMs = systemClock.monotonicMs() + LIMIT_MS;
+  while (!(await isSo())) {
+    if (systemClock.monotonicMs() > endMs) throw new Error(`${what}: not within ${LIMIT_MS} ms`);
+    await systemClock.wait(POLL_MS);
+  }
+}
+
+/** A document is in the read models a moment after its command was acknowledged. */
+const notYet = (error: Error): undefined => {
+  if ((error as PedigreeError).code !== 'not_found') throw error;
+};
+const openFaults = async (method: string): Promise<number> => (await control<{ open: Order[] }>('/faults')).open.filter((one) => one.method === method).length;
+
+/** Orders the trouble, sends the document, and waits until the trouble has struck: so each strikes its own document. */
+async function sendInto(name: string, number: number): Promise<string> {
+  const { account, orders } = TROUBLES[name] as Trouble;
+  for (const order of orders) await control('/faults', order);
+  const command = { command_id: `trouble-${number}`, account, xml: arrival(world, number, 'FAULT').xml };
+  const results = [];
+  for await (const result of client.send([command])) results.push(result);
+  expect(results).toEqual([expect.objectContaining({ repeated: false })]);
+  const { request_id: requestId } = results[0] as { request_id: string };
+  if (orders.length === 0) await until(`${name} is sent`, async () => (await control<{ total: number }>('/truth/documents')).total === 1);
+  await until(`${name} strikes`, async () => (await openFaults('send')) === 0);
+  return requestId;
+}
+
+beforeAll(async () => {
+  await buildPrograms();
+  folder = await temporaryFolder();
+  writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
+  writeFileSync(join(folder.path, 'profile.json'), JSON.stringify({ rules: RULES }));
+  db = await testDatabase();
+  sandbox = await sandboxProcess({ dataDir: join(folder.path, 'sandbox'), profile: 'interface-v1', flags: ['--seed', '11', '--processing-ms', '100'] });
+  const env = {
+    DATABASE_URL: db.url,
+    PORT: '0',
+    LOG_LEVEL: 'fatal',
+    REGISTRY_URL: sandbox.url,
+    REGISTRY_PROFILE_OVERRIDES: join(folder.path, 'profile.json'),
+    PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
+    PEDIGREE_KEY_FILE: join(folder.path, 'key'),
+  };
+  gateway = await startGateway(gatewayConfig(env));
+  worker = await startWorker(workerConfig(env));
+  client = new GatewayClient(gateway.url);
+  for (const order of READ_TROUBLES) await control('/faults', order);
+  const requestIds: string[] = [];
+  for (const [number, name] of NAMES.entries()) requestIds.push(await sendInto(name, number));
+  for (const [number, name] of NAMES.entries()) {
+    const path = `/v1/documents/${requestIds[number]}`;
+    await until(`${name} ends`, async () => (await client.get<DocumentDetail>(path).catch(notYet))?.outcome === 'accepted');
+    documents.set(name, await client.get<DocumentDetail>(path));
+  }
+}, 240_000);
+
+afterAll(async () => {
+  await worker?.stop();
+  await gateway?.stop();
+  await sandbox?.stop();
+  await db?.drop();
+  await folder?.remove();
+}, 60_000);
+
+const detail = (name: string): DocumentDetail => documents.get(name) as DocumentDetail;
+
+/** Types of the timeline, with the one that says how it was known. */
+const lifeOf = (name: string): string[] =>
+  detail(name).timeline.map((one) => ((one.data as { foundByLookUp?: boolean }).foundByLookUp === true ? `${one.type} (found)` : one.type));
+
+const dataOf = (name: string, type: string): unknown[] => detail(name).timeline.filter((one) => one.type === type).map((one) => one.data);
+
+describe('a registry that misbehaves', () => {
+  it.each(NAMES)('with %s: the document is accepted, and its life says what happened', (name) => {
+    expect(lifeOf(name)).toEqual(['DocumentRegistered', ...(TROUBLES[name] as Trouble).events]);
+    expect(detail(name)).toMatchObject({ outcome: 'accepted', phase: 'concluded', duplicate: false, errorCount: 0 });
+  });
+
+  it('names the reason of each doubt', () => {
+    expect(dataOf('a connection that breaks after the work', 'SendUnconfirmed')).toEqual([{ attempt: 1, reason: expect.stringMatching(/other side closed|ECONNRESET|socket/i) }]);
+    expect(dataOf('a connection that breaks before the work', 'SendUnconfirmed')).toEqual([{ attempt: 1, reason: expect.stringMatching(/other side closed|ECONNRESET|socket/i) }]);
+    expect(dataOf('a 500 after the work', 'SendUnconfirmed')).toEqual([{ attempt: 1, reason: expect.stringContaining('HTTP 500'), answerSha256: expect.any(String) }]);
+    expect(dataOf('an answer that comes after we have given up', 'SendUnconfirmed')).toEqual([{ attempt: 1, reason: `no answer within ${RULES.requestTimeoutMs} ms` }]);
+    expect(dataOf('a 429', 'SendNotDelivered')).toEqual([expect.objectContaining({ attempt: 1, reason: expect.stringContaining('300'), answerSha256: expect.any(String) })]);
+  });
+
+  it('proves absence by two look-ups, the second after the grace, and only then sends again', () => {
+    expect(dataOf('a connection that breaks before the work', 'SendAbsenceProven')).toEqual([expect.objectContaining({ attempt: 1, lookUps: 2 })]);
+    const [proof] = dataOf('a connection that breaks before the work', 'SendAbsenceProven') as [{ sinceAttemptEndedMs: number }];
+    expect(proof.sinceAttemptEndedMs).toBeGreaterThanOrEqual(RULES.unknownGraceMs);
+    expect(dataOf('a connection that breaks before the work', 'DocumentSent')).toEqual([expect.objectContaining({ attempt: 2, foundByLookUp: false })]);
+  });
+
+  it('revises what counted as failed, and the packs’ history with it', async () => {
+    const name = 'a FAILED that was not the last word';
+    expect(dataOf(name, 'DocumentConcluded')).toEqual([expect.objectContaining({ outcome: 'failed', cause: 'registry_failed' })]);
+    expect(dataOf(name, 'ConclusionRevised')).toEqual([expect.objectContaining({ outcome: 'accepted', previousOutcome: 'failed' })]);
+    const sgtin = /<sgtin>(\w+)/.exec(arrival(world, NAMES.indexOf(name), 'FAULT').xml)?.[1];
+    const history = await client.get<SgtinHistory>(`/v1/packs/${sgtin}/history`);
+    expect(history.movements).toEqual([expect.objectContaining({ docType: 701, result: 'applied', requestId: detail(name).requestId })]);
+  });
+
+  it('asks again for a receipt that is late, and struck every trouble that was ordered', async () => {
+    const { calls } = await control<{ calls: { account: string; method: string; calls: number }[] }>('/truth/calls');
+    expect(calls.find((one) => one.account === 'south' && one.method === 'receipt')?.calls).toBeGreaterThan(1);
+    expect((await control<{ open: Order[] }>('/faults')).open).toEqual([]);
+  });
+
+  it('has each document once, sent once', async () => {
+    const truth = await control<{ documents: { request_id: string; document_id: string; sends: number; status: string }[]; total: number }>('/truth/documents');
+    expect(truth.total).toBe(NAMES.length);
+    const ours = NAMES.map((name) => [detail(name).requestId, detail(name).documentId, 1, 'processed']);
+    expect(truth.documents.map((one) => [one.request_id, one.document_id, one.sends, one.status]).sort()).toEqual(ours.sort());
+  });
+
+  it('was treated by the rules, and limited us only where that was ordered', async () => {
+    expect(await control('/violations')).toMatchObject({ violations: [], count: 0, rateLimited: 1 });
+    expect(worker.callFigures().reduce((sum, one) => sum + one.rateLimited, 0)).toBe(1);
+  });
+});

@@ -4,7 +4,7 @@ import { profileFile, readJsonFile } from './data-files.js';
 /** Canonical kinds of document status, whatever a profile calls them (interface 3.1). */
 export type StatusKind = 'uploading' | 'processing' | 'processed' | 'failed_result_ready' | 'failed';
 
-const operation = z.object({ method: z.enum(['GET', 'POST', 'PUT']), path: z.string(), intervalMs: z.number().nonnegative() });
+const operation = z.object({ method: z.enum(['GET', 'POST', 'PUT', 'DELETE']), path: z.string(), intervalMs: z.number().nonnegative() });
 
 const profileShape = z.object({
   name: z.string(),

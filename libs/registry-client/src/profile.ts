@@ -8,8 +8,12 @@ export const BUILT_IN_PROFILES = ['interface-v1', 'mdlp'] as const;
 
 /** Registry calls that this client makes; each is a key of the profile's `operations` and a method of the call budgets. */
 export const OPERATIONS = [
-  'sign_in_code', 'sign_in_token', 'sign_out', 'send', 'status', 'list_outgoing', 'list_incoming',
-  'find_by_request_id', 'receipt', 'download', 'fetch_link',
+  'sign_in_code', 'sign_in_token', 'sign_out', 'send', 'status', 'list_outgoing', 'list_incoming', 'find_by_request_id', 'receipt',
+  'download', 'fetch_link', 'document_size', 'cancel', 'send_large', 'upload_part', 'send_finished', 'group_check', 'group_start', 'users',
+  'branches', 'partners', 'products', 'product', 'sgtins', 'sgtins_by_list', 'public_sgtins_by_list', 'sgtin', 'sgtin_documents',
+  'archived_sgtins_by_list', 'archived_sgtin', 'archived_sgtin_documents', 'suspended_sgtins', 'suspension_decisions',
+  'suspension_decision_sgtins', 'sscc_hierarchy', 'sscc_sgtins', 'sscc_full_hierarchy', 'virtual_storage', 'sales_awaiting',
+  'disposals_awaiting', 'export_create', 'export_state', 'export_results', 'export_file', 'export_delete',
 ] as const;
 export type OperationName = (typeof OPERATIONS)[number];
 
@@ -32,7 +36,7 @@ const accepts = (parse: (text: string) => unknown) => (text: string): boolean =>
 };
 
 const operation = z.strictObject({
-  method: z.enum(['GET', 'POST']),
+  method: z.enum(['GET', 'POST', 'PUT', 'DELETE']),
   /** Under `basePath`; `{document_id}` and the like are filled in. */
   path: z.string().regex(/^(\/|\{link\}$)/, 'must begin with /'),
   /** The least interval between two calls of one account, until a 429 teaches another. */

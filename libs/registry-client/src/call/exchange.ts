@@ -6,7 +6,7 @@ export interface HttpRequest {
   origin: string;
   /** Path with query. */
   path: string;
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   headers: Record<string, string>;
   body?: string;
 }

@@ -4,7 +4,7 @@ import type { OperationName, Profile } from '../profile.js';
 import { formatRegistryDate } from '../registry-dates.js';
 
 export interface RequestParts {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With the base path, path values filled in and the query. */
   path: string;
   body?: string;

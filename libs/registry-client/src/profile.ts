@@ -21,6 +21,23 @@ const FIELDS = [
   'client_id', 'client_secret', 'user_id', 'auth_type', 'code', 'signature', 'token', 'life_time', 'document', 'sign', 'request_id',
   'bulk_processing', 'document_id', 'document_ids', 'link', 'documents', 'total', 'filter', 'start_from', 'count', 'start_date', 'end_date',
   'doc_status', 'doc_type', 'doc_num', 'date', 'processed_date', 'sender', 'receiver', 'error_code', 'error_description',
+  'error_desc', 'entries', 'doc_size', 'hash_sum', 'can_start', 'users', 'filtered_records', 'filtered_records_count', 'failed',
+  'failed_entries', 'sgtins', 'sgtin', 'gtin', 'batch', 'status_date', 'owner', 'inn', 'sys_id', 'sscc', 'pack3_id', 'release_date',
+  'expiration_date', 'emission_type', 'prod_name', 'sell_name', 'source_type', 'release_date_from', 'release_date_to',
+  'emission_operation_date_from', 'emission_operation_date_to', 'last_tracing_op_date_from', 'last_tracing_op_date_to',
+  'last_tracing_op_date', 'emission_operation_date', 'withdrawal_type', 'branch_id', 'sgtin_info', 'gtin_info', 'halt_id', 'halt_type',
+  'halt_doc_num', 'halt_doc_date', 'halt_date', 'start_halt_doc_date', 'end_halt_doc_date', 'start_halt_date', 'end_halt_date', 'op_date',
+  'sgtin_count', 'org_name', 'owner_id', 'owner_inn', 'owner_name', 'prod_sell_name', 'prod_desc_label', 'prod_d_name', 'reg_id',
+  'reg_number', 'reg_holder', 'drug_code', 'prod_status', 'first_name', 'last_name', 'middle_name', 'login', 'email', 'is_admin',
+  'statuses', 'address', 'address_description', 'federal_subject_code', 'federal_subject_name', 'registration_date', 'suspension_date',
+  'system_subj_id', 'kpp', 'ogrn', 'country', 'reg_entity_type', 'up', 'down', 'packing_date', 'childs', 'internal_state', 'series_number',
+  'pause_decision_info', 'owner_organization_name', 'storage_id', 'opening_balance', 'total_income', 'total_outcome', 'retail_sale',
+  'discount_sale', 'medical_use', 'wholesale', 'other', 'production', 'purchase_in_russia', 'import', 'ending_balance', 'op_start_date',
+  'op_end_date', 'op_exec_date', 'sold_type', 'sold_part', 'price', 'vat_value', 'device_id', 'xml_document_id', 'xml_document_type',
+  'subject_id', 'report_id', 'params', 'task_id', 'task_ids', 'current_status', 'error_message', 'list', 'result_id', 'available',
+  'download_status', 'total_count', 'page', 'size', 'processing_document_status', 'file_uploadtype', 'only_new', 'sender_id', 'receiver_id',
+  'sgtin_status', 'user_status', 'branch_status', 'branch_record_id', 'sale_status', 'pause_decision_id', 'pause_decision_num',
+  'pause_decision_date',
 ] as const;
 export type FieldName = (typeof FIELDS)[number];
 
@@ -35,6 +52,8 @@ const accepts = (parse: (text: string) => unknown) => (text: string): boolean =>
   }
 };
 
+const dateFormat = z.string().refine(accepts(parseDateFormat), 'knows only yyyy MM dd HH mm ss SSS XXX and quoted text');
+
 const operation = z.strictObject({
   method: z.enum(['GET', 'POST', 'PUT', 'DELETE']),
   /** Under `basePath`; `{document_id}` and the like are filled in. */
@@ -43,6 +62,8 @@ const operation = z.strictObject({
   intervalMs: milliseconds,
   /** Lists: entries of one page. */
   pageSize: count.max(1000).optional(),
+  /** How dates are written in the filter of this list, where it differs from `filterDateFormat`. */
+  dateFormat: dateFormat.optional(),
   /** Receipt and download: a link to be fetched, or the bytes themselves. */
   answersWith: z.enum(['link', 'body']).optional(),
 });
@@ -67,6 +88,8 @@ const rules = z.strictObject({
   slotSlackMs: milliseconds,
   maxItemsPerDocument: count,
   maxDocumentBytes: count,
+  /** A large document is uploaded in parts of this size. */
+  uploadPartBytes: count,
 });
 
 const names = <Name extends string, T extends z.ZodType>(keys: readonly Name[], each: T) =>
@@ -82,8 +105,10 @@ const profileShape = z.strictObject({
   basePath: z.string().regex(/^(\/.*[^/])?$/, 'must begin with / and not end with it'),
   /** Offset in which registry times without a zone are meant. */
   zone: z.string().refine(accepts(parseZone), 'must be an offset such as +03:00'),
-  /** Dates in list filters: yyyy MM dd HH mm ss SSS XXX and quoted text. */
-  listDateFormat: z.string().refine(accepts(parseDateFormat), 'knows only yyyy MM dd HH mm ss SSS XXX and quoted text'),
+  /** Dates in the filters of the document lists: yyyy MM dd HH mm ss SSS XXX and quoted text, in `zone`. */
+  listDateFormat: dateFormat,
+  /** Dates in the filters of all other lists; a format that ends in a quoted Z is written in UTC. */
+  filterDateFormat: dateFormat,
   authorization: z.strictObject({ header: z.string().min(1), prefix: z.string() }),
   /** Milliseconds in one unit of the answer's `life_time`. */
   tokenLifeUnitMs: count,

@@ -10,9 +10,11 @@ import {
   type ErrorDetail,
 } from 'libxml2-wasm';
 import { documentShape } from './document-shape.js';
+import { readInstant } from './instants.js';
 import type { DocumentFacts } from './port.js';
-import { readDocument } from './read-document.js';
+import { FIELD_DEPTH, readDocument } from './read-document.js';
 import { SCHEMA_VERSION, schemaEntries, schemaFile, SHARED_TYPES } from './schema-set.js';
+import { walkXml } from './walk-xml.js';
 
 /** No network, no entities, no catalogues, no huge documents; line numbers above 65,535 are kept. */
 const PARSE_OPTIONS: ParseOption =
@@ -25,7 +27,8 @@ const SCHEMA_PLACE = 'schema-set:/';
 const validators = new Map<number, XsdValidator>();
 
 /**
- * Reads a document as `readDocument` does and holds it against the schema set (public-facts 2.2).
+ * Reads a document as `readDocument` does and holds it against the schema set (public-facts 2.2); an operation date must moreover exist and
+ * lie in the years 2000 to 2100, because the schema takes the year 1 too.
  * Throws PedigreeError as `readDocument` does, and `schema_violation` with the element's path and line.
  */
 export function checkDocument(bytes: Uint8Array): DocumentFacts {
@@ -37,7 +40,30 @@ export function checkDocument(bytes: Uint8Array): DocumentFacts {
   const head = bytes.length > HEAD_IS_WORTH_BYTES ? headOf(bytes, facts.docType) : undefined;
   if (head !== undefined) refuseBadRows(head, facts.docType);
   validate(bytes, facts.docType);
+  refuseImpossibleDate(bytes, facts);
   return facts;
+}
+
+function refuseImpossibleDate(bytes: Uint8Array, { element, fields }: DocumentFacts): void {
+  if (fields.operation_date === undefined) return;
+  const read = readInstant(fields.operation_date);
+  if ('at' in read) return;
+  const line = lineOfField(bytes, 'operation_date');
+  const message = `line ${line}: operation_date "${fields.operation_date.slice(0, 60)}" ${read.why}`;
+  throw new PedigreeError('schema_violation', message, { line, element: `/documents/${element}/operation_date` });
+}
+
+/** Only for a document that is refused: it costs a second reading, which good ones are spared. */
+function lineOfField(bytes: Uint8Array, field: string): number {
+  let found = 1;
+  walkXml(bytes, {
+    open: () => undefined,
+    leaf: ({ name, depth, line }) => {
+      if (name === field && depth === FIELD_DEPTH) found = line;
+    },
+    close: () => undefined,
+  });
+  return found;
 }
 
 /** From this size on the first rows are tried alone. */

@@ -36,7 +36,7 @@ export interface ReceiptFacts {
   operation: string;
   operationId: string;
   result: 'accepted' | 'partial' | 'rejected';
-  /** ISO 8601 with zone. */
+  /** ISO 8601, UTC, ending in Z; the fraction of the second as the registry wrote it. */
   acceptedAt: string;
   comment?: string;
   warnings: string[];

@@ -15,7 +15,7 @@ const PACKS_INTO_OWN_SSCC = new Set([911, 914]);
 const COUNTERPARTY_FIELDS = ['receiver_id', 'shipper_id', 'counterparty_id'];
 
 /** Depth of the children of the action element: the document's own fields. */
-const FIELD_DEPTH = 2;
+export const FIELD_DEPTH = 2;
 
 /**
  * Reads one document (public-facts 2) into facts and items, in one pass and without a tree. It trusts nothing but the envelope, the identifiers and

@@ -4,7 +4,7 @@ import { readReceipt } from './read-receipt.js';
 
 const fixture = (name: string): string => readFileSync(new URL(`../fixtures/receipt-${name}.xml`, import.meta.url), 'utf8');
 const read = (text: string) => readReceipt(Buffer.from(text));
-const said = { operation: '415', operationId: '0d9e1f22-3344-5566-8777-8899aabbccdd', acceptedAt: '2026-11-20T10:15:07.123+03:00' };
+const said = { operation: '415', operationId: '0d9e1f22-3344-5566-8777-8899aabbccdd', acceptedAt: '2026-11-20T07:15:07.123Z' };
 
 it('given an accepted document, comment and every warning are read', () => {
   expect(read(fixture('accepted'))).toEqual({ ...said, result: 'accepted', comment: 'Operation completed', warnings: ['check digit', 'price differs'], errors: [] });
@@ -39,7 +39,7 @@ it('given elements that nobody announced, the rest is read', () => {
 
 it('given a time without a zone, it is read in the zone asked for', () => {
   const text = fixture('accepted').replace('.123+03:00', '');
-  expect(read(text).acceptedAt).toBe('2026-11-20T10:15:07+03:00');
+  expect(read(text).acceptedAt).toBe('2026-11-20T07:15:07Z');
   expect(readReceipt(Buffer.from(text), { zone: 'Z' }).acceptedAt).toBe('2026-11-20T10:15:07Z');
 });
 
@@ -59,7 +59,10 @@ describe('given something missing or wrong, the error names it', () => {
     ['an error without a code', /<error_code>.*<\/error_code>/, '', 'schema_violation', '/documents/result/errors/error_code'],
     ['no accept_time', / accept_time="[^"]*"/, '', 'schema_violation', '/documents/result/@accept_time'],
     ['an accept_time that is none', 'T10:15:07', ' 10:15:07', 'schema_violation', '/documents/result/@accept_time'],
-    ['an accept_time of no day', '2026-11-20', '2026-13-20', 'schema_violation', '/documents/result/@accept_time'],
+    ['an accept_time of no month', '2026-11-20', '2026-13-20', 'schema_violation', '/documents/result/@accept_time'],
+    ['an accept_time of no day', '2026-11-20', '2026-02-30', 'schema_violation', '/documents/result/@accept_time'],
+    ['an accept_time of no zone', '+03:00"', '+16:00"', 'schema_violation', '/documents/result/@accept_time'],
+    ['an accept_time of another age', '2026-11-20', '0001-01-01', 'schema_violation', '/documents/result/@accept_time'],
     ['an answer to a query', 'action_id="200"', 'action_id="211"', 'unknown_document_type', 'result'],
     ['a DOCTYPE', '<documents', '<!DOCTYPE x><documents', 'forbidden_xml', undefined],
   ] as [string, string | RegExp, string, string, string | undefined][])('%s', (_, from, to, code, element) => {

@@ -1,4 +1,5 @@
 import { PedigreeError } from '#kernel';
+import { readInstant } from './instants.js';
 import type { ReceiptFacts } from './port.js';
 import { walkXml, xmlError, type XmlLeaf, type XmlListener } from './walk-xml.js';
 
@@ -10,10 +11,11 @@ export interface ReceiptOptions {
 const RESULTS: Record<string, ReceiptFacts['result']> = { Accepted: 'accepted', Partial: 'partial', Rejected: 'rejected' };
 /** More errors and warnings than the largest document has items. */
 const MAX_REMARKS = 200_000;
-const ACCEPT_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})?$/;
+const HAS_ZONE = /(Z|[+-]\d{2}:\d{2})$/;
 
 /**
  * Reads a receipt, scheme 200 (public-facts 2.3). Elements that it does not know are passed over, for the registry adds some without a new version.
+ * `acceptedAt` is passed on in UTC, whatever zone it was written in.
  * Throws PedigreeError: `malformed_xml`, `forbidden_xml`; `unknown_document_type` for anything but a receipt;
  * `schema_violation` for a part that is missing or out of range, with its path.
  */
@@ -91,12 +93,9 @@ class ReceiptCollector implements XmlListener {
 
   private acceptedAt(): string {
     const time = this.acceptTime ?? raise('@accept_time');
-    const match = ACCEPT_TIME.exec(time);
-    const withZone = match?.[2] === undefined ? `${time}${this.zone}` : time;
-    if (match === null || Number.isNaN(Date.parse(withZone))) {
-      throw new PedigreeError('schema_violation', `accept_time "${time.slice(0, 60)}" is no date and time`, { element: '/documents/result/@accept_time' });
-    }
-    return withZone;
+    const read = readInstant(HAS_ZONE.test(time) ? time : `${time}${this.zone}`);
+    if ('why' in read) throw new PedigreeError('schema_violation', `accept_time "${time.slice(0, 60)}" ${read.why}`, { element: '/documents/result/@accept_time' });
+    return read.at;
   }
 }
 

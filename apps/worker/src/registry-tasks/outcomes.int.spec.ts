@@ -218,7 +218,7 @@ describe('a receipt', () => {
     const xml = receiptXml(one.requestId, said);
     one.registry.receipt = () => Promise.resolve({ kind: 'ok', value: { xml }, raw: { httpStatus: 200, contentType: '', body: xml, receivedMonotonicMs: 0, receivedAt: new Date() } });
     await ran(one, 'receipt');
-    expect(await newestEvent(one.requestId, 'DocumentConcluded')).toMatchObject({ data: { outcome, receiptSha256: sha256Hex(xml), acceptedAt: '2026-03-02T10:15:07+03:00' } });
+    expect(await newestEvent(one.requestId, 'DocumentConcluded')).toMatchObject({ data: { outcome, receiptSha256: sha256Hex(xml), acceptedAt: '2026-03-02T07:15:07Z' } });
     expect((await stores.evidence.get(sha256Hex(xml)))?.bytes).toEqual(xml);
   });
 

@@ -21,7 +21,7 @@ const FIELDS = [
   'client_id', 'client_secret', 'user_id', 'auth_type', 'code', 'signature', 'token', 'life_time', 'document', 'sign', 'request_id',
   'bulk_processing', 'document_id', 'document_ids', 'link', 'documents', 'total', 'filter', 'start_from', 'count', 'start_date', 'end_date',
   'doc_status', 'doc_type', 'doc_num', 'date', 'processed_date', 'sender', 'receiver', 'error_code', 'error_description',
-  'error_desc', 'entries', 'doc_size', 'hash_sum', 'can_start', 'users', 'filtered_records', 'filtered_records_count', 'failed',
+  'error_desc', 'entries', 'doc_size', 'hash_sum', 'can_start', 'request_ids', 'users', 'filtered_records', 'filtered_records_count', 'failed',
   'failed_entries', 'sgtins', 'sgtin', 'gtin', 'batch', 'status_date', 'owner', 'inn', 'sys_id', 'sscc', 'pack3_id', 'release_date',
   'expiration_date', 'emission_type', 'prod_name', 'sell_name', 'source_type', 'release_date_from', 'release_date_to',
   'emission_operation_date_from', 'emission_operation_date_to', 'last_tracing_op_date_from', 'last_tracing_op_date_to',

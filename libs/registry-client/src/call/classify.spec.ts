@@ -37,6 +37,13 @@ describe('readErrorBody', () => {
     expect(readErrorBody(raw(400, body, type ?? 'application/json'), profile.fields)).toEqual({ shape, code, text });
   });
 
+  it('lets no character through that cannot be stored', () => {
+    const text = (body: string) => readErrorBody(raw(400, body), profile.fields);
+    expect(text('{"error_code":"E\\u00001","error_description":"no\\u0000 such\\u001b[31m\\u0085 pack \\ud800!"}')).toMatchObject({ code: 'E 1', text: 'no such [31m pack \uFFFD!' });
+    // The cut falls into the middle of a pair: no half of it stays.
+    expect(text(`{"error_description":"${'x'.repeat(499)}😀"}`).text).toBe('x'.repeat(499));
+  });
+
   it('cuts a long text', () => {
     expect(readErrorBody(raw(400, 'x'.repeat(10_000), 'text/plain'), profile.fields).text).toHaveLength(500);
   });

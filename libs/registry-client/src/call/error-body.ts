@@ -18,7 +18,18 @@ const LONGEST_TEXT = 500;
 const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 const scalar = (value: JsonValue | undefined): string | undefined =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, LONGEST_TEXT);
+
+/**
+ * Foreign text as one line that can be stored and shown anywhere: control characters (PostgreSQL refuses NUL) become blanks, halves of surrogate
+ * pairs (UTF-8 cannot carry them) the replacement character. The answer itself is kept byte for byte in the evidence.
+ */
+export const oneLine = (text: string): string =>
+  text
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, LONGEST_TEXT)
+    .replace(/[\uD800-\uDBFF]$/, '')
+    .replace(/\p{Surrogate}/gu, '\uFFFD');
 
 /** The answer's JSON, or undefined when it is none. JSON.parse undoes the escaping of interface section 7.3, once. */
 export function jsonOf(raw: RawAnswer): JsonValue | undefined {
@@ -57,7 +68,7 @@ function fromObject(json: JsonObject, raw: RawAnswer, fields: Profile['fields'])
 /** The registry's error code, also inside an answer of HTTP 200; 0 and nothing mean that all is well. */
 export function errorCodeOf(json: JsonObject, fields: Profile['fields']): string | undefined {
   const code = scalar(json[fields.error_code]);
-  return code === '0' || code === 'false' ? undefined : code;
+  return code === undefined || code === '0' || code === 'false' ? undefined : oneLine(code);
 }
 
 function fromHtml(text: string): string {

@@ -43,6 +43,11 @@ describe('metadata of a document', () => {
   it('says what is wrong with an answer of another shape', () => {
     expect(mdlp.document(answer('[]'))).toEqual({ problem: 'the answer is not a JSON object' });
     expect(mdlp.document(answer({ doc_status: 'FAILED' }))).toEqual({ problem: 'a document without "document_id"' });
+    // PostgreSQL takes no NUL and UTF-8 no half of a surrogate pair: an id with one could never be stored.
+    for (const documentId of ['d\\u0000', 'd\\ud800']) {
+      expect(mdlp.document(answer(`{"document_id":"${documentId}","doc_status":"FAILED"}`))).toEqual({ problem: 'a document without "document_id"' });
+      expect(mdlp.text(answer(`{"document_id":"${documentId}"}`), 'document_id')).toHaveProperty('problem');
+    }
     expect(mdlp.page(answer({ documents: {}, total: 0 }))).toEqual({ problem: '"documents" is not a list' });
     expect(mdlp.page(answer({ documents: [], total: 'many' }))).toEqual({ problem: '"total" is not a count' });
     expect(mdlp.page(answer({ documents: [entry, { request_id: 'r' }], total: 2 }))).toEqual({ problem: '"documents"[1]: a document without "document_id"' });

@@ -14,7 +14,7 @@ export class Readings {
     const name = this.profile.fields[field];
     const json = jsonOf(raw);
     const value = isObject(json) ? json[name] : undefined;
-    return typeof value === 'string' && value !== '' ? { value } : { problem: `the answer has no text in "${name}"` };
+    return isPlain(value) ? { value } : { problem: `the answer has no text in "${name}"` };
   }
 
   /** The metadata of one document (public-facts 1.2). */
@@ -66,7 +66,7 @@ export class Readings {
   private metadata(fields: JsonObject): Reading<DocumentMetadata> {
     const { fields: names, zone } = this.profile;
     const documentId = fields[names.document_id];
-    if (typeof documentId !== 'string' || documentId === '') return { problem: `a document without "${names.document_id}"` };
+    if (!isPlain(documentId)) return { problem: `a document without "${names.document_id}"` };
     const statusName = fields[names.doc_status];
     const known = typeof statusName === 'string' && Object.hasOwn(this.profile.statuses, statusName) ? this.profile.statuses[statusName] : undefined;
     const status = known ?? (typeof statusName === 'string' ? this.profile.statusFallback : null);
@@ -89,4 +89,6 @@ export class Readings {
 }
 
 const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+/** A text that can be stored and sent back anywhere: not empty, no control characters, no halves of surrogate pairs. */
+const isPlain = (value: JsonValue | undefined): value is string => typeof value === 'string' && value !== '' && !/\p{Cc}|\p{Surrogate}/u.test(value);
 const textOf = (value: JsonValue | undefined): string | undefined => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined);

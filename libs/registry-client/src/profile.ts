@@ -18,7 +18,7 @@ export const OPERATIONS = [
 export type OperationName = (typeof OPERATIONS)[number];
 
 const FIELDS = [
-  'client_id', 'client_secret', 'user_id', 'auth_type', 'code', 'signature', 'token', 'life_time', 'document', 'sign', 'request_id',
+  'client_id', 'client_secret', 'user_id', 'auth_type', 'code', 'signature', 'password', 'token', 'life_time', 'document', 'sign', 'request_id',
   'bulk_processing', 'document_id', 'document_ids', 'link', 'documents', 'total', 'filter', 'start_from', 'count', 'start_date', 'end_date',
   'doc_status', 'doc_type', 'doc_num', 'date', 'processed_date', 'sender', 'receiver', 'error_code', 'error_description',
   'error_desc', 'entries', 'doc_size', 'hash_sum', 'can_start', 'request_ids', 'users', 'filtered_records', 'filtered_records_count', 'failed',

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { PedigreeError } from '#kernel';
+import { ArrivalDoubt } from './lateness.js';
 
 interface Waiter {
   resolve: () => void;
@@ -13,6 +14,7 @@ export class BudgetLine {
   droppedSlots = 0;
   firstCallMs = NaN;
   lastCallMs = -Infinity;
+  readonly arrival = new ArrivalDoubt();
   learntIntervalMs = 0;
   /** No call before this monotonic moment, even where no interval is in force: a 429 said so. */
   blockedUntilMs = -Infinity;

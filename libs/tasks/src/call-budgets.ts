@@ -96,6 +96,10 @@ export class PostgresCallBudgets implements CallBudgets {
     line.lastCallMs = Math.max(line.lastCallMs, this.clock.monotonicMs());
   }
 
+  answered(account: string, method: string, roundTripMs: number): void {
+    this.line(account, method).arrival.observe(roundTripMs);
+  }
+
   async learnFrom429(account: string, method: string, told: { intervalMs?: number; retryAfterMs?: number }): Promise<void> {
     const line = this.line(account, method);
     line.rateLimited += 1;
@@ -171,7 +175,7 @@ export class PostgresCallBudgets implements CallBudgets {
    */
   private async reach(line: BudgetLine, slot: Slot): Promise<boolean> {
     const distanceMs = line.intervalMs > 0 ? line.intervalMs + this.options.guardMs + this.lateness.guardMs : 0;
-    const fromMs = (): number => Math.max(this.databaseClock.surelyAt(slot.fromMs), line.lastCallMs + distanceMs);
+    const fromMs = (): number => Math.max(this.databaseClock.surelyAt(slot.fromMs), line.lastCallMs + distanceMs + (distanceMs > 0 ? line.arrival.lastMs : 0));
     const endMs = Math.max(this.databaseClock.perhapsAt(slot.untilMs), this.databaseClock.surelyAt(slot.untilMs) - WANTED_UNCERTAINTY_MS);
     await waitUntil(this.clock, fromMs(), line.interruption.signal);
     // The call before may have been written only while this one waited.

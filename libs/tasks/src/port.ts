@@ -96,6 +96,8 @@ export interface CallBudgets {
    * call of this process counts from here.
    */
   called(account: string, method: string): void;
+  /** Says how long the answer to that call took: what took long may have been read late, and the next call keeps its distance from there. */
+  answered(account: string, method: string, roundTripMs: number): void;
   /** After a 429: the delay counts from the last request; the interval is learnt when it was told; the guard grows. */
   learnFrom429(account: string, method: string, told: { intervalMs?: number; retryAfterMs?: number }): Promise<void>;
   /** Calls made, waits, 429s and the interval in force, by account and method, since this process began. */

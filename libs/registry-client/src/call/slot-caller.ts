@@ -45,16 +45,21 @@ export class SlotCaller {
     }
     if (clock.monotonicMs() > (what.notAfterMonotonicMs ?? Infinity)) return { kind: 'failed', written: false, reason: 'the slot came too late for this attempt' };
     const signingIn = operation === 'sign_in_code' || operation === 'sign_in_token';
+    let writtenMs = NaN;
     const result = await exchange(
       this.options.dispatcher,
       { ...what.target, headers: this.headers(operation, what) },
       {
         clock,
-        onWrite: () => budgets.called(account, operation),
+        onWrite: () => {
+          writtenMs = clock.monotonicMs();
+          budgets.called(account, operation);
+        },
         timeoutMs: signingIn ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs,
         maxAnswerBytes: this.answersXml(operation) ? (this.options.maxXmlBytes ?? XML_BYTES) : (this.options.maxJsonBytes ?? JSON_BYTES),
       },
     );
+    if (result.kind === 'answered') budgets.answered(account, operation, result.raw.receivedMonotonicMs - writtenMs);
     if (result.kind === 'answered' && result.raw.httpStatus === 429) await this.learn(account, operation, result);
     return result;
   }

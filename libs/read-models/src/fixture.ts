@@ -65,6 +65,7 @@ export interface DocumentOfTest {
   counterpartyId?: string;
   account?: string;
   reference?: string;
+  operationDate?: string;
 }
 
 /** How documents and receipts become evidence: as the JSON that `jsonDocuments` reads, or as a registry's XML. */
@@ -92,8 +93,27 @@ export class LogOfTest {
     return BigInt(this.events.length);
   }
 
+  /** Registers, and holds for these; returns the request_id. */
+  hold(of: DocumentOfTest, after: DocumentReference[]): string {
+    const requestId = this.register(of, after);
+    if (after.length > 0) this.add(requestId, { type: 'DocumentWaiting', data: { for: after } });
+    return requestId;
+  }
+
   /** Registers and sends; returns the request_id. */
   send(of: DocumentOfTest, after: DocumentReference[] = []): string {
+    const requestId = this.hold(of, after);
+    const account = of.account ?? 'main';
+    if (after.length > 0) {
+      for (const one of after) this.add(requestId, { type: 'PredecessorConcluded', data: { requestId: one.requestId, outcome: 'accepted' } });
+      this.add(requestId, { type: 'DocumentReleased', data: {} });
+    }
+    this.add(requestId, { type: 'SendAttempted', data: { attempt: 1, account, signatureSha256: DIGEST, certificateSha256: DIGEST } });
+    this.add(requestId, { type: 'DocumentSent', data: { attempt: 1, documentId: documentIdOf(requestId), answerSha256: DIGEST, foundByLookUp: false } });
+    return requestId;
+  }
+
+  private register(of: DocumentOfTest, after: DocumentReference[]): string {
     this.documents += 1;
     const requestId = uuid5(`command-${this.documents}`, NAMESPACE);
     const facts = factsOf(of);
@@ -116,13 +136,6 @@ export class LogOfTest {
         after,
       },
     });
-    if (after.length > 0) {
-      this.add(requestId, { type: 'DocumentWaiting', data: { for: after } });
-      for (const one of after) this.add(requestId, { type: 'PredecessorConcluded', data: { requestId: one.requestId, outcome: 'accepted' } });
-      this.add(requestId, { type: 'DocumentReleased', data: {} });
-    }
-    this.add(requestId, { type: 'SendAttempted', data: { attempt: 1, account, signatureSha256: DIGEST, certificateSha256: DIGEST } });
-    this.add(requestId, { type: 'DocumentSent', data: { attempt: 1, documentId: documentIdOf(requestId), answerSha256: DIGEST, foundByLookUp: false } });
     return requestId;
   }
 
@@ -196,7 +209,7 @@ function factsOf(of: DocumentOfTest): DocumentFacts {
     schemaVersion: '1.38',
     subjectId: '00000000000464',
     ...(of.counterpartyId === undefined ? {} : { counterpartyId: of.counterpartyId }),
-    operationDate: '2026-02-28T10:00:00+03:00',
+    operationDate: of.operationDate ?? '2026-02-28T10:00:00+03:00',
     items,
     fields: of.recursive === true ? { is_recursive: 'true' } : {},
   };

@@ -4,6 +4,14 @@ import type { Sha256 } from '#kernel';
 /** Where a document stands, in the operator's words. */
 export type DocumentPhase = 'waiting' | 'ready' | 'sending' | 'unconfirmed' | 'sent' | 'received' | 'concluded';
 
+/** An earlier document that a waiting one is held for, as the ERP named it in `after`. */
+export interface WaitedFor {
+  commandId: string;
+  requestId: string;
+  /** False when no such command was received yet. */
+  known: boolean;
+}
+
 /** One row of the document list (read model `document-outcomes`). */
 export interface DocumentSummary {
   requestId: string;
@@ -17,8 +25,8 @@ export interface DocumentSummary {
   operationDate: string;
   itemCount: number;
   phase: DocumentPhase;
-  /** For phase waiting: request_ids that it is held for. */
-  waitingFor: string[];
+  /** For phase waiting: what it is held for. */
+  waitingFor: WaitedFor[];
   attempts: number;
   documentId?: string;
   status?: RegistryStatus;
@@ -45,6 +53,9 @@ export interface DocumentListQuery {
   account?: string;
   docType?: number;
   reference?: string;
+  requestId?: string;
+  /** True: only those of which the registry holds more than one. */
+  duplicate?: boolean;
   registeredFrom?: Date;
   registeredTo?: Date;
   /** 1 to 1,000, default 100. */

@@ -155,6 +155,39 @@ describe('read models over the real log, evidence and documents', () => {
     expect(await walk({ limit: ids.length })).toEqual([...ids].reverse());
   });
 
+  it('says for what a document waits, and which of it was never received', async () => {
+    const earlier = log.send({ docType: 552, items: [pack(6)] });
+    const registered = log.events.at(-3)?.data as { commandId: string };
+    const after = [
+      { commandId: registered.commandId, requestId: earlier },
+      { commandId: 'ERP-17', requestId: '00000000-0000-5000-8000-000000000017' },
+    ];
+    const waiting = log.hold({ docType: 552, items: [pack(7)] }, after);
+    await publish();
+    const shown = {
+      phase: 'waiting',
+      waitingFor: [{ ...after[0], known: true }, { ...after[1], known: false }],
+      sentence: `Held until ${registered.commandId} and ERP-17 have concluded; ERP-17 was not received yet.`,
+    };
+    expect(await readModels.document(waiting)).toMatchObject(shown);
+    expect((await readModels.documents({ phase: 'waiting' })).items).toMatchObject([shown]);
+    // Whoever takes commands knows of more than is registered.
+    const options = { pool: db.pool, store, evidence, documents: { readReceipt }, titleOf: String };
+    const told = new PostgresReadModels({ ...options, received: (requestIds) => Promise.resolve(new Set(requestIds)) });
+    expect((await told.documents({ requestId: waiting })).items[0]?.sentence).toBe(`Held until ${registered.commandId} and ERP-17 have concluded.`);
+  });
+
+  it('finds one document by its request_id, and the alarms among many', async () => {
+    expect(await walk({ requestId: ids[3] as string })).toEqual([ids[3]]);
+    expect(await walk({ requestId: 'nobody' })).toEqual([]);
+    expect(await walk({ duplicate: true })).toEqual([]);
+    const requestId = ids[2] as string;
+    log.add(requestId, { type: 'DuplicateDetected', data: { documentIds: ['a', 'b'], answerSha256: 'a'.repeat(64) } });
+    await publish();
+    expect(await walk({ duplicate: true })).toEqual([requestId]);
+    expect(await walk({ duplicate: false })).not.toContain(requestId);
+  });
+
   it('refuses a limit or a cursor that is none, and names it', async () => {
     for (const limit of [0, -1, 1.5, 1_001, Number.NaN]) {
       await expect(readModels.documents({ limit })).rejects.toMatchObject({ code: 'invalid_parameter', place: { field: 'limit' } });

@@ -5,7 +5,7 @@ import type { Pool } from '#postgres';
 import type { DataSource } from 'typeorm';
 import { dataSourceOver } from './data-source.js';
 import { foldDocumentOutcome } from './document-outcomes/fold.js';
-import { countOutcomes, listDocuments, summaryOf } from './document-outcomes/query.js';
+import { countOutcomes, listDocuments, registered, summaryOf, waitedFor, type Received } from './document-outcomes/query.js';
 import type { DocumentOutcomeRow } from './document-outcomes/row.js';
 import { timelineOf } from './document-timeline/timeline.js';
 import type { DocumentDetail, DocumentListQuery, DocumentSummary, HistoryQuery, OutcomeCounts, Page, ReadModels, SgtinHistory } from './port.js';
@@ -19,16 +19,21 @@ export interface ReadModelsOptions {
   documents: Pick<DocumentReading, 'readReceipt'>;
   /** The plain name of a document type, for example `Shipment`. */
   titleOf(docType: number): string;
+  /** Which of these request_ids belong to commands that were received, run or not. Default: those whose documents are registered. */
+  received?: Received;
 }
 
 /** Answers from the tables that the projections keep, and for one document's timeline from the log itself. Changes nothing. */
 export class PostgresReadModels implements ReadModels {
   private opened: Promise<DataSource> | undefined;
+  private readonly received: Received;
 
-  constructor(private readonly options: ReadModelsOptions) {}
+  constructor(private readonly options: ReadModelsOptions) {
+    this.received = options.received ?? ((requestIds) => registered(options.pool, requestIds));
+  }
 
   async documents(query: DocumentListQuery): Promise<Page<DocumentSummary>> {
-    return listDocuments(await this.dataSource(), query);
+    return listDocuments(await this.dataSource(), query, this.received);
   }
 
   /** Folded from the document's own stream, so that it is never behind the log, nor its summary behind its timeline. */
@@ -37,7 +42,8 @@ export class PostgresReadModels implements ReadModels {
     const row = events.reduce<DocumentOutcomeRow | undefined>(foldDocumentOutcome, undefined);
     if (row === undefined) return undefined;
     const errors = row.receiptSha256 === null ? [] : await this.errorsOf(row.receiptSha256);
-    return { ...summaryOf(row, errors), timeline: timelineOf(events), errors };
+    const waitingFor = (await waitedFor([row], this.received))(row);
+    return { ...summaryOf(row, { waitingFor, errors }), timeline: timelineOf(events), errors };
   }
 
   outcomeCounts(): Promise<OutcomeCounts> {

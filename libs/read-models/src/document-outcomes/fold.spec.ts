@@ -28,8 +28,8 @@ describe('a row of the document list', () => {
   it('waits for its predecessors, one by one, and is released', () => {
     const waiting: DocumentEvent = { type: 'DocumentWaiting', data: { for: after } };
     const noted: DocumentEvent = { type: 'PredecessorConcluded', data: { requestId: 'r-1', outcome: 'accepted' } };
-    expect(given([waiting], { sent: false })).toMatchObject({ phase: 'waiting', waitingFor: ['r-1', 'r-2'] });
-    expect(given([waiting, noted], { sent: false })).toMatchObject({ phase: 'waiting', waitingFor: ['r-2'] });
+    expect(given([waiting], { sent: false })).toMatchObject({ phase: 'waiting', waitingFor: after });
+    expect(given([waiting, noted], { sent: false })).toMatchObject({ phase: 'waiting', waitingFor: [{ commandId: 'c-2', requestId: 'r-2' }] });
     expect(given([waiting, { type: 'DocumentReleased', data: {} }], { sent: false })).toMatchObject({ phase: 'ready', waitingFor: [] });
   });
 

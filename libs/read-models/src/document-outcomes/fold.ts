@@ -53,9 +53,9 @@ function registered(event: DocumentRegistered, recorded: RecordedEvent): Documen
 function changes(row: DocumentOutcomeRow, event: Exclude<DocumentEvent, DocumentRegistered>, at: Date): Partial<DocumentOutcomeRow> {
   switch (event.type) {
     case 'DocumentWaiting':
-      return { phase: 'waiting', waitingFor: event.data.for.map((one) => one.requestId) };
+      return { phase: 'waiting', waitingFor: event.data.for };
     case 'PredecessorConcluded':
-      return { waitingFor: row.waitingFor.filter((one) => one !== event.data.requestId) };
+      return { waitingFor: row.waitingFor.filter((one) => one.requestId !== event.data.requestId) };
     case 'DocumentReleased':
       return { phase: 'ready', waitingFor: [] };
     case 'DocumentRefused':

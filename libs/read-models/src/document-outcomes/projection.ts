@@ -50,7 +50,7 @@ const COLUMNS: { name: string; property: keyof DocumentOutcomeRow; type: string;
   { name: 'operation_date', property: 'operationDate', type: 'text', fixed: true },
   { name: 'item_count', property: 'itemCount', type: 'integer', fixed: true },
   { name: 'phase', property: 'phase', type: 'text' },
-  { name: 'waiting_for', property: 'waitingFor', type: 'text' },
+  { name: 'waiting_for', property: 'waitingFor', type: 'jsonb' },
   { name: 'attempts', property: 'attempts', type: 'integer' },
   { name: 'document_id', property: 'documentId', type: 'text' },
   { name: 'status', property: 'status', type: 'text' },
@@ -77,11 +77,10 @@ async function load(tx: Transaction, requestIds: string[]): Promise<Map<string, 
   return new Map(rows.map((row) => [row.requestId, row]));
 }
 
-// An array of arrays cannot be unnested row by row: the request_ids waited for travel as one text, a line each.
 const WRITE = {
   name: 'document-outcome-write',
   text: `INSERT INTO document_outcome (${COLUMNS.map(({ name }) => name).join(', ')})
-    SELECT ${COLUMNS.map(({ name }) => (name === 'waiting_for' ? `string_to_array(waiting_for, E'\\n')` : name)).join(', ')}
+    SELECT ${COLUMNS.map(({ name }) => name).join(', ')}
     FROM unnest(${COLUMNS.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ')}) AS page (${COLUMNS.map(({ name }) => name).join(', ')})
     ON CONFLICT (request_id) DO UPDATE SET ${COLUMNS.filter(({ fixed }) => !fixed)
       .map(({ name }) => `${name} = excluded.${name}`)
@@ -89,7 +88,7 @@ const WRITE = {
 };
 
 async function write(tx: Transaction, rows: DocumentOutcomeRow[]): Promise<void> {
-  const values = COLUMNS.map(({ property }) => rows.map((row) => (property === 'waitingFor' ? row.waitingFor.join('\n') : row[property])));
+  const values = COLUMNS.map(({ property }) => rows.map((row) => (property === 'waitingFor' ? JSON.stringify(row.waitingFor) : row[property])));
   await tx.query({ ...WRITE, values });
 }
 

@@ -1,7 +1,7 @@
 import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
 import type { DataSource, SelectQueryBuilder } from 'typeorm';
-import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page } from '../port.js';
+import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page, WaitedFor } from '../port.js';
 import { readCursor, writeCursor } from './cursor.js';
 import { DocumentOutcomeEntity, type DocumentOutcomeRow } from './row.js';
 import { wordsFor } from './sentences.js';
@@ -13,7 +13,7 @@ const MAX_LIMIT = 1_000;
  * One page of documents, newest registration first. The cursor is the log position of the page's last registration, so documents
  * that arrive meanwhile neither shift nor repeat a line. Throws PedigreeError `invalid_parameter` that names the parameter.
  */
-export async function listDocuments(dataSource: DataSource, query: DocumentListQuery): Promise<Page<DocumentSummary>> {
+export async function listDocuments(dataSource: DataSource, query: DocumentListQuery, received: Received): Promise<Page<DocumentSummary>> {
   const limit = query.limit ?? DEFAULT_LIMIT;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
     throw new PedigreeError('invalid_parameter', `limit must be a whole number from 1 to ${MAX_LIMIT}`, { field: 'limit' });
@@ -23,8 +23,9 @@ export async function listDocuments(dataSource: DataSource, query: DocumentListQ
   const rows = await select.getMany();
   const items = rows.slice(0, limit);
   const last = items.at(-1);
+  const waitingFor = await waitedFor(items, received);
   return {
-    items: items.map((row) => summaryOf(row)),
+    items: items.map((row) => summaryOf(row, { waitingFor: waitingFor(row) })),
     ...(rows.length > limit && last !== undefined ? { nextCursor: writeCursor(last.registeredPosition) } : {}),
   };
 }
@@ -36,6 +37,8 @@ function filter(select: SelectQueryBuilder<DocumentOutcomeRow>, query: DocumentL
   if (query.outcome !== undefined) select.andWhere(`d.outcome = :outcome`, { outcome: query.outcome });
   if (query.account !== undefined) select.andWhere('d.account = :account', { account: query.account });
   if (query.docType !== undefined) select.andWhere('d.docType = :docType', { docType: query.docType });
+  if (query.requestId !== undefined) select.andWhere('d.requestId = :requestId', { requestId: query.requestId });
+  if (query.duplicate !== undefined) select.andWhere(query.duplicate ? 'd.duplicate' : 'NOT d.duplicate');
   if (query.reference !== undefined) select.andWhere('d.reference = :reference', { reference: query.reference });
   if (query.registeredFrom !== undefined) select.andWhere('d.registeredAt >= :from', { from: query.registeredFrom });
   if (query.registeredTo !== undefined) select.andWhere('d.registeredAt < :to', { to: query.registeredTo });
@@ -59,8 +62,24 @@ export async function countOutcomes(db: Queryable): Promise<OutcomeCounts> {
   };
 }
 
+/** Which of these request_ids belong to commands that were received. */
+export type Received = (requestIds: string[]) => Promise<Set<string>>;
+
+/** What each of these documents is held for, asked of `received` all at once. */
+export async function waitedFor(rows: DocumentOutcomeRow[], received: Received): Promise<(row: DocumentOutcomeRow) => WaitedFor[]> {
+  const requestIds = new Set(rows.flatMap((row) => row.waitingFor.map((one) => one.requestId)));
+  const known = requestIds.size === 0 ? new Set<string>() : await received([...requestIds]);
+  return (row) => row.waitingFor.map(({ commandId, requestId }) => ({ commandId, requestId, known: known.has(requestId) }));
+}
+
+/** Where nobody tells of commands that are still to be run: what has a row here was received. */
+export async function registered(db: Queryable, requestIds: string[]): Promise<Set<string>> {
+  const { rows } = await db.query<{ request_id: string }>('SELECT request_id FROM document_outcome WHERE request_id = ANY($1::text[])', [requestIds]);
+  return new Set(rows.map((row) => row.request_id));
+}
+
 /** The row as the API shows it; with the receipt's errors, where they were read, the sentence names the reasons. */
-export function summaryOf(row: DocumentOutcomeRow, errors?: { text: string }[]): DocumentSummary {
+export function summaryOf(row: DocumentOutcomeRow, beside: { waitingFor: WaitedFor[]; errors?: { text: string }[] }): DocumentSummary {
   const optional = {
     reference: row.reference,
     docNum: row.docNum,
@@ -82,7 +101,7 @@ export function summaryOf(row: DocumentOutcomeRow, errors?: { text: string }[]):
     operationDate: row.operationDate,
     itemCount: row.itemCount,
     phase: row.phase,
-    waitingFor: row.waitingFor,
+    waitingFor: beside.waitingFor,
     attempts: row.attempts,
     errorCount: row.errorCount,
     documentSha256: row.documentSha256,
@@ -90,7 +109,7 @@ export function summaryOf(row: DocumentOutcomeRow, errors?: { text: string }[]):
     registeredAt: row.registeredAt.toISOString(),
     position: String(row.position),
     ...withoutAbsent(optional),
-    ...wordsFor(errors === undefined ? row : { ...row, errors }),
+    ...wordsFor({ ...row, ...beside }),
   };
 }
 

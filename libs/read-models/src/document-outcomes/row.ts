@@ -1,4 +1,4 @@
-import type { DocumentOutcome, FailureCause, RegistryStatus } from '#domain';
+import type { DocumentOutcome, DocumentReference, FailureCause, RegistryStatus } from '#domain';
 import type { Sha256 } from '#kernel';
 import { EntitySchema } from 'typeorm';
 import type { DocumentPhase } from '../port.js';
@@ -20,7 +20,7 @@ export interface DocumentOutcomeRow {
   operationDate: string;
   itemCount: number;
   phase: DocumentPhase;
-  waitingFor: string[];
+  waitingFor: DocumentReference[];
   attempts: number;
   documentId: string | null;
   status: RegistryStatus | null;
@@ -57,7 +57,7 @@ export const DocumentOutcomeEntity = new EntitySchema<DocumentOutcomeRow>({
     operationDate: { name: 'operation_date', type: 'text' },
     itemCount: { name: 'item_count', type: 'integer' },
     phase: { type: 'text' },
-    waitingFor: { name: 'waiting_for', type: 'text', array: true },
+    waitingFor: { name: 'waiting_for', type: 'jsonb' },
     attempts: { type: 'integer' },
     documentId: { name: 'document_id', type: 'text', nullable: true },
     status: { type: 'text', nullable: true },

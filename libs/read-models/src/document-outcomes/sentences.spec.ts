@@ -16,12 +16,17 @@ const base: Described = {
   documentId: 'd-1',
 };
 const open = (over: Partial<Described>) => wordsFor({ ...base, outcome: null, ...over }).sentence;
+const known = (commandId: string) => ({ commandId, known: true });
+const missing = (commandId: string) => ({ commandId, known: false });
 const notOwner = { text: 'Not the owner.' };
 
 describe('plain words for a document', () => {
   it.each([
-    [{ phase: 'waiting', waitingFor: ['a'] }, 'Held until 1 earlier document is accepted.'],
-    [{ phase: 'waiting', waitingFor: ['a', 'b'] }, 'Held until 2 earlier documents are accepted.'],
+    [{ phase: 'waiting', waitingFor: [known('ERP-1')] }, 'Held until ERP-1 has concluded.'],
+    [{ phase: 'waiting', waitingFor: [missing('ERP-1')] }, 'Held until ERP-1 has concluded; it was not received yet.'],
+    [{ phase: 'waiting', waitingFor: [known('a'), missing('b')] }, 'Held until a and b have concluded; b was not received yet.'],
+    [{ phase: 'waiting', waitingFor: [missing('a'), known('b'), missing('c')] }, 'Held until a, b and c have concluded; a and c were not received yet.'],
+    [{ phase: 'waiting', waitingFor: [...'abcdefg'].map(known) }, 'Held until a, b, c, d, e and 2 more have concluded.'],
     [{ phase: 'ready', attempts: 0 }, 'Ready to be sent.'],
     [{ phase: 'ready', attempts: 2, problem: 'no connection.' }, 'Attempt 2 did not reach the registry: no connection; it will be sent again.'],
     [{ phase: 'sending' }, 'Being sent to the registry.'],
@@ -31,6 +36,11 @@ describe('plain words for a document', () => {
     [{ phase: 'sent', status: 'failed_result_ready' }, 'The registry has finished with errors; the receipt that names them is being fetched.'],
     [{ phase: 'received' }, 'The registry has answered; its receipt is stored and is being read.'],
   ] as [Partial<Described>, string][])('%j', (over, sentence) => expect(open(over)).toBe(sentence));
+
+  it('tells what to do when a document waits for one that never came, and nothing while it only has to wait', () => {
+    expect(wordsFor({ ...base, phase: 'waiting', outcome: null, waitingFor: [missing('ERP-17')] }).remedy).toMatch(/^Send the command ERP-17;/);
+    expect(wordsFor({ ...base, phase: 'waiting', outcome: null, waitingFor: [known('ERP-17')] })).not.toHaveProperty('remedy');
+  });
 
   it('needs no remedy when all is well', () => {
     expect(wordsFor(base)).toEqual({ sentence: 'Accepted by the registry: all 100 items.' });

@@ -1,5 +1,6 @@
 import type { RegistryStatus } from '#domain';
 import { neverReached } from '#kernel';
+import type { WaitedFor } from '../port.js';
 import type { DocumentOutcomeRow } from './row.js';
 
 export interface PlainWords {
@@ -12,8 +13,11 @@ export interface PlainWords {
 /** What the words are made of: the row, and the receipt's errors where they were read. */
 export type Described = Pick<
   DocumentOutcomeRow,
-  'phase' | 'waitingFor' | 'attempts' | 'status' | 'outcome' | 'cause' | 'problem' | 'comment' | 'errorCount' | 'itemCount' | 'duplicate' | 'documentId'
-> & { errors?: { text: string }[] };
+  'phase' | 'attempts' | 'status' | 'outcome' | 'cause' | 'problem' | 'comment' | 'errorCount' | 'itemCount' | 'duplicate' | 'documentId'
+> & { waitingFor: Pick<WaitedFor, 'commandId' | 'known'>[]; errors?: { text: string }[] };
+
+/** At most this many of the documents waited for are named in a sentence. */
+const NAMED_IN_SENTENCE = 5;
 
 /** At most this many different reasons are named in a sentence; the items themselves are listed beside it. */
 const REASONS_IN_SENTENCE = 3;
@@ -33,7 +37,7 @@ function wordsByPhase(document: Described): PlainWords {
   const { phase } = document;
   switch (phase) {
     case 'waiting':
-      return { sentence: `Held until ${counted(document.waitingFor.length, 'earlier document')} ${document.waitingFor.length === 1 ? 'is' : 'are'} accepted.` };
+      return held(document.waitingFor);
     case 'ready':
       return {
         sentence:
@@ -52,6 +56,18 @@ function wordsByPhase(document: Described): PlainWords {
     default:
       return neverReached(phase, 'document phase');
   }
+}
+
+/** Says in the ERP's words for what a document is held, and what has not even arrived: that alone somebody has to do something about. */
+function held(waitingFor: Described['waitingFor']): PlainWords {
+  const until = `Held until ${listed(waitingFor.map((one) => one.commandId))} ${waitingFor.length === 1 ? 'has' : 'have'} concluded`;
+  const missing = waitingFor.filter((one) => !one.known).map((one) => one.commandId);
+  if (missing.length === 0) return { sentence: `${until}.` };
+  const who = waitingFor.length === 1 ? 'it' : listed(missing);
+  return {
+    sentence: `${until}; ${who} ${missing.length === 1 ? 'was' : 'were'} not received yet.`,
+    remedy: `Send the command ${listed(missing)}; where the id in \`after\` is wrong, nothing will ever release this document.`,
+  };
 }
 
 const SENT_BY_STATUS: Record<RegistryStatus | 'unknown', string> = {
@@ -135,6 +151,12 @@ function reasonsOf(errors: { text: string }[]): string {
   const reasons = [...frequency].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([text]) => text);
   const others = reasons.length - REASONS_IN_SENTENCE;
   return reasons.slice(0, REASONS_IN_SENTENCE).join('; ') + (others > 0 ? `; and ${counted(others, 'other reason')}` : '');
+}
+
+/** For example `a, b and c`, or `a, b, c, d, e and 7 more`. */
+function listed(names: string[]): string {
+  const parts = names.length > NAMED_IN_SENTENCE ? [...names.slice(0, NAMED_IN_SENTENCE), `${names.length - NAMED_IN_SENTENCE} more`] : names;
+  return parts.length < 2 ? (parts[0] ?? 'nothing') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
 
 const because = (reason: string | null): string => (unquoted(reason ?? '') === '' ? '' : `: ${unquoted(reason ?? '')}`);

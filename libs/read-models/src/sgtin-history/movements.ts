@@ -142,9 +142,13 @@ function documentRow(event: Conclusion, facts: DocumentFacts): MovementDocument 
   };
 }
 
-/** The claimed moment as an instant, where the text is one: a date without a zone stays text alone rather than being guessed at. */
+/**
+ * The claimed moment as an instant, where the text is one: a date without a zone stays text alone rather than being guessed at, and so does one
+ * whose year, in UTC, is none of four digits from 0001 on: PostgreSQL would refuse it, and one odd document would hold up every pack's history.
+ */
 function instantOf(operationDate: string): string | undefined {
   const withZone = /(?:Z|[+-]\d\d:\d\d)$/.test(operationDate);
   const instant = withZone ? new Date(operationDate) : undefined;
-  return instant === undefined || Number.isNaN(instant.getTime()) ? undefined : instant.toISOString();
+  // A year beyond 9999, an invalid date (NaN) and one before the year 1 all fail this.
+  return instant !== undefined && instant.getUTCFullYear() >= 1 && instant.getUTCFullYear() <= 9_999 ? instant.toISOString() : undefined;
 }

@@ -55,6 +55,16 @@ describe('history of one pack', () => {
     });
   });
 
+  it('is kept although a document claims a moment that PostgreSQL cannot store: the text stays as it was written', async () => {
+    const claimed = ['0001-01-01T00:00:00+03:00', '-0044-03-15T12:00:00Z', '12026-01-01T00:00:00Z', '9999-12-31T23:00:00-05:00', '2026-02-30T25:00:00Z', '2026-03-01T10:00:00'];
+    for (const operationDate of claimed) log.document({ docType: 701, items: [pack(1)], operationDate });
+    log.document({ docType: 511, items: [pack(1)] });
+    await projectAll();
+    expect((await history(pack(1)))?.movements.map((one) => one.operationDate)).toEqual([...claimed, '2026-02-28T10:00:00+03:00']);
+    const { rows } = await db.pool.query('SELECT operation_at FROM movement_document ORDER BY known_from');
+    expect(rows.map((row) => row.operation_at)).toEqual([...claimed.map(() => null), new Date('2026-02-28T07:00:00Z')]);
+  });
+
   it('is undefined for a pack that no document named, and refuses what is no SGTIN', async () => {
     log.document({ docType: 701, items: [pack(1)] });
     await projectAll();

@@ -56,6 +56,16 @@ describe('the task queue', () => {
     expect(await queue.claim('a/status', { ...hold, limit: 1_000 })).toHaveLength(50);
   });
 
+  it('counts what is still to be done over all lanes, up to a limit, and not what was given up', async () => {
+    await queue.schedule(db.pool, [task('now'), task('later', { dueAt: FUTURE }), task('elsewhere', { lane: 'b/send' }), task('lost', { lane: 'c' }), task('over', { lane: 'd' })]);
+    await queue.claim('a/status', hold);
+    const [lost] = await queue.claim('c', hold);
+    await queue.settle(lost!, { kind: 'failed', error: 'no' });
+    const [over] = await queue.claim('d', hold);
+    await queue.settle(over!, { kind: 'done' });
+    expect([await queue.readyCount(10), await queue.readyCount(2)]).toEqual([3, 2]);
+  });
+
   it('joins the caller’s transaction', async () => {
     await expect(
       inTransaction(db.pool, async (tx) => {

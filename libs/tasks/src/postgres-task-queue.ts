@@ -163,6 +163,12 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     return { ready: sum('ready'), leased: sum('leased'), failed: sum('failed'), lanes };
   }
 
+  /** How many tasks of all lanes are still to be done, those under a lease included, counted no further than `limit`. */
+  async readyCount(limit: number): Promise<number> {
+    const { rows } = await this.pool.query<{ ready: number }>({ name: 'task-ready-count', text: sql.READY_COUNT, values: [limit] });
+    return rows[0]?.ready ?? 0;
+  }
+
   /** Tasks that were given up, the newest first. */
   async failedTasks(limit = 100): Promise<FailedTask[]> {
     const { rows } = await this.pool.query<{ key: string; kind: string; lane: string; attempts: number; failed_at: Date; last_error: string | null; payload: string }>(sql.FAILED, [limit]);

@@ -85,6 +85,9 @@ SELECT lane,
   min(due_at) FILTER (WHERE due_at <= now AND lease_until <= now) AS oldest_due_at
 FROM task, (SELECT statement_timestamp() AS now) AS moment GROUP BY lane ORDER BY lane`;
 
+/** $1 most that are counted: the cost is bounded, however long the queue. */
+export const READY_COUNT = `SELECT count(*)::int AS ready FROM (SELECT FROM task WHERE failed_at IS NULL LIMIT $1::int) AS some`;
+
 /** $1 most. */
 export const FAILED = `
 SELECT key, kind, lane, attempts, failed_at, last_error, payload FROM task WHERE failed_at IS NOT NULL ORDER BY failed_at DESC LIMIT $1::int`;

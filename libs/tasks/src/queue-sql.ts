@@ -86,7 +86,7 @@ SELECT lane,
 FROM task, (SELECT statement_timestamp() AS now) AS moment GROUP BY lane ORDER BY lane`;
 
 /** $1 most that are counted: the cost is bounded, however long the queue. */
-export const READY_COUNT = `SELECT count(*)::int AS ready FROM (SELECT FROM task WHERE failed_at IS NULL LIMIT $1::int) AS some`;
+export const READY_COUNT = `SELECT count(*)::int AS ready FROM (SELECT FROM task WHERE failed_at IS NULL LIMIT $1::int) AS counted`;
 
 /** $1 most. */
 export const FAILED = `

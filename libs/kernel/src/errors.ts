@@ -22,6 +22,7 @@ export const ERROR_CODES = {
   command_conflict: 409,
   backlog_full: 503,
   unavailable: 503,
+  signing_failed: 502,
   invalid_configuration: 500,
   internal: 500,
 } as const;

@@ -13,7 +13,7 @@ import type { OperationName, Profile } from './profile.js';
 import { Sessions, type SignInResult } from './session/sessions.js';
 import type { SessionStore } from './session/session-store.js';
 import { signIn } from './session/sign-in.js';
-import { Pkcs12Signer } from './signing/pkcs12-signer.js';
+import { openSigner } from './signing/open-signer.js';
 
 export interface UndiciRegistryClientOptions {
   /** Address of the registry, or of the proxy before it, without the profile's base path. */
@@ -36,7 +36,8 @@ export interface UndiciRegistryClientOptions {
 
 interface OpenAccount {
   account: Account;
-  signer: Signer;
+  /** Absent for a user who signs in by password. */
+  signer: Signer | undefined;
 }
 
 const READ: CallManner = { changes: false, on404: 'refused' };
@@ -69,18 +70,18 @@ export class UndiciRegistryClient implements RegistryClient {
     this.log = options.log ?? silentLog;
     this.requests = new Requests(profile);
     this.readings = new Readings(profile);
-    this.accounts = new Map(options.accounts.map((account) => [account.name, { account, signer: Pkcs12Signer.open(account, clock) }]));
+    this.accounts = new Map(options.accounts.map((account) => [account.name, { account, signer: openSigner(account, clock) }]));
     this.dispatcher = options.dispatcher ?? openAgent(profile, options.maxConnections ?? 256);
     this.caller = new SlotCaller({ ...options, dispatcher: this.dispatcher, log: this.log });
     this.sessionsOf = new Sessions({ store: options.sessions, rules: profile.rules, clock, log: this.log, signIn: (account) => this.signIn(account) });
   }
 
-  async sign(account: string, xml: Uint8Array): Promise<Buffer> {
-    return this.open(account).signer.sign(xml);
+  async sign(account: string, xml: Uint8Array): Promise<Buffer | undefined> {
+    return this.open(account).signer?.sign(xml);
   }
 
-  signerCertificate(account: string): Buffer {
-    return this.open(account).signer.certificate();
+  signerCertificate(account: string, signature?: Buffer): Buffer | undefined {
+    return this.open(account).signer?.certificate(signature);
   }
 
   async sendDocument(account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>> {
@@ -123,8 +124,8 @@ export class UndiciRegistryClient implements RegistryClient {
     return this.fetchXml(account, 'download', documentId);
   }
 
-  sessions(): { account: string; signedInAt: Date | undefined; certificateExpiresAt: Date }[] {
-    return [...this.accounts].map(([account, { signer }]) => ({ account, signedInAt: this.sessionsOf.signedInAt(account), certificateExpiresAt: signer.expiresAt() }));
+  sessions(): { account: string; signedInAt: Date | undefined; certificateExpiresAt: Date | undefined }[] {
+    return [...this.accounts].map(([account, { signer }]) => ({ account, signedInAt: this.sessionsOf.signedInAt(account), certificateExpiresAt: signer?.expiresAt() }));
   }
 
   /** Ends the account's token at the registry, for all processes. Not done on close: the next start goes on with the same token. */
@@ -147,6 +148,7 @@ export class UndiciRegistryClient implements RegistryClient {
       clearTimeout(cut);
     }
     await this.sessionsOf.settled();
+    await Promise.all([...this.accounts.values()].map(({ signer }) => signer?.close?.()));
   }
 
   private open(account: string): OpenAccount {
@@ -217,7 +219,7 @@ export class UndiciRegistryClient implements RegistryClient {
         profile: this.options.profile,
         requests: this.requests,
         readings: this.readings,
-        sign: (bytes) => signer.sign(bytes),
+        sign: (bytes) => signer?.sign(bytes, true) ?? Promise.reject(new PedigreeError('signing_failed', 'this account has no signer', { item: name })),
         call: (operation, request) => this.caller.call(name, operation, { target: this.target(request) }),
       });
     } catch (error) {

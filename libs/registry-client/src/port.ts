@@ -1,4 +1,4 @@
-import type { JsonObject } from '#kernel';
+import type { JsonObject, JsonValue } from '#kernel';
 
 /** A user of the registry through whom documents are sent. Secrets stay in this object and never reach an event, a log or the evidence. */
 export interface Account {
@@ -9,16 +9,63 @@ export interface Account {
   signer: SignerConfig;
 }
 
-/** How this account signs. Issue-driven growth: external command, HTTP service, password. */
-export type SignerConfig = { kind: 'pkcs12'; /** Path, relative to the accounts file. */ file: string; password: string };
+/** How this account signs. `password`: a non-resident user, who signs in by password and whose documents go without a signature (interface section 5). */
+export type SignerConfig = Pkcs12SignerConfig | CommandSignerConfig | HttpSignerConfig | { kind: 'password'; password: string };
+
+export interface Pkcs12SignerConfig {
+  kind: 'pkcs12';
+  file: string;
+  password: string;
+}
+
+/** What signers outside this process have in common. */
+interface OutsideSignerConfig {
+  /** The user's certificate, PEM or DER. Without it, it is the one inside the signature, known from the first signature on. */
+  certificateFile?: string;
+  /** Goes to the program or the service, and is removed from whatever they say. */
+  secret?: string;
+  /** For a whole signature, repeats included, once its turn has come. */
+  timeLimitMs: number;
+  /** Signatures under way at once. */
+  concurrency: number;
+}
+
+export interface CommandSignerConfig extends OutsideSignerConfig {
+  kind: 'command';
+  /** Program and arguments, run without a shell. `{in}`: a file with the bytes, else they come on stdin. `{out}`: a file for the signature, else it is read from stdout. */
+  command: string[];
+  /** Working directory. */
+  folder: string;
+  /** The program's whole environment but for PATH, which has a default, and SIGNER_SECRET, which is the secret. */
+  environment: Record<string, string>;
+}
+
+export interface HttpSignerConfig extends OutsideSignerConfig {
+  kind: 'http';
+  url: string;
+  /** `{secret}` in a value is the secret. */
+  headers: Record<string, string>;
+  /** JSON to post, with `{base64}` for the bytes and `{secret}` inside its strings. Without it the bytes themselves are posted. */
+  body?: JsonValue;
+  /** Where in a JSON answer the signature is, for example `result.signature`. Without it the answer is the signature. */
+  answerField?: string;
+  /** Certificates (PEM) that the service's own is trusted by, instead of the system's. */
+  caFile?: string;
+  /** Repeats after a failure of the network, a 429 or a 5xx. */
+  retries: number;
+}
 
 export interface Signer {
-  /** Detached CMS (PKCS#7, DER) over the bytes. */
-  sign(bytes: Uint8Array): Promise<Buffer>;
-  /** DER of the signer's certificate. */
-  certificate(): Buffer;
-  /** Not after, of the certificate. */
-  expiresAt(): Date;
+  /**
+   * Detached CMS (PKCS#7, DER) over the bytes. `urgent` goes before what already waits its turn: a sign-in, for which all wait.
+   * @throws PedigreeError signing_failed, without secrets.
+   */
+  sign(bytes: Uint8Array, urgent?: boolean): Promise<Buffer>;
+  /** DER of the certificate of this signature, or of the last one. Undefined while none is known. */
+  certificate(signature?: Buffer): Buffer | undefined;
+  /** Not after, of the certificate; undefined while none is known. */
+  expiresAt(): Date | undefined;
+  close?(): Promise<void>;
 }
 
 /** The registry's exact answer: what it said byte for byte, kept as evidence by the caller when it causes an event. */
@@ -74,7 +121,8 @@ export interface OutgoingQuery {
 
 export interface DocumentToSend {
   xml: Uint8Array;
-  signature: Buffer;
+  /** Absent for an account that signs in by password. */
+  signature?: Buffer | undefined;
   requestId: string;
   bulkProcessing?: boolean;
   /**
@@ -89,9 +137,10 @@ export interface DocumentToSend {
  * and never repeats a send. Every method name is a key of the profile's `operations`.
  */
 export interface RegistryClient {
-  /** Detached CMS over the document's bytes by the account's signer. */
-  sign(account: string, xml: Uint8Array): Promise<Buffer>;
-  signerCertificate(account: string): Buffer;
+  /** Detached CMS over the document's bytes by the account's signer; undefined for an account that signs in by password. */
+  sign(account: string, xml: Uint8Array): Promise<Buffer | undefined>;
+  /** DER of the certificate with which this signature was made, or else the last one. The same bytes are the same Buffer each time. */
+  signerCertificate(account: string, signature?: Buffer): Buffer | undefined;
   sendDocument(account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>>;
   documentStatus(account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>>;
   listOutgoing(account: string, query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
@@ -101,7 +150,7 @@ export interface RegistryClient {
   /** Receipt XML. `raw` is the link answer where the profile works by link. */
   receipt(account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>>;
   downloadDocument(account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>>;
-  /** Where things stand, without secrets: token age by account, certificate expiry. */
-  sessions(): { account: string; signedInAt: Date | undefined; certificateExpiresAt: Date }[];
+  /** Where things stand, without secrets: token age by account, certificate expiry (undefined: no certificate, or none known before the first signature). */
+  sessions(): { account: string; signedInAt: Date | undefined; certificateExpiresAt: Date | undefined }[];
   close(): Promise<void>;
 }

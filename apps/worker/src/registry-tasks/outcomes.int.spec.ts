@@ -78,8 +78,8 @@ describe('a send', () => {
     await ran(one, 'send');
     const attempted = await newestEvent(one.requestId, 'SendAttempted');
     const refused = await newestEvent(one.requestId, 'SendRefused');
-    expect((await stores.evidence.get(attempted.data.signatureSha256))?.bytes.toString()).toBe('signature');
-    expect((await stores.evidence.get(attempted.data.certificateSha256))?.bytes.toString()).toBe('certificate');
+    expect((await stores.evidence.get(attempted.data.signatureSha256 ?? ''))?.bytes.toString()).toBe('signature');
+    expect((await stores.evidence.get(attempted.data.certificateSha256 ?? ''))?.bytes.toString()).toBe('certificate');
     expect((await stores.evidence.get(refused.data.answerSha256))?.bytes.toString()).toBe('{"error_code":"no"}');
   });
 

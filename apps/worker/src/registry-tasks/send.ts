@@ -33,12 +33,9 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   const { maxDocumentBytes } = context.profile.rules;
   if (blob.bytes.length > maxDocumentBytes) return { kind: 'failed', error: `document ${requestId} has ${blob.bytes.length} bytes; the registry takes ${maxDocumentBytes}` };
   const signature = await context.registry.sign(account, blob.bytes);
-  const [signatureSha256, certificateSha256] = await Promise.all([
-    context.evidence.put(signature, 'application/pkcs7-signature'),
-    certificateDigest(context, account),
-  ]);
+  const signed = signature === undefined ? {} : await keepSignature(context, account, signature);
   const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
-  const begun = await bySystem(context, task, { type: 'BeginSend', signatureSha256, certificateSha256 });
+  const begun = await bySystem(context, task, { type: 'BeginSend', ...signed });
   if (begun.events.length === 0) return begun.state.phase === 'sending' && begun.state.attempt === attempt ? giveUpEarlierRun(context, task) : { kind: 'done' };
 
   const outcome = await context.registry.sendDocument(account, { xml: blob.bytes, signature, requestId, notAfterMonotonicMs });
@@ -78,14 +75,18 @@ async function answerOf(context: TaskContext, outcome: CallOutcome<{ documentId:
   }
 }
 
-const certificates = new WeakMap<TaskContext, Map<string, Promise<Sha256>>>();
+/** Digests of certificates that are in the evidence, by the Buffer in which the client hands them out. */
+const certificates = new WeakMap<TaskContext, WeakMap<Buffer, Promise<Sha256>>>();
 
-/** The signer's certificate goes into the evidence once per process and account. */
-function certificateDigest(context: TaskContext, account: string): Promise<Sha256> {
-  const known = certificates.get(context) ?? new Map<string, Promise<Sha256>>();
+/** Signature and signer's certificate are evidence before the event that names them; a certificate goes there once, until it changes. */
+async function keepSignature(context: TaskContext, account: string, signature: Buffer): Promise<{ signatureSha256: Sha256; certificateSha256: Sha256 }> {
+  const certificate = context.registry.signerCertificate(account, signature);
+  if (certificate === undefined) throw new Error(`the signature of account ${account} came without a certificate`);
+  const known = certificates.get(context) ?? new WeakMap<Buffer, Promise<Sha256>>();
   certificates.set(context, known);
-  const digest = known.get(account) ?? context.evidence.put(context.registry.signerCertificate(account), 'application/pkix-cert');
-  known.set(account, digest);
-  digest.catch(() => known.delete(account));
-  return digest;
+  const digest = known.get(certificate) ?? context.evidence.put(certificate, 'application/pkix-cert');
+  known.set(certificate, digest);
+  digest.catch(() => known.delete(certificate));
+  const [signatureSha256, certificateSha256] = await Promise.all([context.evidence.put(signature, 'application/pkcs7-signature'), digest]);
+  return { signatureSha256, certificateSha256 };
 }

@@ -6,7 +6,7 @@ import type { DocumentState, Registration } from './state.js';
 export type DocumentCommand =
   | { type: 'Register'; registration: Registration }
   | { type: 'NotePredecessor'; requestId: string; outcome: DocumentOutcome }
-  | { type: 'BeginSend'; signatureSha256: Sha256; certificateSha256: Sha256 }
+  | { type: 'BeginSend'; /** Both are absent where the account does not sign. */ signatureSha256?: Sha256; certificateSha256?: Sha256 }
   | { type: 'RecordSendAnswer'; attempt: number; answer: SendAnswer }
   | { type: 'RecordLookUp'; attempt: number; documentIds: string[]; sinceAttemptEndedMs: number; unknownGraceMs: number; answerSha256: Sha256 }
   | { type: 'ObserveStatus'; status: RegistryStatus; answerSha256: Sha256 }
@@ -32,19 +32,7 @@ export function decide(state: DocumentState, command: DocumentCommand): Document
     case 'NotePredecessor':
       return notePredecessor(state, command);
     case 'BeginSend':
-      return state.phase === 'ready'
-        ? [
-            {
-              type: 'SendAttempted',
-              data: {
-                attempt: state.nextAttempt,
-                account: state.registration.account,
-                signatureSha256: command.signatureSha256,
-                certificateSha256: command.certificateSha256,
-              },
-            },
-          ]
-        : [];
+      return beginSend(state, command);
     case 'RecordSendAnswer':
       return recordSendAnswer(state, command);
     case 'RecordLookUp':
@@ -78,6 +66,11 @@ function notePredecessor(state: DocumentState, command: { requestId: string; out
   // By name, not by number: a command may name the same predecessor twice.
   const waitsOn = state.waitingFor.some((one) => one.requestId !== command.requestId);
   return waitsOn ? [noted] : [noted, { type: 'DocumentReleased', data: {} }];
+}
+
+function beginSend(state: DocumentState, { type: _, ...signed }: Extract<DocumentCommand, { type: 'BeginSend' }>): DocumentEvent[] {
+  if (state.phase !== 'ready') return [];
+  return [{ type: 'SendAttempted', data: { attempt: state.nextAttempt, account: state.registration.account, ...signed } }];
 }
 
 function recordSendAnswer(state: DocumentState, command: { attempt: number; answer: SendAnswer }): DocumentEvent[] {

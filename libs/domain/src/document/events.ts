@@ -59,10 +59,13 @@ export interface DocumentRefused {
   data: { predecessor: DocumentReference; predecessorOutcome: DocumentOutcome };
 }
 
-/** The intent, recorded before the call: from here on the document may have reached the registry. */
+/**
+ * The intent, recorded before the call: from here on the document may have reached the registry. Signature and certificate are absent for an
+ * account that signs in by password: its documents go without a signature (interface section 5; auth_type PASSWORD).
+ */
 export interface SendAttempted {
   type: 'SendAttempted';
-  data: { attempt: number; account: string; signatureSha256: Sha256; certificateSha256: Sha256 };
+  data: { attempt: number; account: string; signatureSha256?: Sha256; certificateSha256?: Sha256 };
 }
 
 /** The registry took it. `foundByLookUp` when we learnt it afterwards, by request_id. */

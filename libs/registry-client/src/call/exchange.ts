@@ -8,7 +8,7 @@ export interface HttpRequest {
   path: string;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   headers: Record<string, string>;
-  body?: string;
+  body?: string | Uint8Array;
 }
 
 export interface ExchangeLimits {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#kernel';
-import type { OutgoingQuery } from '../port.js';
+import type { Account, DocumentToSend, OutgoingQuery } from '../port.js';
 import type { OperationName, Profile } from '../profile.js';
 import { formatRegistryDate } from '../registry-dates.js';
 
@@ -21,28 +21,30 @@ export class Requests {
     return { method, path: this.profile.basePath + filled, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
   }
 
-  signInCode(account: { clientId: string; clientSecret: string; userId: string }): RequestParts {
+  signInCode(account: Pick<Account, 'clientId' | 'clientSecret' | 'userId' | 'signer'>): RequestParts {
     const { fields } = this.profile;
     return this.plain('sign_in_code', {}, {
       [fields.client_id]: account.clientId,
       [fields.client_secret]: account.clientSecret,
       [fields.user_id]: account.userId,
-      [fields.auth_type]: 'SIGNED_CODE',
+      [fields.auth_type]: account.signer.kind === 'password' ? 'PASSWORD' : 'SIGNED_CODE',
     });
   }
 
-  /** @param signature Detached CMS over the UTF-8 bytes of the code. */
-  signInToken(code: string, signature: Buffer): RequestParts {
+  /** @param proof A detached CMS over the UTF-8 bytes of the code, in base64; or the password of a user who does not sign. */
+  signInToken(code: string, proof: { signature: string } | { password: string }): RequestParts {
     const { fields } = this.profile;
-    return this.plain('sign_in_token', {}, { [fields.code]: code, [fields.signature]: signature.toString('base64') });
+    const [name, value] = 'password' in proof ? [fields.password, proof.password] : [fields.signature, proof.signature];
+    return this.plain('sign_in_token', {}, { [fields.code]: code, [name]: value });
   }
 
-  send(document: { xml: Uint8Array; signature: Buffer; requestId: string; bulkProcessing?: boolean }): RequestParts {
+  /** A user without a signature leaves the field out (public-facts 1.1). */
+  send(document: Pick<DocumentToSend, 'xml' | 'signature' | 'requestId' | 'bulkProcessing'>): RequestParts {
     const { fields } = this.profile;
     const xml = Buffer.from(document.xml.buffer, document.xml.byteOffset, document.xml.byteLength);
     return this.plain('send', {}, {
       [fields.document]: xml.toString('base64'),
-      [fields.sign]: document.signature.toString('base64'),
+      ...(document.signature === undefined ? {} : { [fields.sign]: document.signature.toString('base64') }),
       [fields.request_id]: document.requestId,
       ...(document.bulkProcessing === undefined ? {} : { [fields.bulk_processing]: document.bulkProcessing }),
     });

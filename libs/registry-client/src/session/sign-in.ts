@@ -11,13 +11,14 @@ export interface SignInTools {
   profile: Profile;
   requests: Requests;
   readings: Readings;
+  /** Not called for a user who signs in by password. */
   sign: (bytes: Uint8Array) => Promise<Buffer>;
   /** Takes the slot, makes the call without a token, learns from a 429. Never throws. */
   call: (operation: 'sign_in_code' | 'sign_in_token', request: RequestParts) => Promise<Exchange>;
 }
 
 /**
- * Obtains a token: ask for a code, sign it, exchange it (public-facts 1.1). The answers are not evidence; only words without secrets
+ * Obtains a token: ask for a code, sign it or give the password, exchange it (public-facts 1.1). The answers are not evidence; only words without secrets
  * leave this function, and the token.
  */
 export async function signIn(account: Account, tools: SignInTools): Promise<SignInResult> {
@@ -27,14 +28,17 @@ export async function signIn(account: Account, tools: SignInTools): Promise<Sign
   const code = classify(codeAnswer, manner, { fields: profile.fields, read: (raw) => readings.text(raw, 'code') });
   if (code.kind !== 'ok') return failed('code', code, [account.clientSecret]);
 
-  const signature = await tools.sign(Buffer.from(code.value, 'utf8'));
-  const tokenAnswer = await tools.call('sign_in_token', requests.signInToken(code.value, signature));
+  const proof =
+    account.signer.kind === 'password'
+      ? { password: account.signer.password }
+      : { signature: (await tools.sign(Buffer.from(code.value, 'utf8'))).toString('base64') };
+  const tokenAnswer = await tools.call('sign_in_token', requests.signInToken(code.value, proof));
   const read = (raw: RawAnswer): Reading<{ token: string; lifeMs: number | undefined }> => {
     const token = readings.text(raw, 'token');
     return 'problem' in token ? token : { value: { token: token.value, lifeMs: lifeMs(raw, profile) } };
   };
   const token = classify(tokenAnswer, manner, { fields: profile.fields, read });
-  if (token.kind !== 'ok') return failed('token', token, [account.clientSecret, code.value, signature.toString('base64')]);
+  if (token.kind !== 'ok') return failed('token', token, [account.clientSecret, code.value, ...Object.values(proof)]);
   return { kind: 'ok', ...token.value };
 }
 
@@ -46,7 +50,8 @@ function lifeMs(raw: RawAnswer, profile: Profile): number | undefined {
 function failed(step: 'code' | 'token', outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>, secrets: string[]): SignInResult {
   const words = 'text' in outcome ? outcome.text : outcome.reason;
   // A registry may repeat what it was sent; no secret may come back through its words.
-  const clean = secrets.reduce((text, secret) => text.replaceAll(secret, '[removed]'), words);
+  // A long secret goes first: a short one may be part of it.
+  const clean = secrets.filter((secret) => secret !== '').sort((a, b) => b.length - a.length).reduce((text, secret) => text.replaceAll(secret, '[removed]'), words);
   return {
     kind: 'failed',
     reason: `sign-in (${step}) ${outcome.kind}: ${clean}`,

@@ -12,8 +12,9 @@ import { Pkcs12Signer } from './pkcs12-signer.js';
 import { verifyDetachedCms } from './verify-cms.js';
 
 const ACCOUNTS = fileURLToPath(new URL('../../../../apps/sandbox/data/accounts.json', import.meta.url));
-const accounts = readAccounts(ACCOUNTS);
-const main = accounts[0] as Account;
+type Pkcs12Account = Account & { signer: { kind: 'pkcs12' } };
+const accounts = readAccounts(ACCOUNTS) as Pkcs12Account[];
+const main = accounts[0] as Pkcs12Account;
 const XML = Buffer.from('<documents version="1.38"><move_order action_id="415">Привет</move_order></documents>', 'utf8');
 const AT = new Date('2026-11-21T10:20:30.400Z');
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;

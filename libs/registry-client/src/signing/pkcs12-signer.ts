@@ -12,10 +12,12 @@ import { DetachedCms } from './detached-cms.js';
 export class Pkcs12Signer implements Signer {
   private readonly cms: DetachedCms;
   private readonly x509: X509Certificate;
+  private readonly der: Buffer;
 
   private constructor(key: KeyObject, certificate: X509Certificate, private readonly clock: Clock) {
     this.x509 = certificate;
-    this.cms = new DetachedCms(key, certificate.raw);
+    this.der = certificate.raw;
+    this.cms = new DetachedCms(key, this.der);
   }
 
   /**
@@ -23,20 +25,21 @@ export class Pkcs12Signer implements Signer {
    * @throws PedigreeError invalid_configuration naming account and file; never the password.
    */
   static open(account: Pick<Account, 'name' | 'signer'>, clock: Clock = systemClock): Pkcs12Signer {
+    const { signer } = account;
     const fail = (why: string): never => {
-      throw new PedigreeError('invalid_configuration', `signer of account "${account.name}": ${account.signer.file}: ${why}`, {
-        field: `accounts.${account.name}.signer`,
-      });
+      throw new PedigreeError('invalid_configuration', `signer of account "${account.name}": ${why}`, { field: `accounts.${account.name}.signer` });
     };
+    if (signer.kind !== 'pkcs12') return fail(`is of kind ${signer.kind} instead of pkcs12`);
+    const failFile = (why: string): never => fail(`${signer.file}: ${why}`);
     let opened: Opened;
     try {
-      opened = openPkcs12(readFileSync(account.signer.file), account.signer.password);
+      opened = openPkcs12(readFileSync(signer.file), signer.password);
     } catch (error) {
-      return fail((error as Error).message);
+      return failFile((error as Error).message);
     }
-    if (opened.key.asymmetricKeyType !== 'rsa') return fail(`holds a key of type ${opened.key.asymmetricKeyType ?? 'unknown'}, this signer takes RSA`);
+    if (opened.key.asymmetricKeyType !== 'rsa') return failFile(`holds a key of type ${opened.key.asymmetricKeyType ?? 'unknown'}, this signer takes RSA`);
     const certificate = opened.certificates.find((candidate) => candidate.checkPrivateKey(opened.key));
-    if (certificate === undefined) return fail('has no certificate for its key');
+    if (certificate === undefined) return failFile('has no certificate for its key');
     return new Pkcs12Signer(opened.key, certificate, clock);
   }
 
@@ -45,7 +48,7 @@ export class Pkcs12Signer implements Signer {
   }
 
   certificate(): Buffer {
-    return this.x509.raw;
+    return this.der;
   }
 
   expiresAt(): Date {

@@ -1,0 +1,30 @@
+/** More than anybody waits for in earnest: beyond it something has stopped. */
+const MAX_WAITING = 1_000;
+
+/** Lets at most so many actions run at once; the others wait their turn, first come first served, the urgent ones before all others. */
+export class Turns {
+  private running = 0;
+  private readonly urgent: (() => void)[] = [];
+  private readonly ordinary: (() => void)[] = [];
+
+  constructor(private readonly concurrency: number) {}
+
+  /** Runs the action when its turn has come. @throws Error when too many wait already. */
+  async take<T>(action: () => Promise<T>, urgent = false): Promise<T> {
+    if (this.running >= this.concurrency) {
+      const waiting = urgent ? this.urgent : this.ordinary;
+      if (waiting.length >= MAX_WAITING) throw new Error(`${MAX_WAITING} signatures are waiting already`);
+      // Whoever ends hands over its place, so `running` stays as it is.
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else {
+      this.running += 1;
+    }
+    try {
+      return await action();
+    } finally {
+      const next = this.urgent.shift() ?? this.ordinary.shift();
+      if (next === undefined) this.running -= 1;
+      else next();
+    }
+  }
+}

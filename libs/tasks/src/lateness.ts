@@ -22,7 +22,7 @@ export class Lateness {
 }
 
 /** A round trip this much over the usual is ordinary work at the other end. */
-const ORDINARY_TRIP_MS = 4;
+const ORDINARY_TRIP_MS = 6;
 /** The usual trip is the least one seen, which is forgotten slowly: by a fiftieth with each call. */
 const FORGETTING = 1.02;
 

@@ -75,6 +75,7 @@ export interface TimelineEntry {
   position: string;
   version: number;
   type: string;
+  /** When it was recorded; what the registry or a person claims about the moment is in `data`. */
   at: string;
   actor: string;
   sentence: string;

@@ -3,7 +3,7 @@ import { startGateway, type RunningGateway } from '../../../gateway/src/gateway.
 import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker, type RunningWorker } from '../../../worker/src/worker.js';
 import { PedigreeError } from '#kernel';
-import { openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { openPool, startEmbeddedPostgres, type EmbeddedPostgres, type Pool } from '#postgres';
 import type { CliConfig } from '../config.js';
 import { DataDir } from './data-dir.js';
 import { sandboxProcess, type SandboxProcess } from './sandbox-process.js';
@@ -48,10 +48,18 @@ async function startParts(config: CliConfig, options: StackOptions, ending: { st
   const { stops, stop } = ending;
   const dataDir = new DataDir(config.dataDir);
   dataDir.ensureKey(config.keyFile);
-  const databaseUrl = config.databaseUrl ?? (await embeddedPostgres(dataDir, options, stops));
+  if (config.databaseUrl === undefined) options.say('starting PostgreSQL');
+  const postgres = config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: dataDir.file('postgres') }) : undefined;
+  const databaseUrl = config.databaseUrl ?? (postgres as EmbeddedPostgres).url;
   const pool = openPool({ connectionString: databaseUrl, maxConnections: 4, applicationName: 'pedigree-up' });
   stops.push(() => pool.end());
-  stops.push(await lockOut(pool, config.dataDir));
+  const unlock = await lockOut(pool, config.dataDir).catch(async (error: unknown) => {
+    // A server that was running before us belongs to whoever holds the lock.
+    if (postgres?.reused === false) stops.unshift(() => postgres.stop());
+    throw error;
+  });
+  if (postgres !== undefined) stops.unshift(() => postgres.stop());
+  stops.push(unlock);
 
   const sandbox = config.registryUrl === undefined ? await ownSandbox(config, dataDir, options) : undefined;
   if (sandbox !== undefined) stops.push(() => sandbox.stop());
@@ -65,13 +73,6 @@ async function startParts(config: CliConfig, options: StackOptions, ending: { st
   stops.push(() => worker.stop());
   dataDir.writeAddress({ url: gateway.url, pid: process.pid });
   return { dataDir, pool, gateway, worker, registryUrl, controlUrl: sandbox?.controlUrl ?? config.registryControlUrl, stop };
-}
-
-async function embeddedPostgres(dataDir: DataDir, options: StackOptions, stops: (() => Promise<void>)[]): Promise<string> {
-  options.say('starting PostgreSQL');
-  const postgres = await startEmbeddedPostgres({ dataDir: dataDir.file('postgres') });
-  stops.push(() => postgres.stop());
-  return postgres.url;
 }
 
 async function ownSandbox(config: CliConfig, dataDir: DataDir, options: StackOptions): Promise<SandboxProcess> {

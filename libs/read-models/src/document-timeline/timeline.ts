@@ -9,7 +9,7 @@ export function timelineOf(events: RecordedEvent[]): TimelineEntry[] {
     position: String(event.position),
     version: event.version,
     type: event.type,
-    at: event.metadata.effectiveAt,
+    at: event.recordedAt.toISOString(),
     actor: `${event.metadata.actor.name} (${event.metadata.actor.kind}, ${event.metadata.actor.authenticatedBy})`,
     sentence: sentenceOfEvent(event),
     data: event.data,

@@ -1,13 +1,17 @@
 import { PedigreeError, type Clock } from '#kernel';
 import type { CallBudgets } from '#tasks';
 import { Agent, type Dispatcher } from 'undici';
-import { classify, type CallManner, type Reading } from './call/classify.js';
+import type { CallCount } from './call/call-counts.js';
+import { CHANGE, READ, READ_ONE, READ_SURELY, type OperationCall } from './call/caller.js';
+import { classify, type Reading } from './call/classify.js';
 import type { Exchange } from './call/exchange.js';
 import { resolveLink } from './call/links.js';
 import { Readings } from './call/readings.js';
 import { Requests, type RequestParts } from './call/requests.js';
 import { SlotCaller, type Call, type Target } from './call/slot-caller.js';
+import { readSince, type DocumentCursor, type NewDocuments } from './lists/document-cursor.js';
 import { silentLog, type Log } from './log.js';
+import { RegistryOperations } from './operations/operations.js';
 import type { Account, CallOutcome, DocumentMetadata, DocumentToSend, OutgoingQuery, RawAnswer, RegistryClient, Signer } from './port.js';
 import type { OperationName, Profile } from './profile.js';
 import { Sessions, type SignInResult } from './session/sessions.js';
@@ -40,11 +44,6 @@ interface OpenAccount {
   signer: Signer | undefined;
 }
 
-const READ: CallManner = { changes: false, on404: 'refused' };
-const READ_ONE: CallManner = { changes: false, on404: 'absent' };
-const READ_BY_REQUEST_ID: CallManner = { changes: false, on404: 'absent_if_registry_says_so' };
-const CHANGE: CallManner = { changes: true, on404: 'refused' };
-
 const CLOSE_GRACE_MS = 5_000;
 
 /**
@@ -52,6 +51,8 @@ const CLOSE_GRACE_MS = 5_000;
  * and dates are the profile's. Errors of the caller are thrown (PedigreeError); everything the world does is an outcome.
  */
 export class UndiciRegistryClient implements RegistryClient {
+  /** Everything of the interface beside a document's own life: lists, groups, large documents, registries of packs and containers, exports. */
+  readonly operations: RegistryOperations;
   private readonly base: URL;
   private readonly prefix: string;
   private readonly accounts: Map<string, OpenAccount>;
@@ -73,6 +74,12 @@ export class UndiciRegistryClient implements RegistryClient {
     this.accounts = new Map(options.accounts.map((account) => [account.name, { account, signer: openSigner(account, clock) }]));
     this.dispatcher = options.dispatcher ?? openAgent(profile, options.maxConnections ?? 256);
     this.caller = new SlotCaller({ ...options, dispatcher: this.dispatcher, log: this.log });
+    this.operations = new RegistryOperations({
+      profile,
+      requests: this.requests,
+      link: (link, operation) => this.link(link, operation),
+      call: (account, operation, what) => this.call(account, operation, what),
+    });
     this.sessionsOf = new Sessions({ store: options.sessions, rules: profile.rules, clock, log: this.log, signIn: (account) => this.signIn(account) });
   }
 
@@ -112,7 +119,7 @@ export class UndiciRegistryClient implements RegistryClient {
 
   async findByRequestId(account: string, requestId: string): Promise<CallOutcome<DocumentMetadata[]>> {
     const request = this.requests.plain('find_by_request_id', { request_id: requestId });
-    const found = await this.call(account, 'find_by_request_id', { request, manner: READ_BY_REQUEST_ID, read: (raw) => this.readings.documents(raw) });
+    const found = await this.call(account, 'find_by_request_id', { request, manner: READ_SURELY, read: (raw) => this.readings.documents(raw) });
     return found.kind === 'not_found' ? { kind: 'ok', value: [], raw: found.raw } : found;
   }
 
@@ -126,6 +133,18 @@ export class UndiciRegistryClient implements RegistryClient {
 
   sessions(): { account: string; signedInAt: Date | undefined; certificateExpiresAt: Date | undefined }[] {
     return [...this.accounts].map(([account, { signer }]) => ({ account, signedInAt: this.sessionsOf.signedInAt(account), certificateExpiresAt: signer?.expiresAt() }));
+  }
+
+  /** Calls of this process by account, method and result, since it began. */
+  callCounts(): CallCount[] {
+    return this.caller.counts.all();
+  }
+
+  /** What a document list received since the cursor, each document once (interface section 4; DESIGN 6, inbound and foreign). */
+  async documentsSince(account: string, list: 'outgoing' | 'incoming', { cursor, overlapMs, maxPages }: { cursor: DocumentCursor; overlapMs: number; maxPages?: number }): Promise<NewDocuments> {
+    const operation = list === 'outgoing' ? 'list_outgoing' : 'list_incoming';
+    const pageSize = this.options.profile.operations[operation].pageSize ?? 100;
+    return readSince((query) => this.list(account, operation, query), cursor, { overlapMs, pageSize, ...(maxPages === undefined ? {} : { maxPages }) });
   }
 
   /** Ends the account's token at the registry, for all processes. Not done on close: the next start goes on with the same token. */
@@ -171,22 +190,23 @@ export class UndiciRegistryClient implements RegistryClient {
     if (this.options.profile.operations[operation].answersWith === 'body') return this.call(account, operation, { request, manner: READ_ONE, read: asXml });
     const answer = await this.call(account, operation, { request, manner: READ_ONE, read: (raw) => this.readings.text(raw, 'link') });
     if (answer.kind !== 'ok') return answer;
-    const url = resolveLink(answer.value, this.base, this.options.profile.linkRewrite);
-    if ('problem' in url) return { kind: 'refused', code: 'foreign_link', text: url.problem, raw: answer.raw };
-    const target = { method: this.options.profile.operations.fetch_link.method, origin: url.value.origin, path: url.value.pathname + url.value.search };
-    const fetched = await this.call(account, 'fetch_link', { request: target, manner: READ_ONE, read: asXml });
+    const target = this.link(answer.value, 'fetch_link');
+    if ('problem' in target) return { kind: 'refused', code: 'foreign_link', text: target.problem, raw: answer.raw };
+    const fetched = await this.call(account, 'fetch_link', { request: target.value, manner: READ_ONE, read: asXml });
     return fetched.kind === 'ok' ? { ...fetched, raw: answer.raw } : fetched;
   }
 
-  private async call<T>(
-    account: string,
-    operation: OperationName,
-    what: { request: RequestParts | Target; manner: CallManner; read: (raw: RawAnswer) => Reading<T>; notAfterMonotonicMs?: number | undefined },
-  ): Promise<CallOutcome<T>> {
+  private async call<T>(account: string, operation: OperationName, what: OperationCall<T>): Promise<CallOutcome<T>> {
     this.open(account);
     const target = 'origin' in what.request ? what.request : this.target(what.request);
     const result = await this.authorised(account, operation, { target, notAfterMonotonicMs: what.notAfterMonotonicMs });
     return classify(result, what.manner, { fields: this.options.profile.fields, read: what.read });
+  }
+
+  private link(link: string, operation: 'fetch_link' | 'upload_part'): Reading<Target> {
+    const url = resolveLink(link, this.base, this.options.profile.linkRewrite);
+    if ('problem' in url) return url;
+    return { value: { method: this.options.profile.operations[operation].method, origin: url.value.origin, path: url.value.pathname + url.value.search } };
   }
 
   private target(request: RequestParts): Target {

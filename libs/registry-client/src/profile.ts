@@ -120,6 +120,8 @@ const profileShape = z.strictObject({
   statuses: z.record(z.string(), status),
   /** What a status means that is not in `statuses`; null: such an answer is not understood. */
   statusFallback: status.nullable(),
+  /** States of an asynchronous export. */
+  exportStatuses: z.record(z.string(), z.enum(['preparing', 'completed', 'failed'])),
   rules,
   operations: names(OPERATIONS, operation),
   fields: names(FIELDS, z.string().min(1)),

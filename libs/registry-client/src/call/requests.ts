@@ -58,11 +58,16 @@ export class Requests {
     const paging = { [fields.start_from]: query.offset ?? 0, [fields.count]: Math.min(query.limit ?? pageSize, pageSize) };
     const filter = this.filter(query);
     if (operation.method === 'POST') return this.plain(name, {}, { [fields.filter]: filter, ...paging });
+    return this.inQuery(name, {}, { ...filter, ...paging });
+  }
+
+  /** An operation whose parameters are in its query; a list repeats its key. */
+  inQuery(name: OperationName, values: Record<string, string> | undefined, query: JsonObject): RequestParts {
     const parameters = new URLSearchParams();
-    for (const [key, value] of [...Object.entries(filter), ...Object.entries(paging)]) {
+    for (const [key, value] of Object.entries(query)) {
       for (const single of Array.isArray(value) ? value : [value]) parameters.append(key, String(single));
     }
-    const parts = this.plain(name);
+    const parts = this.plain(name, values);
     return { ...parts, path: `${parts.path}?${parameters.toString()}` };
   }
 

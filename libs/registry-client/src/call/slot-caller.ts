@@ -3,13 +3,20 @@ import { intervalFromText, type CallBudgets } from '#tasks';
 import type { Dispatcher } from 'undici';
 import type { Log } from '../log.js';
 import type { OperationName, Profile } from '../profile.js';
+import { CallCounts } from './call-counts.js';
 import { retryAfterMs } from './classify.js';
 import { readErrorBody } from './error-body.js';
 import { exchange, type Exchange } from './exchange.js';
 import type { RequestParts } from './requests.js';
 
 /** A request to the registry itself, or to the address that a link of it resolved to. */
-export type Target = RequestParts & { origin: string };
+export interface Target extends Omit<RequestParts, 'body'> {
+  origin: string;
+  /** JSON, or the bytes of an upload. */
+  body?: string | Uint8Array;
+  /** Names in lower case; they win over those that every call has, but for the token. */
+  headers?: Record<string, string>;
+}
 
 export interface Call {
   target: Target;
@@ -33,10 +40,18 @@ const XML_BYTES = 128 * 1024 * 1024;
 
 /** Makes single calls within the budget of their account and method. */
 export class SlotCaller {
+  readonly counts = new CallCounts();
+
   constructor(private readonly options: SlotCallerOptions) {}
 
-  /** Waits for the slot, makes the call at once, learns from a 429. Never throws. */
+  /** Waits for the slot, makes the call at once, learns from a 429, counts it. Never throws. */
   async call(account: string, operation: OperationName, what: Call): Promise<Exchange> {
+    const result = await this.make(account, operation, what);
+    this.counts.add(account, operation, result);
+    return result;
+  }
+
+  private async make(account: string, operation: OperationName, what: Call): Promise<Exchange> {
     const { profile, budgets, clock } = this.options;
     try {
       await budgets.takeSlot(account, operation);
@@ -56,7 +71,7 @@ export class SlotCaller {
           budgets.called(account, operation);
         },
         timeoutMs: signingIn ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs,
-        maxAnswerBytes: this.answersXml(operation) ? (this.options.maxXmlBytes ?? XML_BYTES) : (this.options.maxJsonBytes ?? JSON_BYTES),
+        maxAnswerBytes: this.answersBytes(operation) ? (this.options.maxXmlBytes ?? XML_BYTES) : (this.options.maxJsonBytes ?? JSON_BYTES),
       },
     );
     if (result.kind === 'answered') budgets.answered(account, operation, result.raw.receivedMonotonicMs - writtenMs);
@@ -64,15 +79,16 @@ export class SlotCaller {
     return result;
   }
 
-  private answersXml(operation: OperationName): boolean {
-    return operation === 'fetch_link' || this.options.profile.operations[operation].answersWith === 'body';
+  private answersBytes(operation: OperationName): boolean {
+    return operation === 'fetch_link' || operation === 'export_file' || this.options.profile.operations[operation].answersWith === 'body';
   }
 
   private headers(operation: OperationName, { target, token }: Call): Record<string, string> {
     const { header, prefix } = this.options.profile.authorization;
     return {
-      accept: this.answersXml(operation) ? '*/*' : 'application/json',
+      accept: this.answersBytes(operation) ? '*/*' : 'application/json',
       ...(target.body === undefined ? {} : { 'content-type': 'application/json;charset=UTF-8' }),
+      ...target.headers,
       ...(token === undefined ? {} : { [header]: prefix + token }),
     };
   }

@@ -1,0 +1,49 @@
+import type { CallOutcome, DocumentMetadata, OutgoingQuery } from '../port.js';
+import { walkPages, type WalkOutcome } from './walk-pages.js';
+
+/** How far a document list has been read: plain data, to be kept by the reader. Times are the registry's, so that no clock of ours matters. */
+export interface DocumentCursor {
+  /** Newest time of receipt that a complete reading has seen, ISO 8601; where the first reading begins. */
+  since: string;
+  /** Documents within the overlap that were handed out already, with their time of receipt. */
+  handedOut: Record<string, string>;
+}
+
+export const cursorFrom = (since: Date): DocumentCursor => ({ since: since.toISOString(), handedOut: {} });
+
+/** What is new. `complete`: nothing since the cursor was left out, and the cursor has moved on; else the next reading begins where this one did. */
+export interface NewDocuments {
+  documents: DocumentMetadata[];
+  cursor: DocumentCursor;
+  walk: WalkOutcome<DocumentMetadata>;
+}
+
+type List = (query: OutgoingQuery) => Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
+
+/**
+ * Reads what a document list received since the cursor, each document once over all readings. The overlap reaches back before the cursor,
+ * for documents that the registry shows later than it dates them; what was handed out is told by id.
+ * @param overlapMs How late a document may show up and still be seen.
+ */
+export async function readSince(list: List, cursor: DocumentCursor, { overlapMs, pageSize, maxPages }: { overlapMs: number; pageSize: number; maxPages?: number }): Promise<NewDocuments> {
+  const from = new Date(Date.parse(cursor.since) - overlapMs);
+  const walk = await walkPages<DocumentMetadata>({
+    read: async (offset, limit) => {
+      const outcome = await list({ from, offset, limit });
+      return outcome.kind === 'ok' ? { ...outcome, value: { items: outcome.value.documents, total: outcome.value.total } } : outcome;
+    },
+    keyOf: (document) => document.documentId,
+    pageSize,
+    ...(maxPages === undefined ? {} : { maxPages }),
+  });
+  const documents = walk.items.filter((document) => !Object.hasOwn(cursor.handedOut, document.documentId));
+  const dated = (document: DocumentMetadata): string => document.receivedAt ?? cursor.since;
+  const handedOut = { ...cursor.handedOut, ...Object.fromEntries(documents.map((document) => [document.documentId, dated(document)])) };
+  if (walk.kind !== 'complete') return { documents, cursor: { since: cursor.since, handedOut }, walk };
+  const since = walk.items.map(dated).reduce((newest, time) => (time > newest ? time : newest), cursor.since);
+  const oldest = new Date(Date.parse(since) - overlapMs - SECOND_MS).toISOString();
+  return { documents, cursor: { since, handedOut: Object.fromEntries(Object.entries(handedOut).filter(([, time]) => time >= oldest)) }, walk };
+}
+
+/** Filters know whole seconds, so the registry may show a document that is up to one older than asked for. */
+const SECOND_MS = 1_000;

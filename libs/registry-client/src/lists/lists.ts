@@ -1,0 +1,102 @@
+import { PedigreeError, type JsonObject, type JsonValue } from '#kernel';
+import { countOf, objectOf } from '../call/answers.js';
+import { READ, READ_ONE, type Caller } from '../call/caller.js';
+import type { Reading } from '../call/classify.js';
+import { readOutcome, type ReadOutcome } from '../call/read-outcome.js';
+import type { RequestParts } from '../call/requests.js';
+import type { RawAnswer } from '../port.js';
+import type { Profile } from '../profile.js';
+import { formatRegistryDate } from '../registry-dates.js';
+import { asList, readRecords } from './shape.js';
+import { listRow, type FilterValue, type ListFilter, type ListName, type ListRecord } from './table.js';
+import { walkPages, type Page, type WalkOutcome } from './walk-pages.js';
+
+export interface ListQuery<N extends ListName> {
+  filter?: ListFilter<N>;
+  /** Values of the path: `sscc` of sscc_sgtins, `halt_id` of suspension_decision_sgtins. */
+  path?: Record<string, string>;
+}
+export interface PageQuery<N extends ListName> extends ListQuery<N> {
+  offset?: number;
+  limit?: number;
+}
+export interface WalkQuery<N extends ListName> extends ListQuery<N> {
+  maxPages?: number;
+  maxRestarts?: number;
+}
+
+/** All lists of the table, by page or whole (interface section 4: lists accept filters; public-facts 1.2: paging). */
+export class Lists {
+  constructor(private readonly caller: Caller) {}
+
+  /** One page. @throws PedigreeError invalid_parameter for a filter that this list does not have, or a path value that is missing. */
+  async page<N extends ListName>(account: string, name: N, query: PageQuery<N> = {}): Promise<ReadOutcome<Page<ListRecord<N>>>> {
+    const manner = query.path === undefined && listRow(name).filter !== undefined && !('sgtin' in (query.filter ?? {})) ? READ : READ_ONE;
+    return readOutcome(await this.caller.call(account, name, { request: this.request(name, query), manner, read: (raw) => this.read(name, raw) }));
+  }
+
+  /** The whole list, however it changes meanwhile. Each page is a call within the budget. */
+  async walk<N extends ListName>(account: string, name: N, query: WalkQuery<N> = {}): Promise<WalkOutcome<ListRecord<N>>> {
+    const { maxPages, maxRestarts, ...rest } = query;
+    const key = listRow(name).key;
+    return walkPages<ListRecord<N>>({
+      read: (offset, limit) => this.page(account, name, { ...rest, offset, limit } as PageQuery<N>),
+      keyOf: (record) => JSON.stringify(key.map((part) => (record as Record<string, unknown>)[part] ?? null)),
+      pageSize: this.pageSize(name),
+      fixedPages: name === 'export_results',
+      ...(maxPages === undefined ? {} : { maxPages }),
+      ...(maxRestarts === undefined ? {} : { maxRestarts }),
+    });
+  }
+
+  pageSize(name: ListName): number {
+    return this.caller.profile.operations[name].pageSize ?? 100;
+  }
+
+  private request<N extends ListName>(name: N, query: PageQuery<N>): RequestParts {
+    const { profile, requests } = this.caller;
+    const { fields } = profile;
+    const { method, path } = profile.operations[name];
+    for (const [, key] of path.matchAll(/\{(\w+)\}/g)) {
+      if (query.path?.[key as string] === undefined) throw new PedigreeError('invalid_parameter', `the list ${name} needs ${key}`, { field: key as string });
+    }
+    const size = Math.min(query.limit ?? this.pageSize(name), this.pageSize(name));
+    const offset = query.offset ?? 0;
+    const paging = name === 'export_results' ? { [fields.page]: Math.floor(offset / size), [fields.size]: size } : { [fields.start_from]: offset, [fields.count]: size };
+    const filter = this.filter(name, query.filter);
+    if (method === 'POST') return requests.plain(name, query.path, { ...(listRow(name).filter === undefined ? {} : { [fields.filter]: filter }), ...paging });
+    return requests.inQuery(name, query.path, { ...filter, ...paging });
+  }
+
+  /** Our names of a filter as the registry's; dates as this list wants them. */
+  private filter(name: ListName, filter: Partial<Record<string, FilterValue>> = {}): JsonObject {
+    const known = listRow(name).filter ?? {};
+    const result: JsonObject = {};
+    for (const [ours, value] of Object.entries(filter)) {
+      const field = Object.hasOwn(known, ours) ? known[ours] : undefined;
+      if (field === undefined) throw new PedigreeError('invalid_parameter', `the list ${name} has no filter "${ours}"`, { field: ours });
+      if (value !== undefined) result[this.caller.profile.fields[field]] = value instanceof Date ? filterDate(value, name, this.caller.profile) : (value as JsonValue);
+    }
+    return result;
+  }
+
+  private read<N extends ListName>(name: N, raw: RawAnswer): Reading<Page<ListRecord<N>>> {
+    const { profile } = this.caller;
+    const row = listRow(name);
+    const json = objectOf(raw, profile);
+    if ('problem' in json) return json;
+    const entries = profile.fields[row.entries];
+    const values = asList(json.value[entries]);
+    if (values === undefined || json.value[entries] === undefined) return { problem: `"${entries}" is not a list` };
+    const records = readRecords(values, row.record, profile, row);
+    if ('problem' in records) return { problem: `"${entries}"${records.problem}` };
+    const total = countOf(json.value[profile.fields[row.total]], profile.fields[row.total]);
+    return 'problem' in total ? total : { value: { items: records.value as ListRecord<N>[], total: total.value } };
+  }
+}
+
+/** A date in a filter, in the form and zone that this list wants (public-facts 1.2: they differ by method). */
+function filterDate(instant: Date, name: ListName, profile: Profile): string {
+  const format = profile.operations[name].dateFormat ?? profile.filterDateFormat;
+  return formatRegistryDate(instant, format, format.endsWith("'Z'") ? '+00:00' : profile.zone);
+}

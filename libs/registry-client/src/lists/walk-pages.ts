@@ -1,0 +1,97 @@
+import type { ReadOutcome } from '../call/read-outcome.js';
+
+export interface Page<T> {
+  items: T[];
+  /** How many there are in all, as this answer says. */
+  total: number;
+}
+
+/** What a walk has read, in its last round, each entry once; and what it took. */
+interface Walked<T> {
+  items: T[];
+  restarts: number;
+  pages: number;
+}
+
+/** The outcomes of a walk. `unsettled`: the list changed so often, or is so long, that a limit ended the walk: nothing is claimed of its items. */
+export type WalkOutcome<T> =
+  | ({ kind: 'complete' } & Walked<T>)
+  | ({ kind: 'unsettled'; reason: string } & Walked<T>)
+  | ({ kind: 'stopped'; outcome: Exclude<ReadOutcome<Page<T>>, { kind: 'ok' }> } & Walked<T>);
+
+export interface WalkOptions<T> {
+  read: (offset: number, limit: number) => Promise<ReadOutcome<Page<T>>>;
+  /** Tells an entry from all others. */
+  keyOf: (item: T) => string;
+  /** Entries that a page is asked for. At least 2, unless `fixedPages`. */
+  pageSize: number;
+  /** Pages read in all, restarts included; the walk ends there. */
+  maxPages?: number;
+  maxRestarts?: number;
+  /** The registry counts in whole pages, so that no page can begin with the last entry of the one before; then the total alone tells of changes. */
+  fixedPages?: boolean;
+}
+
+const MAX_PAGES = 10_000;
+const MAX_RESTARTS = 10;
+
+/**
+ * Reads a whole list page by page while others change it (public-facts 1.2: the total may change between pages).
+ *
+ * Each page begins with the last entry of the one before, the anchor. Promise of `complete`: every entry that was in the list from the
+ * first call of the last round to its end is among the items, as long as the registry keeps the order of those that stay. Proof: what
+ * stood before the anchor has been read, and what stood behind it stands behind it in the next page, if that page shows the anchor at all.
+ * Where it does not, the list has moved under us, and the walk begins anew. It does so too when the total changes, while restarts are left;
+ * after that the anchor alone decides, else a busy list could never be read.
+ */
+export async function walkPages<T>(options: WalkOptions<T>): Promise<WalkOutcome<T>> {
+  const { keyOf, pageSize, fixedPages = false, maxPages = MAX_PAGES, maxRestarts = MAX_RESTARTS } = options;
+  if (!fixedPages && pageSize < 2) throw new RangeError('a page of a walk holds at least 2 entries');
+  let seen = new Map<string, T>();
+  let place = START;
+  let restarts = 0;
+  const walked = (pages: number): Walked<T> => ({ items: [...seen.values()], restarts, pages });
+  for (let pages = 1; pages <= maxPages; pages += 1) {
+    const outcome = await options.read(place.offset, pageSize);
+    if (outcome.kind !== 'ok') return { kind: 'stopped', outcome, ...walked(pages) };
+    const { items, total } = outcome.value;
+    const step = (fixedPages ? stepByPage : stepByAnchor)(place, items.map(keyOf), total);
+    const changed = place.total !== undefined && place.total !== total;
+    if (step === 'lost' && restarts >= maxRestarts) return { kind: 'unsettled', reason: `the list moved in each of ${restarts + 1} rounds`, ...walked(pages) };
+    if (step === 'lost' || (changed && restarts < maxRestarts)) {
+      restarts += 1;
+      [place, seen] = [START, new Map()];
+      continue;
+    }
+    for (const item of items) seen.set(keyOf(item), item);
+    if (step === 'end') return { kind: 'complete', ...walked(pages) };
+    place = step;
+  }
+  return { kind: 'unsettled', reason: `more than ${maxPages} pages`, ...walked(maxPages) };
+}
+
+interface Place {
+  offset: number;
+  /** Key of the entry with which the page is to begin. */
+  anchor: string | undefined;
+  /** As the page before said. */
+  total: number | undefined;
+}
+const START: Place = { offset: 0, anchor: undefined, total: undefined };
+type Step = Place | 'end' | 'lost';
+
+function stepByAnchor(place: Place, keys: string[], total: number): Step {
+  if (place.anchor !== undefined && !keys.includes(place.anchor)) return 'lost';
+  if (keys.length === 0) return place.offset < total ? 'lost' : 'end';
+  // An entry that comes twice may have taken another's place, or none: counted once, it can only make the next page begin too early.
+  const distinct = [...new Set(keys)];
+  if (place.offset + distinct.length >= total) return 'end';
+  const advance = distinct.length > 1 ? distinct.length - 1 : keys.length - 1;
+  return advance === 0 ? 'lost' : { offset: place.offset + advance, anchor: distinct.at(-1), total };
+}
+
+function stepByPage(place: Place, keys: string[], total: number): Step {
+  const offset = place.offset + keys.length;
+  if (offset >= total) return 'end';
+  return keys.length === 0 ? 'lost' : { offset, anchor: undefined, total };
+}

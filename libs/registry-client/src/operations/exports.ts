@@ -1,0 +1,69 @@
+import type { JsonObject } from '#kernel';
+import { doneOf, objectOf } from '../call/answers.js';
+import { CHANGE, READ_ONE, type Caller } from '../call/caller.js';
+import type { Reading } from '../call/classify.js';
+import { key, text } from '../lists/shape.js';
+import type { CallOutcome, RawAnswer } from '../port.js';
+
+/** A finished part of an export. `available` and `downloadStatus` as the registry writes them. */
+export const EXPORT_RESULT = {
+  resultId: key('result_id'),
+  taskId: text('task_id'),
+  available: text('available'),
+  downloadStatus: text('download_status'),
+};
+
+/** `unrecognised`: a state that the profile does not know; it is in `status` as it came, and the task may go on. */
+export interface ExportState {
+  phase: 'preparing' | 'completed' | 'failed' | 'unrecognised';
+  status: string;
+  errorMessage?: string;
+}
+
+/** Asynchronous exports: task, state, results by page (the list export_results), file, removal (interface section 4: asynchronous variants; public-facts 1.8). */
+export class Exports {
+  constructor(private readonly caller: Caller) {}
+
+  /** Not to be created again after `unknown`: the registry limits the tasks of a user. */
+  async create(account: string, task: { reportId: string; params?: JsonObject }): Promise<CallOutcome<{ taskId: string }>> {
+    const { profile, requests } = this.caller;
+    const { fields } = profile;
+    const request = requests.plain('export_create', {}, { [fields.report_id]: task.reportId, ...(task.params === undefined ? {} : { [fields.params]: task.params }) });
+    const read = (raw: RawAnswer): Reading<{ taskId: string }> => {
+      const json = objectOf(raw, profile);
+      if ('problem' in json) return json;
+      const taskId = json.value[fields.task_id];
+      return typeof taskId === 'string' && taskId !== '' ? { value: { taskId } } : { problem: `the answer has no text in "${fields.task_id}"` };
+    };
+    return this.caller.call(account, 'export_create', { request, manner: CHANGE, read });
+  }
+
+  async state(account: string, taskId: string): Promise<CallOutcome<ExportState>> {
+    const { profile, requests } = this.caller;
+    const read = (raw: RawAnswer): Reading<ExportState> => {
+      const json = objectOf(raw, profile);
+      if ('problem' in json) return json;
+      const { [profile.fields.current_status]: status, [profile.fields.error_message]: errorMessage } = json.value;
+      if (typeof status !== 'string' || status === '') return { problem: `the answer has no text in "${profile.fields.current_status}"` };
+      const phase = Object.hasOwn(profile.exportStatuses, status) ? profile.exportStatuses[status] : undefined;
+      return { value: { phase: phase ?? 'unrecognised', status, ...(typeof errorMessage === 'string' && errorMessage !== '' ? { errorMessage } : {}) } };
+    };
+    return this.caller.call(account, 'export_state', { request: requests.plain('export_state', { task_id: taskId }), manner: READ_ONE, read });
+  }
+
+  /** The bytes of one result: a ZIP of CSV files. */
+  async file(account: string, resultId: string): Promise<CallOutcome<{ bytes: Buffer }>> {
+    const read = (raw: RawAnswer): Reading<{ bytes: Buffer }> => {
+      if (raw.body.length === 0) return { problem: 'the file is empty' };
+      return /json|html/i.test(raw.contentType) ? { problem: `the answer is ${raw.contentType} instead of a file` } : { value: { bytes: raw.body } };
+    };
+    const request = this.caller.requests.plain('export_file', { result_id: resultId });
+    return this.caller.call(account, 'export_file', { request, manner: READ_ONE, read });
+  }
+
+  /** Old results must be removed, else new tasks fail. One that is gone already is `not_found`, so it may be asked twice. */
+  async remove(account: string, resultId: string): Promise<CallOutcome<null>> {
+    const { profile, requests } = this.caller;
+    return this.caller.call(account, 'export_delete', { request: requests.plain('export_delete', { result_id: resultId }), manner: READ_ONE, read: (raw) => doneOf(raw, profile) });
+  }
+}

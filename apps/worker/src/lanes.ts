@@ -1,6 +1,7 @@
 import type { Profile } from '#registry-client';
 import type { TaskHandler } from '#tasks';
 import type { TaskContext } from './registry-tasks/context.js';
+import { downloadCopy } from './registry-tasks/download.js';
 import { notePredecessor, runCommand } from './registry-tasks/internal.js';
 import { lookUp } from './registry-tasks/look-up.js';
 import { fetchReceipt } from './registry-tasks/receipt.js';
@@ -41,6 +42,7 @@ export function lanesOf(context: TaskContext, accounts: string[]): Lane[] {
       batch: pageSize,
     },
     { name: `${account}/receipt`, kinds: { receipt: { handle: (task) => fetchReceipt(context, task) } }, concurrency: hands('receipt') },
+    { name: `${account}/download`, kinds: { download: { handle: (task) => downloadCopy(context, task) } }, concurrency: HANDS_WITH_INTERVAL },
     { name: `${account}/find_by_request_id`, kinds: { look_up: { handle: (task) => lookUp(context, task) } }, concurrency: HANDS_WITH_INTERVAL },
   ];
   return [...internal, ...accounts.flatMap(ofAccount)];

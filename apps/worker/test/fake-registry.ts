@@ -4,7 +4,7 @@ import type { CallOutcome, DocumentMetadata, DocumentStatus, DocumentToSend, Raw
 /** How a send goes. `unknown_*`: no answer came, and the document is there, never arrives, or arrives after the first look-up. */
 export type SendFate = 'ok' | 'refused' | 'not_found' | 'rate_limited' | 'not_sent' | 'unknown_taken' | 'unknown_lost' | 'unknown_late';
 
-export type CallName = 'documentStatus' | 'listOutgoing' | 'findByRequestId' | 'receipt';
+export type CallName = 'documentStatus' | 'listOutgoing' | 'findByRequestId' | 'receipt' | 'downloadDocument';
 export type BadOutcome = Exclude<CallOutcome<never>['kind'], 'ok'>;
 
 const raw = (text: string, httpStatus = 200): RawAnswer => ({
@@ -39,6 +39,9 @@ export class FakeRegistry implements RegistryClient {
   /** Registry document ids by request_id: what was taken. */
   readonly taken = new Map<string, string[]>();
   readonly calls: string[] = [];
+  /** The registry's copies by its document ids. */
+  readonly copies = new Map<string, Buffer>();
+  private newestXml: Buffer = Buffer.alloc(0);
   /** What a document's status is when it is asked. */
   status: DocumentStatus = 'processed';
   /** Told of each send before anything of it is done. */
@@ -67,6 +70,7 @@ export class FakeRegistry implements RegistryClient {
   async sendDocument(_account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>> {
     this.calls.push('sendDocument');
     await this.beforeSend(document);
+    this.newestXml = Buffer.from(document.xml);
     const fate = this.fates.shift() ?? 'ok';
     switch (fate) {
       case 'ok':
@@ -118,8 +122,9 @@ export class FakeRegistry implements RegistryClient {
     return Promise.reject(new Error('nobody lists incoming documents here'));
   }
 
-  downloadDocument(): Promise<never> {
-    return Promise.reject(new Error('nobody downloads documents here'));
+  async downloadDocument(_account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>> {
+    const xml = this.copies.get(documentId);
+    return this.next('downloadDocument') ?? (xml === undefined ? badOutcome('not_found') : { kind: 'ok', value: { xml }, raw: raw('{"link":"…"}') });
   }
 
   sessions(): [] {
@@ -135,6 +140,7 @@ export class FakeRegistry implements RegistryClient {
     const ids = this.taken.get(requestId) ?? [];
     const documentId = `${requestId.slice(0, 24)}${String(ids.length).padStart(12, '0')}`;
     this.taken.set(requestId, [...ids, documentId]);
+    this.copies.set(documentId, this.newestXml);
     return documentId;
   }
 

@@ -203,6 +203,32 @@ describe('a status read', () => {
   });
 });
 
+describe('the registry’s copy of a document that was found by a look-up', () => {
+  it('is kept as evidence and compared with what was sent', async () => {
+    const one = await trial(['unknown_taken']);
+    await ran(one, 'send', 'look_up', 'status');
+    await ran(one, 'download');
+    const { data } = await newestEvent(one.requestId, 'DocumentDownloaded');
+    expect(data.sameBytes).toBe(true);
+    expect(await stores.evidence.get(data.documentSha256)).toBeDefined();
+  });
+
+  it('is said to be another when it is', async () => {
+    const one = await trial(['unknown_taken']);
+    await ran(one, 'send', 'look_up', 'status');
+    for (const documentId of one.registry.copies.keys()) one.registry.copies.set(documentId, Buffer.from('<other/>'));
+    await ran(one, 'download');
+    expect(await newestEvent(one.requestId, 'DocumentDownloaded')).toMatchObject({ data: { sameBytes: false, documentSha256: sha256Hex('<other/>') } });
+  });
+
+  it.each(failing)('is asked for again when the call ends %s', async (kind) => {
+    const one = await trial(['unknown_taken']);
+    await ran(one, 'send', 'look_up', 'status');
+    one.registry.fail('downloadDocument', kind);
+    expect(await runTask(one.context, await planned(one.requestId, 'download'))).toMatchObject({ kind: 'retry', error: expect.stringContaining(kind) });
+  });
+});
+
 describe('a receipt', () => {
   it.each(failing)('whose call ends %s is asked for again', async (kind) => {
     const one = await trial();

@@ -46,6 +46,13 @@ describe('what follows from an event of a document', () => {
     expect(after([registered(), attempted(1), sent()]).tasks.map((task) => task.kind)).toEqual(['status']);
   });
 
+  it('a document that was found by a look-up is fetched and compared, once its status is final', () => {
+    const found: DocumentEvent = { type: 'DocumentSent', data: { attempt: 1, documentId: DOCUMENT_ID, answerSha256: SHA, foundByLookUp: true } };
+    const tasks = after([registered(), attempted(1), unconfirmed(1), found, observed('processed')]).tasks;
+    expect(tasks.map((task) => [task.kind, task.lane])).toEqual([['receipt', 'main/receipt'], ['download', 'main/download']]);
+    expect(after([registered(), attempted(1), sent(), observed('processed')]).tasks.map((task) => task.kind)).toEqual(['receipt']);
+  });
+
   it('the look-ups of a second unknown outcome begin anew', () => {
     const events = [registered(), attempted(1), unconfirmed(1), missed(1, 1), absenceProven(1), attempted(2), unconfirmed(2)];
     expect(after(events).tasks).toMatchObject([{ key: 'look_up:r-9:2:1', payload: { attempt: 2, attemptEndedAt: at(6).toISOString() } }]);

@@ -16,7 +16,7 @@ export interface DocumentRules {
 /** A task as the saga plans it; the task table's shape. */
 export interface PlannedTask {
   key: string;
-  kind: 'send' | 'look_up' | 'status' | 'receipt' | 'note_predecessor';
+  kind: 'send' | 'look_up' | 'status' | 'receipt' | 'download' | 'note_predecessor';
   lane: string;
   dueAt: Date;
   payload: { requestId: string; account: string; attempt?: number; predecessor?: string; outcome?: DocumentOutcome; documentId?: string; attemptEndedAt?: string };
@@ -30,6 +30,8 @@ export interface DocumentSagaState {
   lookUps: number;
   attemptEndedAt: string | undefined;
   receiptsAsked: number;
+  /** We learnt by a look-up that the registry has the document: its copy is then fetched and compared with what we sent. */
+  compareCopy: boolean;
 }
 
 interface SagaEvent {
@@ -42,7 +44,7 @@ interface SagaEvent {
 export const DOCUMENT_SAGA = {
   name: 'document',
   filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX] },
-  initial: { account: '', concluded: undefined, dependents: [], lookUps: 0, attemptEndedAt: undefined, receiptsAsked: 0 } as DocumentSagaState,
+  initial: { account: '', concluded: undefined, dependents: [], lookUps: 0, attemptEndedAt: undefined, receiptsAsked: 0, compareCopy: false } as DocumentSagaState,
 };
 
 /** The instances an event concerns: its own document and, at registration, the documents that it comes after. */
@@ -127,7 +129,8 @@ function reactToOwn({ state, event, requestId, at, rules }: Own): { state: Docum
       const dueAt = onGrid(later(at, rules.statusAfterSendMs), rules.statusGridMs);
       const { attempt, documentId } = event.data;
       const status: PlannedTask = { key: `status:${requestId}:${attempt}`, kind: 'status', lane: `${account}/status`, dueAt, payload: { requestId, account, documentId } };
-      return { state, tasks: state.attemptEndedAt === undefined ? [status] : [status, verify({ state, requestId, attempt, dueAt: later(at, rules.unknownGraceMs) })] };
+      const known = event.data.foundByLookUp ? { ...state, compareCopy: true } : state;
+      return { state: known, tasks: state.attemptEndedAt === undefined ? [status] : [status, verify({ state, requestId, attempt, dueAt: later(at, rules.unknownGraceMs) })] };
     }
     case 'StatusObserved':
       return afterStatus({ state, event, requestId, at, rules });
@@ -172,7 +175,9 @@ function afterStatus({ state, event, requestId, at, rules }: Own & { event: Extr
   if (status === 'processed' || status === 'failed_result_ready') {
     const asked = { ...state, receiptsAsked: state.receiptsAsked + 1 };
     const key = `receipt:${requestId}:${asked.receiptsAsked}`;
-    return { state: asked, tasks: [{ key, kind: 'receipt' as const, lane: `${account}/receipt`, dueAt: later(at, rules.receiptAfterStatusMs), payload }] };
+    const receipt: PlannedTask = { key, kind: 'receipt', lane: `${account}/receipt`, dueAt: later(at, rules.receiptAfterStatusMs), payload };
+    const download: PlannedTask = { key: `download:${requestId}`, kind: 'download', lane: `${account}/download`, dueAt: at, payload };
+    return { state: asked, tasks: state.compareCopy ? [receipt, download] : [receipt] };
   }
   if (status === 'failed' && rules.failedGraceMs > 0) {
     // A bare FAILED can still turn out otherwise: it is read once more after the grace (public-facts 4).

@@ -31,6 +31,8 @@ const environment = z.object({
   PEDIGREE_API_KEY: z.string().min(20).optional(),
   /** Seed of the sample day. */
   PEDIGREE_SAMPLE_SEED: z.coerce.number().int().min(0).max(4_294_967_295).default(1),
+  /** Consignments of the sample day, each a chain of four documents. A consignment's number has three digits, and those from 900 on are not ours. */
+  PEDIGREE_SAMPLE_CONSIGNMENTS: z.coerce.number().int().min(1).max(900).default(75),
 });
 
 export interface CliConfig {
@@ -51,6 +53,7 @@ export interface CliConfig {
   gatewayUrl: string | undefined;
   apiKey: string | undefined;
   sampleSeed: number;
+  sampleConsignments: number;
 }
 
 /** Reads and checks the configuration of the command line. Throws PedigreeError that names the variable. */
@@ -80,6 +83,7 @@ export function cliConfig(env: NodeJS.ProcessEnv): CliConfig {
     gatewayUrl: data.PEDIGREE_URL?.replace(/\/+$/, ''),
     apiKey: data.PEDIGREE_API_KEY,
     sampleSeed: data.PEDIGREE_SAMPLE_SEED,
+    sampleConsignments: data.PEDIGREE_SAMPLE_CONSIGNMENTS,
   };
 }
 

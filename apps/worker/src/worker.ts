@@ -1,6 +1,5 @@
 import { NestFactory } from '@nestjs/core';
 import { CommandBus } from '@nestjs/cqrs';
-import { hostname } from 'node:os';
 import { pino, type Logger } from 'pino';
 import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '#domain';
 import { effectsOf, readDocument, readReceipt } from '#documents';
@@ -15,6 +14,8 @@ import { PostgresCallBudgets, PostgresTaskQueue, runLane, tasksSchema, type Call
 import type { WorkerConfig } from './config.js';
 import { DocumentRepository } from './document/document-repository.js';
 import { lanesOf, type Lane } from './lanes.js';
+import { endLeasesOfTheDead } from './leases/dead-holders.js';
+import { processName } from './leases/process-name.js';
 import type { TaskContext } from './registry-tasks/context.js';
 import { SOFTWARE_VERSION } from './software-version.js';
 import { WorkerModule } from './worker.module.js';
@@ -57,7 +58,9 @@ export async function startWorker(config: WorkerConfig): Promise<RunningWorker> 
 
   const stopping = new AbortController();
   const { signal } = stopping;
-  const holder = `${hostname()}:${process.pid}`;
+  const holder = processName();
+  const ended = await endLeasesOfTheDead(pool);
+  if (ended > 0) log.info({ tasks: ended }, 'took over tasks of processes that are gone');
   const trouble = (error: unknown, { kind, ...where }: SubscriptionTrouble) => log.error({ err: error, ...where, from: where.from?.toString(), to: where.to?.toString() }, kind);
   const lanes = lanesOf(context, config.accounts.map((account) => account.name));
   await sayUnserved(queue, lanes, log);

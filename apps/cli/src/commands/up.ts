@@ -82,6 +82,7 @@ async function commandsOf(config: CliConfig, stack: Stack): Promise<SampleComman
     run,
     accounts: readAccounts(config.accountsFile).map((account) => account.name),
     at: stack.dataDir.sampleDate(new Date()),
+    consignments: config.sampleConsignments,
   });
 }
 

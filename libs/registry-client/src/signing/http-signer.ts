@@ -7,7 +7,6 @@ import { OutsideSigner } from './outside-signer.js';
 
 const MAX_ANSWER_BYTES = 1 << 20;
 const FIRST_PAUSE_MS = 100;
-const MAX_SAID = 300;
 
 /**
  * Signs by a service over HTTP. A signature changes nothing anywhere, so a failed request is simply made again, within the time limit of the whole.
@@ -50,7 +49,7 @@ const mayHelp = (result: Exchange): boolean => result.kind === 'failed' || resul
 function signatureOf(result: Exchange, config: HttpSignerConfig): Uint8Array {
   if (result.kind === 'failed') throw new Error(`the signing service: ${result.reason}`);
   const { httpStatus, body } = result.raw;
-  if (httpStatus < 200 || httpStatus > 299) throw new Error(`the signing service answered ${httpStatus}: ${body.toString('utf8').slice(0, MAX_SAID)}`);
+  if (httpStatus < 200 || httpStatus > 299) throw new Error(`the signing service answered ${httpStatus}: ${body.toString('utf8')}`);
   if (config.answerField === undefined) return body;
   const value = fieldOf(body, config.answerField);
   if (typeof value !== 'string') throw new Error(`the signing service answered ${httpStatus} without the text ${config.answerField}`);

@@ -68,9 +68,9 @@ export class OutsideSigner implements Signer {
 
 /** Words from outside, fit for a log: without the secret, however it is encoded, on one line and not too long. */
 function clean(words: string, secret: string | undefined): string {
-  const forms = secret === undefined || secret === '' ? [] : [secret, Buffer.from(secret).toString('base64'), encodeURIComponent(secret)];
+  const forms = secret === undefined || secret === '' ? [] : [secret, Buffer.from(secret).toString('base64'), encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
   const removed = forms.reduce((text, form) => text.replaceAll(form, '[removed]'), words);
-  // eslint-disable-next-line no-control-regex -- what a foreign program says must not steer a terminal
+  // What a foreign program says must not steer a terminal.
   const line = removed.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();
   return line.length > MAX_WORDS ? `${line.slice(0, MAX_WORDS / 2)} … ${line.slice(-MAX_WORDS / 2)}` : line;
 }

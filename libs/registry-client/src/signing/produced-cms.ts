@@ -67,8 +67,16 @@ function signerOf(certificates: Buffer[], name: asn1js.AsnType | undefined, expe
 function isNamed(der: Buffer, name: asn1js.AsnType | undefined): boolean {
   if (tagged(name, 0)) return true;
   const [issuer, serial] = children(name, 'signer');
-  const own = issuerAndSerial(der);
+  const own = namesIn(der);
   return own.issuer.equals(bytesOf(issuer)) && own.serial.equals(bytesOf(serial));
+}
+
+function namesIn(certificate: Buffer): { issuer: Buffer; serial: Buffer } {
+  try {
+    return issuerAndSerial(certificate);
+  } catch {
+    return refuse('a certificate inside cannot be read');
+  }
 }
 
 /** Node knows no GOST keys. */

@@ -10,8 +10,9 @@ export interface ProgramRun {
 }
 
 const MAX_OUTPUT_BYTES = 1 << 20;
-/** The end of what a program says tells most. */
-const MAX_SAID_BYTES = 4096;
+/** The end of what a program says tells most. What was cut begins after anything that could be the rest of a secret. */
+const MAX_SAID_BYTES = 1 << 16;
+const MAX_TORN_SECRET_BYTES = 3 << 14;
 
 /**
  * Runs an external program once and gives what it wrote on stdout. Always ends within the time limit: then the program is killed, with whatever it started.
@@ -25,6 +26,7 @@ export function runProgram(run: ProgramRun): Promise<Buffer> {
     const output: Buffer[] = [];
     let outputBytes = 0;
     let said = Buffer.alloc(0);
+    let saidBytes = 0;
     const stop = (why: string): void => {
       kill(child);
       reject(new Error(why));
@@ -36,6 +38,7 @@ export function runProgram(run: ProgramRun): Promise<Buffer> {
       else output.push(chunk);
     });
     child.stderr.on('data', (chunk: Buffer) => {
+      saidBytes += chunk.length;
       said = Buffer.concat([said, chunk]).subarray(-MAX_SAID_BYTES);
     });
     child.once('error', (error: NodeJS.ErrnoException) => {
@@ -45,7 +48,7 @@ export function runProgram(run: ProgramRun): Promise<Buffer> {
     child.once('close', (status, killedBy) => {
       clearTimeout(timer);
       if (status === 0) resolve(Buffer.concat(output));
-      else reject(new Error(`${program} ended ${status === null ? `by ${killedBy}` : `with status ${status}`}${wordsOf(said)}`));
+      else reject(new Error(`${program} ended ${status === null ? `by ${killedBy}` : `with status ${status}`}${wordsOf(saidBytes > said.length ? said.subarray(MAX_TORN_SECRET_BYTES) : said)}`));
     });
     // A program that does not read its input breaks the pipe; its exit status tells the rest.
     child.stdin.on('error', () => undefined);

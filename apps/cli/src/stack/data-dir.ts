@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Where a running `up` can be found by send, document and history. */
@@ -21,6 +21,10 @@ export class DataDir {
 
   writeAddress(address: RunningAddress): void {
     writeFileSync(this.file('running.json'), JSON.stringify(address));
+  }
+
+  forgetAddress(): void {
+    rmSync(this.file('running.json'), { force: true });
   }
 
   readAddress(): RunningAddress | undefined {

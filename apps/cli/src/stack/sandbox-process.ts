@@ -28,6 +28,8 @@ interface Address {
   controlUrl: string;
 }
 
+/** Whoever wants misbehaviour or lively counterparties says so in `flags`: the sample day comes out the same each time. */
+const WELL_BEHAVED = ['--misbehave', '0', '--counterparties', 'off'];
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 10_000;
 const POLL_MS = 50;
@@ -51,7 +53,7 @@ async function spawnSandbox(options: SandboxOptions): Promise<Address> {
   rmSync(logFile, { force: true });
   const log = openSync(logFile, 'a');
   const program = fileURLToPath(builtFile('apps/sandbox/src/main.js'));
-  const args = [program, '--port', '0', '--control-port', '0', '--data', join(options.dataDir, 'state'), '--profile', options.profile, ...(options.flags ?? [])];
+  const args = [program, '--port', '0', '--control-port', '0', '--data', join(options.dataDir, 'state'), '--profile', options.profile, ...WELL_BEHAVED, ...(options.flags ?? [])];
   // Its own process group, so that Ctrl-C on the terminal reaches us alone and we stop it last.
   const child = spawn(process.execPath, args, { stdio: ['ignore', log, log], detached: true });
   closeSync(log);

@@ -72,6 +72,7 @@ async function startParts(config: CliConfig, options: StackOptions, ending: { st
   const worker = await startWorker(workerConfig(env));
   stops.push(() => worker.stop());
   dataDir.writeAddress({ url: gateway.url, pid: process.pid });
+  stops.push(async () => dataDir.forgetAddress());
   return { dataDir, pool, gateway, worker, registryUrl, controlUrl: sandbox?.controlUrl ?? config.registryControlUrl, stop };
 }
 

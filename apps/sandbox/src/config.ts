@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { SILENT, LIVELY, type CounterpartyKnobs } from './counterparties/knobs.js';
+import { isKnob, KNOB_NAMES } from './misbehaviour/knobs.js';
 
 /** What the sandbox is started with. Every field has a default, so `{}` is a sandbox on free ports. */
 export interface SandboxOptions {
@@ -30,6 +32,22 @@ export interface SandboxOptions {
   worldFile?: string;
   /** Most packs that may be touched before the sandbox refuses documents: a laptop's memory is finite. */
   maxPacks?: number;
+  /** Mean time from ordering an export to its end, on the virtual clock; spread as processing is. */
+  exportMs?: number;
+  /** How products carry their name: prod_sell_name, the deprecated prod_desc_label, or both. */
+  productLabel?: 'new' | 'old' | 'both';
+  /** How a list of one entry comes in the answers of registries. */
+  singleAs?: 'array' | 'object';
+  /** What packs in a full hierarchy call their status and series: status and batch, or internal_state and series_number. */
+  leafNames?: 'status' | 'internal_state';
+  /** Rate at which every misbehaviour knob strikes, 0 to 1 (misbehaviour/knobs.ts). */
+  misbehave?: number;
+  /** Rates of single knobs, above `misbehave`. */
+  knobs?: Record<string, number>;
+  /** What simulated participants do by themselves. */
+  counterparties?: CounterpartyKnobs;
+  /** Whether a partial result stops a group as an error does. */
+  partialStopsGroup?: boolean;
 }
 
 export type SandboxSettings = Required<Omit<SandboxOptions, 'dataDir' | 'intervalMs' | 'linkBase' | 'worldFile'>> &
@@ -46,9 +64,20 @@ export const DEFAULTS = {
   language: 'ru',
   retryAfter: false,
   maxPacks: 8_000_000,
+  exportMs: 30_000,
+  productLabel: 'new',
+  singleAs: 'array',
+  leafNames: 'status',
+  misbehave: 0,
+  knobs: {},
+  counterparties: SILENT,
+  partialStopsGroup: true,
 } as const;
 
-type Reader = (text: string, name: string) => string | number | boolean;
+/** What differs when the sandbox is started as a program: the registry that it stands for misbehaves a little, and others trade. */
+export const PROGRAM_DEFAULTS = { misbehave: 0.005, counterparties: LIVELY } as const;
+
+type Reader = (text: string, name: string) => unknown;
 
 const FLAGS: Record<keyof SandboxOptions, { flag: string; read: Reader }> = {
   port: { flag: 'port', read: numberBetween(0, 65_535) },
@@ -65,6 +94,14 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; read: Reader }> = {
   linkBase: { flag: 'link-base', read: (text) => text.replace(/\/+$/, '') },
   worldFile: { flag: 'world', read: (text) => text },
   maxPacks: { flag: 'max-packs', read: numberBetween(1, 16_000_000) },
+  exportMs: { flag: 'export-ms', read: numberBetween(0, 86_400_000) },
+  productLabel: { flag: 'product-label', read: oneOf('new', 'old', 'both') },
+  singleAs: { flag: 'single-as', read: oneOf('array', 'object') },
+  leafNames: { flag: 'leaf-names', read: oneOf('status', 'internal_state') },
+  misbehave: { flag: 'misbehave', read: numberBetween(0, 1, false) },
+  knobs: { flag: 'knob', read: knobRates },
+  counterparties: { flag: 'counterparties', read: (text, name) => (onOff(text, name) ? LIVELY : SILENT) },
+  partialStopsGroup: { flag: 'partial-stops-group', read: onOff },
 };
 
 /**
@@ -72,12 +109,13 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; read: Reader }> = {
  * Throws an Error that names the flag or variable at fault.
  */
 export function parseOptions(args: string[], environment: Record<string, string | undefined>): SandboxOptions {
-  const options = Object.fromEntries(Object.values(FLAGS).map(({ flag }) => [flag, { type: 'string' as const }]));
+  const options = Object.fromEntries(Object.values(FLAGS).map(({ flag }) => [flag, { type: 'string' as const, multiple: flag === 'knob' }]));
   const { values } = parseArgs({ args, options, strict: true, allowPositionals: false });
-  const parsed: Record<string, string | number | boolean> = {};
+  const parsed: Record<string, unknown> = {};
   for (const [name, { flag, read }] of Object.entries(FLAGS)) {
     const variable = `SANDBOX_${flag.toUpperCase().replaceAll('-', '_')}`;
-    const fromFlag = values[flag] as string | undefined;
+    const given = values[flag];
+    const fromFlag = Array.isArray(given) ? given.join(',') : (given as string | undefined);
     const text = fromFlag ?? environment[variable];
     if (text !== undefined && text !== '') parsed[name] = read(text, fromFlag === undefined ? variable : `--${flag}`);
   }
@@ -108,6 +146,18 @@ function oneOf(...allowed: string[]): Reader {
     if (allowed.includes(text)) return text;
     throw new Error(`${name} must be one of ${allowed.join(', ')}, not "${text}"`);
   };
+}
+
+/** `name=rate`, several by commas or by the flag again. */
+function knobRates(text: string, name: string): Record<string, number> {
+  const rate = numberBetween(0, 1, false);
+  const rates: Record<string, number> = {};
+  for (const pair of text.split(',')) {
+    const [knob = '', value = ''] = pair.split('=');
+    if (!isKnob(knob)) throw new Error(`${name}: there is no knob "${knob}"; known are ${KNOB_NAMES.join(', ')}`);
+    rates[knob] = rate(value, `${name} ${knob}`) as number;
+  }
+  return rates;
 }
 
 function profileName(text: string, name: string): string {

@@ -21,6 +21,9 @@ const profileShape = z.object({
     tokensPerUser: z.number(),
     maxItemsPerDocument: z.number(),
     maxDocumentBytes: z.number(),
+    /** For how long clients bear a FAILED that may turn, and a send of which they know nothing. */
+    failedGraceMs: z.number().default(0),
+    unknownGraceMs: z.number().default(30_000),
   }),
   operations: z.record(z.string(), operation),
   fields: z.record(z.string(), z.string()),

@@ -1,23 +1,28 @@
 import { Sessions } from './accounts/sessions.js';
 import { judge } from './checks/judge.js';
+import { Counterparties } from './counterparties/counterparties.js';
 import { Arrivals, type Arrival } from './clock/arrivals.js';
 import { VirtualTime } from './clock/virtual-time.js';
 import type { SandboxSettings } from './config.js';
 import { plantPacks } from './control/plant.js';
 import { defaultWorldFile, schemasFolder } from './data-files.js';
-import { newDocument, type RegistryDocument } from './documents/document.js';
 import { DocumentStore } from './documents/document-store.js';
+import { Intake, realOf } from './documents/intake.js';
 import { Processing } from './documents/processing.js';
 import { Schemas } from './documents/schemas.js';
-import { readDocument } from './documents/xml.js';
+import { Exports } from './exports/exports.js';
 import { Faults } from './faults/faults.js';
 import { Refusal } from './http/refusal.js';
 import { Journal, type JournalRecord } from './journal/journal.js';
 import { CallLimits } from './limits/call-limits.js';
+import { Misbehaviour } from './misbehaviour/misbehaviour.js';
 import { PackStore } from './packs/packs.js';
-import { loadWorld, type Account, type World } from './packs/world.js';
+import { loadWorld, type World } from './packs/world.js';
 import { loadProfile, type Profile } from './profile.js';
-import { documentIdOf, spreadOf } from './seeded.js';
+import { AwaitingQueue, type AwaitingEntry } from './registries/awaiting.js';
+import { awaitingEntryOf } from './registries/awaiting-order.js';
+import { decisionOf } from './suspensions/order.js';
+import type { Decision } from './suspensions/suspensions.js';
 import { CallLedger } from './violations/calls.js';
 import { ViolationLedger } from './violations/ledger.js';
 
@@ -29,8 +34,6 @@ interface Replayed {
   tokens: Map<string, { digest: string; account: string; openedVirtualMs: number }>;
 }
 
-type DocumentRecord = Extract<JournalRecord, { k: 'document' }>;
-type IncomingRecord = Extract<JournalRecord, { k: 'incoming' }>;
 type Place = { offset: number; length: number };
 
 /** The registry's whole state and the few ways to change it. A change is journalled first and then applied; a restart applies again. */
@@ -41,7 +44,7 @@ export class Registry {
   readonly schemas: Schemas;
   readonly documents = new DocumentStore();
   readonly arrivals = new Arrivals();
-  readonly faults = new Faults();
+  readonly faults: Faults;
   readonly violations = new ViolationLedger();
   readonly calls = new CallLedger();
   readonly limits: CallLimits;
@@ -49,6 +52,11 @@ export class Registry {
   readonly sessions: Sessions;
   readonly journal: Journal;
   readonly processing: Processing;
+  private readonly timers = new Set<NodeJS.Timeout>();
+  readonly intake: Intake;
+  readonly counterparties: Counterparties;
+  readonly exports: Exports;
+  readonly awaiting = new AwaitingQueue();
   /** Address of the control port, once it is open. */
   controlUrl: string | undefined;
 
@@ -59,6 +67,10 @@ export class Registry {
     this.schemas = new Schemas(schemasFolder());
     if (!this.schemas.has('1.38')) process.stderr.write(`sandbox: there are no schemas in ${schemasFolder()}; documents are not validated\n`);
     this.limits = new CallLimits(this.profile, { enabled: settings.limits, intervalMs: settings.intervalMs });
+    this.exports = new Exports(this.packs, this.world);
+    this.faults = new Faults(new Misbehaviour({ seed: settings.seed, rate: settings.misbehave, knobs: settings.knobs, longest: longestBearable(this.profile) }));
+    this.intake = new Intake(this);
+    this.counterparties = new Counterparties(this, settings.counterparties);
     this.processing = this.newProcessing();
     const replayed: Replayed = { virtualMs: undefined, wallMs: Date.now(), speed: settings.speed, tokens: new Map() };
     this.journal = Journal.open(settings.dataDir, (record, at) => this.replay(record, at, replayed));
@@ -66,46 +78,52 @@ export class Registry {
     this.sessions = new Sessions(this.clock, this.profile.rules);
     for (const token of replayed.tokens.values()) this.sessions.restore(this.world, token);
     this.mark(this.clock.nowMs());
+    this.counterparties.start();
     this.processing.drainNow();
     this.processing.start();
-  }
-
-  /** Takes a document: journal first, then the queue. */
-  accept(sent: { account: Account; requestId: string; bulk: boolean; xml: Buffer; base64: string; digest: string }): RegistryDocument {
-    const { account, requestId, bulk, xml, base64, digest } = sent;
-    const { seed, processingMs } = this.settings;
-    const now = this.clock.nowMs();
-    const record: DocumentRecord = {
-      k: 'document',
-      id: documentIdOf(requestId, seed),
-      r: requestId,
-      a: account.name,
-      v: now,
-      w: Date.now(),
-      due: now + Math.round(processingMs * (0.5 + spreadOf(seed, this.documents.nextSeq()))),
-      bulk,
-      mask: this.faults.take('failed_then_processed', 'send') ?? 0,
-      late: this.faults.take('late_receipt', 'send') ?? 0,
-      h: digest,
-      d: base64,
-    };
-    return this.addDocument(record, this.journal.append(record), xml);
-  }
-
-  /** Delivers a document of a simulated participant. Throws when it cannot be read. */
-  deliver(incoming: { id: string; requestId: string; from: string; to: string; xml: Buffer }): RegistryDocument {
-    readDocument(incoming.xml);
-    const { id, requestId, from, to, xml } = incoming;
-    const record: IncomingRecord = { k: 'incoming', id, r: requestId, from, to, v: this.clock.nowMs(), w: Date.now(), d: xml.toString('base64') };
-    return this.addIncoming(record, this.journal.append(record));
   }
 
   /** Plants packs. Everything due is processed before, so that a replay meets the same state. Throws on a bad request. */
   plant(body: unknown): { packs: number } {
     this.processing.drainNow();
     const plan = plantPacks(this.packs, this.world, body);
-    this.journal.append({ k: 'plant', body });
+    const virtualMs = this.clock.nowMs();
+    this.journal.append({ k: 'plant', body, v: virtualMs, w: Date.now() });
+    this.packs.begin({ atMs: virtualMs });
     return plan();
+  }
+
+  /** Packs that follow from something that is being processed right now; nobody has named them before. */
+  plantFresh(body: unknown): void {
+    const plan = plantPacks(this.packs, this.world, body);
+    const virtualMs = this.clock.nowMs();
+    this.journal.append({ k: 'plant', body, v: virtualMs, w: Date.now() });
+    this.packs.begin({ atMs: virtualMs });
+    plan();
+  }
+
+  /** A decision of the regulator. Everything due is processed before, so that a replay meets the same packs. Throws on a bad order. */
+  suspend(body: unknown): Decision {
+    this.processing.drainNow();
+    const decision = decisionOf(body, this.clock.nowMs());
+    this.journal.append({ k: 'suspension', decision, v: decision.haltDateMs, w: Date.now() });
+    this.packs.decide(decision);
+    return decision;
+  }
+
+  /** A sale or disposal that awaits its withdrawal. Throws on a bad order. */
+  await(body: unknown): AwaitingEntry {
+    const entry = awaitingEntryOf(this.world, body, this.processing.drainNow());
+    this.journal.append({ k: 'awaiting', entry, v: entry.opMs, w: Date.now() });
+    this.awaiting.add(entry);
+    return entry;
+  }
+
+  /** Brings the lists up to now: what is due is processed, and what is old goes to the archive. Returns the virtual moment. */
+  upToNow(): number {
+    const now = this.processing.drainNow();
+    this.packs.sweep(now);
+    return now;
   }
 
   /** Counts a call and judges its interval. Throws the 429. */
@@ -130,7 +148,17 @@ export class Registry {
     this.mark(this.clock.nowMs());
   }
 
+  /** Does something later in real time, unless the sandbox ends before. */
+  later(delayMs: number, action: () => void): void {
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      action();
+    }, delayMs);
+    this.timers.add(timer);
+  }
+
   close(): void {
+    for (const timer of this.timers) clearTimeout(timer);
     this.processing.stop();
     this.arrivals.stop();
     this.journal.close();
@@ -154,7 +182,12 @@ export class Registry {
         return registry.clock;
       },
       judge: (document, xml) => judge(parts, document, xml),
-      xmlOf: (document) => this.journal.documentBytes(document.journalAt),
+      xmlOf: (document) => this.intake.bytesOf(document),
+      concluded: (document) => {
+        this.awaiting.settle(this.packs, this.world, document.dueVirtualMs);
+        this.intake.groups.concluded(document);
+        this.counterparties.concluded(document);
+      },
       mark: (virtualMs) => this.mark(virtualMs),
       monotonicMs: () => performance.now(),
     });
@@ -173,76 +206,35 @@ export class Registry {
       case 'clock':
         replayed.speed = record.s;
         return this.processing.drain(record.v, realOf(record.w));
-      case 'document':
-        return void this.addDocument(record, at, Buffer.from(record.d, 'base64'));
-      case 'incoming':
-        return void this.addIncoming(record, at);
-      case 'repeat':
-        return this.countRepeat(record.r);
       case 'plant':
+        this.packs.begin({ atMs: record.v });
         return void plantPacks(this.packs, this.world, record.body)();
+      case 'suspension':
+        return this.packs.decide(record.decision);
+      case 'export':
+        return this.exports.add(record.task);
+      case 'export_delete':
+        return this.exports.delete(record.id);
+      case 'awaiting':
+        return this.awaiting.add(record.entry);
       case 'token':
         return void replayed.tokens.set(record.h, { digest: record.h, account: record.a, openedVirtualMs: record.v });
       case 'logout':
         return void replayed.tokens.delete(record.h);
       default:
-        throw new Error(`unknown journal record ${JSON.stringify(record satisfies never)}`);
+        return this.intake.replay(record, at);
     }
   }
-
-  private countRepeat(requestId: string): void {
-    const [first] = this.documents.withRequestId(requestId);
-    if (first !== undefined) first.sends += 1;
-  }
-
-  private addDocument(record: DocumentRecord, at: Place, xml: Buffer): RegistryDocument {
-    const sender = this.world.accountsByName.get(record.a)?.participant.key ?? record.a;
-    const document = newDocument({
-      seq: this.documents.nextSeq(),
-      documentId: record.id,
-      requestId: record.r,
-      sender,
-      acceptedVirtualMs: record.v,
-      dueVirtualMs: record.due,
-      answeredRealMs: realOf(record.w),
-      journalAt: at,
-    });
-    Object.assign(document, { account: record.a, bulk: record.bulk, maskForMs: record.mask, lateReceiptForMs: record.late, xml });
-    document.repeatsBytes = this.documents.repeatsBytes(`${sender} ${record.h}`);
-    this.documents.add(document);
-    this.processing.add(document);
-    return document;
-  }
-
-  private addIncoming(record: IncomingRecord, at: Place): RegistryDocument {
-    const document = newDocument({
-      seq: this.documents.nextSeq(),
-      documentId: record.id,
-      requestId: record.r,
-      sender: record.from,
-      acceptedVirtualMs: record.v,
-      dueVirtualMs: record.v,
-      answeredRealMs: realOf(record.w),
-      journalAt: at,
-    });
-    const content = readDocument(Buffer.from(record.d, 'base64'));
-    document.receiver = record.to;
-    document.status = 'processed';
-    document.changedRealMs = document.answeredRealMs;
-    document.docType = content.docType;
-    document.docNum = content.fields.get('doc_num');
-    document.version = content.version;
-    document.subject = content.fields.get('subject_id');
-    this.documents.add(document);
-    return document;
-  }
 }
-
-/** The monotonic moment of a time of day. */
-const realOf = (wallMs: number): number => performance.now() - (Date.now() - wallMs);
 
 /** While the sandbox was down the virtual clock went on, as if it had been running. */
 function resumedAt({ virtualMs, wallMs, speed }: Replayed): number {
   const now = Date.now();
   return virtualMs === undefined ? now : virtualMs + Math.max(0, now - wallMs) * speed;
 }
+
+/** A knob may not outlast what the profile tells its clients to bear. */
+const longestBearable = ({ rules }: Profile): { failed_then_processed: number; land_late: number } => ({
+  failed_then_processed: Math.floor(rules.failedGraceMs / 2),
+  land_late: Math.floor(rules.unknownGraceMs / 3),
+});

@@ -16,6 +16,8 @@ export interface Operation {
 
 /** How one document type treats its items. */
 export interface OperationRule {
+  /** For queries: the answer that stands in place of a receipt. */
+  answer?(operation: Operation): string;
   /** A reason against the document as a whole, before any item. */
   document?(operation: Operation): Reason | undefined;
   /** Applies one item, or says why it cannot. */

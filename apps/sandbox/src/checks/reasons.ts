@@ -16,6 +16,8 @@ export const REASONS = {
   already_accepted: { code: '15', text: 'The pack was accepted before' },
   not_shipped: { code: '16', text: 'The pack is not shipped' },
   other_counterparty: { code: '17', text: 'The counterparty is not the one of the shipment' },
+  not_shipped_by_you: { code: '18', text: 'The pack is not shipped from this place to that counterparty' },
+  not_shipped_to_you: { code: '19', text: 'The pack is not shipped to this place by that counterparty' },
   inside_container: { code: '20', text: 'The item is inside a logistic unit' },
   container_in_use: { code: '21', text: 'The SSCC was used before' },
   container_unpacked: { code: '22', text: 'The logistic unit was unpacked' },

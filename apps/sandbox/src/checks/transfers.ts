@@ -53,7 +53,7 @@ function sides(transfer: Transfer): { accepter: string; other: string } {
 }
 
 /** Whether the side, a place or a system id, is this place or its participant. */
-function isSide(operation: Operation, side: string, named: string): boolean {
+export function isSide(operation: Operation, side: string, named: string): boolean {
   if (side === named) return true;
   const participant = operation.world.participantAt(side);
   if (participant === undefined || participant !== operation.world.participantAt(named)) return false;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
+import { orderAct, orderClaim, orderOutside, orderShipment, setCounterparties } from '../counterparties/control.js';
 import { FAULTS } from '../faults/faults.js';
 import { jsonAnswer, writeAnswer, type Answer } from '../http/answer.js';
 import { jsonObjectOf, readBody } from '../http/body.js';
@@ -35,6 +36,18 @@ const ROUTES: Record<string, ControlRoute> = {
   'POST /incoming': ({ registry, body }) => deliver(registry, body),
   'GET /limits': ({ registry }) => limitsTruth(registry),
   'POST /limits': ({ registry, body }) => setLimits(registry, body),
+  'GET /counterparties': ({ registry }) => registry.counterparties.knobs,
+  'POST /counterparties': ({ registry, body }) => setCounterparties(registry, body),
+  'POST /counterparties/ship': ({ registry, body }) => orderShipment(registry, body),
+  'POST /counterparties/reverse': ({ registry, body }) => orderClaim(registry, body),
+  'POST /counterparties/act': ({ registry, body }) => orderAct(registry, body),
+  'POST /outside': ({ registry, body }) => orderOutside(registry, body),
+  'GET /truth/groups': ({ registry }) => ({ groups: registry.intake.groups.truth() }),
+  'GET /misbehaviour': ({ registry }) => ({ knobs: registry.faults.misbehaviour.report() }),
+  'POST /misbehaviour': ({ registry, body }) => setMisbehaviour(registry, body),
+  'POST /suspensions': ({ registry, body }) => registry.suspend(body),
+  'GET /truth/suspensions': ({ registry }) => ({ decisions: registry.packs.suspensions.decisions }),
+  'POST /awaiting': ({ registry, body }) => registry.await(body),
   'GET /faults': ({ registry }) => ({ known: FAULTS, open: registry.faults.open() }),
   'POST /faults': ({ registry, body }) => registry.faults.add(body),
   'DELETE /faults': ({ registry }) => cleared(registry.faults),
@@ -92,6 +105,13 @@ function moveClock(registry: Registry, body: Record<string, unknown>): unknown {
   return clockTruth(registry);
 }
 
+function setMisbehaviour(registry: Registry, { rate, knobs, ...rest }: Record<string, unknown>): unknown {
+  const [unknown] = Object.keys(rest);
+  if (unknown !== undefined || (rate === undefined && knobs === undefined)) throw refuse(400, 'rate or knobs is expected');
+  registry.faults.misbehaviour.set({ rate, knobs });
+  return { knobs: registry.faults.misbehaviour.report() };
+}
+
 function setLimits(registry: Registry, body: Record<string, unknown>): unknown {
   const { on, off, intervalMs } = body;
   if (on === undefined && off === undefined && intervalMs === undefined) throw refuse(400, 'on, off or intervalMs is expected');
@@ -108,6 +128,6 @@ function deliver(registry: Registry, body: Record<string, unknown>): unknown {
     if (typeof key !== 'string' || !registry.world.participants.has(key)) throw refuse(400, 'from and to must be keys of participants');
   }
   if (typeof xml !== 'string') throw refuse(400, 'xml is missing');
-  const document = registry.deliver({ id: randomUUID(), requestId: String(requestId), from: from as string, to: to as string, xml: Buffer.from(xml) });
+  const document = registry.intake.deliver({ id: randomUUID(), requestId: String(requestId), from: from as string, to: to as string, xml: Buffer.from(xml) });
   return { document_id: document.documentId, request_id: document.requestId };
 }

@@ -33,12 +33,20 @@ function documentTruth(document: RegistryDocument): unknown {
     accepted_at: iso(document.acceptedVirtualMs),
     processed_at: isFinal(document) ? iso(document.dueVirtualMs) : null,
     bulk_processing: document.bulk,
+    upload_type: document.uploadType,
+    waits: document.waits ?? null,
+    group: document.group ?? null,
+    cancelled: document.cancelled,
+    receiver: document.receiver ?? null,
+    notice_of: document.noticeOf?.documentId ?? null,
     sends: document.sends,
   };
 }
 
 /** The state of a pack; `known: false` when the registry has none. */
-export function packTruth({ packs }: Registry, sgtin: string): unknown {
+export function packTruth(registry: Registry, sgtin: string): unknown {
+  const { packs } = registry;
+  registry.upToNow();
   if (!isSgtin(sgtin)) throw refuse(400, `${sgtin} is no SGTIN`);
   const pack = packs.pack(sgtin);
   if (pack === undefined) return { sgtin, known: false };
@@ -54,6 +62,8 @@ export function packTruth({ packs }: Registry, sgtin: string): unknown {
     transfer: transfer ?? null,
     series: packs.seriesOf(sgtin) ?? null,
     part_used: partUsed ?? null,
+    archived: packs.isArchived(sgtin),
+    halt_id: packs.suspensionOf(sgtin)?.haltId ?? null,
   };
 }
 

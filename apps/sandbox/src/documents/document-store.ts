@@ -1,4 +1,4 @@
-import type { RegistryDocument } from './document.js';
+import { isOutgoing, type RegistryDocument } from './document.js';
 
 /** Every document, found by id, by request_id and, newest last, by participant. */
 export class DocumentStore {
@@ -25,8 +25,13 @@ export class DocumentStore {
     this.inOrder.push(document);
     this.byId.set(document.documentId, document);
     append(this.byRequest, document.requestId, document);
-    if (document.account !== undefined) append(this.sent, document.sender, document);
-    if (document.receiver !== undefined) append(this.received, document.receiver, document);
+    if (document.receiver === undefined) append(this.sent, document.sender, document);
+    else append(this.received, document.receiver, document);
+  }
+
+  /** Any document, whoever asks. */
+  get(documentId: string): RegistryDocument | undefined {
+    return this.byId.get(documentId);
   }
 
   /** A document that the participant sent or received. */
@@ -40,7 +45,10 @@ export class DocumentStore {
   }
 
   visibleWithRequestId(requestId: string, participant: string): RegistryDocument[] {
-    return this.withRequestId(requestId).filter((document) => isParty(document, participant));
+    const found = this.withRequestId(requestId).filter((document) => isParty(document, participant));
+    // A notification carries the request_id of the document that it tells about; asked for his own document, the sender gets that.
+    const own = found.filter(isOutgoing);
+    return own.length > 0 ? own : found;
   }
 
   sentBy(participant: string): RegistryDocument[] {
@@ -53,7 +61,7 @@ export class DocumentStore {
 }
 
 const isParty = (document: RegistryDocument, participant: string): boolean =>
-  (document.account !== undefined && document.sender === participant) || document.receiver === participant;
+  isOutgoing(document) ? document.sender === participant : document.receiver === participant;
 
 function append(index: Map<string, RegistryDocument[]>, key: string, document: RegistryDocument): void {
   const list = index.get(key);

@@ -13,7 +13,14 @@ export interface ReceiptError {
 
 /** What became of a document: a receipt, or none after a critical error. */
 export type Verdict =
-  | { kind: 'receipt'; result: OperationResult; comment: string; errors: ReceiptError[] }
+  | {
+      kind: 'receipt';
+      result: OperationResult;
+      comment: string;
+      errors: ReceiptError[];
+      /** What a query is answered with, instead of a receipt (public-facts 2.4). */
+      answer?: string;
+    }
   | { kind: 'critical'; reason: string };
 
 export interface DocumentItem {
@@ -40,20 +47,39 @@ export interface RegistryDocument {
   seq: number;
   documentId: string;
   requestId: string;
-  /** Account that sent it; absent on what a simulated participant sent. */
+  /** Account that sent it; absent on what a simulated participant sent or what came past the API. */
   account: string | undefined;
-  /** Keys of participants. */
+  /** Key of a participant. */
   sender: string;
+  /** Key of the participant to whom it came, on incoming documents only. */
   receiver: string | undefined;
+  /** By which channel it came (file_uploadtype, public-facts 1.2). */
+  uploadType: number;
   acceptedVirtualMs: number;
   dueVirtualMs: number;
   /** When the send's answer went out. */
   answeredRealMs: number;
   bulk: boolean;
+  /** What it waits for before it is worked on: the end of its upload, the start of its group, the members before it. */
+  waits: 'upload' | 'group_start' | 'group_turn' | undefined;
+  /** The group that it was started in. */
+  group: string | undefined;
+  /** The sender took it back before it was worked on. */
+  cancelled: boolean;
+  /** The document that this notification tells about. */
+  noticeOf: RegistryDocument | undefined;
+  /** Whether its receiver has fetched it. */
+  isRead: boolean;
   /** The same bytes were accepted before. */
   repeatsBytes: boolean;
   /** Until then, after it is processed, it shows FAILED (a fault that a test ordered). */
   maskForMs: number;
+  /** Until then, after it is processed, its receipt says that the answer could not be prepared (misbehaviour). */
+  transientForMs: number;
+  /** One of the two is in force. */
+  masked: boolean;
+  /** Before this moment it is not found (misbehaviour). */
+  hiddenUntilVirtualMs: number;
   /** For so long after the final status the receipt is not there yet (a fault that a test ordered). */
   lateReceiptForMs: number;
   status: StatusKind;
@@ -72,6 +98,13 @@ export interface RegistryDocument {
   journalAt: { offset: number; length: number };
 }
 
+/** Channels (public-facts 1.2): emission registrar, web cabinet, API, fiscal operator, disposal registrar. */
+export const UPLOAD_TYPES = { emission_registrar: 0, cabinet: 1, api: 2, fiscal_operator: 3, disposal_registrar: 4 } as const;
+const UPLOADED_BY_API = UPLOAD_TYPES.api;
+
+/** Whether it stands in lists of outgoing documents; the others are incoming. */
+export const isOutgoing = (document: RegistryDocument): boolean => document.receiver === undefined;
+
 export const isFinal = (document: RegistryDocument): boolean => document.status !== 'uploading' && document.status !== 'processing';
 
 type Origin = Pick<RegistryDocument, 'seq' | 'documentId' | 'requestId' | 'sender' | 'acceptedVirtualMs' | 'dueVirtualMs' | 'answeredRealMs' | 'journalAt'>;
@@ -81,9 +114,18 @@ export const newDocument = (origin: Origin): RegistryDocument => ({
   ...origin,
   account: undefined,
   receiver: undefined,
+  uploadType: UPLOADED_BY_API,
+  waits: undefined,
+  group: undefined,
+  cancelled: false,
+  noticeOf: undefined,
+  isRead: false,
   bulk: false,
   repeatsBytes: false,
   maskForMs: 0,
+  transientForMs: 0,
+  masked: false,
+  hiddenUntilVirtualMs: 0,
   lateReceiptForMs: 0,
   status: 'uploading',
   changedRealMs: undefined,

@@ -16,6 +16,10 @@ export interface ListRequest {
   result?: string;
   docType?: number;
   docNum?: string;
+  uploadType?: number;
+  senderId?: string;
+  receiverId?: string;
+  onlyNew?: boolean;
   startFrom: number;
   count: number;
 }
@@ -79,6 +83,10 @@ function filterReaders(request: ListRequest, profile: Profile): Record<string, (
     processing_document_status: (value) => (request.result = text('processing_document_status', value)),
     [f('doc_type')]: (value) => (request.docType = wholeNumber(value, 'doc_type', 99_999)),
     [f('doc_num')]: (value) => (request.docNum = text('doc_num', value)),
+    file_uploadtype: (value) => (request.uploadType = wholeNumber(value, 'file_uploadtype', 4)),
+    sender_id: (value) => (request.senderId = text('sender_id', value)),
+    receiver_id: (value) => (request.receiverId = text('receiver_id', value)),
+    [f('only_new')]: (value) => (request.onlyNew = flag('only_new', value)),
   };
 }
 
@@ -112,7 +120,13 @@ export function listPage(
 
 function matcher(request: ListRequest, context: { profile: Profile; virtualMs: number }): (document: RegistryDocument) => boolean {
   const { requestId, fromVirtualMs, toVirtualMs, processedFromVirtualMs, processedToVirtualMs, status, result, docType, docNum } = request;
+  const { uploadType, senderId, receiverId, onlyNew } = request;
   return (document) =>
+    document.hiddenUntilVirtualMs <= context.virtualMs &&
+    (uploadType === undefined || document.uploadType === uploadType) &&
+    (senderId === undefined || document.subject === senderId) &&
+    (receiverId === undefined || document.counterparty === receiverId) &&
+    (onlyNew !== true || !document.isRead) &&
     (requestId === undefined || document.requestId === requestId) &&
     (fromVirtualMs === undefined || document.acceptedVirtualMs >= fromVirtualMs) &&
     (toVirtualMs === undefined || document.acceptedVirtualMs <= toVirtualMs) &&
@@ -122,6 +136,12 @@ function matcher(request: ListRequest, context: { profile: Profile; virtualMs: n
     (docNum === undefined || document.docNum === docNum) &&
     (status === undefined || shownStatus(document, context.virtualMs, context.profile) === status) &&
     (result === undefined || processingResult(document) === result);
+}
+
+function flag(name: string, value: unknown): boolean {
+  if (value === true || value === 'true') return true;
+  if (value === false || value === 'false') return false;
+  throw refuse(400, `${name} must be true or false`);
 }
 
 function text(name: string, value: unknown): string {

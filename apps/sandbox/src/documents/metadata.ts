@@ -1,14 +1,13 @@
 import { listDate } from '../clock/dates.js';
 import type { Profile } from '../profile.js';
-import { isFinal, type RegistryDocument } from './document.js';
-
-const UPLOADED_BY_API = 2;
+import { isFinal, isOutgoing, type RegistryDocument } from './document.js';
 
 /** The status name that the document shows at a virtual moment. */
 export function shownStatus(document: RegistryDocument, virtualMs: number, profile: Profile): string {
   if (isFinal(document)) return profile.statusName(document.status);
   // The first tenth of the way is uploading; the rest is shared out among the profile's other intermediate names.
   const [uploading, ...processing] = profile.intermediateStatuses;
+  if (document.waits === 'group_turn') return processing[0] ?? 'PROCESSING_DOCUMENT';
   const way = (virtualMs - document.acceptedVirtualMs) / Math.max(1, document.dueVirtualMs - document.acceptedVirtualMs);
   if (way < 0.1 || processing.length === 0) return uploading ?? 'UPLOADING_DOCUMENT';
   const step = Math.floor(((way - 0.1) / 0.9) * processing.length);
@@ -19,7 +18,7 @@ export function shownStatus(document: RegistryDocument, virtualMs: number, profi
 export function processingResult(document: RegistryDocument): string {
   if (!isFinal(document) || document.verdict === undefined) return 'PROCESSING';
   if (document.status === 'failed' || document.verdict.kind === 'critical') return 'TECH_ERROR';
-  return document.verdict.result.toUpperCase();
+  return document.masked ? 'REJECTED' : document.verdict.result.toUpperCase();
 }
 
 export interface MetadataContext {
@@ -40,9 +39,14 @@ export function documentMetadata(document: RegistryDocument, context: MetadataCo
     [name('sender')]: document.subject ?? context.systemIdOf(document.sender),
     sys_id: context.systemIdOf(document.sender),
     [name('doc_status')]: shownStatus(document, context.virtualMs, profile),
-    file_uploadtype: UPLOADED_BY_API,
-    processing_document_status: processingResult(document),
+    file_uploadtype: document.uploadType,
   };
+  if (isOutgoing(document)) {
+    record['processing_document_status'] = processingResult(document);
+  } else {
+    record['sender_sys_id'] = context.systemIdOf(document.sender);
+    record['is_new'] = !document.isRead;
+  }
   if (isFinal(document)) record[name('processed_date')] = listDate(document.dueVirtualMs, profile.zoneMinutes);
   if (document.counterparty !== undefined) record[name('receiver')] = document.counterparty;
   if (document.docType !== undefined) record[name('doc_type')] = document.docType;

@@ -13,6 +13,8 @@ export interface ProcessingParts {
   /** Makes it durable that everything due until this virtual moment is processed; called before anybody can see it. */
   mark(virtualMs: number): void;
   monotonicMs(): number;
+  /** Called when the verdict on a document is there: what follows from it. */
+  concluded(document: RegistryDocument): void;
 }
 
 interface Step extends DueWork {
@@ -111,14 +113,19 @@ export class Processing {
     const next = this.queue.pop();
     if (next === undefined) return;
     const { document } = next;
+    if (document.cancelled) return;
     if (next.step === 'process') this.process(document);
-    if (next.step === 'process' && document.maskForMs > 0) {
-      document.status = 'failed';
-      this.queue.push({ ...next, step: 'unmask', dueVirtualMs: next.dueVirtualMs + document.maskForMs });
+    const maskMs = next.step === 'process' ? maskOf(document) : 0;
+    // A receipt that was not ready is asked for again; the status was final all the while.
+    if (next.step === 'process' || document.maskForMs > 0) document.changedRealMs = changedRealMs;
+    document.masked = maskMs > 0;
+    if (maskMs > 0) {
+      document.status = document.maskForMs > 0 ? 'failed' : 'failed_result_ready';
+      this.queue.push({ ...next, step: 'unmask', dueVirtualMs: next.dueVirtualMs + maskMs });
     } else {
       document.status = finalStatus(document.verdict as Verdict);
     }
-    document.changedRealMs = changedRealMs;
+    if (next.step === 'process') this.parts.concluded(document);
   }
 
   private process(document: RegistryDocument): void {
@@ -134,6 +141,9 @@ export class Processing {
     document.counterparty = COUNTERPARTY_FIELDS.map((name) => content.fields.get(name)).find((value) => value !== undefined);
   }
 }
+
+/** For how long something else is shown than what came out. */
+const maskOf = (document: RegistryDocument): number => document.maskForMs || (document.verdict?.kind === 'receipt' ? document.transientForMs : 0);
 
 const COUNTERPARTY_FIELDS = ['receiver_id', 'shipper_id', 'counterparty_id', 'seller_id'];
 

@@ -9,6 +9,8 @@ export interface Answer {
   headers?: Record<string, string>;
   /** Called with the monotonic moment at which the answer was written out. */
   answered?: (realMs: number) => void;
+  /** Called instead when misbehaviour keeps the answer from the caller: what he cannot know of must not bind him. */
+  lost?: () => void;
 }
 
 const JSON_TYPE = 'application/json;charset=UTF-8';
@@ -26,6 +28,13 @@ export const emptyAnswer = (): Answer => ({ status: 200, body: '', contentType: 
 /** The shape of errors that no operation gives (public-facts 1.9, shape 2). */
 export const springAnswer = (status: number, error: string, path: string): Answer =>
   jsonAnswer(status, { timestamp: new Date().toISOString(), status, error, message: 'No message available', path });
+
+/** What a gateway in front says (public-facts 1.9, shape 5). */
+export const htmlAnswer = (status: number, title: string): Answer => ({
+  status,
+  body: `<html>\r\n<head><title>${status} ${title}</title></head>\r\n<body>\r\n<center><h1>${status} ${title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n`,
+  contentType: 'text/html',
+});
 
 export function writeAnswer(response: ServerResponse, answer: Answer): void {
   response.writeHead(answer.status, { 'content-type': answer.contentType, 'content-length': Buffer.byteLength(answer.body), ...answer.headers });

@@ -1,4 +1,5 @@
 import type { Profile } from '../profile.js';
+import { DEPRECATED_METHODS } from '../registries/deprecated.js';
 
 export interface Route {
   /** Key of the profile's operations. */
@@ -17,6 +18,9 @@ const BOTH_VERBS = new Set(['list_outgoing', 'list_incoming']);
 /** Where links lead; the shape that public clients saw (public-facts 1.2). */
 const LINK_PATH = '/webdav/upload/{document_id}/{file}';
 
+/** Operations that are also reached without the identifier in their path: several at once, named in the query (public-facts 1.5). */
+const WITHOUT_PARAMETER: Record<string, string> = { sscc_full_hierarchy: '/{sscc}' };
+
 /** Finds the operation of a path; the routes are the profile's. */
 export class Router {
   private readonly patterns: Pattern[];
@@ -27,8 +31,17 @@ export class Router {
       const verbs = BOTH_VERBS.has(method) ? ['GET', 'POST'] : [operation.method];
       return { method, verbs: new Set(verbs), segments: path.split('/') };
     });
+    for (const [method, parameter] of Object.entries(WITHOUT_PARAMETER)) {
+      const operation = profile.operations[method];
+      if (operation !== undefined) this.add(method, operation.method, `${profile.basePath}${operation.path.replace(parameter, '')}`);
+    }
+    for (const [method, { verb, path }] of Object.entries(DEPRECATED_METHODS)) this.add(method, verb, `${profile.basePath}${path}`);
     // A literal segment beats a parameter: /documents/outcome is no document.
     this.patterns.sort((a, b) => parameters(a) - parameters(b));
+  }
+
+  private add(method: string, verb: string, path: string): void {
+    this.patterns.push({ method, verbs: new Set([verb]), segments: path.split('/') });
   }
 
   /** The route, `wrong_verb` for a known path, or undefined. */

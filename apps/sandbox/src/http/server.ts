@@ -1,9 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { DEPRECATED, INTERNAL_PREFIXES, OPEN_OPERATIONS, USER_OPERATIONS } from '../operations/table.js';
-import type { Call } from '../operations/call.js';
+import { INTERNAL_PREFIXES, OPEN_OPERATIONS, USER_OPERATIONS } from '../operations/table.js';
+import type { Call, UserCall } from '../operations/call.js';
 import type { Account } from '../packs/world.js';
+import { DEPRECATED_METHODS } from '../registries/deprecated.js';
 import type { Registry } from '../registry.js';
-import { jsonAnswer, springAnswer, writeAnswer, type Answer } from './answer.js';
+import { htmlAnswer, jsonAnswer, springAnswer, writeAnswer, type Answer } from './answer.js';
+import { MAX_UPLOAD_BYTES } from '../uploads/uploads.js';
 import { readBody } from './body.js';
 import { Refusal, refuse } from './refusal.js';
 import { Router, type Route } from './router.js';
@@ -40,7 +42,7 @@ async function serve(registry: Registry, router: Router, exchange: Exchange): Pr
   try {
     const base = registry.settings.linkBase ?? `http://${request.headers.host ?? 'localhost'}`;
     const params = typeof route === 'object' ? route.params : {};
-    answer = await work(registry, { route, path, request, call: { method, verb, params, query, arrival, base, body: EMPTY } });
+    answer = await work(registry, { route, path, request, call: { method, verb, params, query, arrival, base, headers: request.headers, body: EMPTY } });
   } catch (error) {
     if (error instanceof Dropped) return void response.destroy();
     answer = errorAnswer(registry, path, error);
@@ -52,6 +54,9 @@ const EMPTY = Buffer.alloc(0);
 
 /** The connection was ordered to break before anything was done: there is no answer. */
 class Dropped extends Error {}
+
+/** The service was ordered to be out of order for this call. */
+class Broken extends Error {}
 
 interface Work {
   route: Route | 'wrong_verb' | undefined;
@@ -72,14 +77,29 @@ async function work(registry: Registry, { route, path, request, call }: Work): P
   // The interval is judged in the order of arrival, so before the body is there.
   let limited: unknown;
   if (open === undefined && account !== undefined) limited = attempt(() => registry.limitCall(account.name, call));
-  call.body = await readBody(request, bodyLimit(registry));
+  call.body = await readBody(request, route.method === 'upload_part' ? MAX_UPLOAD_BYTES : bodyLimit(registry));
   if (limited !== undefined) throw limited;
-  if (registry.faults.take('drop_connection_before_work', route.method) !== undefined) throw new Dropped();
+  strikeBeforeWork(registry, { method: route.method, token: open === undefined ? token : undefined });
   if (open !== undefined) return open(registry, call);
+  if (route.method in DEPRECATED_METHODS) registry.violations.record('deprecated_method', { call: `${call.verb} ${path}`, account: account?.name ?? 'unknown' });
   if (account === undefined || token === undefined) throw refuse(401, 'the token is missing, unknown or expired');
   const operation = USER_OPERATIONS[route.method];
   if (operation === undefined) throw refuse(404, `the sandbox does not serve ${route.method}`);
-  return operation(registry, { ...call, account, token });
+  const userCall: UserCall = { ...call, account, token };
+  const lateMs = route.method === 'send' ? registry.faults.take('land_late', 'send') : undefined;
+  if (lateMs === undefined) return operation(registry, userCall);
+  registry.later(lateMs, () => void attempt(() => void operation(registry, { ...userCall, late: true })));
+  throw new Dropped();
+}
+
+/** Misbehaviour that keeps the work from being done. */
+function strikeBeforeWork(registry: Registry, { method, token }: { method: string; token: string | undefined }): void {
+  const { faults } = registry;
+  if (faults.take('drop_connection_before_work', method) !== undefined) throw new Dropped();
+  if (faults.take('answer_500_before_work', method) !== undefined) throw new Broken();
+  if (token === undefined || !registry.sessions.knows(token) || faults.take('token_revoked', method) === undefined) return;
+  registry.journal.append({ k: 'logout', h: registry.sessions.close(token) });
+  throw refuse(401, 'the token was revoked');
 }
 
 function attempt(action: () => void): unknown {
@@ -120,33 +140,37 @@ function notAnOperation(registry: Registry, call: { route: 'wrong_verb' | undefi
   const { basePath } = registry.profile;
   const inside = path.startsWith(basePath) ? path.slice(basePath.length) : path;
   if (INTERNAL_PREFIXES.some((prefix) => path.startsWith(prefix) || inside.startsWith(prefix))) registry.violations.record('internal_method', about);
-  if (DEPRECATED.has(`${verb} ${inside}`)) {
-    registry.violations.record('deprecated_method', about);
-    if (call.account === undefined) throw refuse(401, 'the token is missing, unknown or expired');
-    return inside.startsWith('/users') ? jsonAnswer(200, { users: [], total: 0 }) : jsonAnswer(200, { entries: [], total: 0 });
-  }
   if (`${verb} ${path}` === INTRODUCTION) return jsonAnswer(200, { controlUrl: registry.controlUrl, profile: registry.profile.name });
   return call.route === 'wrong_verb' ? springAnswer(405, 'Method Not Allowed', path) : springAnswer(404, 'Not Found', path);
 }
 
 function errorAnswer(registry: Registry, path: string, error: unknown): Answer {
   if (error instanceof Refusal) return jsonAnswer(error.httpStatus, { [registry.profile.field('error_description')]: error.text }, error.headers);
+  if (error instanceof Broken) return springAnswer(500, 'Internal Server Error', path);
   process.stderr.write(`sandbox: ${path}: ${(error as Error).stack ?? String(error)}\n`);
   return springAnswer(500, 'Internal Server Error', path);
 }
 
-/** Writes the answer, unless a fault was ordered for it. The work is done by now. */
+/** Writes the answer, unless something strikes it. The work is done by now. */
 async function deliver(registry: Registry, { method, response, answer }: { method: string; response: ServerResponse; answer: Answer }): Promise<void> {
   const { faults } = registry;
+  if (!(method in registry.profile.operations)) return void (response.destroyed || writeAnswer(response, answer));
   const delayMs = faults.take('delay_ms', method);
   if (delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, delayMs).unref());
   if (faults.take('drop_connection_after_work', method) !== undefined) {
+    answer.lost?.();
     response.destroy();
     return;
   }
-  if (faults.take('answer_500_after_work', method) !== undefined) {
-    writeAnswer(response, springAnswer(500, 'Internal Server Error', method));
-    return;
-  }
-  if (!response.destroyed) writeAnswer(response, answer);
+  const instead = struck(registry, method, answer);
+  if (instead !== answer && instead.status !== answer.status) answer.lost?.();
+  if (!response.destroyed) writeAnswer(response, instead);
+}
+
+/** The answer, or what misbehaviour makes of it. */
+function struck({ faults }: Registry, method: string, answer: Answer): Answer {
+  if (faults.take('answer_500_after_work', method) !== undefined) return springAnswer(500, 'Internal Server Error', method);
+  if (faults.take('html_error', method) !== undefined) return htmlAnswer(504, 'Gateway Time-out');
+  if (faults.take('wrong_content_type', method) !== undefined) return { ...answer, contentType: 'text/html;charset=UTF-8' };
+  return answer;
 }

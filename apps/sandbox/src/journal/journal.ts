@@ -1,6 +1,9 @@
 import { closeSync, existsSync, fstatSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ExportTask } from '../exports/exports.js';
+import type { AwaitingEntry } from '../registries/awaiting.js';
+import type { Decision } from '../suspensions/suspensions.js';
 import { lockFolder } from './lock.js';
 
 /** What happened, in the order in which it happened. Every record is written before anybody can see its effect. */
@@ -19,17 +22,48 @@ export type JournalRecord =
       bulk: boolean;
       mask: number;
       late: number;
+      /** For how long its receipt says that the answer could not be prepared; for how long it is not found. */
+      transient?: number;
+      hide?: number;
       h: string;
       d: string;
     }
+  /** A group was started: its members in order, the time that each takes, and whether a partial result stops it. */
+  | { k: 'group'; g: string; ids: string[]; v: number; w: number; ms: number[]; partial: boolean }
+  /** A document was taken back by its sender. */
+  | { k: 'cancel'; id: string; v: number; w: number }
+  /** A large upload was opened: hash that its bytes must have, and the signature over them. */
+  | { k: 'large'; id: string; r: string; a: string; v: number; w: number; bulk: boolean; hash: string; s: string }
+  /** A part of an upload arrived: where it begins, and how long the whole is said to be. */
+  | { k: 'part'; id: string; at: number; total: number; d: string }
+  /** The parts so far are worthless: the whole did not have its hash. */
+  | { k: 'restart'; id: string }
+  /** An upload was completed; the whole document. */
+  | { k: 'finish'; id: string; v: number; w: number; due: number; mask: number; late: number; transient?: number; hide?: number; h: string; d: string }
+  /** A document that did not come through the API: of a simulated participant, a registrar, a fiscal operator or the web cabinet. */
+  | { k: 'act'; id: string; r: string; from: string; up: number; v: number; w: number; due: number; d: string }
+  /** A participant is told about a document (`of`) by a notification of type `t`. */
+  | { k: 'notice'; id: string; of: string; to: string; t: number; v: number; w: number; meta: NoticeMeta }
+  /** An incoming document was fetched. */
+  | { k: 'read'; id: string }
   /** A request_id was sent once more and refused. */
   | { k: 'repeat'; r: string }
   /** A document from a simulated participant. */
   | { k: 'incoming'; id: string; r: string; from: string; to: string; v: number; w: number; d: string }
-  | { k: 'plant'; body: unknown }
+  | { k: 'plant'; body: unknown; v: number; w: number }
+  /** A decision of suspension, or its cancelling. */
+  | { k: 'suspension'; decision: Decision; v: number; w: number }
+  /** An export was ordered, or its result deleted. */
+  | { k: 'export'; task: ExportTask; v: number; w: number }
+  | { k: 'export_delete'; id: string }
+  /** A sale or disposal that awaits its withdrawal. */
+  | { k: 'awaiting'; entry: AwaitingEntry; v: number; w: number }
   /** A token was given; `h`: its SHA-256, never the token itself. */
   | { k: 'token'; h: string; a: string; v: number }
   | { k: 'logout'; h: string };
+
+/** What a notification shows of its origin. */
+export type NoticeMeta = Record<'docNum' | 'subject' | 'counterparty' | 'version', string | undefined>;
 
 const CHUNK_BYTES = 1 << 20;
 const MAX_LINE_BYTES = 64 << 20;
@@ -90,7 +124,7 @@ export class Journal {
     const line = Buffer.allocUnsafe(at.length);
     if (readSync(this.file, line, 0, at.length, at.offset) !== at.length) throw new Error('the journal is shorter than it was');
     const record = JSON.parse(line.toString('utf8')) as JournalRecord;
-    if (record.k !== 'document' && record.k !== 'incoming') throw new Error(`there is no document at ${at.offset} of the journal`);
+    if (!('d' in record)) throw new Error(`there is no document at ${at.offset} of the journal`);
     return Buffer.from(record.d, 'base64');
   }
 

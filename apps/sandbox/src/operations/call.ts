@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Arrival } from '../clock/arrivals.js';
 import type { Answer } from '../http/answer.js';
 import type { Account } from '../packs/world.js';
@@ -10,6 +11,7 @@ export interface Call {
   verb: string;
   params: Record<string, string>;
   query: URLSearchParams;
+  headers: IncomingHttpHeaders;
   body: Buffer;
   arrival: Arrival;
   /** Base for links, as the caller sees this host. */
@@ -20,7 +22,11 @@ export interface Call {
 export interface UserCall extends Call {
   account: Account;
   token: string;
+  /** The call lands after its connection ended; what it meets meanwhile is not the caller's doing. */
+  late?: boolean;
 }
 
 export type OpenOperation = (registry: Registry, call: Call) => Answer;
 export type UserOperation = (registry: Registry, call: UserCall) => Answer;
+/** One whose answer takes work that others should not wait for. */
+export type SlowUserOperation = (registry: Registry, call: UserCall) => Promise<Answer>;

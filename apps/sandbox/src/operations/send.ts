@@ -18,14 +18,14 @@ export const send: UserOperation = (registry, call) => {
   const body = jsonObjectOf(call.body);
   const requestId = body[profile.field('request_id')];
   if (typeof requestId !== 'string' || !isUuid(requestId)) throw refuse(400, 'request_id must be a GUID');
-  const bulk = flag(body[profile.field('bulk_processing')]);
+  const bulk = bulkFlag(body[profile.field('bulk_processing')]);
   const base64 = body[profile.field('document')];
   const xml = bytesOf(base64, 'document');
   if (xml.length > profile.rules.maxDocumentBytes) throw refuse(413, `the document is longer than ${profile.rules.maxDocumentBytes} bytes`);
-  checkSignature(registry, call, { sign: body[profile.field('sign')], xml });
+  checkSignature(registry, call, { sign: signatureText(registry, call, body[profile.field('sign')]), xml });
   refuseDuplicate(registry, call, requestId);
   if (registry.packs.packCount >= registry.settings.maxPacks) throw refuse(503, `the sandbox holds ${registry.settings.maxPacks} packs and takes no more`);
-  const document = registry.accept({ account: call.account, requestId, bulk, xml, base64: base64 as string, digest: digestOf(xml) });
+  const document = registry.intake.accept({ account: call.account, requestId, bulk, xml, base64: base64 as string, digest: digestOf(xml) });
   return {
     ...jsonAnswer(200, { [profile.field('document_id')]: document.documentId }),
     answered: (realMs) => {
@@ -34,7 +34,7 @@ export const send: UserOperation = (registry, call) => {
   };
 };
 
-const digestOf = (xml: Buffer): string => createHash('sha256').update(xml).digest('base64url');
+export const digestOf = (xml: Buffer): string => createHash('sha256').update(xml).digest('base64url');
 
 function bytesOf(value: unknown, name: string): Buffer {
   if (typeof value !== 'string' || value === '') throw refuse(400, `${name} is missing`);
@@ -42,29 +42,39 @@ function bytesOf(value: unknown, name: string): Buffer {
   return Buffer.from(value, 'base64');
 }
 
-function checkSignature(registry: Registry, call: UserCall, { sign, xml }: { sign: unknown; xml: Buffer }): void {
-  const about = { call: call.method, account: call.account.name };
+/** The signature as it stands in the body; refused and counted when there is none. */
+export function signatureText(registry: Registry, call: UserCall, sign: unknown): string {
   if (sign === undefined || sign === null || sign === '') {
-    registry.violations.record('missing_signature', about);
+    registry.violations.record('missing_signature', { call: call.method, account: call.account.name });
     throw refuse(400, 'sign is missing');
   }
+  bytesOf(sign, 'sign');
+  return sign as string;
+}
+
+/** Throws a 400 when the signature is not the user's over these bytes, and counts it. */
+export function checkSignature(registry: Registry, call: UserCall, { sign, xml }: { sign: string; xml: Buffer }): void {
   const failure = whyCmsFails(bytesOf(sign, 'sign'), xml, call.account.certificate);
   if (failure === undefined) return;
-  registry.violations.record('bad_signature', { ...about, note: failure });
+  registry.violations.record('bad_signature', { call: call.method, account: call.account.name, note: failure });
   throw refuse(400, failure);
 }
 
-function refuseDuplicate(registry: Registry, call: UserCall, requestId: string): void {
+/** Throws a 400 when the participant sent this request_id before, and counts it. */
+export function refuseDuplicate(registry: Registry, call: UserCall, requestId: string): void {
   const [first] = registry.documents.withRequestId(requestId).filter((one) => one.sender === call.account.participant.key);
   if (first === undefined) return;
+  const refusal = refuse(400, `a document with request_id ${requestId} was sent before`);
+  // A send that the sandbox itself held back is not the client's second one.
+  if (call.late === true) throw refusal;
   registry.journal.append({ k: 'repeat', r: requestId });
   first.sends += 1;
   registry.violations.record('duplicate_request_id', { call: call.method, account: call.account.name, note: requestId });
-  throw refuse(400, `a document with request_id ${requestId} was sent before`);
+  throw refusal;
 }
 
 /** Two public clients send the flag as a text (public-facts 1.2). */
-function flag(value: unknown): boolean {
+export function bulkFlag(value: unknown): boolean {
   if (value === undefined || value === null || value === false || value === 'false') return false;
   if (value === true || value === 'true') return true;
   throw refuse(400, 'bulk_processing must be true or false');

@@ -40,7 +40,8 @@ export const signInToken: OpenOperation = (registry, call) => {
   }
   const token = sessions.open(account, code, (digest, virtualMs) => registry.journal.append({ k: 'token', h: digest, a: account.name, v: virtualMs }));
   const lifeTime = Math.floor(profile.rules.tokenLifeMs / profile.tokenLifeUnitMs);
-  return jsonAnswer(200, { [profile.field('token')]: token, [profile.field('life_time')]: lifeTime });
+  const lost = () => void registry.journal.append({ k: 'logout', h: sessions.close(token) });
+  return { ...jsonAnswer(200, { [profile.field('token')]: token, [profile.field('life_time')]: lifeTime }), lost };
 };
 
 /** GET auth/logout: the token ends. */

@@ -1,5 +1,8 @@
-import type { OpenOperation, UserOperation } from './call.js';
+import { REGISTRY_OPERATIONS } from '../registries/table.js';
+import type { OpenOperation, SlowUserOperation, UserOperation } from './call.js';
 import { download, fetchLink, findByRequestId, listIncoming, listOutgoing, receipt, status } from './reads.js';
+import { groupCheck, groupStart } from '../groups/operations.js';
+import { cancel, documentSize, sendFinished, sendLarge, uploadPart } from '../uploads/operations.js';
 import { send } from './send.js';
 import { signInCode, signInToken, signOut } from './sign-in.js';
 
@@ -7,9 +10,16 @@ import { signInCode, signInToken, signOut } from './sign-in.js';
 export const OPEN_OPERATIONS: Record<string, OpenOperation> = { sign_in_code: signInCode, sign_in_token: signInToken };
 
 /** Operations of a signed-in user, by the profile's keys. */
-export const USER_OPERATIONS: Record<string, UserOperation> = {
+export const USER_OPERATIONS: Record<string, UserOperation | SlowUserOperation> = {
   sign_out: signOut,
   send,
+  document_size: documentSize,
+  send_large: sendLarge,
+  upload_part: uploadPart,
+  send_finished: sendFinished,
+  cancel,
+  group_check: groupCheck,
+  group_start: groupStart,
   status,
   list_outgoing: listOutgoing,
   list_incoming: listIncoming,
@@ -17,9 +27,8 @@ export const USER_OPERATIONS: Record<string, UserOperation> = {
   receipt,
   download,
   fetch_link: fetchLink,
+  ...REGISTRY_OPERATIONS,
 };
 
-/** Methods that the interface calls deprecated (9); calling one is a violation. */
-export const DEPRECATED = new Set(['POST /users/find', 'GET /reestr/branches']);
 /** Where the web cabinet's own methods live (1); calling one is a violation. */
 export const INTERNAL_PREFIXES = ['/web/', '/cabinet/'];

@@ -31,7 +31,7 @@ describe('rules of timing, by the real clock', () => {
   function at(latestMs: number, method: string) {
     const account = registry.world.accountsByName.get('main');
     if (account === undefined) throw new Error('the world has no account "main"');
-    const call = { method, verb: 'GET', params: { document_id: document.documentId }, query: new URLSearchParams(), body: Buffer.alloc(0), base: '', token: '' };
+    const call = { method, verb: 'GET', params: { document_id: document.documentId }, query: new URLSearchParams(), headers: {}, body: Buffer.alloc(0), base: '', token: '' };
     return { ...call, account, arrival: { earliestMs: latestMs, latestMs } };
   }
   const broken = () => registry.violations.report().byRule;

@@ -1,0 +1,61 @@
+import { zonedInstant } from '../clock/dates.js';
+import type { RegistryDocument, ReceiptError } from './document.js';
+import { escape } from './receipt.js';
+
+/** A notification that the system owes to a participant. */
+export interface Notice {
+  id: string;
+  origin: RegistryDocument;
+  /** Key of the participant. */
+  to: string;
+  docType: number;
+  atVirtualMs: number;
+}
+
+/** Document type -> the notification that its counterparty gets: the same body under another name (public-facts 2.2, 2.5). */
+export const NOTICES: Record<number, { docType: number; from: string; element: string }> = {
+  415: { docType: 601, from: 'move_order', element: 'move_order_notification' },
+  416: { docType: 602, from: 'receive_order', element: 'receive_order_notification' },
+  251: { docType: 605, from: 'refusal_sender', element: 'refusal_sender_notification' },
+  252: { docType: 606, from: 'refusal_receiver', element: 'refusal_receiver_notification' },
+  701: { docType: 607, from: 'accept', element: 'accept_notification' },
+};
+/** Told to the sender of a 416 about what was wrong with it. */
+export const ORDER_ERRORS = 617;
+
+/** The notification about a document, made of the document's own bytes and verdict, so that every reading gives the same bytes. */
+export function noticeXml(origin: RegistryDocument, { docType, xml }: { docType: number; xml: Buffer }): Buffer {
+  const errors = origin.verdict?.kind === 'receipt' ? origin.verdict.errors : [];
+  if (docType === ORDER_ERRORS) return Buffer.from(orderErrors(origin, errors));
+  const row = NOTICES[origin.docType ?? 0];
+  if (row === undefined) throw new Error(`no notification is made of a ${origin.docType}`);
+  const renamed = xml
+    .toString('utf8')
+    .replace(new RegExp(`<${row.from}(\\s[^>]*?)action_id\\s*=\\s*["']${origin.docType}["']`), `<${row.element}$1action_id="${row.docType}"`)
+    .replace(new RegExp(`</${row.from}\\s*>`), `</${row.element}>`);
+  return Buffer.from(withoutItems(renamed, new Set(errors.flatMap((error) => error.objectId ?? []))));
+}
+
+const PRICED = /<union>.*?<\/union>\s*/gs;
+const SIGN = /<(sgtin|sscc)>\s*([^<\s]*)\s*<\/\1>\s*/g;
+
+/** What the document did not do is not told of. */
+function withoutItems(xml: string, ids: Set<string>): string {
+  if (ids.size === 0) return xml;
+  const names = (text: string) => ids.has([...text.matchAll(SIGN)][0]?.[2] ?? '');
+  if (xml.includes('<union>')) return xml.replace(PRICED, (union) => (names(union) ? '' : union));
+  return xml.replace(SIGN, (sign, _name, id: string) => (ids.has(id) ? '' : sign));
+}
+
+function orderErrors(origin: RegistryDocument, errors: ReceiptError[]): string {
+  const rows = errors.map(({ code, text, objectId }) => {
+    const object = objectId === undefined ? '' : `<object_id>${escape(objectId)}</object_id>`;
+    return `<errors><error_code>${escape(code)}</error_code><error_desc>${escape(text)}</error_desc>${object}</errors>`;
+  });
+  return (
+    `<documents version="${escape(origin.version ?? '1.38')}"><receive_order_errors_notification action_id="${ORDER_ERRORS}">` +
+    `<subject_id>${escape(origin.subject ?? '')}</subject_id><shipper_id>${escape(origin.counterparty ?? '')}</shipper_id>` +
+    `<operation_date>${zonedInstant(origin.dueVirtualMs, '+03:00', 180)}</operation_date>` +
+    `<order_details>${rows.join('')}</order_details></receive_order_errors_notification></documents>`
+  );
+}

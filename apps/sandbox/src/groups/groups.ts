@@ -1,0 +1,81 @@
+import type { RegistryDocument } from '../documents/document.js';
+import type { JournalRecord } from '../journal/journal.js';
+
+export type GroupRecord = Extract<JournalRecord, { k: 'group' }>;
+
+interface Group {
+  id: string;
+  members: RegistryDocument[];
+  /** How long each member takes once it is its turn, in virtual ms. */
+  takesMs: number[];
+  /** Whether a partial result stops the group as an error does. */
+  partialStops: boolean;
+  /** Members that had their turn. */
+  turns: number;
+  state: GroupState;
+}
+
+/** `stopped`: a member ended in error and the ones behind it are not processed. */
+export type GroupState = 'running' | 'done' | 'stopped';
+
+/** What became of a member, for the control port. */
+export type MemberState = 'concluded' | 'in_work' | 'waiting' | 'not_processed';
+
+/** Groups of documents that are processed one after the other, until the first error (interface 3.2, 4.1). */
+export class Groups {
+  private readonly groups = new Map<string, Group>();
+
+  /** `add`: hands a document whose turn it is to processing. */
+  constructor(private readonly add: (document: RegistryDocument) => void) {}
+
+  /** Starts a group: its first member gets its turn. The same for a start and for its replay. */
+  start(record: GroupRecord, members: RegistryDocument[]): void {
+    const group: Group = { id: record.g, members, takesMs: record.ms, partialStops: record.partial, turns: 0, state: 'running' };
+    this.groups.set(group.id, group);
+    for (const member of members) {
+      member.group = group.id;
+      member.waits = 'group_turn';
+    }
+    this.turn(group, record.v);
+  }
+
+  /** After a member's verdict: the next one's turn, or the end. */
+  concluded(document: RegistryDocument): void {
+    const group = document.group === undefined ? undefined : this.groups.get(document.group);
+    if (group === undefined) return;
+    if (endsInError(document, group)) group.state = 'stopped';
+    else this.turn(group, document.dueVirtualMs);
+  }
+
+  /** Every group with its members and what became of them. */
+  truth(): unknown[] {
+    return [...this.groups.values()].map((group) => ({
+      group: group.id,
+      state: group.state,
+      partial_stops: group.partialStops,
+      members: group.members.map((member, at) => ({ request_id: member.requestId, document_id: member.documentId, state: memberState(group, at) })),
+    }));
+  }
+
+  private turn(group: Group, fromVirtualMs: number): void {
+    const member = group.members[group.turns];
+    if (member === undefined) {
+      group.state = 'done';
+      return;
+    }
+    member.waits = undefined;
+    member.dueVirtualMs = fromVirtualMs + (group.takesMs[group.turns] ?? 0);
+    group.turns += 1;
+    this.add(member);
+  }
+}
+
+function endsInError({ verdict }: RegistryDocument, group: Group): boolean {
+  if (verdict?.kind !== 'receipt') return true;
+  return verdict.result === 'Rejected' || (verdict.result === 'Partial' && group.partialStops);
+}
+
+function memberState(group: Group, at: number): MemberState {
+  if (at < group.turns) return group.members[at]?.verdict === undefined ? 'in_work' : 'concluded';
+  return group.state === 'stopped' ? 'not_processed' : 'waiting';
+}

@@ -1,0 +1,70 @@
+import { spreadOf } from '../seeded.js';
+import { isKnob, KNOB_NAMES, KNOBS, type KnobName } from './knobs.js';
+
+export interface MisbehaviourOptions {
+  seed: number;
+  /** Rate of every knob, 0 to 1. */
+  rate: number;
+  /** Rates of single knobs, above `rate`. */
+  knobs: Record<string, number>;
+  /** Longest value that a strike may take, where the profile says what a client has to bear; 0: no strike at a rate. */
+  longest: Partial<Record<KnobName, number>>;
+}
+
+/**
+ * Misbehaviour at rates. Whether the nth chance of a knob strikes follows from seed, knob and n alone, so that the same calls in the
+ * same order meet the same misbehaviour.
+ */
+export class Misbehaviour {
+  private readonly rates = new Map<KnobName, number>();
+  private readonly chances = new Map<KnobName, number>();
+  private readonly strikes = new Map<KnobName, number>();
+  private readonly seed: number;
+  private readonly longest: Partial<Record<KnobName, number>>;
+
+  constructor({ seed, rate, knobs, longest }: MisbehaviourOptions) {
+    this.seed = seed;
+    this.longest = longest;
+    this.set({ rate, knobs });
+  }
+
+  /** Sets all rates, then single ones. Throws an Error that names what is wrong, and then nothing is set. */
+  set({ rate, knobs = {} }: { rate?: unknown; knobs?: unknown }): void {
+    if (rate !== undefined && !isRate(rate)) throw new Error('rate is a number from 0 to 1');
+    if (typeof knobs !== 'object' || knobs === null || Array.isArray(knobs)) throw new Error('knobs is an object of rates by name');
+    for (const [name, value] of Object.entries(knobs)) {
+      if (!isKnob(name)) throw new Error(`there is no knob "${name}"; known are ${KNOB_NAMES.join(', ')}`);
+      if (!isRate(value)) throw new Error(`the rate of ${name} is a number from 0 to 1`);
+    }
+    if (rate !== undefined) for (const name of KNOB_NAMES) this.rates.set(name, rate);
+    for (const [name, value] of Object.entries(knobs as Record<KnobName, number>)) this.rates.set(name as KnobName, value);
+  }
+
+  /** Whether the knob strikes this time: its value, or undefined. */
+  draw(name: KnobName): number | undefined {
+    const rate = this.rates.get(name) ?? 0;
+    if (rate === 0 || this.longest[name] === 0) return undefined;
+    const chance = (this.chances.get(name) ?? 0) + 1;
+    this.chances.set(name, chance);
+    const seed = this.seed ^ seedOf(name);
+    if (spreadOf(seed, 2 * chance) >= rate) return undefined;
+    this.strikes.set(name, (this.strikes.get(name) ?? 0) + 1);
+    const { from = 0, to = from } = KNOBS[name];
+    const most = Math.min(to, this.longest[name] ?? to);
+    const least = Math.min(from, most);
+    return Math.round(least + (most - least) * spreadOf(seed, 2 * chance + 1));
+  }
+
+  /** Rates and strikes by knob. */
+  report(): { knob: KnobName; rate: number; strikes: number; when: string; reason: string }[] {
+    return KNOB_NAMES.map((knob) => ({ knob, rate: this.rates.get(knob) ?? 0, strikes: this.strikes.get(knob) ?? 0, when: KNOBS[knob].when, reason: KNOBS[knob].reason }));
+  }
+}
+
+const isRate = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= 1;
+
+function seedOf(name: string): number {
+  let seed = 0;
+  for (const character of name) seed = (Math.imul(seed, 31) + character.charCodeAt(0)) | 0;
+  return seed;
+}

@@ -1,55 +1,28 @@
 import { isSgtin, splitSgtin, type Sgtin, type Sscc } from '#kernel';
+import { Archive } from '../archive/archive.js';
+import { PackIndex } from '../registries/pack-index.js';
+import { StorageLedger } from '../registries/storage-ledger.js';
+import { Suspensions, type Decision } from '../suspensions/suspensions.js';
+import type { Change, Container, Content, PackState } from './pack.js';
+import { freed, Stamps } from './trail.js';
 import type { Participant, World } from './world.js';
 
-/** A shipment under way. `direct`: the receiver accepts (415 then 701); `reverse`: the shipper does (416 then 701). */
-export interface Transfer {
-  from: string;
-  to: string;
-  order: 'direct' | 'reverse';
-}
-
-/**
- * What the registry knows of a pack. Immutable and shared: the packs of one document that were alike stay one object, so
- * that millions of packs cost a map entry each.
- */
-export interface PackState {
-  readonly status: string;
-  /** Key of the owning participant. */
-  readonly owner: string;
-  /** Place of activity where it lies, 14 digits. */
-  readonly place: string;
-  /** The container that holds it directly. */
-  readonly sscc?: Sscc | undefined;
-  readonly transfer?: Transfer | undefined;
-  readonly series?: string | undefined;
-  /** How much of it was sold or used, as the document wrote it: `2/10`. */
-  readonly partUsed?: string | undefined;
-}
-
-/** A logistic unit. It is never reused: an unpacked one stays known. */
-export interface Container {
-  sscc: Sscc;
-  owner: string;
-  place: string;
-  parent: Sscc | undefined;
-  packs: Set<Sgtin>;
-  containers: Set<Sscc>;
-  unpacked: boolean;
-}
-
-/** Everything inside a container, however deep. */
-export interface Content {
-  sgtins: Sgtin[];
-  containers: Container[];
-}
+export type { Change, Container, Content, PackState, Trail, Transfer } from './pack.js';
 
 const MAX_DEPTH = 10;
 
 /** The state of every pack and container that was ever named; a pack of a standing consignment exists as soon as it is. */
 export class PackStore {
-  private readonly touched = new Map<Sgtin, PackState>();
+  /** Touched packs in columns; lists are answered from it. */
+  readonly index = new PackIndex();
+  readonly storage = new StorageLedger();
+  readonly suspensions = new Suspensions();
+  private readonly archive = new Archive(this.index);
+  private readonly stamps = new Stamps();
+  private readonly numbers = new Map<Sgtin, number>();
   private readonly units = new Map<Sscc, Container>();
   private readonly standingStates = new Map<string, PackState>();
+  private readonly series = new Map<string, string>();
   private readonly serial: RegExp;
 
   constructor(private readonly world: World) {
@@ -57,30 +30,87 @@ export class PackStore {
   }
 
   get packCount(): number {
-    return this.touched.size;
+    return this.numbers.size;
   }
 
   get containerCount(): number {
     return this.units.size;
   }
 
+  /** Every state set from now on is of this change. To be called before a document is applied. */
+  begin(change: Change): void {
+    this.stamps.begin(change);
+  }
+
   pack(sgtin: Sgtin): PackState | undefined {
-    return this.touched.get(sgtin) ?? this.standingPack(sgtin)?.state;
+    const number = this.numbers.get(sgtin);
+    return number === undefined ? this.standingPack(sgtin)?.state : this.index.state(number);
   }
 
   isTouched(sgtin: Sgtin): boolean {
-    return this.touched.has(sgtin);
+    return this.numbers.has(sgtin);
+  }
+
+  /** Its number in the index; undefined while nobody touched it. */
+  numberOf(sgtin: Sgtin): number | undefined {
+    return this.numbers.get(sgtin);
   }
 
   /** The series: as registered, else that of its standing consignment. */
   seriesOf(sgtin: Sgtin): string | undefined {
-    return this.touched.get(sgtin)?.series ?? this.standingPack(sgtin)?.series;
+    const number = this.numbers.get(sgtin);
+    return number === undefined ? this.standingPack(sgtin)?.series : this.index.class(number).series;
   }
 
   setPack(sgtin: Sgtin, state: PackState): void {
-    // A key cut out of a document keeps the whole text of the document alive; its own copy does not.
-    const key = this.touched.has(sgtin) ? sgtin : Buffer.from(sgtin, 'latin1').toString('latin1');
-    this.touched.set(key, state);
+    const number = this.numbers.get(sgtin);
+    if (number === undefined) return this.addPack(sgtin, state);
+    const before = this.index.state(number);
+    const { gtin, series } = this.index.class(number);
+    const after = this.stamps.stamp(state, this.suspensions.holds(sgtin, gtin, state.series ?? series));
+    this.index.change(number, after);
+    this.storage.changed(gtin, { before, after, change: this.stamps.current });
+    this.archive.noted(number, after);
+  }
+
+  /** Whether the record lies in the archive; `sweep` brings that up to date. */
+  isArchived(sgtin: Sgtin): boolean {
+    const number = this.numbers.get(sgtin);
+    return number !== undefined && this.index.class(number).archived;
+  }
+
+  /** Archives what reached its final status 60 days ago. */
+  sweep(virtualMs: number): void {
+    this.archive.sweep(virtualMs);
+  }
+
+  /** The decision that holds the pack, if any. For checks: a held pack in circulation has the status paused_circulation by itself. */
+  suspensionOf(sgtin: Sgtin): Decision | undefined {
+    return this.suspensions.of(sgtin, sgtin.slice(0, 14), this.seriesOf(sgtin));
+  }
+
+  /** Carries out a decision on the packs that are known; later ones meet it when they come into circulation. */
+  decide(decision: Decision): void {
+    this.suspensions.add(decision);
+    this.begin({ atMs: decision.haltDateMs });
+    for (const sgtin of this.packsOf(decision)) {
+      const state = this.pack(sgtin) as PackState;
+      this.setPack(sgtin, decision.haltType === 'cancel' ? freed(state) : state);
+    }
+  }
+
+  /** The packs that a decision is about, as far as they are touched. */
+  packsOf({ gtin, batch, sgtins }: Pick<Decision, 'gtin' | 'batch' | 'sgtins'>): Sgtin[] {
+    if (sgtins !== undefined) return sgtins.filter((sgtin) => this.isTouched(sgtin));
+    return [...this.index.select({ gtin, series: batch })].flatMap((one) => one.numbers.map((number) => this.index.sgtin(number)));
+  }
+
+  /** How many packs that are; without making a list of them. */
+  countOf({ gtin, batch, sgtins }: Pick<Decision, 'gtin' | 'batch' | 'sgtins'>): number {
+    if (sgtins !== undefined) return sgtins.filter((sgtin) => this.isTouched(sgtin)).length;
+    let count = 0;
+    for (const one of this.index.select({ gtin, series: batch })) count += one.numbers.length;
+    return count;
   }
 
   container(sscc: Sscc): Container | undefined {
@@ -88,6 +118,7 @@ export class PackStore {
   }
 
   addContainer(container: Container): void {
+    container.packedAtMs = this.stamps.current.atMs;
     this.units.set(container.sscc, container);
   }
 
@@ -130,6 +161,30 @@ export class PackStore {
     if (unit.packs.size > 0 || unit.containers.size > 0) return;
     unit.unpacked = true;
     this.takeOutContainer(unit);
+  }
+
+  private addPack(sgtin: Sgtin, state: PackState): void {
+    // A key cut out of a document keeps the whole text of the document alive; its own copy does not.
+    const key = Buffer.from(sgtin, 'latin1').toString('latin1');
+    const standing = this.standingPack(key);
+    const series = standing === undefined ? undefined : this.oneSeries(standing.series);
+    const gtin = key.slice(0, 14);
+    const after = this.stamps.stamp(state, this.suspensions.holds(key, gtin, state.series ?? series));
+    const number = this.index.add(key, after, series);
+    this.numbers.set(key, number);
+    const change = this.stamps.current;
+    const before = standing?.state;
+    if (change.document === undefined) this.storage.opened(gtin, after);
+    else if (before !== undefined) this.storage.opened(gtin, before);
+    if (change.document !== undefined) this.storage.changed(gtin, { before, after, change });
+    this.archive.noted(number, after);
+  }
+
+  /** One text for all packs of a series. */
+  private oneSeries(text: string): string {
+    const known = this.series.get(text);
+    if (known === undefined) this.series.set(text, text);
+    return known ?? text;
   }
 
   private standingPack(sgtin: Sgtin): { state: PackState; series: string } | undefined {

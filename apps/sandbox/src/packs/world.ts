@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { signerCertificate, type SignerCertificate } from '../accounts/cms.js';
+import { identityOf, passwordDigest, type Identity } from '../accounts/identity.js';
 import { readJsonFile } from '../data-files.js';
 
 const participantShape = z.object({
@@ -10,11 +10,44 @@ const participantShape = z.object({
   name: z.string(),
   branches: z.array(z.string()).min(1),
   retailBranches: z.array(z.string()).optional(),
+  inn: z.string().optional(),
+  kpp: z.string().optional(),
+  ogrn: z.string().optional(),
+  address: z.string().optional(),
+});
+
+const productShape = z.object({
+  gtin: z.string(),
+  prodSellName: z.string(),
+  supplier: z.string(),
+  prodName: z.string().optional(),
+  form: z.string().optional(),
+  dosage: z.string().optional(),
+  packing: z.string().optional(),
+  regNumber: z.string().optional(),
+  /** `2020-01-15` */
+  regDate: z.string().optional(),
+  drugCode: z.string().optional(),
+});
+
+const accountShape = z.object({
+  name: z.string(),
+  participant: z.string(),
+  clientId: z.string(),
+  clientSecret: z.string(),
+  /** File beside the world's, for a user who signs; or login and password of one who does not. */
+  certificate: z.string().optional(),
+  userId: z.string().optional(),
+  password: z.string().optional(),
+  firstName: z.string().optional(),
+  lastName: z.string().optional(),
+  position: z.string().optional(),
+  isAdmin: z.boolean().optional(),
 });
 
 const worldShape = z.object({
   participants: z.array(participantShape).min(1),
-  products: z.array(z.object({ gtin: z.string(), prodSellName: z.string(), supplier: z.string() })),
+  products: z.array(productShape),
   standingConsignments: z.object({
     serial: z.string(),
     firstForeignConsignment: z.number(),
@@ -23,20 +56,15 @@ const worldShape = z.object({
     series: z.string(),
     expirationDate: z.string(),
   }),
-  accounts: z.array(z.object({ name: z.string(), participant: z.string(), clientId: z.string(), clientSecret: z.string(), certificate: z.string() })),
+  accounts: z.array(accountShape),
 });
 
 export type Participant = z.infer<typeof participantShape>;
 export type Product = z.infer<typeof worldShape>['products'][number];
 
 /** A user of the registry. */
-export interface Account {
-  name: string;
+export interface Account extends Omit<z.infer<typeof accountShape>, 'participant' | 'certificate' | 'userId' | 'password'>, Identity {
   participant: Participant;
-  clientId: string;
-  clientSecret: string;
-  userId: string;
-  certificate: SignerCertificate;
 }
 
 /** The country before anybody calls: who takes part, with which places, products and users. */
@@ -67,8 +95,13 @@ export function loadWorld(file: string): World {
   for (const product of data.products) named(product.supplier);
   named(data.standingConsignments.foreignReceiver);
   const accounts = data.accounts.map((one): Account => {
-    const certificate = signerCertificate(readFileSync(join(dirname(file), one.certificate)));
-    return { ...one, participant: named(one.participant), certificate, userId: certificate.thumbprint };
+    const { certificate, password, userId, ...rest } = one;
+    const identity = identityOf({
+      userId,
+      certificate: certificate === undefined ? undefined : readFileSync(join(dirname(file), certificate)),
+      passwordSha256: password === undefined ? undefined : passwordDigest(password),
+    });
+    return { ...rest, participant: named(one.participant), ...identity };
   });
   const standingReceiver = data.participants[0] as Participant;
   return {

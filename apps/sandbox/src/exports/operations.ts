@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { emptyAnswer, jsonAnswer } from '../http/answer.js';
+import { jsonObjectOf } from '../http/body.js';
+import { refuse } from '../http/refusal.js';
+import type { SlowUserOperation, UserCall, UserOperation } from '../operations/call.js';
+import { listed } from '../registries/answers.js';
+import { wholeNumber } from '../registries/request.js';
+import type { Registry } from '../registry.js';
+import { spreadOf } from '../seeded.js';
+import { Exports, MAX_TASKS, stateOf, type ExportTask } from './exports.js';
+import { IMPOSSIBLE } from './reports.js';
+
+const MAX_PAGE = 1000;
+
+/** POST data/export/tasks: orders a report (public-facts 1.8). */
+export const exportCreate: UserOperation = (registry, call) => {
+  const { account } = call;
+  const reportId = jsonObjectOf(call.body)['report_id'];
+  if (typeof reportId !== 'string' || !Exports.has(reportId)) throw refuse(400, `there is no report ${JSON.stringify(reportId)}`);
+  if (registry.exports.of(account).length >= MAX_TASKS) throw refuse(400, `the user has ${MAX_TASKS} tasks already; delete results that are no more needed`);
+  const createdMs = registry.upToNow();
+  const { seed, exportMs } = registry.settings;
+  const spread = 0.5 + spreadOf(seed, createdMs);
+  const task: ExportTask = { taskId: randomUUID(), resultId: randomUUID(), account: account.name, reportId, createdMs, dueMs: createdMs + Math.round(exportMs * spread) };
+  registry.journal.append({ k: 'export', task, v: createdMs, w: Date.now() });
+  registry.exports.add(task);
+  return jsonAnswer(200, { task_id: task.taskId });
+};
+
+/** GET data/export/tasks/{task_id}. */
+export const exportState: UserOperation = (registry, call) => {
+  const task = registry.exports.of(call.account).find((one) => one.taskId === call.params['task_id']);
+  if (task === undefined) throw refuse(404, 'there is no such task');
+  const state = stateOf(task, registry.clock.nowMs());
+  return jsonAnswer(200, { current_status: state, ...(state === 'FAILED' ? { error_message: IMPOSSIBLE[task.reportId] } : {}) });
+};
+
+/** GET data/export/results: finished tasks, newest first; `page` counts from 0. */
+export const exportResults: UserOperation = (registry, call) => {
+  const now = registry.clock.nowMs();
+  const size = wholeNumber(call.query.get('size') ?? 100, 'size', MAX_PAGE);
+  const page = wholeNumber(call.query.get('page') ?? 0, 'page', 1_000_000);
+  const ids = call.query.getAll('task_ids').flatMap((text) => text.split(','));
+  const finished = registry.exports.of(call.account).filter((task) => stateOf(task, now) !== 'PREPARATION' && (ids.length === 0 || ids.includes(task.taskId)));
+  const shown = finished.reverse().slice(page * size, (page + 1) * size);
+  return jsonAnswer(200, { list: listed(registry, shown.map((task) => resultRecord(task, now))), total_count: finished.length });
+};
+
+/** GET data/export/results/{result_id}/file: the zip of a CSV. */
+export const exportFile: SlowUserOperation = async (registry, call) => {
+  const task = resultOf(registry, call);
+  if (stateOf(task, registry.clock.nowMs()) !== 'COMPLETED') throw refuse(404, 'there is no file');
+  const body = await registry.exports.file(task);
+  const headers = { 'content-disposition': `attachment; filename="${task.reportId}.zip"` };
+  return { status: 200, body, contentType: 'application/zip', headers };
+};
+
+/** DELETE data/export/results/{result_id}: the result and its task, which makes room for another. */
+export const exportDelete: UserOperation = (registry, call) => {
+  const { resultId } = resultOf(registry, call);
+  registry.journal.append({ k: 'export_delete', id: resultId });
+  registry.exports.delete(resultId);
+  return emptyAnswer();
+};
+
+function resultOf(registry: Registry, call: UserCall): ExportTask {
+  const now = registry.clock.nowMs();
+  const task = registry.exports.of(call.account).find((one) => one.resultId === call.params['result_id'] && stateOf(one, now) !== 'PREPARATION');
+  if (task === undefined) throw refuse(404, 'there is no such result');
+  return task;
+}
+
+function resultRecord(task: ExportTask, now: number) {
+  const completed = stateOf(task, now) === 'COMPLETED';
+  return {
+    result_id: task.resultId,
+    task_id: task.taskId,
+    report_id: task.reportId,
+    available: completed ? 'AVAILABLE' : 'NOT_AVAILABLE',
+    download_status: completed ? 'SUCCESS' : 'FAILED',
+  };
+}

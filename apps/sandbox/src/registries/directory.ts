@@ -1,0 +1,150 @@
+import { jsonAnswer } from '../http/answer.js';
+import { jsonObjectOf } from '../http/body.js';
+import { refuse } from '../http/refusal.js';
+import type { UserOperation } from '../operations/call.js';
+import type { Account, Participant } from '../packs/world.js';
+import type { Registry } from '../registry.js';
+import { entriesAnswer, listed } from './answers.js';
+import { productRecord } from './records.js';
+import { listBody, pageOfList, pageOfQuery, type FilterReader, type Page } from './request.js';
+
+/** When everything in the world was registered; the sandbox registers nothing itself. */
+const REGISTERED = '2020-01-01T00:00:00Z';
+const RESIDENT = 1;
+
+/** POST users/filter: the users of the caller's participant (public-facts 1.6). */
+export const users: UserOperation = (registry, call) => {
+  const { filter, page } = listBody(call.body, registry.profile);
+  return usersAnswer(registry, usersOf(registry, call.account, filter), page);
+};
+
+/** POST users/find, deprecated: the same without paging or with, and its filter beside or inside `filter`. */
+export const usersFind: UserOperation = (registry, call) => users(registry, call.body.length === 0 ? { ...call, body: Buffer.from('{}') } : call);
+
+function usersOf({ world }: Registry, caller: Account, filter: FilterReader): Account[] {
+  const wanted = { firstName: filter.text('first_name'), lastName: filter.text('last_name'), name: filter.text('login') };
+  const middleName = filter.text('middle_name');
+  const isAdmin = filter.flag('is_admin');
+  const statuses = filter.texts('statuses');
+  filter.end();
+  if (middleName !== undefined || statuses?.includes('ACTIVE') === false) return [];
+  return [...world.accountsByName.values()].filter(
+    (one) =>
+      one.participant === caller.participant &&
+      holds(one.firstName, wanted.firstName) &&
+      holds(one.lastName, wanted.lastName) &&
+      holds(one.name, wanted.name) &&
+      (isAdmin === undefined || (one.isAdmin ?? false) === isAdmin),
+  );
+}
+
+function usersAnswer(registry: Registry, all: Account[], page: Page) {
+  const shown = pageOfList(all, page).map(({ userId, name, firstName, lastName, position, isAdmin }) => ({
+    user_id: userId,
+    first_name: firstName ?? name,
+    last_name: lastName ?? name,
+    position,
+    login: name,
+    status: 'ACTIVE',
+    groups: [],
+    is_admin: isAdmin ?? false,
+  }));
+  return jsonAnswer(200, { users: listed(registry, shown), [registry.profile.field('total')]: all.length });
+}
+
+/** POST reestr/branches/filter: the caller's places of activity (public-facts 1.7). */
+export const branches: UserOperation = (registry, call) => {
+  const { filter, page } = listBody(call.body, registry.profile);
+  const { branches: ids, retailBranches = [] } = call.account.participant;
+  const id = filter.text('branch_id');
+  const status = filter.numbers('status');
+  const pharmacy = filter.flag('has_pharm_license');
+  const never = [filter.flag('has_prod_license'), filter.flag('has_med_license'), filter.flag('is_withdrawal_via_document_allowed')].includes(true);
+  const elsewhere = ['federal_subject_code', 'federal_district_code'].some((name) => !['77', undefined].includes(filter.text(name))) || filter.text('houseguid') !== undefined;
+  const isRegistered = filter.range('start_date', 'end_date')(Date.parse(REGISTERED));
+  filter.end();
+  const found = ids.filter((one) => (id === undefined || one === id) && (pharmacy === undefined || retailBranches.includes(one) === pharmacy));
+  const all = never || elsewhere || !isRegistered || status?.includes(1) === false ? [] : found;
+  return entriesAnswer(registry, pageOfList(all, page).map((one) => branchRecord(call.account.participant, one)), all.length);
+};
+
+/** GET reestr/branches, deprecated: all of them, page by page. */
+export const branchesList: UserOperation = (registry, call) => {
+  const all = call.account.participant.branches;
+  const page = pageOfQuery(call.query, registry.profile);
+  return entriesAnswer(registry, pageOfList(all, page).map((one) => branchRecord(call.account.participant, one)), all.length);
+};
+
+const branchRecord = ({ name, address, retailBranches = [] }: Participant, id: string) => ({
+  id,
+  federal_subject_code: '77',
+  federal_subject_name: 'Moscow',
+  org_name: name,
+  work_list: [retailBranches.includes(id) ? 'Retail sale of medicines' : 'Wholesale of medicines'],
+  address: { aoguid: '', houseguid: '', address_description: address ?? name },
+  status: 1,
+  registration_date: REGISTERED,
+  has_pharm_license: retailBranches.includes(id),
+});
+
+/** POST reestr_partners/filter: other participants; upper-case keys and a wrapped date, as the real system has them. */
+export const partners: UserOperation = (registry, call) => {
+  const raw = jsonObjectOf(call.body)[registry.profile.field('filter')];
+  const { filter, page } = listBody(call.body, registry.profile);
+  if (typeof raw !== 'object' || filter.numbers('reg_entity_type') === undefined) throw refuse(400, 'reg_entity_type is missing');
+  const type = filter.numbers('reg_entity_type');
+  const wanted = { systemId: filter.text('system_subj_id'), inn: filter.text('inn'), kpp: filter.text('kpp'), ogrn: filter.text('ogrn') };
+  const name = filter.text('org_name');
+  const elsewhere = !['RU', undefined].includes(filter.text('country'));
+  const isRegistered = filter.range('start_date', 'end_date')(Date.parse(REGISTERED));
+  filter.end();
+  const isWanted = (one: Participant) =>
+    one !== call.account.participant && Object.entries(wanted).every(([key, value]) => value === undefined || one[key as keyof typeof wanted] === value) && holds(one.name, name);
+  const all = type?.includes(RESIDENT) === true && !elsewhere && isRegistered ? [...registry.world.participants.values()].filter(isWanted) : [];
+  const shown = pageOfList(all, page).map((one) => ({
+    system_subj_id: one.systemId,
+    inn: one.inn,
+    KPP: one.kpp,
+    OGRN: one.ogrn,
+    ORG_NAME: one.name,
+    reg_entity_type: RESIDENT,
+    country: 'RU',
+    branches: one.branches,
+    op_date: { $date: Date.parse(REGISTERED) },
+  }));
+  return jsonAnswer(200, { filtered_records: listed(registry, shown), filtered_records_count: all.length });
+};
+
+/** POST reestr/med_products/public/filter: the products of the register. */
+export const products: UserOperation = (registry, call) => {
+  const { filter, page } = listBody(call.body, registry.profile);
+  const gtin = filter.text('gtin');
+  const wanted = { reg_number: filter.text('reg_id'), drug_code: filter.text('drug_code') };
+  const like = { prod_sell_name: filter.text('prod_sell_name'), reg_holder: filter.text('reg_holder'), glf_name: filter.text('glf_name') };
+  const special = filter.flag('vzn_drug') === true || filter.flag('gnvlp') === true;
+  const isRegistered = filter.range('reg_date_from', 'reg_date_to');
+  filter.end();
+  const all = [...registry.world.products.values()].filter((one) => {
+    const holder = registry.world.participants.get(one.supplier)?.name;
+    return (
+      !special &&
+      (gtin === undefined || one.gtin === gtin) &&
+      (wanted.reg_number === undefined || one.regNumber === wanted.reg_number) &&
+      (wanted.drug_code === undefined || one.drugCode === wanted.drug_code) &&
+      holds(one.prodSellName, like.prod_sell_name) &&
+      holds(holder, like.reg_holder) &&
+      holds(holder, like.glf_name) &&
+      isRegistered(Date.parse(one.regDate ?? '2020-01-01'))
+    );
+  });
+  return entriesAnswer(registry, pageOfList(all, page).map((one) => productRecord(registry, one.gtin)), all.length);
+};
+
+/** GET reestr/med_products/{gtin}. */
+export const product: UserOperation = (registry, call) => {
+  const record = productRecord(registry, call.params['gtin'] ?? '');
+  if (record === undefined) throw refuse(404, 'there is no such product');
+  return jsonAnswer(200, record);
+};
+
+const holds = (text: string | undefined, part: string | undefined): boolean => part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase());

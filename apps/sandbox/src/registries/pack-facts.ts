@@ -1,0 +1,26 @@
+import type { PackState } from '../packs/pack.js';
+import type { Participant, World } from '../packs/world.js';
+
+/** When packs that nobody marked here were released: standing consignments and planted ones. */
+const RELEASED_MS = Date.parse('2026-01-01T00:00:00Z');
+
+/** `2026-11-21T10:00:00Z`, as the registries of goods write moments; document lists write them otherwise (public-facts 1.2). */
+export const isoSecond = (unixMs: number): string => `${new Date(unixMs).toISOString().slice(0, 19)}Z`;
+
+/** Whether the participant may see the pack's record: its owner, or a side of its shipment (public-facts 1.9). */
+export const mayRead = (world: World, participant: Participant, { owner, transfer }: PackState): boolean =>
+  owner === participant.key || (transfer !== undefined && [transfer.from, transfer.to].some((side) => world.participantAt(side) === participant));
+
+export const emittedMs = ({ trail }: PackState): number => {
+  let first = trail;
+  while (first?.previous !== undefined) first = first.previous;
+  return first?.change.docType === 10_311 || first?.change.docType === 311 ? first.change.atMs : RELEASED_MS;
+};
+export const statusSinceMs = (state: PackState): number => state.trail?.sinceMs ?? RELEASED_MS;
+export const lastChangeMs = (state: PackState): number => state.trail?.change.atMs ?? RELEASED_MS;
+
+/** `31.12.2028` as a moment. */
+export function expiration({ standing }: World): string {
+  const [day, month, year] = standing.expirationDate.split('.');
+  return `${year}-${month}-${day}T00:00:00Z`;
+}

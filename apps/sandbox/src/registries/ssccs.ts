@@ -1,0 +1,114 @@
+import type { Sscc } from '#kernel';
+import { jsonAnswer } from '../http/answer.js';
+import { refuse } from '../http/refusal.js';
+import type { UserCall, UserOperation } from '../operations/call.js';
+import type { Container } from '../packs/pack.js';
+import type { Registry } from '../registry.js';
+import { listed, NOT_FOUND, NOT_YOURS } from './answers.js';
+import { expiration, isoSecond, mayRead } from './pack-facts.js';
+import { sgtinRecord } from './records.js';
+import { listBody, pageOfList } from './request.js';
+
+const MAX_ASKED = 10;
+const MAX_LEVELS = 10;
+
+/** GET reestr/sscc/{sscc}/hierarchy: units around and inside; a miss is a 200 with an error_code (public-facts 1.5). */
+export const ssccHierarchy: UserOperation = (registry, call) => {
+  registry.upToNow();
+  const sscc = call.params['sscc'] ?? '';
+  const unit = registry.packs.container(sscc);
+  if (unit === undefined || !mayReadUnit(registry, call, unit)) return jsonAnswer(200, { up: [], down: [], ...(unit === undefined ? NOT_FOUND : NOT_YOURS) });
+  const shown = (one: Container) => ({ sscc: one.sscc, release_date: isoSecond(one.packedAtMs ?? 0), system_subj_id: registry.world.participants.get(one.owner)?.systemId });
+  const inside = registry.packs.contentOf(unit)?.containers.slice(1) ?? [];
+  return jsonAnswer(200, { up: listed(registry, outwards(registry, unit).map(shown)), down: listed(registry, inside.map(shown)) });
+};
+
+/** POST reestr/sscc/{sscc}/sgtins: every pack inside, however deep; a miss is a 200 with an error_code. */
+export const ssccSgtins: UserOperation = (registry, call) => {
+  registry.upToNow();
+  const { filter, page } = listBody(call.body, registry.profile);
+  const special = filter.flag('vzn_drug') === true || filter.flag('gnvlp') === true;
+  filter.end();
+  const total = registry.profile.field('total');
+  const unit = registry.packs.container(call.params['sscc'] ?? '');
+  if (unit === undefined || !mayReadUnit(registry, call, unit)) return jsonAnswer(200, { entries: [], [total]: 0, ...(unit === undefined ? NOT_FOUND : NOT_YOURS) });
+  const all = special ? [] : (registry.packs.contentOf(unit)?.sgtins ?? []);
+  const entries = pageOfList(all, page).flatMap((sgtin) => {
+    const state = registry.packs.pack(sgtin);
+    return state === undefined ? [] : [sgtinRecord(registry, sgtin, state)];
+  });
+  return jsonAnswer(200, { entries: listed(registry, entries), [total]: all.length });
+};
+
+/**
+ * GET reestr/sscc/{sscc}/full-hierarchy: the units around down to the asked one, and all that is in it, units and packs mixed.
+ * With `?sscc=` in place of the path, up to ten at once, as an array. An unknown unit is a 404.
+ */
+export const ssccFullHierarchy: UserOperation = (registry, call) => {
+  registry.upToNow();
+  const { sscc } = call.params;
+  if (sscc !== undefined) return jsonAnswer(200, fullHierarchy(registry, call, sscc));
+  const asked = call.query.getAll('sscc').flatMap((text) => text.split(',')).filter((text) => text !== '');
+  if (asked.length === 0) throw refuse(400, 'sscc is missing');
+  if (asked.length > MAX_ASKED) throw refuse(400, `more than ${MAX_ASKED} units are asked for`);
+  return jsonAnswer(200, asked.map((one) => fullHierarchy(registry, call, one)));
+};
+
+function fullHierarchy(registry: Registry, call: UserCall, sscc: Sscc): unknown {
+  const unit = registry.packs.container(sscc);
+  if (unit === undefined) throw refuse(404, `the logistic unit ${sscc} is not registered`);
+  if (!mayReadUnit(registry, call, unit)) throw refuse(403, NOT_YOURS.error_desc);
+  let up: Record<string, unknown> | undefined;
+  for (const one of outwards(registry, unit)) up = { ...node(registry, one), childs: up === undefined ? [] : [up] };
+  return { up, down: contentNode(registry, unit, 0) };
+}
+
+function contentNode(registry: Registry, unit: Container, level: number): Record<string, unknown> {
+  if (level > MAX_LEVELS) throw new Error(`the logistic unit ${unit.sscc} nests too deep`);
+  const units = [...unit.containers].flatMap((sscc) => registry.packs.container(sscc) ?? []);
+  const packs = [...unit.packs].map((sgtin) => leaf(registry, unit.sscc, sgtin));
+  return { ...node(registry, unit), childs: [...packs.slice(0, 1), ...units.map((one) => contentNode(registry, one, level + 1)), ...packs.slice(1)] };
+}
+
+function node({ world }: Registry, unit: Container): Record<string, unknown> {
+  const owner = world.participants.get(unit.owner);
+  return { sscc: unit.sscc, packing_date: isoSecond(unit.packedAtMs ?? 0), owner_id: owner?.systemId, owner_organization_name: owner?.name };
+}
+
+/** A pack in the tree; what says its status and series has two names in the wild (public-facts 1.5). */
+function leaf(registry: Registry, sscc: Sscc, sgtin: string): Record<string, unknown> {
+  const { packs, world, settings } = registry;
+  const status = packs.pack(sgtin)?.status;
+  const series = packs.seriesOf(sgtin) ?? '';
+  const decision = packs.suspensionOf(sgtin);
+  return {
+    sgtin,
+    sscc,
+    gtin: sgtin.slice(0, 14),
+    ...(settings.leafNames === 'internal_state' ? { internal_state: status, series_number: series } : { status, batch: series }),
+    expiration_date: expiration(world),
+    ...(decision === undefined
+      ? {}
+      : { pause_decision_info: { id: decision.haltId, number: decision.docNum, date: isoSecond(decision.docDateMs), halt_date: isoSecond(decision.haltDateMs) } }),
+  };
+}
+
+/** The unit itself, what holds it, and so on to the outermost. */
+function outwards({ packs }: Registry, unit: Container): Container[] {
+  const chain = [unit];
+  for (let at = unit; at.parent !== undefined && chain.length <= MAX_LEVELS; ) {
+    const parent = packs.container(at.parent);
+    if (parent === undefined) break;
+    chain.push((at = parent));
+  }
+  return chain;
+}
+
+/** Its owner, or a side of a shipment that it is in: one pack tells, for a unit travels whole. */
+function mayReadUnit({ packs, world }: Registry, call: UserCall, unit: Container): boolean {
+  const { participant } = call.account;
+  if (unit.owner === participant.key) return true;
+  const [sgtin] = packs.contentOf(unit)?.sgtins ?? [];
+  const state = sgtin === undefined ? undefined : packs.pack(sgtin);
+  return state !== undefined && mayRead(world, participant, state);
+}

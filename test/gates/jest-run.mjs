@@ -14,7 +14,7 @@ const MOST_MINUTES = 40;
  * Runs Jest and counts. A suite that could not be loaded, a run without a result and a process that does not end count as failures,
  * for Jest's own totals know only tests.
  * @param {string[]} extraArgs passed through
- * @returns {Promise<{ passed: number, failed: number, skipped: string[], remarks: string[], seconds: number }>}
+ * @returns {Promise<{ passed: number, failed: number, skipped: string[], remarks: string[], seconds: number, results?: object }>} `results` is Jest's JSON
  */
 export async function runJest(extraArgs) {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-jest-'));
@@ -23,7 +23,7 @@ export async function runJest(extraArgs) {
   try {
     const ending = await waitForJest(['--experimental-vm-modules', '--no-warnings', JEST, '--ci', '--json', `--outputFile=${output}`, ...extraArgs], output);
     const results = existsSync(output) ? JSON.parse(readFileSync(output, 'utf8')) : undefined;
-    return { ...countJest(results, ending), seconds: (performance.now() - startedMs) / 1000 };
+    return { ...countJest(results, ending), results, seconds: (performance.now() - startedMs) / 1000 };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

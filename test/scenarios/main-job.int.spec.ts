@@ -56,7 +56,7 @@ beforeAll(async () => {
     consignments: CONSIGNMENTS,
   });
   await feed(client, day);
-  await waitForConclusion(client, { documents: day.length, signal: AbortSignal.timeout(LIMIT_MS), limitMs: LIMIT_MS, progress: () => undefined });
+  await waitForConclusion(client, { commands: day, signal: AbortSignal.timeout(LIMIT_MS), limitMs: LIMIT_MS, progress: () => undefined });
 }, LIMIT_MS + 30_000);
 
 afterAll(async () => {

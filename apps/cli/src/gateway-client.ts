@@ -1,11 +1,18 @@
 import { Readable } from 'node:stream';
 import { request } from 'undici';
+import { camelCase, type Snake } from '../../gateway/src/api/snake-case.js';
 import { PedigreeError, type ErrorCode } from '#kernel';
 
 /** One line of the answer to NDJSON commands. */
 export type CommandResult =
   | { line: number; command_id: string; request_id: string; repeated: boolean }
   | { line?: number; error: { code: ErrorCode; detail: string; status: number; field?: string; line?: number; item?: string } };
+
+export interface Acknowledgement {
+  command_id: string;
+  request_id: string;
+  repeated: boolean;
+}
 
 const JSON_TIMEOUT_MS = 30_000;
 
@@ -17,14 +24,19 @@ export class GatewayClient {
   ) {}
 
   /** Sends commands as they come, and yields a result for each, in their order. */
-  async *send(commands: Iterable<object> | AsyncIterable<object>): AsyncGenerator<CommandResult> {
+  send(commands: Iterable<object> | AsyncIterable<object>): AsyncGenerator<CommandResult> {
     const lines = async function* () {
       for await (const command of commands) yield `${JSON.stringify(command)}\n`;
     };
-    const { statusCode, body } = await request(`${this.url}/v1/commands`, {
+    return this.sendLines(Readable.from(lines()));
+  }
+
+  /** Sends NDJSON as it is: what is wrong with a line is said by the gateway, and the other lines are taken. `account` is for commands that name none. */
+  async *sendLines(lines: Readable, account?: string): AsyncGenerator<CommandResult> {
+    const { statusCode, body } = await request(this.commandsUrl(account), {
       method: 'POST',
       headers: { ...this.headers(), 'content-type': 'application/x-ndjson' },
-      body: Readable.from(lines()),
+      body: lines,
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -32,20 +44,38 @@ export class GatewayClient {
     yield* jsonLines<CommandResult>(body);
   }
 
-  /** GET, as JSON. Throws the gateway's error, for example `not_found`. */
+  /** Sends one command, JSON as it is. */
+  async command(json: string | Uint8Array, account?: string): Promise<Acknowledgement> {
+    const headers = { ...this.headers(), 'content-type': 'application/json' };
+    const { statusCode, body } = await request(this.commandsUrl(account), { method: 'POST', headers, body: json, headersTimeout: JSON_TIMEOUT_MS, bodyTimeout: JSON_TIMEOUT_MS });
+    const text = await body.text();
+    if (statusCode !== 200 && statusCode !== 202) throw problem(text, statusCode);
+    return JSON.parse(text) as Acknowledgement;
+  }
+
+  /** GET, with the names that our own code uses. Throws the gateway's error, for example `not_found`. */
   async get<T>(path: string): Promise<T> {
+    return camelCase<T>((await this.raw(path)) as Snake<T>);
+  }
+
+  /** GET, as the API writes it: for programs that read our output. */
+  async raw(path: string): Promise<unknown> {
     const options = { headers: this.headers(), headersTimeout: JSON_TIMEOUT_MS, bodyTimeout: JSON_TIMEOUT_MS };
     const { statusCode, body } = await request(`${this.url}${path}`, options);
     const text = await body.text();
     if (statusCode !== 200) throw problem(text, statusCode);
-    return JSON.parse(text) as T;
+    return JSON.parse(text) as unknown;
   }
 
-  /** All items of a list, streamed. */
+  /** All items of a list, streamed, with the names that our own code uses. Throws when the list breaks off. */
   async *list<T>(path: string): AsyncGenerator<T> {
     const { statusCode, body } = await request(`${this.url}${path}`, { headers: { ...this.headers(), accept: 'application/x-ndjson' } });
     if (statusCode !== 200) throw problem(await body.text(), statusCode);
-    yield* jsonLines<T>(body);
+    for await (const item of jsonLines<Snake<T>>(body)) yield camelCase<T>(item);
+  }
+
+  private commandsUrl(account: string | undefined): string {
+    return `${this.url}/v1/commands${account === undefined ? '' : `?account=${encodeURIComponent(account)}`}`;
   }
 
   private headers(): Record<string, string> {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { PedigreeError } from '#kernel';
 import { readProfile } from '#registry-client';
+import { DEFAULT_BODY_LIMITS, type BodyLimits } from './api/body-limits.js';
 
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
@@ -19,7 +20,7 @@ const environment = z.object({
   /** JSON file whose fields override those of the profile. */
   REGISTRY_PROFILE_OVERRIDES: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
-  /** Most commands that may wait to be run before HTTP answers 503. */
+  /** Most tasks, of any kind, that may wait to be done before HTTP answers 503. */
   PEDIGREE_MAX_BACKLOG: z.coerce.number().int().min(1).default(100_000),
 });
 
@@ -32,6 +33,7 @@ export interface GatewayConfig {
   logLevel: string;
   maxDocumentBytes: number;
   maxBacklog: number;
+  bodyLimits: BodyLimits;
 }
 
 /** Reads and checks the gateway's configuration. Throws PedigreeError that names the variable. */
@@ -51,6 +53,7 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     logLevel: LOG_LEVEL,
     maxDocumentBytes: readProfile(REGISTRY_PROFILE, REGISTRY_PROFILE_OVERRIDES).rules.maxDocumentBytes,
     maxBacklog: PEDIGREE_MAX_BACKLOG,
+    bodyLimits: DEFAULT_BODY_LIMITS,
   };
 }
 

@@ -1,15 +1,17 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { CqrsModule } from '@nestjs/cqrs';
+import type { Logger } from 'pino';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
 import type { ReadModels } from '#read-models';
 import { AccessGuard } from './access/access.guard.js';
 import { ApiKeys } from './access/api-keys.js';
+import type { BodyLimits } from './api/body-limits.js';
 import { CommandsController } from './api/commands.controller.js';
 import { DocumentationController } from './api/documentation.controller.js';
 import { HealthController } from './api/health.controller.js';
-import { EVIDENCE, POOL, QUERY_HANDLERS, READ_MODELS } from './api/queries.js';
+import { BODY_LIMITS, EVIDENCE, INSTALLATION_ID, LOG, POOL, QUERY_HANDLERS, READ_MODELS } from './api/queries.js';
 import { ReadController } from './api/read.controller.js';
 import { Intake } from './intake/intake.js';
 
@@ -19,6 +21,9 @@ export interface GatewayParts {
   keys: ApiKeys;
   evidence: EvidenceStore;
   readModels: ReadModels;
+  installationId: string;
+  bodyLimits: BodyLimits;
+  log: Logger;
 }
 
 @Module({})
@@ -34,6 +39,9 @@ export class GatewayModule {
         { provide: ApiKeys, useValue: parts.keys },
         { provide: EVIDENCE, useValue: parts.evidence },
         { provide: READ_MODELS, useValue: parts.readModels },
+        { provide: INSTALLATION_ID, useValue: parts.installationId },
+        { provide: BODY_LIMITS, useValue: parts.bodyLimits },
+        { provide: LOG, useValue: parts.log },
         { provide: APP_GUARD, useClass: AccessGuard },
         ...QUERY_HANDLERS,
       ],

@@ -10,13 +10,16 @@ import { PostgresReadModels, readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { ApiKeys } from './access/api-keys.js';
-import { MAX_COMMAND_BYTES } from './api/commands.controller.js';
+import { limitBodies, MAX_COMMAND_BYTES } from './api/body-limits.js';
 import { ProblemFilter } from './api/problem.filter.js';
 import { type GatewayConfig, isLoopback } from './config.js';
 import { GatewayModule } from './gateway.module.js';
+import { acknowledgedAmong } from './intake/command-table.js';
 import { Intake } from './intake/intake.js';
 
-const REQUEST_TIMEOUT_MS = 60_000;
+const HEADERS_TIMEOUT_MS = 30_000;
+/** A command id may have 200 characters, and each may take nine in an address. */
+const MAX_PARAMETER_LENGTH = 2_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 export const gatewaySchemas: MigrationSet[] = [
@@ -38,9 +41,10 @@ export interface RunningGateway {
   stop(): Promise<void>;
 }
 
+const logOf = (config: GatewayConfig): Logger => pino({ name: 'gateway', level: config.logLevel }, pino.destination(2));
+
 /** Starts the HTTP API. Throws PedigreeError when the configuration would expose it without keys. */
-export async function startGateway(config: GatewayConfig): Promise<RunningGateway> {
-  const log = pino({ name: 'gateway', level: config.logLevel }, pino.destination(2));
+export async function startGateway(config: GatewayConfig, log: Logger = logOf(config)): Promise<RunningGateway> {
   const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 8, applicationName: 'pedigree-gateway' });
   const store = new PostgresEventStore({ pool });
   const queue = new PostgresTaskQueue({ pool });
@@ -51,15 +55,17 @@ export async function startGateway(config: GatewayConfig): Promise<RunningGatewa
   };
   try {
     await migrate(pool, gatewaySchemas);
-    const keys = new ApiKeys(pool);
+    const keys = new ApiKeys(pool, { trustsLoopback: isLoopback(config.host) });
     await refuseOpenDoor(config, keys);
     const evidence = new PostgresEvidenceStore({ pool });
-    const { accounts, maxBacklog, maxDocumentBytes } = config;
-    const intake = new Intake({ pool, evidence, queue, installationId: await installationId(pool), accounts, maxBacklog, maxDocumentBytes });
+    const { accounts, maxBacklog, maxDocumentBytes, bodyLimits } = config;
+    const installation = await installationId(pool);
+    const intake = new Intake({ pool, evidence, queue, installationId: installation, accounts, maxBacklog, maxDocumentBytes });
     const titleOf = (docType: number): string => documentTypeOf(docType)?.title ?? `Document ${docType}`;
-    const readModels = new PostgresReadModels({ pool, store, evidence, documents: { readReceipt }, titleOf });
+    const readModels = new PostgresReadModels({ pool, store, evidence, documents: { readReceipt }, titleOf, received: (requestIds) => acknowledgedAmong(pool, requestIds) });
     const routes: string[] = [];
-    const app = await listen({ routes, config, log, module: GatewayModule.of({ pool, intake, keys, evidence, readModels }) });
+    const module = GatewayModule.of({ pool, intake, keys, evidence, readModels, installationId: installation, bodyLimits, log });
+    const app = await listen({ routes, config, log, module });
     const { port } = app.getHttpServer().address() as { port: number };
     const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
     return {
@@ -86,9 +92,11 @@ async function refuseOpenDoor(config: GatewayConfig, keys: ApiKeys): Promise<voi
 async function listen(options: { config: GatewayConfig; log: Logger; module: ReturnType<typeof GatewayModule.of>; routes: string[] }): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     bodyLimit: MAX_COMMAND_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    // Bodies have limits of their own (api/body-limits.ts): this one would cut a long upload that keeps coming.
+    requestTimeout: 0,
     forceCloseConnections: true,
-    http: { maxHeaderSize: MAX_HEADER_BYTES },
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
+    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
   });
   const app = await NestFactory.create<NestFastifyApplication>(options.module, adapter, { bodyParser: false, logger: ['error', 'warn'], abortOnError: false });
   const fastify = app.getHttpAdapter().getInstance();
@@ -98,6 +106,7 @@ async function listen(options: { config: GatewayConfig; log: Logger; module: Ret
   fastify.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') options.routes.push(`${one} ${url.replace(/:(\w+)/g, '{$1}')}`);
   });
+  limitBodies(fastify, options.config.bodyLimits);
   app.useGlobalFilters(new ProblemFilter(options.log));
   await app.listen(options.config.port, options.config.host);
   return app;

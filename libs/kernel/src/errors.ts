@@ -16,6 +16,8 @@ export const ERROR_CODES = {
   unknown_predecessor: 422,
   body_too_large: 413,
   unsupported_media_type: 415,
+  request_timeout: 408,
+  results_unread: 408,
   unauthenticated: 401,
   forbidden: 403,
   not_found: 404,

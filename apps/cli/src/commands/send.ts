@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { PedigreeError, sha256Hex } from '#kernel';
 import type { GatewayClient } from '../gateway-client.js';
 import { out, table } from '../print.js';
@@ -25,7 +24,7 @@ interface Sent {
 export async function send(gateway: GatewayClient, files: string[], options: SendOptions): Promise<number> {
   const results: Sent[] = [];
   for (const file of files) {
-    for await (const result of sendFile(gateway, file, options)) {
+    for await (const result of sendFile(gateway, file, options.account)) {
       results.push(result);
       if (options.json === true) out(JSON.stringify(result));
     }
@@ -36,35 +35,28 @@ export async function send(gateway: GatewayClient, files: string[], options: Sen
   return results.length > 0 && results.every((one) => one.error === undefined) ? 0 : 1;
 }
 
-async function* sendFile(gateway: GatewayClient, file: string, options: SendOptions): AsyncGenerator<Sent> {
-  const sources: string[] = [];
-  const named = async function* () {
-    for await (const { source, command } of commandsIn(file, options)) {
-      sources.push(source);
-      yield command;
-    }
-  };
+async function* sendFile(gateway: GatewayClient, file: string, account: string | undefined): AsyncGenerator<Sent> {
   try {
-    for await (const result of gateway.send(named())) {
-      const source = sources.shift() ?? file;
-      yield 'error' in result ? { source, error: `${result.error.code}: ${result.error.detail.replace(/^line \d+: /, '')}` } : { source, ...result };
-    }
+    if (file === '-' || file.endsWith('.ndjson') || file.endsWith('.jsonl')) yield* sendLines(gateway, file, account);
+    else yield { source: file, ...(await gateway.command(await commandIn(file), account)) };
   } catch (error) {
     yield { source: file, error: error instanceof PedigreeError ? `${error.code}: ${error.message}` : (error as Error).message };
   }
 }
 
-async function* commandsIn(file: string, options: SendOptions): AsyncGenerator<{ source: string; command: object }> {
-  const account = options.account === undefined ? {} : { account: options.account };
-  if (file === '-' || file.endsWith('.ndjson') || file.endsWith('.jsonl')) {
-    yield* commandLines(file, account);
-    return;
+/** The lines go out as they are, and the gateway answers for each: a bad one keeps no other back. */
+async function* sendLines(gateway: GatewayClient, file: string, account: string | undefined): AsyncGenerator<Sent> {
+  for await (const { line, ...result } of gateway.sendLines(file === '-' ? process.stdin : createReadStream(file), account)) {
+    const source = line === undefined ? file : `${file}:${line}`;
+    yield 'error' in result ? { source, error: `${result.error.code}: ${result.error.detail.replace(/^line \d+: /, '')}` } : { source, ...result };
   }
+}
+
+/** The command in a file: JSON as it is, or one around the XML. The content names that: the same file again is the same command, and is not sent twice. */
+async function commandIn(file: string): Promise<string> {
   const bytes = await readWhole(file);
-  const text = bytes.toString('utf8').replace(/^\uFEFF/, '');
-  if (text.trimStart().startsWith('{')) yield { source: file, command: { ...account, ...(parse(text, { source: file, line: 1 }) as object) } };
-  // The content names the command: the same file again is the same command, and is not sent twice.
-  else yield { source: file, command: { command_id: `file-${sha256Hex(bytes)}`, type: 'send_document', ...account, xml: text } };
+  const text = textOf(file, bytes);
+  return text.trimStart().startsWith('{') ? text : JSON.stringify({ command_id: `file-${sha256Hex(bytes)}`, type: 'send_document', xml: text });
 }
 
 async function readWhole(file: string): Promise<Buffer> {
@@ -76,20 +68,16 @@ async function readWhole(file: string): Promise<Buffer> {
   return readFile(file);
 }
 
-async function* commandLines(file: string, account: object): AsyncGenerator<{ source: string; command: object }> {
-  const input = file === '-' ? process.stdin : createReadStream(file);
-  let number = 0;
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
-    number += 1;
-    const place = { source: `${file}:${number}`, line: number };
-    if (line.trim() !== '') yield { source: place.source, command: { ...account, ...(parse(line, place) as object) } };
-  }
-}
-
-function parse(text: string, place: { source: string; line: number }): unknown {
+/** UTF-8 without a byte order mark. Another encoding is refused: read as UTF-8 its letters would be lost. */
+function textOf(file: string, bytes: Buffer): string {
   try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new PedigreeError('invalid_json', `${place.source}: ${(error as Error).message}`, { line: place.line });
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    // Whatever is not UTF-8 comes back as other bytes: the first difference is the place.
+    const again = Buffer.from(bytes.toString('utf8'));
+    const offset = bytes.findIndex((byte, index) => byte !== again[index]);
+    const line = bytes.subarray(0, offset).filter((byte) => byte === 10).length + 1;
+    const message = `${file} is not UTF-8, at byte ${offset} (line ${line}); is it windows-1251? Convert it to UTF-8 first`;
+    throw new PedigreeError('invalid_parameter', message, { field: file, line });
   }
 }

@@ -4,7 +4,7 @@ import { sandboxFile, upConfig, type CliConfig } from '../config.js';
 import { GatewayClient } from '../gateway-client.js';
 import { out, say, table } from '../print.js';
 import { sampleDay, type SampleCommand } from '../sample/day.js';
-import { feed, summarise, waitForConclusion, type OutcomeRow, type Summary } from '../sample/feed.js';
+import { feed, summarise, waitForConclusion, type Summary } from '../sample/feed.js';
 import { readWorld } from '../sample/world.js';
 import { startStack, type Stack } from '../stack/stack.js';
 import { controlUrlOf, violationsAt } from '../stack/violations.js';
@@ -61,13 +61,13 @@ async function runSample(run: SampleRun): Promise<number> {
   const commands = await commandsOf(config, stack);
   say(`feeding ${commands.length} documents`);
   await feed(gateway, commands);
-  await waitForConclusion(gateway, {
-    documents: commands.length,
+  const concluded = await waitForConclusion(gateway, {
+    commands,
     signal,
     limitMs: SAMPLE_LIMIT_MS,
-    progress: (concluded) => say(`concluded ${concluded} of ${commands.length}`),
+    progress: (known) => say(`concluded ${known} of ${commands.length}`),
   });
-  const summary = summarise(commands, await outcomesOf(gateway));
+  const summary = summarise(commands, concluded);
   const violations = await violationsAt(stack.controlUrl ?? (await controlUrlOf(stack.registryUrl)));
   return report(run, summary, violations);
 }
@@ -84,12 +84,6 @@ async function commandsOf(config: CliConfig, stack: Stack): Promise<SampleComman
     at: stack.dataDir.sampleDate(new Date()),
     consignments: config.sampleConsignments,
   });
-}
-
-async function outcomesOf(gateway: GatewayClient): Promise<OutcomeRow[]> {
-  const rows: OutcomeRow[] = [];
-  for await (const row of gateway.list<OutcomeRow>('/v1/documents?limit=1000')) rows.push(row);
-  return rows;
 }
 
 function report(run: SampleRun, summary: Summary, violations: number | undefined): number {

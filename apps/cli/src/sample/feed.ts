@@ -57,13 +57,41 @@ export function summarise(commands: SampleCommand[], rows: OutcomeRow[]): Summar
   };
 }
 
-/** Waits until the documents concluded or `signal` aborts; reports progress about once a second. */
-export async function waitForConclusion(gateway: GatewayClient, options: { documents: number; signal: AbortSignal; progress(concluded: number): void; limitMs: number }): Promise<void> {
-  for (let waitedMs = 0; waitedMs < options.limitMs && !options.signal.aborted; waitedMs += 1_000) {
-    const counts = await gateway.get<{ documents: number; unfinished: number }>('/v1/summary');
-    const concluded = counts.documents - counts.unfinished;
-    options.progress(concluded);
-    if (concluded >= options.documents) return;
-    await systemClock.wait(1_000, options.signal);
+/** Documents that are asked about in one round, one by one. */
+const ASKED_AT_ONCE = 50;
+const ROUND_MS = 1_000;
+
+export interface WaitOptions {
+  commands: SampleCommand[];
+  signal: AbortSignal;
+  limitMs: number;
+  /** Told after each round how many are known to have concluded. */
+  progress(concluded: number): void;
+}
+
+/**
+ * Waits until the documents of these commands concluded, or `signal` aborts, or the time is over; returns those that concluded. Other documents of
+ * the installation, its user's own, neither count nor cost anything: each of ours is asked about by its command id, in turn.
+ */
+export async function waitForConclusion(gateway: GatewayClient, options: WaitOptions): Promise<OutcomeRow[]> {
+  const endMs = systemClock.monotonicMs() + options.limitMs;
+  const concluded: OutcomeRow[] = [];
+  let open = options.commands.map((one) => one.commandId);
+  while (!options.signal.aborted && systemClock.monotonicMs() < endMs) {
+    const asked = open.splice(0, ASKED_AT_ONCE);
+    const rows = await Promise.all(asked.map((commandId) => rowOf(gateway, commandId)));
+    const done = rows.filter((row) => row?.phase === 'concluded') as OutcomeRow[];
+    concluded.push(...done);
+    open = [...open, ...asked.filter((_, i) => rows[i]?.phase !== 'concluded')];
+    options.progress(concluded.length);
+    if (open.length === 0) break;
+    // Where most are done the others may be too: those are asked about at once.
+    if (done.length * 2 < asked.length) await systemClock.wait(ROUND_MS, options.signal);
   }
+  return concluded;
+}
+
+async function rowOf(gateway: GatewayClient, commandId: string): Promise<OutcomeRow | undefined> {
+  const { items } = await gateway.get<{ items: OutcomeRow[] }>(`/v1/documents?command_id=${encodeURIComponent(commandId)}`);
+  return items[0];
 }

@@ -17,11 +17,17 @@ const LOCAL: Caller = { actor: { kind: 'person', name: 'local', authenticatedBy:
 const BELIEVED_MS = 5_000;
 const MAX_REMEMBERED = 10_000;
 
-/** API keys with roles, stored as SHA-256. While no key exists, callers on loopback are trusted and named `local`. */
+/**
+ * API keys with roles, stored as SHA-256. A gateway that only this machine can reach (`trustsLoopback`) trusts callers without a key while no key
+ * exists, and names them `local`. Any other asks for a key always: revoking the last one closes the door and does not open it.
+ */
 export class ApiKeys {
   private readonly remembered = new Map<string, { caller: Caller | undefined; untilMs: number }>();
 
-  constructor(private readonly pool: Pool) {}
+  constructor(
+    private readonly pool: Pool,
+    private readonly options: { trustsLoopback: boolean } = { trustsLoopback: false },
+  ) {}
 
   /** The caller behind an Authorization header. Throws `unauthenticated`. */
   async callerOf(authorization: string | undefined): Promise<Caller> {
@@ -56,10 +62,14 @@ export class ApiKeys {
   }
 
   private async lookUp(digest: string): Promise<Caller | undefined> {
-    const caller = digest === '' ? ((await this.any()) ? undefined : LOCAL) : await this.find(digest);
+    const caller = digest === '' ? await this.withoutKey() : await this.find(digest);
     if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear();
     this.remembered.set(digest, { caller, untilMs: performance.now() + BELIEVED_MS });
     return caller;
+  }
+
+  private async withoutKey(): Promise<Caller | undefined> {
+    return this.options.trustsLoopback && !(await this.any()) ? LOCAL : undefined;
   }
 
   private async find(digest: string): Promise<Caller | undefined> {

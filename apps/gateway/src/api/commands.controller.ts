@@ -1,76 +1,94 @@
-import { Controller, Get, HttpStatus, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpStatus, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
+import type { Logger } from 'pino';
+import type { z } from 'zod';
 import { PedigreeError } from '#kernel';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
-import type { Caller } from '../access/api-keys.js';
 import { parseCommand } from '../intake/command-body.js';
+import type { AcknowledgedCommand } from '../intake/command-table.js';
 import { Intake, type Acknowledgement } from '../intake/intake.js';
-import { linesOf } from './ndjson.js';
-import { asPedigreeError, problemOf } from './problem.filter.js';
-import { DocumentByRequestId, RequestIdOfCommand } from './queries.js';
+import type { acknowledgement, commandAnswer } from './answers.js';
+import { MAX_COMMAND_BYTES, type BodyLimits } from './body-limits.js';
+import { documentAnswer } from './document-answer.js';
+import { arriving, linesOf, type Line } from './ndjson.js';
+import { commandParameters, commandPath, parameters } from './parameters.js';
+import { reportProblem } from './problem.filter.js';
+import { BODY_LIMITS, FindCommand, LOG } from './queries.js';
+import { resultsOf } from './result-lines.js';
 
 /** Commands of one NDJSON body that are under way at once. */
 const NDJSON_CONCURRENCY = 64;
-export const MAX_COMMAND_BYTES = 8 * 1024 * 1024;
 
 @Controller('v1/commands')
 export class CommandsController {
   constructor(
     @Inject(Intake) private readonly intake: Intake,
     @Inject(QueryBus) private readonly queries: QueryBus,
+    @Inject(LOG) private readonly log: Logger,
+    @Inject(BODY_LIMITS) private readonly limits: BodyLimits,
   ) {}
 
   /** One command as JSON: 202, or 200 for a repeat. Many as NDJSON: 200 and a line of result for each line, in their order. */
   @Post()
   @Allow('erp', 'operator')
-  async post(@Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
-    if (request.headers['content-type']?.startsWith('application/x-ndjson')) {
-      const results = this.takeLines(request.body as Readable, request.caller);
-      await reply.status(HttpStatus.OK).header('content-type', 'application/x-ndjson').send(Readable.from(results));
-      return;
-    }
-    const command = parseCommand((request.body as Buffer | undefined) ?? Buffer.alloc(0));
+  async post(@Req() request: CallerRequest, @Query() query: unknown, @Res() reply: FastifyReply): Promise<void> {
+    const { account } = parameters(commandParameters, query);
+    if (request.headers['content-type']?.startsWith('application/x-ndjson')) return this.postLines(request, account, reply);
+    const command = parseCommand((request.body as Buffer | undefined) ?? Buffer.alloc(0), account);
     const taken = await this.intake.take(command, request.caller.actor);
     const location = `/v1/commands/${encodeURIComponent(taken.commandId)}`;
-    await reply.status(taken.repeated ? HttpStatus.OK : HttpStatus.ACCEPTED).header('location', location).send(acknowledgementBody(taken));
+    await reply.status(taken.repeated ? HttpStatus.OK : HttpStatus.ACCEPTED).header('location', location).send(acknowledgementOf(taken));
   }
 
   /** What became of a command: its document as it stands. */
   @Get(':commandId')
   @Allow('erp', 'operator', 'auditor')
-  async show(@Param('commandId') commandId: string): Promise<object> {
-    const requestId = await this.queries.execute<RequestIdOfCommand, string | undefined>(new RequestIdOfCommand(commandId));
-    if (requestId === undefined) throw new PedigreeError('not_found', `no command ${commandId} was acknowledged`, { field: 'commandId', item: commandId });
-    const document = await this.queries.execute<DocumentByRequestId, object | undefined>(new DocumentByRequestId(requestId));
-    return { command_id: commandId, request_id: requestId, document: document ?? null };
+  async show(@Param() path: unknown): Promise<z.infer<typeof commandAnswer>> {
+    const { commandId } = parameters(commandPath, path);
+    const command = await this.queries.execute<FindCommand, AcknowledgedCommand | undefined>(new FindCommand({ commandId }));
+    const document = command === undefined ? undefined : await documentAnswer(this.queries, command.requestId, command);
+    if (command === undefined || document === undefined) throw new PedigreeError('not_found', `no command ${commandId} was acknowledged`, { field: 'commandId', item: commandId });
+    return { command_id: commandId, request_id: command.requestId, document };
   }
 
-  private async *takeLines(body: Readable, caller: Caller): AsyncGenerator<string> {
-    const underWay: Promise<object>[] = [];
-    try {
-      for await (const { line, bytes } of linesOf(body, MAX_COMMAND_BYTES)) {
-        underWay.push(this.takeLine(line, bytes, caller));
-        if (underWay.length >= NDJSON_CONCURRENCY) yield `${JSON.stringify(await underWay.shift())}\n`;
-      }
-    } catch (error) {
-      underWay.push(Promise.resolve({ error: problemOf(asPedigreeError(error)) }));
-    }
-    while (underWay.length > 0) yield `${JSON.stringify(await underWay.shift())}\n`;
+  private async postLines(request: CallerRequest, account: string | undefined, reply: FastifyReply): Promise<void> {
+    const { idleMs, maxUnreadResults, readPatienceMs } = this.limits;
+    const lines = linesOf(arriving(request.body as Readable, idleMs), MAX_COMMAND_BYTES);
+    const first = await lines.next();
+    if (first.done === true) throw new PedigreeError('missing_body', 'the body holds no line; send one command a line', { field: '' });
+    const { method, url } = request;
+    const results = resultsOf(startingWith(first.value, lines), {
+      concurrency: NDJSON_CONCURRENCY,
+      maxUnread: maxUnreadResults,
+      patienceMs: readPatienceMs,
+      take: (line) => this.takeLine(line, request, account),
+      refusal: (error) => ({ error: reportProblem(error, this.log, { method, url }) }),
+    });
+    await reply.status(HttpStatus.OK).header('content-type', 'application/x-ndjson').send(Readable.from(asText(results)));
   }
 
-  private async takeLine(line: number, bytes: Buffer, caller: Caller): Promise<object> {
+  private async takeLine({ line, bytes }: Line, { method, url, caller }: CallerRequest, account: string | undefined): Promise<object> {
     try {
-      return { line, ...acknowledgementBody(await this.intake.take(parseCommand(bytes), caller.actor)) };
+      if (bytes === undefined) throw new PedigreeError('body_too_large', `longer than ${MAX_COMMAND_BYTES} bytes`);
+      return { line, ...acknowledgementOf(await this.intake.take(parseCommand(bytes, account), caller.actor)) };
     } catch (error) {
-      const known = asPedigreeError(error);
-      return { line, error: problemOf(new PedigreeError(known.code, `line ${line}: ${known.message}`, { ...known.place, line })) };
+      return { line, error: reportProblem(error, this.log, { method, url, line }) };
     }
   }
 }
 
-const acknowledgementBody = (taken: Acknowledgement) => ({
+async function* startingWith(first: Line, rest: AsyncIterable<Line>): AsyncGenerator<Line> {
+  yield first;
+  yield* rest;
+}
+
+async function* asText(results: AsyncIterable<object>): AsyncGenerator<string> {
+  for await (const result of results) yield `${JSON.stringify(result)}\n`;
+}
+
+const acknowledgementOf = (taken: Acknowledgement): z.infer<typeof acknowledgement> => ({
   command_id: taken.commandId,
   request_id: taken.requestId,
   repeated: taken.repeated,

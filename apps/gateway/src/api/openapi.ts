@@ -1,18 +1,26 @@
 import { z } from 'zod';
-import { commandBody } from '../intake/command-body.js';
 import { ERROR_CODES } from '#kernel';
-import { documentListParameters, historyParameters } from './parameters.js';
+import { commandBody } from '../intake/command-body.js';
+import { ANSWERS } from './answers.js';
+import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES } from './body-limits.js';
+import { commandParameters, documentListParameters, historyParameters } from './parameters.js';
 
 const text = { type: 'string' };
 const json = (schema: object) => ({ 'application/json': { schema } });
 const problem = { description: 'What is wrong and where (RFC 9457)', content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } };
 const errors = (...statuses: number[]) => Object.fromEntries(statuses.map((status) => [status, problem]));
 
-const acknowledgement = {
-  type: 'object',
-  properties: { command_id: text, request_id: { type: 'string', format: 'uuid' }, repeated: { type: 'boolean' }, document: { type: 'string', format: 'uri-reference' } },
-  required: ['command_id', 'request_id', 'repeated', 'document'],
-};
+const answer = (name: keyof typeof ANSWERS) => json({ $ref: `#/components/schemas/${name}` });
+
+/** Members may be added to an answer within v1, so that a client must not refuse what it does not know. */
+const answerSchemas = Object.fromEntries(
+  Object.entries(ANSWERS).map(([name, schema]) => [name, z.toJSONSchema(schema, { override: ({ jsonSchema }) => void delete jsonSchema.additionalProperties })]),
+);
+
+const { idleMs, maxUnreadResults, readPatienceMs, jsonBodyMs } = DEFAULT_BODY_LIMITS;
+const LINES = `One command a line, each of at most ${MAX_COMMAND_BYTES} bytes; the answer has one line of result for each, in their order: an Acknowledgement with \`line\`, or \`line\` and \`error\` (a Problem).
+The results come while the commands are still being sent, and a client should read them as they come. One that writes everything before it reads may send at most ${maxUnreadResults} lines in one request: when so many results wait and none is read for ${readPatienceMs / 1_000} s, the rest of the lines is refused with a last line \`{"error": {"code": "results_unread", "line": …}}\` that names the first line that was not taken.
+A body may take as long as it likes while it keeps coming; after ${idleMs / 1_000} s without a byte the answer ends with a last line \`{"error": {"code": "request_timeout"}}\`.`;
 
 function queryParameters(schema: z.ZodObject): object[] {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
@@ -25,17 +33,19 @@ const paths = {
   '/v1/commands': {
     post: {
       summary: 'Give one command (JSON) or many (NDJSON)',
+      description: `A JSON body has at most ${MAX_COMMAND_BYTES} bytes and ${jsonBodyMs / 1_000} s to arrive. Names must not stand twice in one object, and ids must not begin or end with blanks: nothing is corrected in silence.`,
+      parameters: queryParameters(commandParameters),
       requestBody: {
         required: true,
         content: {
           'application/json': { schema: { $ref: '#/components/schemas/Command' } },
-          'application/x-ndjson': { schema: { type: 'string', description: 'One command a line; the answer has one line of result for each, in their order.' } },
+          'application/x-ndjson': { schema: { type: 'string', description: LINES } },
         },
       },
       responses: {
-        202: { description: 'Acknowledged: stored durably, and never lost from here on', headers: { Location: { schema: text } }, content: json(acknowledgement) },
-        200: { description: 'The same command again (JSON), or the results line by line (NDJSON)', content: { ...json(acknowledgement), 'application/x-ndjson': { schema: text } } },
-        ...errors(400, 401, 403, 409, 413, 415, 422, 503),
+        202: { description: 'Acknowledged: stored durably, and never lost from here on', headers: { Location: { schema: text } }, content: answer('Acknowledgement') },
+        200: { description: 'The same command again (JSON), or the results line by line (NDJSON)', content: { ...answer('Acknowledgement'), 'application/x-ndjson': { schema: text } } },
+        ...errors(400, 401, 403, 408, 409, 413, 415, 422, 503),
       },
     },
   },
@@ -43,28 +53,29 @@ const paths = {
     get: {
       summary: 'What became of a command',
       parameters: [inPath('commandId', "The ERP's id")],
-      responses: { 200: { description: 'Its document as it stands', content: json({ type: 'object' }) }, ...errors(401, 403, 404) },
+      responses: { 200: { description: 'Its document as it stands', content: answer('CommandAnswer') }, ...errors(400, 401, 403, 404) },
     },
   },
   '/v1/documents': {
     get: {
       summary: 'List documents, newest first; NDJSON streams the whole list',
+      description: 'As NDJSON (Accept: application/x-ndjson) every line is a DocumentSummary, and all pages come in one answer; when it cannot be completed the connection breaks off.',
       parameters: queryParameters(documentListParameters),
-      responses: { 200: { description: 'A page, or all as NDJSON', content: { ...json({ type: 'object' }), 'application/x-ndjson': { schema: text } } }, ...errors(400, 401, 403) },
+      responses: { 200: { description: 'A page, or all as NDJSON', content: { ...answer('DocumentPage'), 'application/x-ndjson': { schema: text } } }, ...errors(400, 401, 403) },
     },
   },
   '/v1/documents/{requestId}': {
     get: {
       summary: 'One document with its whole timeline',
       parameters: [inPath('requestId', 'UUID')],
-      responses: { 200: { description: 'The document', content: json({ type: 'object' }) }, ...errors(400, 401, 403, 404) },
+      responses: { 200: { description: 'The document; known from the moment at which its command was acknowledged', content: answer('Document') }, ...errors(400, 401, 403, 404) },
     },
   },
   '/v1/packs/{sgtin}/history': {
     get: {
       summary: "One pack's movements, its containers' while they held it included",
       parameters: [inPath('sgtin', '14 digits and 13 letters or digits'), ...queryParameters(historyParameters)],
-      responses: { 200: { description: 'The history', content: json({ type: 'object' }) }, ...errors(400, 401, 403, 404, 422) },
+      responses: { 200: { description: 'The history', content: answer('PackHistory') }, ...errors(400, 401, 403, 404, 422) },
     },
   },
   '/v1/evidence/{sha256}': {
@@ -74,7 +85,7 @@ const paths = {
       responses: { 200: { description: 'The bytes, checked against their digest', content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }, ...errors(400, 401, 403, 404) },
     },
   },
-  '/v1/summary': { get: { summary: 'Documents by outcome', responses: { 200: { description: 'Counts', content: json({ type: 'object' }) }, ...errors(401, 403) } } },
+  '/v1/summary': { get: { summary: 'Documents by outcome', responses: { 200: { description: 'Counts', content: answer('OutcomeCounts') }, ...errors(401, 403) } } },
   '/health/live': { get: { summary: 'The process is alive', security: [], responses: { 200: { description: 'live' } } } },
   '/health/ready': { get: { summary: 'Commands can be taken', security: [], responses: { 200: { description: 'ready' }, ...errors(503) } } },
 };
@@ -91,6 +102,7 @@ export function openApiDocument(): object {
       securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key. On loopback none is needed while no key exists.' } },
       schemas: {
         Command: z.toJSONSchema(commandBody, { io: 'input' }),
+        ...answerSchemas,
         Problem: {
           type: 'object',
           properties: {
@@ -103,6 +115,7 @@ export function openApiDocument(): object {
             line: { type: 'integer' },
             item: text,
             element: text,
+            instance: { type: 'string', description: 'Names a fault of the service; its log has the details under this name.' },
           },
           required: ['type', 'title', 'status', 'detail', 'code'],
         },

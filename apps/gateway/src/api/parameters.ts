@@ -1,18 +1,31 @@
 import { z } from 'zod';
 import { PedigreeError } from '#kernel';
+import { accountName, commandId, reference } from '../intake/command-body.js';
+import { documentOutcome, documentPhase } from './answers.js';
 
 const instant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+const wholeNumber = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(least).max(most));
 
 /** Query parameters of the document list; names as in the API. */
 export const documentListParameters = z.strictObject({
-  phase: z.enum(['waiting', 'ready', 'sending', 'unconfirmed', 'sent', 'received', 'concluded']).optional(),
-  outcome: z.enum(['accepted', 'partial', 'rejected', 'failed']).optional(),
-  account: z.string().min(1).max(100).optional(),
-  doc_type: z.coerce.number().int().positive().optional(),
-  reference: z.string().min(1).max(200).optional(),
+  phase: documentPhase.optional(),
+  outcome: documentOutcome.optional(),
+  account: accountName.optional(),
+  doc_type: wholeNumber(1, 999_999).optional(),
+  command_id: commandId.optional(),
+  reference: reference.optional(),
+  duplicate: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional(),
   registered_from: instant.optional(),
   registered_to: instant.optional(),
-  limit: z.coerce.number().int().min(1).max(1_000).default(100),
+  limit: wholeNumber(1, 1_000).default(100),
   cursor: z.string().min(1).max(500).optional(),
 });
 
@@ -27,9 +40,12 @@ export const historyParameters = z.strictObject({
     .optional(),
 });
 
-/** Parses query parameters; the error names the first that is wrong. */
-export function parameters<T extends z.ZodType>(schema: T, query: unknown): z.output<T> {
-  const parsed = schema.safeParse(query);
+export const commandParameters = z.strictObject({ account: accountName.optional().describe('Account of the commands that name none.') });
+export const commandPath = z.strictObject({ commandId });
+
+/** Parses parameters; the error names the first that is wrong. */
+export function parameters<T extends z.ZodType>(schema: T, given: unknown): z.output<T> {
+  const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;

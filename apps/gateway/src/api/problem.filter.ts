@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { PedigreeError, type ErrorCode, type ErrorPlace } from '#kernel';
 
@@ -10,6 +11,8 @@ export interface Problem extends ErrorPlace {
   status: number;
   detail: string;
   code: ErrorCode;
+  /** Names one fault of ours: the log has its details under the same name. */
+  instance?: string;
 }
 
 export function problemOf(error: PedigreeError): Problem {
@@ -24,15 +27,29 @@ export function problemOf(error: PedigreeError): Problem {
 }
 
 /** What the HTTP layer refuses before our code is asked, by status; anything else below 500 is a parameter of some kind. */
-const REFUSED_BY_HTTP: Record<number, ErrorCode> = { 404: 'not_found', 413: 'body_too_large', 415: 'unsupported_media_type' };
+const REFUSED_BY_HTTP: Record<number, ErrorCode> = { 404: 'not_found', 408: 'request_timeout', 413: 'body_too_large', 415: 'unsupported_media_type' };
 
 /** Whatever was thrown, as one of our errors. What is a fault of ours keeps its details for the log. */
-export function asPedigreeError(error: unknown): PedigreeError {
+function asPedigreeError(error: unknown): PedigreeError {
   if (error instanceof PedigreeError) return error;
   const { statusCode, message } = error as { statusCode?: number; message?: string };
   const status = error instanceof HttpException ? error.getStatus() : statusCode;
-  if (status === undefined || status < 400 || status >= 500) return new PedigreeError('internal', 'an unexpected fault; it is in the log under this time');
+  if (status === undefined || status < 400 || status >= 500) return new PedigreeError('internal', 'an unexpected fault; the log has it under this instance');
   return new PedigreeError(REFUSED_BY_HTTP[status] ?? 'invalid_parameter', message ?? 'invalid request');
+}
+
+/**
+ * The problem document for whatever was thrown. A fault of ours goes into the log with all its details, and its name into both. A full
+ * backlog is no fault. `where` tells the log what was asked; its `line`, if any, is put into the problem too.
+ */
+export function reportProblem(error: unknown, log: Logger, where: { method?: string; url?: string; line?: number }): Problem {
+  const known = asPedigreeError(error);
+  const { line } = where;
+  const problem = problemOf(line === undefined ? known : new PedigreeError(known.code, `line ${line}: ${known.message}`, { ...known.place, line }));
+  if (problem.status < 500 || problem.code === 'backlog_full') return problem;
+  const instance = `urn:uuid:${randomUUID()}`;
+  log.error({ err: error, instance, ...where }, 'request failed');
+  return { ...problem, instance };
 }
 
 /** Turns every exception into a problem document, and keeps faults of ours out of the answer and in the log. */
@@ -42,11 +59,11 @@ export class ProblemFilter implements ExceptionFilter {
 
   catch(error: unknown, host: ArgumentsHost): void {
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    const request = host.switchToHttp().getRequest<FastifyRequest>();
-    const problem = problemOf(asPedigreeError(error));
-    if (problem.status >= 500 && problem.code !== 'backlog_full') this.log.error({ err: error, method: request.method, url: request.url }, 'request failed');
+    const { method, url } = host.switchToHttp().getRequest<FastifyRequest>();
+    const problem = reportProblem(error, this.log, { method, url });
     if (problem.code === 'backlog_full') void reply.header('retry-after', '5');
     if (problem.code === 'unauthenticated') void reply.header('www-authenticate', 'Bearer');
+    if (problem.code === 'request_timeout') void reply.header('connection', 'close');
     void reply.status(problem.status).header('content-type', 'application/problem+json').send(JSON.stringify(problem));
   }
 }

@@ -1,5 +1,6 @@
 import { type IQueryHandler, QueryHandler } from '@nestjs/cqrs';
 import { Inject } from '@nestjs/common';
+import { findCommand, type AcknowledgedCommand } from '../intake/command-table.js';
 import type { DocumentDetail, DocumentListQuery, DocumentSummary, HistoryQuery, OutcomeCounts, Page, ReadModels, SgtinHistory } from '#read-models';
 import type { Pool } from '#postgres';
 
@@ -7,18 +8,20 @@ import type { Pool } from '#postgres';
 export const READ_MODELS = Symbol('ReadModels');
 export const POOL = Symbol('Pool');
 export const EVIDENCE = Symbol('EvidenceStore');
+export const LOG = Symbol('Logger');
+export const INSTALLATION_ID = Symbol('InstallationId');
+export const BODY_LIMITS = Symbol('BodyLimits');
 
-export class RequestIdOfCommand {
-  constructor(readonly commandId: string) {}
+export class FindCommand {
+  constructor(readonly by: { commandId: string } | { requestId: string }) {}
 }
 
-@QueryHandler(RequestIdOfCommand)
-export class RequestIdOfCommandHandler implements IQueryHandler<RequestIdOfCommand, string | undefined> {
+@QueryHandler(FindCommand)
+export class FindCommandHandler implements IQueryHandler<FindCommand, AcknowledgedCommand | undefined> {
   constructor(@Inject(POOL) private readonly pool: Pool) {}
 
-  async execute({ commandId }: RequestIdOfCommand): Promise<string | undefined> {
-    const { rows } = await this.pool.query<{ request_id: string }>('SELECT request_id FROM command WHERE command_id = $1', [commandId]);
-    return rows[0]?.request_id;
+  execute({ by }: FindCommand): Promise<AcknowledgedCommand | undefined> {
+    return findCommand(this.pool, by);
   }
 }
 
@@ -75,4 +78,4 @@ export class HistoryOfSgtinHandler implements IQueryHandler<HistoryOfSgtin, Sgti
   }
 }
 
-export const QUERY_HANDLERS = [RequestIdOfCommandHandler, DocumentByRequestIdHandler, ListDocumentsHandler, CountOutcomesHandler, HistoryOfSgtinHandler];
+export const QUERY_HANDLERS = [FindCommandHandler, DocumentByRequestIdHandler, ListDocumentsHandler, CountOutcomesHandler, HistoryOfSgtinHandler];

@@ -3,12 +3,17 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import type { EvidenceStore } from '#evidence';
-import { isSgtin, isSha256, isUuid, PedigreeError } from '#kernel';
-import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page } from '#read-models';
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+import { isSgtin, isSha256, isUuid, PedigreeError, requestIdOf } from '#kernel';
+import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page, SgtinHistory } from '#read-models';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
+import type { document, documentPage, outcomeCounts, packHistory } from './answers.js';
+import { documentAnswer } from './document-answer.js';
 import { asNdjson } from './ndjson.js';
 import { documentListParameters, historyParameters, parameters } from './parameters.js';
-import { CountOutcomes, DocumentByRequestId, EVIDENCE, HistoryOfSgtin, ListDocuments } from './queries.js';
+import { CountOutcomes, EVIDENCE, HistoryOfSgtin, INSTALLATION_ID, ListDocuments, LOG } from './queries.js';
+import { snakeCase } from './snake-case.js';
 
 /** What auditors, operators and the ERP read. Lists stream as NDJSON when the caller accepts application/x-ndjson. */
 @Controller('v1')
@@ -16,47 +21,56 @@ export class ReadController {
   constructor(
     @Inject(QueryBus) private readonly queries: QueryBus,
     @Inject(EVIDENCE) private readonly evidence: EvidenceStore,
+    @Inject(INSTALLATION_ID) private readonly installationId: string,
+    @Inject(LOG) private readonly log: Logger,
   ) {}
 
   @Get('documents')
   @Allow('erp', 'operator', 'auditor')
   async documents(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { doc_type, registered_from, registered_to, ...rest } = parameters(documentListParameters, query);
-    const wanted = withoutUndefined({ ...rest, docType: doc_type, registeredFrom: registered_from, registeredTo: registered_to }) as DocumentListQuery;
-    const page = (cursor = wanted.cursor) =>
-      this.queries.execute<ListDocuments, Page<DocumentSummary>>(new ListDocuments(cursor === undefined ? wanted : { ...wanted, cursor }));
-    if (request.headers.accept?.includes('application/x-ndjson')) {
-      await reply.header('content-type', 'application/x-ndjson').send(Readable.from(asNdjson(page)));
-      return;
-    }
-    await reply.send(await page());
+    const wanted = this.listQuery(parameters(documentListParameters, query));
+    const pageAfter = async (cursor = wanted.cursor): Promise<z.infer<typeof documentPage>> =>
+      snakeCase(await this.queries.execute<ListDocuments, Page<DocumentSummary>>(new ListDocuments(cursor === undefined ? wanted : { ...wanted, cursor })));
+    // The first page comes before the headers: what is wrong from the start is answered as a problem.
+    const first = await pageAfter();
+    if (request.headers.accept?.includes('application/x-ndjson') !== true) return void (await reply.send(first));
+    const lines = Readable.from(asNdjson(first, pageAfter));
+    // The connection breaks off then, so that nobody takes the part for the whole.
+    lines.on('error', (err) => this.log.error({ err, url: request.url }, 'a list broke off'));
+    await reply.header('content-type', 'application/x-ndjson').send(lines);
+  }
+
+  /** A command's document is found by its request_id, which follows from the command id: no second index is needed. */
+  private listQuery({ doc_type, command_id, registered_from, registered_to, ...rest }: z.output<typeof documentListParameters>): DocumentListQuery {
+    const requestId = command_id === undefined ? undefined : requestIdOf(this.installationId, command_id);
+    return withoutUndefined({ ...rest, requestId, docType: doc_type, registeredFrom: registered_from, registeredTo: registered_to }) as DocumentListQuery;
   }
 
   @Get('documents/:requestId')
   @Allow('erp', 'operator', 'auditor')
-  async document(@Param('requestId') requestId: string): Promise<object> {
+  async document(@Param('requestId') requestId: string): Promise<z.infer<typeof document>> {
     if (!isUuid(requestId)) throw new PedigreeError('invalid_parameter', `requestId: ${requestId} is not a UUID`, { field: 'requestId', item: requestId });
-    const document = await this.queries.execute<DocumentByRequestId, object | undefined>(new DocumentByRequestId(requestId.toLowerCase()));
-    if (document === undefined) throw new PedigreeError('not_found', `no document has request_id ${requestId}`, { field: 'requestId', item: requestId });
-    return document;
+    const found = await documentAnswer(this.queries, requestId.toLowerCase());
+    if (found === undefined) throw new PedigreeError('not_found', `no document has request_id ${requestId}`, { field: 'requestId', item: requestId });
+    return found;
   }
 
   @Get('summary')
   @Allow('erp', 'operator', 'auditor')
-  summary(): Promise<OutcomeCounts> {
-    return this.queries.execute<CountOutcomes, OutcomeCounts>(new CountOutcomes());
+  async summary(): Promise<z.infer<typeof outcomeCounts>> {
+    return snakeCase(await this.queries.execute<CountOutcomes, OutcomeCounts>(new CountOutcomes()));
   }
 
   @Get('packs/:sgtin/history')
   @Allow('operator', 'auditor')
-  async history(@Param('sgtin') sgtin: string, @Query() query: unknown): Promise<object> {
+  async history(@Param('sgtin') sgtin: string, @Query() query: unknown): Promise<z.infer<typeof packHistory>> {
     if (!isSgtin(sgtin)) {
       throw new PedigreeError('invalid_identifier', `${sgtin} is no SGTIN: 14 digits and 13 letters or digits`, { field: 'sgtin', item: sgtin });
     }
     const { as_of, known_at } = parameters(historyParameters, query);
-    const history = await this.queries.execute<HistoryOfSgtin, object | undefined>(new HistoryOfSgtin(sgtin, withoutUndefined({ asOf: as_of, knownAt: known_at })));
+    const history = await this.queries.execute<HistoryOfSgtin, SgtinHistory | undefined>(new HistoryOfSgtin(sgtin, withoutUndefined({ asOf: as_of, knownAt: known_at })));
     if (history === undefined) throw new PedigreeError('not_found', `no document of ours has named ${sgtin}`, { field: 'sgtin', item: sgtin });
-    return history;
+    return snakeCase(history);
   }
 
   @Get('evidence/:sha256')

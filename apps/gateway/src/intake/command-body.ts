@@ -1,15 +1,43 @@
 import { z } from 'zod';
 import { PedigreeError } from '#kernel';
+import { parseStrictJson, pointer } from './strict-json.js';
+
+/** NUL cannot be stored at all, the other control characters cannot be seen, and half of a surrogate pair cannot be sent. */
+const UNFIT = /\p{Cc}|\p{Surrogate}/u;
+
+const text = (most: number) =>
+  z
+    .string()
+    .min(1)
+    .max(most)
+    .refine((value) => !UNFIT.test(value), { error: ({ input }) => `holds a control character or half of a surrogate pair, at position ${String(input).search(UNFIT)}` });
+
+/** Ids are compared as they stand: blanks around one would make two of what people take for one. */
+const id = (most: number) => text(most).refine((value) => value.trim() === value, { error: 'must not begin or end with blanks' });
+
+export const commandId = id(200);
+export const accountName = id(100);
+export const reference = text(200);
 
 /** The shape of an ERP command, for people, for the check and for the API's documentation: one source. */
 export const commandBody = z
   .strictObject({
-    command_id: z.string().trim().min(1).max(200).describe("The ERP's own id of this command. The same id again is a no-op; with other content it is refused."),
+    command_id: commandId.describe("The ERP's own id of this command. The same id again is a no-op; with other content it is refused."),
     type: z.literal('send_document').default('send_document'),
-    account: z.string().min(1).max(100).optional().describe('Name of the registry account to send with. Default: the first of the accounts file.'),
-    reference: z.string().min(1).max(200).optional().describe("The ERP's reference, given back with every outcome."),
-    after: z.array(z.string().min(1).max(200)).max(100).default([]).describe('Ids of commands whose documents must have concluded accepted or partial before this one is sent.'),
-    xml: z.string().min(1).optional().describe('The document as XML. Either this or `document`.'),
+    account: accountName.optional().describe('Name of the registry account to send with. Default: the query parameter `account`, else the first of the accounts file.'),
+    reference: reference.optional().describe("The ERP's reference, given back with every outcome."),
+    after: z
+      .array(commandId)
+      .max(100)
+      .default([])
+      .describe('Ids of commands whose documents must have concluded accepted or partial before this one is sent. They may come later than this command, but not wait for it.'),
+    xml: z
+      .string()
+      .min(1)
+      // What else XML cannot hold is said by its reader, with the line.
+      .refine((value) => !/\p{Surrogate}/u.test(value), { error: ({ input }) => `holds half of a surrogate pair, at position ${String(input).search(/\p{Surrogate}/u)}` })
+      .optional()
+      .describe('The document as XML. Either this or `document`.'),
     document: z
       .looseObject({ action_id: z.number().int().describe('Scheme number, for example 415.') })
       .optional()
@@ -19,20 +47,17 @@ export const commandBody = z
 
 export type CommandBody = z.infer<typeof commandBody>;
 
-/** Parses and checks one command. Errors name the field by RFC 6901 pointer. */
-export function parseCommand(bytes: Uint8Array): CommandBody {
+/** Parses and checks one command. `account` is for a command that names none. Errors name the field by RFC 6901 pointer. */
+export function parseCommand(bytes: Uint8Array, account?: string): CommandBody {
   if (bytes.length === 0) throw new PedigreeError('missing_body', 'the command has no body; send JSON with command_id and xml or document', { field: '' });
-  const parsed = commandBody.safeParse(parseJson(bytes));
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const field = `/${(issue?.path ?? []).map(String).join('/')}`;
-  throw new PedigreeError('invalid_command', `${field}: ${issue?.message ?? 'invalid'}`, { field });
+  const parsed = commandBody.safeParse(parseStrictJson(bytes));
+  if (!parsed.success) throw invalid(parsed.error.issues[0]);
+  return account === undefined || parsed.data.account !== undefined ? parsed.data : { ...parsed.data, account };
 }
 
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch (error) {
-    throw new PedigreeError('invalid_json', `the body is not JSON: ${(error as Error).message}`, { field: '' });
-  }
+function invalid(issue: z.core.$ZodIssue | undefined): PedigreeError {
+  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+  const field = pointer([...(issue?.path ?? []), ...unknown]);
+  const why = unknown.length > 0 ? `is not a field of a command; known are ${Object.keys(commandBody.shape).join(', ')}` : (issue?.message ?? 'is invalid');
+  return new PedigreeError('invalid_command', `${field === '' ? 'the command' : field}: ${why}`, { field });
 }

@@ -3,9 +3,10 @@ import type { Registration } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { canonicalJson, coalesce, PedigreeError, requestIdOf, sha256Hex } from '#kernel';
-import { inTransaction, type Pool, type Transaction } from '#postgres';
-import type { NewTask, TaskQueue } from '#tasks';
+import { inTransaction, type Pool } from '#postgres';
+import type { NewTask, PostgresTaskQueue } from '#tasks';
 import type { CommandBody } from './command-body.js';
+import { storeCommands, type Checked, type Taken } from './command-table.js';
 
 /** The answer to a command: what it is known by from now on. */
 export interface Acknowledgement {
@@ -18,36 +19,28 @@ export interface Acknowledgement {
 export interface IntakeOptions {
   pool: Pool;
   evidence: EvidenceStore;
-  queue: TaskQueue;
+  queue: Pick<PostgresTaskQueue, 'schedule' | 'readyCount'>;
   installationId: string;
   /** Account names; the first is the default. */
   accounts: string[];
   /** The registry's limit for one document, from the profile. */
   maxDocumentBytes: number;
-  /** Most commands that may wait to be run. Past it, 503. */
+  /** Most tasks of any kind that may wait to be done. Past it, 503. */
   maxBacklog: number;
 }
 
 export const INTAKE_LANE = 'intake';
-
-type Taken = 'new' | 'repeated' | 'conflict';
-
-interface Checked {
-  registration: Registration;
-  bodySha256: string;
-  actor: Actor;
-}
 
 /**
  * Takes commands: checks everything that can be checked without the registry, keeps the document's bytes, then stores the command and
  * the task that runs it in one transaction. That commit is the acknowledgement; before it nothing is promised, after it nothing is lost.
  */
 export class Intake {
-  private readonly store: (checked: Checked) => Promise<Taken>;
+  private readonly store: (checked: Checked) => Promise<Taken | { failed: unknown }>;
   private backlog = { count: 0, readAtMs: -Infinity };
 
   constructor(private readonly options: IntakeOptions) {
-    this.store = coalesce((batch) => this.storeAll(batch), { maxBatch: 200, maxWaiting: 5_000 });
+    this.store = coalesce((batch) => this.storeBatch(batch), { maxBatch: 200, maxWaiting: 5_000 });
   }
 
   /** Takes one command. Throws PedigreeError for bad input, for an id that is known with other content, and when the backlog is full. */
@@ -58,19 +51,31 @@ export class Intake {
       const known = this.options.accounts.join(', ');
       throw new PedigreeError('unknown_account', `/account: no account is named ${account}; known are ${known}`, { field: '/account', item: account });
     }
-    const xml = body.xml === undefined ? buildDocument(body.document as DocumentJson) : Buffer.from(body.xml, 'utf8');
-    const facts = checkDocument(xml);
-    refuseUnsendable(facts);
-    const { maxDocumentBytes } = this.options;
-    if (xml.length > maxDocumentBytes) throw new PedigreeError('body_too_large', `the document has ${xml.length} bytes; the registry takes at most ${maxDocumentBytes}`, { field: '/xml' });
+    const { xml, facts } = this.documentOf(body);
     const documentSha256 = await this.options.evidence.put(xml, 'application/xml');
     const registration = this.registrationOf(body, { account, facts, documentSha256, byteLength: xml.length });
     const taken = await this.store({ registration, bodySha256: sha256Hex(canonicalJson(body)), actor });
+    if (typeof taken === 'object') throw 'circle' in taken ? circleError(taken.circle) : taken.failed;
     if (taken === 'conflict') {
       const message = `command ${body.command_id} was acknowledged before with other content; nothing was changed`;
       throw new PedigreeError('command_conflict', message, { field: '/command_id', item: body.command_id });
     }
     return { commandId: body.command_id, requestId: registration.requestId, repeated: taken === 'repeated' };
+  }
+
+  /** The document's bytes and facts, checked. Errors are placed in what the ERP sent. */
+  private documentOf(body: CommandBody): { xml: Buffer; facts: DocumentFacts } {
+    try {
+      const xml = body.xml === undefined ? buildDocument(body.document as DocumentJson) : Buffer.from(body.xml, 'utf8');
+      const facts = checkDocument(xml);
+      refuseUnsendable(facts);
+      const { maxDocumentBytes } = this.options;
+      if (xml.length > maxDocumentBytes) throw new PedigreeError('body_too_large', `the document has ${xml.length} bytes; the registry takes at most ${maxDocumentBytes}`);
+      return { xml, facts };
+    } catch (error) {
+      if (!(error instanceof PedigreeError)) throw error;
+      throw body.xml === undefined ? inJsonDocument(error) : new PedigreeError(error.code, error.message, { ...error.place, field: '/xml' });
+    }
   }
 
   private registrationOf(body: CommandBody, of: { account: string; facts: DocumentFacts; documentSha256: string; byteLength: number }): Registration {
@@ -101,22 +106,55 @@ export class Intake {
     const nowMs = performance.now();
     if (nowMs - this.backlog.readAtMs > 1_000) {
       this.backlog.readAtMs = nowMs;
-      const lanes = await this.options.queue.lanes();
-      this.backlog.count = lanes.filter((lane) => lane.lane === INTAKE_LANE).reduce((sum, lane) => sum + lane.ready + lane.leased, 0);
+      this.backlog.count = await this.options.queue.readyCount(this.options.maxBacklog);
     }
     if (this.backlog.count >= this.options.maxBacklog) {
-      throw new PedigreeError('backlog_full', `${this.backlog.count} commands wait to be run; try again later`, { field: '' });
+      throw new PedigreeError('backlog_full', `${this.backlog.count} or more tasks wait to be done; try again later`, { field: '' });
     }
   }
 
-  private storeAll(batch: Checked[]): Promise<Taken[]> {
+  /** Commands share a transaction, but not their faults: where one of them makes it fail, each is stored by itself. */
+  private async storeBatch(batch: Checked[]): Promise<(Taken | { failed: unknown })[]> {
+    try {
+      return await this.storeTogether(batch);
+    } catch (error) {
+      if (batch.length === 1 || !isFaultOfOne(error)) throw error;
+    }
+    const taken: (Taken | { failed: unknown })[] = [];
+    for (const one of batch) {
+      const alone = await this.storeTogether([one]).catch((failed: unknown) => {
+        if (!isFaultOfOne(failed)) throw failed;
+        return [{ failed }];
+      });
+      taken.push(...alone);
+    }
+    return taken;
+  }
+
+  private storeTogether(batch: Checked[]): Promise<Taken[]> {
     return inTransaction(this.options.pool, async (tx) => {
-      const taken = await insertCommands(tx, batch);
+      const taken = await storeCommands(tx, batch);
       await this.options.queue.schedule(tx, batch.filter((_, i) => taken[i] === 'new').map(runCommandTask));
       return taken;
     });
   }
 }
+
+/** Errors in what is stored: SQLSTATE classes 22 (data), 23 (constraints), 54 (limits), and our own refusals. Any other would meet each command alike. */
+function isFaultOfOne(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return error instanceof PedigreeError || (typeof code === 'string' && /^(22|23|54)...$/.test(code));
+}
+
+/** The ERP never saw the XML that was built from its JSON, so no line of that is named. */
+function inJsonDocument({ code, message, place }: PedigreeError): PedigreeError {
+  const { line: _, field, ...rest } = place;
+  if (field?.startsWith('/') === true) return new PedigreeError(code, `/document${message}`, { ...rest, field: `/document${field}` });
+  return new PedigreeError(code, `/document: ${message.replace(/^line \d+[:,] /, '')}`, { ...rest, field: '/document' });
+}
+
+const circleError = (circle: string[]): PedigreeError =>
+  new PedigreeError('invalid_command', `/after: the command would wait for itself: ${circle.join(' after ')}`, { field: '/after', item: circle[1] as string });
 
 /** Notifications are made by the registry alone, and the answers to queries are not understood yet. */
 function refuseUnsendable({ docType, element }: DocumentFacts): void {
@@ -124,40 +162,6 @@ function refuseUnsendable({ docType, element }: DocumentFacts): void {
   if (direction === 'outgoing') return;
   const why = direction === 'query' ? 'is a query, which this version does not send' : 'is a notification, which only the registry makes';
   throw new PedigreeError('unknown_document_type', `document type ${docType} (${element}) ${why}`, { element });
-}
-
-/** Inserts what is new and says of each command whether it is new, the same again, or in conflict with what was stored. */
-async function insertCommands(tx: Transaction, batch: Checked[]): Promise<Taken[]> {
-  // Within one batch the first of two equal ids counts; rows go in sorted, so that two batches cannot wait for each other.
-  const firstOf = new Map<string, Checked>();
-  for (const one of batch) if (!firstOf.has(one.registration.commandId)) firstOf.set(one.registration.commandId, one);
-  const rows = [...firstOf.values()].sort((a, b) => (a.registration.commandId < b.registration.commandId ? -1 : 1));
-  const inserted = await tx.query<{ command_id: string }>({
-    name: 'insert-commands',
-    text: `INSERT INTO command (command_id, request_id, body_sha256, document_sha256, account, actor)
-           SELECT * FROM unnest($1::text[], $2::uuid[], $3::bytea[], $4::bytea[], $5::text[], $6::jsonb[])
-           ON CONFLICT (command_id) DO NOTHING RETURNING command_id`,
-    values: [
-      rows.map((row) => row.registration.commandId),
-      rows.map((row) => row.registration.requestId),
-      rows.map((row) => Buffer.from(row.bodySha256, 'hex')),
-      rows.map((row) => Buffer.from(row.registration.documentSha256, 'hex')),
-      rows.map((row) => row.registration.account),
-      rows.map((row) => JSON.stringify(row.actor)),
-    ],
-  });
-  const fresh = new Set(inserted.rows.map((row) => row.command_id));
-  const others = batch.filter((one) => !fresh.has(one.registration.commandId) || firstOf.get(one.registration.commandId) !== one);
-  if (others.length === 0) return batch.map(() => 'new');
-  const stored = await tx.query<{ command_id: string; body_sha256: Buffer }>(`SELECT command_id, body_sha256 FROM command WHERE command_id = ANY($1)`, [
-    others.map((one) => one.registration.commandId),
-  ]);
-  const digests = new Map(stored.rows.map((row) => [row.command_id, row.body_sha256.toString('hex')]));
-  return batch.map((one) => {
-    const { commandId } = one.registration;
-    if (fresh.has(commandId) && firstOf.get(commandId) === one) return 'new';
-    return digests.get(commandId) === one.bodySha256 ? 'repeated' : 'conflict';
-  });
 }
 
 const runCommandTask = ({ registration, actor }: Checked): NewTask => ({

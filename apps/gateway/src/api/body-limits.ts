@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify';
+import { PedigreeError } from '#kernel';
+
+/** Largest command, as JSON or as one line of NDJSON. */
+export const MAX_COMMAND_BYTES = 8 * 1024 * 1024;
+
+/** How long a request's body may take, and how much is kept for a client that does not read its answer. */
+export interface BodyLimits {
+  /** From the end of the headers to the end of a JSON body. */
+  jsonBodyMs: number;
+  /** Longest pause in an NDJSON body, which may take as long as it likes in all. */
+  idleMs: number;
+  /** Results of NDJSON lines that are kept for a client that writes before it reads: it may send so many lines at once. */
+  maxUnreadResults: number;
+  /** How long such a client is waited for, once so many are kept. */
+  readPatienceMs: number;
+}
+
+export const DEFAULT_BODY_LIMITS: BodyLimits = { jsonBodyMs: 60_000, idleMs: 60_000, maxUnreadResults: 10_000, readPatienceMs: 30_000 };
+
+/** After an answer that came before the end of the body, the sender has so long to read it before the connection is cut. */
+const LINGER_MS = 2_000;
+
+/** The HTTP server itself cannot tell a long upload from a stalled one, so its own limit on bodies is off and these take its place. */
+export function limitBodies(fastify: FastifyInstance, { jsonBodyMs }: BodyLimits): void {
+  fastify.addHook('preParsing', (request, reply, payload, done) => {
+    if (request.headers['content-type']?.startsWith('application/x-ndjson') !== true) {
+      const timer = setTimeout(() => {
+        if (request.raw.complete || reply.sent) return;
+        void reply.send(new PedigreeError('request_timeout', `the body was not there within ${jsonBodyMs} ms`));
+      }, jsonBodyMs);
+      reply.raw.once('close', () => clearTimeout(timer));
+    }
+    done(null, payload);
+  });
+  fastify.addHook('onResponse', (request, _reply, done) => {
+    if (!request.raw.complete) setTimeout(() => request.raw.complete || request.raw.destroy(), LINGER_MS).unref();
+    done();
+  });
+}

@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { parseStrictJson } from './strict-json.js';
+
+const parse = (text: string) => parseStrictJson(Buffer.from(text));
+
+describe('strict JSON', () => {
+  it('takes whatever JSON.stringify writes', () => {
+    const names = fc.string().filter((name) => !['__proto__', 'constructor', 'prototype'].includes(name));
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof({ maxDepth: 5 }, fc.string({ unit: 'binary' }), fc.double({ noNaN: true }), fc.boolean(), fc.constant(null), tie('list'), tie('object')),
+      list: fc.array(tie('value'), { maxLength: 4 }),
+      object: fc.dictionary(names, tie('value'), { maxKeys: 4 }),
+    }));
+    fc.assert(fc.property(value, fc.nat(2), (json, indent) => {
+      const text = JSON.stringify(json, undefined, indent);
+      expect(parse(text)).toEqual(JSON.parse(text));
+    }), { verbose: true });
+  });
+});

@@ -1,5 +1,6 @@
 import type { Arrival } from '../clock/arrivals.js';
 import type { Profile } from '../profile.js';
+import { DEPRECATED_METHODS } from '../registries/deprecated.js';
 
 /** How late the process may be in reading its sockets before a client is blamed. */
 export const SLACK_MS = 5;
@@ -27,7 +28,8 @@ export class CallLimits {
   }
 
   intervalOf(method: string): number {
-    return this.intervalMs ?? this.profile.operations[method]?.intervalMs ?? 0;
+    const operation = DEPRECATED_METHODS[method]?.replacement ?? method;
+    return this.intervalMs ?? this.profile.operations[operation]?.intervalMs ?? 0;
   }
 
   /** Judges a call and counts it. The doubt about when the two calls came is in the client's favour. */

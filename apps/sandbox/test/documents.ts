@@ -84,3 +84,17 @@ export const emission = (ids: string[], subject = PLACES.warehouse): string =>
     'register_product_emission',
     `<subject_id>${subject}</subject_id>${now()}<release_info><doc_date>21.11.2026</doc_date><doc_num>1</doc_num><confirmation_num>2</confirmation_num></release_info><signs>${signs(ids)}</signs>`,
   );
+
+/** 251: we take back a shipment of ours; 252: we refuse one to us. */
+export const recall = (ids: string[], { subject = PLACES.warehouse, receiver = PLACES.customer } = {}): string =>
+  envelope(251, 'refusal_sender', `<subject_id>${subject}</subject_id>${now()}<receiver_id>${receiver}</receiver_id><reason>mistake</reason><order_details>${signs(ids)}</order_details>`);
+export const refuse = (ids: string[], { subject = PLACES.warehouse, shipper = PLACES.supplier } = {}): string =>
+  envelope(252, 'refusal_receiver', `<subject_id>${subject}</subject_id>${now()}<shipper_id>${shipper}</shipper_id><reason>damaged</reason><order_details>${signs(ids)}</order_details>`);
+
+/** Queries carry no moment of their own; a session makes each one another document. */
+const query = (docType: number, element: string, body: string): string =>
+  `<documents version="1.38" session_ui="${(documents += 1)}"><${element} action_id="${docType}">${body}</${element}></documents>`;
+export const queryItem = (what: 'sgtin' | 'sscc_down' | 'sscc_up', id: string, subject = PLACES.warehouse): string =>
+  query(210, 'query_kiz_info', `<subject_id>${subject}</subject_id><${what}>${id}</${what}>`);
+export const queryHierarchy = (sscc: string, subject = PLACES.warehouse): string =>
+  query(220, 'query_hierarchy_info', `<subject_id>${subject}</subject_id><sscc>${sscc}</sscc>`);

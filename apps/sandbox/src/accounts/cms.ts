@@ -1,10 +1,12 @@
 import { constants, createHash, createPublicKey, verify, X509Certificate, type KeyObject } from 'node:crypto';
+import { isGostKey, whyGostCmsFails } from './gost.js';
 import { derChild, derChildren, derContent, derElement, derOid, derWhole, type DerElement } from './der.js';
 
 /** What a signature is checked against; parsed once per account. */
 export interface SignerCertificate {
   der: Buffer;
-  publicKey: KeyObject;
+  /** Null: a GOST key, which Node does not know. */
+  publicKey: KeyObject | null;
   /** Issuer name and serial number, as a signature names its signer. */
   issuer: Buffer;
   serial: Buffer;
@@ -38,11 +40,12 @@ export function signerCertificate(file: Buffer): SignerCertificate {
   const [body] = derChildren(derElement(der));
   if (body === undefined) throw new Error('the certificate is empty');
   const fields = derChildren(body).filter((field) => field.tag !== CONTEXT_0);
-  const [serial, , issuer] = fields;
-  if (serial === undefined || issuer === undefined) throw new Error('the certificate has no issuer');
+  const [serial, , issuer, , , keyInfo] = fields;
+  if (serial === undefined || issuer === undefined || keyInfo === undefined) throw new Error('the certificate has no issuer or no key');
+  const gost = isGostKey(algorithm(derChildren(keyInfo)[0]));
   return {
     der,
-    publicKey: createPublicKey(certificate.publicKey.export({ type: 'spki', format: 'pem' })),
+    publicKey: gost ? null : createPublicKey(certificate.publicKey.export({ type: 'spki', format: 'pem' })),
     issuer: derWhole(issuer),
     serial: derWhole(serial),
     thumbprint: createHash('sha1').update(der).digest('hex'),
@@ -57,7 +60,8 @@ export function signerCertificate(file: Buffer): SignerCertificate {
  */
 export function whyCmsFails(cms: Buffer, content: Uint8Array, certificate: SignerCertificate): string | undefined {
   try {
-    return checkSignedData(signedData(cms), content, certificate);
+    const failure = checkSignedData(signedData(cms), content, certificate);
+    return failure ?? (certificate.publicKey === null ? whyGostCmsFails(cms, content, certificate.der) : undefined);
   } catch (error) {
     return `the signature is no detached CMS in DER: ${(error as Error).message}`;
   }
@@ -91,6 +95,9 @@ function checkSigner(fields: DerElement[], content: Uint8Array, certificate: Sig
     const same = issuer !== undefined && serial?.tag === INTEGER && derWhole(issuer).equals(certificate.issuer) && derWhole(serial).equals(certificate.serial);
     if (!same) return 'the signer is not the owner of the certificate registered for this user';
   }
+  const { publicKey } = certificate;
+  // What is signed by a GOST key is checked as a whole, elsewhere.
+  if (publicKey === null) return undefined;
   const digest = DIGESTS[algorithm(fields[2])];
   if (digest === undefined) return 'the digest algorithm is not one of SHA-1, SHA-256, SHA-384, SHA-512';
   const attributes = fields.find((field) => field.tag === CONTEXT_0);
@@ -101,8 +108,8 @@ function checkSigner(fields: DerElement[], content: Uint8Array, certificate: Sig
   }
   const signedBytes = attributes === undefined ? content : asSet(derWhole(attributes));
   const key = signatureAlgorithm === RSA_PSS
-    ? { key: certificate.publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO }
-    : certificate.publicKey;
+    ? { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO }
+    : publicKey;
   return verify(digest, signedBytes, key, signature) ? undefined : 'the signature value does not verify';
 }
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#kernel';
 import { migrate } from '#postgres';
-import { PostgresCallBudgets, tasksSchema, type CallBudgets } from '#tasks';
+import { PostgresCallBudgets, tasksSchema } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { FakeBudgets, FakeRegistry, ok, type Behaviour } from '../test/fake-registry.js';
 import { readAccounts } from './accounts.js';
 import { UndiciRegistryClient, type UndiciRegistryClientOptions } from './client.js';
 import { loadProfile, type ProfileOverrides } from './profile.js';
@@ -19,119 +19,6 @@ const KEY = randomBytes(32);
 const XML = Buffer.from('<documents version="1.38"><move_order action_id="415"/></documents>');
 const REQUEST_ID = '0a0a0a0a-0000-5000-8000-000000000001';
 const HTML_502 = '<html><head><title>502 Bad Gateway</title></head></html>';
-
-interface Seen {
-  method: string;
-  url: string;
-  authorization: string | undefined;
-  body: Record<string, unknown>;
-}
-type Behaviour =
-  | { status: number; body: string; type?: string; headers?: Record<string, string> }
-  /** Reads the whole request, then breaks the connection. */
-  | 'reset'
-  /** Reads the whole request and never answers. */
-  | 'hang'
-  /** Begins an answer and never ends it. */
-  | 'half';
-
-/** As much of a registry as these tests need: sign-in is real, everything else answers as it is told. */
-class FakeRegistry {
-  readonly seen: Seen[] = [];
-  readonly secrets: string[] = [];
-  /** Answers in order, by what the path ends with; the last one stays. */
-  readonly script = new Map<string, Behaviour[]>();
-  goodTokens = new Set<string>();
-  private readonly server: Server = createServer((request, response) => void this.serve(request, response));
-
-  async start(): Promise<this> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-    return this;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
-  }
-
-  calls(ending: string): Seen[] {
-    return this.seen.filter((call) => call.url.split('?')[0]?.endsWith(ending));
-  }
-
-  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const text = Buffer.concat(chunks).toString('utf8');
-    const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
-    const url = request.url ?? '';
-    this.seen.push({ method: request.method ?? '', url, authorization: request.headers.authorization, body });
-    this.play(this.behaviour(url, request, body), request, response);
-  }
-
-  private behaviour(url: string, request: IncomingMessage, body: Record<string, unknown>): Behaviour {
-    const path = url.split('?')[0] ?? '';
-    for (const [ending, behaviours] of this.script) {
-      if (path.endsWith(ending)) return (behaviours.length > 1 ? behaviours.shift() : behaviours[0]) as Behaviour;
-    }
-    if (path.endsWith('/auth')) return this.json({ code: this.secret('code') });
-    if (path.endsWith('/token')) return this.issueToken(body);
-    if (!this.goodTokens.has((request.headers.authorization ?? '').replace(/^token /, ''))) return { status: 401, body: '' };
-    return { status: 404, body: '{"error_description":"nothing here"}' };
-  }
-
-  private issueToken(body: Record<string, unknown>): Behaviour {
-    verifyDetachedCms(Buffer.from(String(body['code'])), Buffer.from(String(body['signature']), 'base64'));
-    const token = this.secret('token');
-    this.goodTokens.add(token);
-    return this.json({ token, life_time: 600 });
-  }
-
-  private secret(kind: string): string {
-    const secret = `${kind}-${randomBytes(16).toString('hex')}`;
-    this.secrets.push(secret);
-    return secret;
-  }
-
-  private json(value: unknown): Behaviour {
-    return { status: 200, body: JSON.stringify(value) };
-  }
-
-  private play(behaviour: Behaviour, request: IncomingMessage, response: ServerResponse): void {
-    if (behaviour === 'hang') return;
-    if (behaviour === 'reset') return void request.socket.resetAndDestroy();
-    if (behaviour === 'half') return void response.writeHead(200, { 'content-length': '100' }).write('{"document_id":');
-    response.writeHead(behaviour.status, { 'content-type': behaviour.type ?? 'application/json;charset=UTF-8', ...behaviour.headers }).end(behaviour.body);
-  }
-}
-
-/** Grants every slot at once and writes down what was asked and taught. */
-class FakeBudgets implements CallBudgets {
-  readonly slots: string[] = [];
-  readonly learnt: unknown[] = [];
-  readonly written: string[] = [];
-
-  answered(): void {}
-
-  called(account: string, method: string): void {
-    this.written.push(`${account}/${method}`);
-  }
-
-  takeSlot(account: string, method: string): Promise<void> {
-    this.slots.push(`${account}/${method}`);
-    return Promise.resolve();
-  }
-  learnFrom429(account: string, method: string, told: { intervalMs?: number; retryAfterMs?: number }): Promise<void> {
-    this.learnt.push({ account, method, ...told });
-    return Promise.resolve();
-  }
-  figures(): ReturnType<CallBudgets['figures']> {
-    return [];
-  }
-}
 
 let db: TestDatabase;
 let registry: FakeRegistry;
@@ -178,7 +65,6 @@ function client(overrides: ProfileOverrides = {}, options: Partial<UndiciRegistr
 
 const send = async (by: UndiciRegistryClient): ReturnType<UndiciRegistryClient['sendDocument']> =>
   by.sendDocument('main', { xml: XML, signature: await by.sign('main', XML), requestId: REQUEST_ID, bulkProcessing: false });
-const ok = (value: unknown): Behaviour => ({ status: 200, body: JSON.stringify(value) });
 const SENT = ok({ document_id: 'doc-1' });
 /** Signs in with a good registry, so that what follows is about the call alone. */
 const signedIn = async (by: UndiciRegistryClient): Promise<void> => {

@@ -31,7 +31,7 @@ export class Lists {
 
   /** One page. @throws PedigreeError invalid_parameter for a filter that this list does not have, or a path value that is missing. */
   async page<N extends ListName>(account: string, name: N, query: PageQuery<N> = {}): Promise<ReadOutcome<Page<ListRecord<N>>>> {
-    const manner = query.path === undefined && listRow(name).filter !== undefined && !('sgtin' in (query.filter ?? {})) ? READ : READ_ONE;
+    const manner = listRow(name).ofOne === true ? READ_ONE : READ;
     return readOutcome(await this.caller.call(account, name, { request: this.request(name, query), manner, read: (raw) => this.read(name, raw) }));
   }
 

@@ -16,6 +16,8 @@ interface ListRow extends ShapeOptions {
   key: readonly string[];
   /** Names of our filter → the registry's field. Without a filter none is sent. */
   filter?: Readonly<Record<string, FieldName>>;
+  /** A list of one thing: a 404 says that the thing is not there. */
+  ofOne?: true;
 }
 
 const ENTRIES = { entries: 'entries', total: 'total' } as const;
@@ -43,8 +45,8 @@ export const LISTS = {
   },
   products: { ...ENTRIES, record: PRODUCT, key: ['gtin'], filter: PRODUCT_FILTER },
   sgtins: { ...ENTRIES, record: SGTIN, key: ['sgtin'], filter: SGTIN_FILTER },
-  sgtin_documents: { ...ENTRIES, record: PACK_DOCUMENT, key: ['documentId', 'sscc'], filter: { sgtin: 'sgtin' } },
-  archived_sgtin_documents: { ...ENTRIES, record: PACK_DOCUMENT, key: ['documentId', 'sscc'], filter: { sgtin: 'sgtin' } },
+  sgtin_documents: { ...ENTRIES, record: PACK_DOCUMENT, key: ['documentId', 'sscc'], filter: { sgtin: 'sgtin' }, ofOne: true },
+  archived_sgtin_documents: { ...ENTRIES, record: PACK_DOCUMENT, key: ['documentId', 'sscc'], filter: { sgtin: 'sgtin' }, ofOne: true },
   suspended_sgtins: { ...ENTRIES, record: SGTIN, key: ['sgtin', 'haltId'], filter: { ...SGTIN_FILTER, inn: 'inn' } },
   suspension_decisions: {
     ...ENTRIES, record: DECISION, key: ['haltId', 'haltType', 'gtin', 'series'],
@@ -53,8 +55,8 @@ export const LISTS = {
       decidedTo: 'end_halt_doc_date', haltedFrom: 'start_halt_date', haltedTo: 'end_halt_date',
     },
   },
-  suspension_decision_sgtins: { ...ENTRIES, record: DECISION_SGTIN, key: ['sgtin'] },
-  sscc_sgtins: { ...ENTRIES, record: SGTIN, key: ['sgtin'] },
+  suspension_decision_sgtins: { ...ENTRIES, record: DECISION_SGTIN, key: ['sgtin'], ofOne: true },
+  sscc_sgtins: { ...ENTRIES, record: SGTIN, key: ['sgtin'], ofOne: true },
   virtual_storage: { ...ENTRIES, record: VIRTUAL_STORAGE, key: ['storageId', 'gtin'], filter: { storageId: 'storage_id', gtin: 'gtin' } },
   sales_awaiting: { ...ENTRIES, record: AWAITING_SALE, key: ['sgtin', 'documentId', 'operationDate'], filter: AWAITING_FILTER },
   disposals_awaiting: { ...ENTRIES, record: AWAITING_DISPOSAL, key: ['sgtin', 'documentId', 'operationDate'], filter: AWAITING_FILTER },

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { answer } from '../../test/scripted-caller.js';
+import type { CallOutcome, DocumentMetadata, OutgoingQuery } from '../port.js';
+import { cursorFrom, readSince } from './document-cursor.js';
+
+const START = Date.parse('2026-11-21T00:00:00Z');
+const OVERLAP_MS = 60_000;
+
+/** Documents dated and shown at moments that differ by less than the overlap, newest first, as the registry lists them. */
+class Inbox {
+  nowMs = START;
+  failing = false;
+  constructor(private readonly documents: { id: string; datedMs: number; shownMs: number }[]) {}
+
+  list = ({ from, offset = 0, limit = 100 }: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> => {
+    if (this.failing) return Promise.resolve({ kind: 'not_sent', reason: 'gone' });
+    const fromMs = Math.floor((from?.getTime() ?? 0) / 1000) * 1000;
+    const shown = this.shown().filter((one) => one.datedMs >= fromMs).sort((a, b) => b.datedMs - a.datedMs || (a.id < b.id ? -1 : 1));
+    const documents = shown.slice(offset, offset + limit).map(({ id, datedMs }): DocumentMetadata => ({ documentId: id, requestId: '', status: 'processed', receivedAt: new Date(datedMs).toISOString(), fields: {} }));
+    this.nowMs += 700;
+    return Promise.resolve({ kind: 'ok', value: { documents, total: shown.length }, raw: answer({}) });
+  };
+
+  shown(): { id: string; datedMs: number }[] {
+    return this.documents.filter((one) => one.shownMs <= this.nowMs);
+  }
+}
+
+const inboxes = fc.array(fc.record({ datedMs: fc.nat(600_000), lateMs: fc.nat(OVERLAP_MS) }), { maxLength: 60 }).map(
+  (made) => new Inbox(made.map(({ datedMs, lateMs }, index) => ({ id: `d${index}`, datedMs: START + datedMs, shownMs: START + datedMs + lateMs }))),
+);
+
+describe('a document list that is read again and again', () => {
+  it('gives each document once, however late it shows up within the overlap, and whatever fails between', async () => {
+    await fc.assert(
+      fc.asyncProperty(inboxes, fc.array(fc.record({ waitMs: fc.nat(120_000), fails: fc.boolean() }), { minLength: 1, maxLength: 12 }), async (inbox, readings) => {
+        let cursor = cursorFrom(new Date(START));
+        const given: string[] = [];
+        for (const { waitMs, fails } of [...readings, { waitMs: 1_000_000, fails: false }]) {
+          inbox.nowMs += waitMs;
+          inbox.failing = fails;
+          const result = await readSince(inbox.list, cursor, { overlapMs: OVERLAP_MS, pageSize: 5 });
+          // What is kept survives a restart of the program: it is plain data.
+          cursor = JSON.parse(JSON.stringify(result.cursor)) as typeof cursor;
+          given.push(...result.documents.map((document) => document.documentId));
+        }
+        expect([...given].sort()).toEqual(inbox.shown().map((one) => one.id).sort());
+      }),
+    );
+  });
+
+  it('remembers only what the overlap may show again', async () => {
+    const inbox = new Inbox(Array.from({ length: 50 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 60_000, shownMs: START })));
+    const { cursor, documents } = await readSince(inbox.list, cursorFrom(new Date(START)), { overlapMs: OVERLAP_MS, pageSize: 10 });
+    expect(documents).toHaveLength(50);
+    expect(cursor.since).toBe(new Date(START + 49 * 60_000).toISOString());
+    expect(Object.keys(cursor.handedOut)).toEqual(['d49', 'd48']);
+  });
+
+  it('does not move on when the walk does not end', async () => {
+    const inbox = new Inbox(Array.from({ length: 50 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 60_000, shownMs: START })));
+    const { cursor, walk, documents } = await readSince(inbox.list, cursorFrom(new Date(START)), { overlapMs: OVERLAP_MS, pageSize: 10, maxPages: 2 });
+    expect(walk.kind).toBe('unsettled');
+    expect(cursor.since).toBe(new Date(START).toISOString());
+    expect(Object.keys(cursor.handedOut)).toHaveLength(documents.length);
+  });
+});

@@ -1,3 +1,4 @@
+import { admit, newcomerOf } from './accounts/newcomer.js';
 import { Sessions } from './accounts/sessions.js';
 import { judge } from './checks/judge.js';
 import { Counterparties } from './counterparties/counterparties.js';
@@ -7,7 +8,7 @@ import type { SandboxSettings } from './config.js';
 import { plantPacks } from './control/plant.js';
 import { defaultWorldFile, schemasFolder } from './data-files.js';
 import { DocumentStore } from './documents/document-store.js';
-import { Intake, realOf } from './documents/intake.js';
+import { Intake, isIntakeRecord, realOf } from './documents/intake.js';
 import { Processing } from './documents/processing.js';
 import { Schemas } from './documents/schemas.js';
 import { Exports } from './exports/exports.js';
@@ -126,6 +127,13 @@ export class Registry {
     return now;
   }
 
+  /** Makes a user known. Throws on a bad order. */
+  admit(body: unknown): { name: string; userId: string } {
+    const account = newcomerOf(this.world, body);
+    this.journal.append({ k: 'account', account });
+    return admit(this.world, account);
+  }
+
   /** Counts a call and judges its interval. Throws the 429. */
   limitCall(account: string, call: { method: string; arrival: Arrival }): void {
     const { method, arrival } = call;
@@ -202,6 +210,7 @@ export class Registry {
       replayed.virtualMs = record.v;
       replayed.wallMs = record.w;
     }
+    if (isIntakeRecord(record)) return this.intake.replay(record, at);
     switch (record.k) {
       case 'clock':
         replayed.speed = record.s;
@@ -217,12 +226,14 @@ export class Registry {
         return this.exports.delete(record.id);
       case 'awaiting':
         return this.awaiting.add(record.entry);
+      case 'account':
+        return void admit(this.world, record.account);
       case 'token':
         return void replayed.tokens.set(record.h, { digest: record.h, account: record.a, openedVirtualMs: record.v });
       case 'logout':
         return void replayed.tokens.delete(record.h);
       default:
-        return this.intake.replay(record, at);
+        throw new Error(`unknown journal record ${JSON.stringify(record satisfies never)}`);
     }
   }
 }

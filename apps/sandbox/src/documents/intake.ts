@@ -14,6 +14,7 @@ type RecordOf<Kind extends JournalRecord['k']> = Extract<JournalRecord, { k: Kin
 const INTAKE_KINDS = ['document', 'incoming', 'repeat', 'group', 'cancel', 'large', 'part', 'restart', 'finish', 'act', 'notice', 'read'] as const;
 /** Records of what happens to documents. */
 export type IntakeRecord = RecordOf<(typeof INTAKE_KINDS)[number]>;
+export const isIntakeRecord = (record: JournalRecord): record is IntakeRecord => (INTAKE_KINDS as readonly string[]).includes(record.k);
 
 /** How documents come to be, by whatever way, and what is done with them before they are processed. Journal first, then the state. */
 export class Intake {
@@ -162,8 +163,13 @@ export class Intake {
         return this.uploads.restart(record.id);
       case 'finish':
         return this.finish(record, at, Buffer.from(record.d, 'base64'));
-      default:
+      case 'repeat':
+      case 'group':
+      case 'cancel':
+      case 'read':
         return this.take(record);
+      default:
+        throw new Error(`unknown record ${JSON.stringify(record satisfies never)}`);
     }
   }
 

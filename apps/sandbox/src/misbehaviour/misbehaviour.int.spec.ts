@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { TestClient } from '../../test/client.js';
+import * as doc from '../../test/documents.js';
+import { pack } from '../../test/documents.js';
+import { signAs } from '../../test/signer.js';
+import type { KnobName } from './knobs.js';
+
+describe('misbehaviour: what a client meets, and what is not his fault', () => {
+  let client: TestClient;
+  beforeEach(async () => {
+    client = await TestClient.start({ profile: 'mdlp' });
+    await client.token();
+  });
+  afterEach(async () => {
+    try {
+      expect((await client.control('GET', '/violations')).json.byRule).toEqual({});
+    } finally {
+      await client.stop();
+    }
+  });
+
+  const set = async (knob: KnobName, rate = 1) => expect((await client.control('POST', '/misbehaviour', { knobs: { [knob]: rate } })).status).toBe(200);
+  const found = async (requestId: string) => (await client.get(`/documents/request/${requestId}`)).json.total;
+  const list = async () => (await client.post('/documents/outcome', { start_from: 0, count: 2 }, await client.headers())).json;
+
+  it.each([
+    ['answer_500_before_work', 500, 'json', 0],
+    ['answer_500_after_work', 500, 'json', 1],
+    ['html_error', 504, 'html', 1],
+    ['wrong_content_type', 200, 'html', 1],
+    ['answer_429', 429, 'json', 0],
+  ] as [KnobName, number, string, number][])('%s answers %i in %s', async (knob, status, contentType, done) => {
+    const requestId = randomUUID();
+    await set(knob);
+    const answer = await client.send(doc.accept([pack(1)]), { requestId });
+    await set(knob, 0);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, expect.stringContaining(contentType)]);
+    expect(await found(requestId)).toBe(done);
+  });
+
+  it.each([
+    ['drop_connection_before_work', 0],
+    ['drop_connection_after_work', 1],
+  ] as [KnobName, number][])('%s gives no answer', async (knob, done) => {
+    const requestId = randomUUID();
+    await set(knob);
+    await expect(client.send(doc.accept([pack(1)]), { requestId })).rejects.toThrow();
+    await set(knob, 0);
+    expect(await found(requestId)).toBe(done);
+  });
+
+  it('land_late: the connection breaks, and the send arrives after that', async () => {
+    const requestId = randomUUID();
+    await client.control('POST', '/faults', { fault: 'land_late', method: 'send', value: 300 });
+    await expect(client.send(doc.accept([pack(1)]), { requestId })).rejects.toThrow();
+    expect(await found(requestId)).toBe(0);
+    const until = performance.now() + 10_000;
+    while ((await found(requestId)) === 0 && performance.now() < until);
+    expect(await found(requestId)).toBe(1);
+  });
+
+  it('land_late: what landed behind a second send is dropped, and nobody is blamed', async () => {
+    const requestId = randomUUID();
+    const xml = doc.accept([pack(1)]);
+    await client.control('POST', '/faults', { fault: 'land_late', method: 'send', value: 100 });
+    await expect(client.send(xml, { requestId })).rejects.toThrow();
+    expect((await client.send(xml, { requestId })).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await client.control('GET', `/truth/documents?request_id=${requestId}`)).json.documents).toMatchObject([{ sends: 1 }]);
+  });
+
+  it('token_revoked: 401, and a new sign-in helps', async () => {
+    await client.control('POST', '/faults', { fault: 'token_revoked', method: 'list_outgoing' });
+    const headers = await client.headers();
+    expect((await client.post('/documents/outcome', {}, headers)).status).toBe(401);
+    expect((await client.post('/documents/outcome', {}, headers)).status).toBe(401);
+    const { json } = await client.newToken();
+    expect((await client.post('/documents/outcome', {}, { authorization: `token ${json.token}` })).status).toBe(200);
+  });
+
+  it('a token whose answer was lost does not count', async () => {
+    for (let i = 0; i < 12; i += 1) {
+      await set('answer_500_after_work', 0);
+      const { json } = await client.post('/auth', client.credentials());
+      await set('answer_500_after_work');
+      expect((await client.post('/token', { code: json.code, signature: signAs('main', Buffer.from(json.code)) })).status).toBe(500);
+    }
+    expect((await client.control('GET', '/truth/tokens')).json.tokens).toEqual({ main: 1 });
+  });
+
+  it('total_changes and repeated_entry: the list lies, but loses nothing', async () => {
+    for (let i = 0; i < 3; i += 1) await client.send(doc.accept([pack(i)]));
+    const honest = await list();
+    await set('total_changes');
+    expect((await list()).total).toBeGreaterThan(honest.total);
+    await set('total_changes', 0);
+    await set('repeated_entry');
+    const { documents } = await list();
+    expect(documents.map((one: { document_id: string }) => one.document_id)).toEqual([...honest.documents, honest.documents[0]].map((one) => one.document_id));
+  });
+
+  it('hidden_after_send: 404 for a moment, everywhere', async () => {
+    await client.control('POST', '/faults', { fault: 'hidden_after_send', value: 30_000 });
+    const requestId = randomUUID();
+    const { json } = await client.send(doc.accept([pack(1)]), { requestId });
+    expect([(await client.get(`/documents/${json.document_id}`)).status, await found(requestId), (await list()).total]).toEqual([404, 0, 0]);
+    await client.advance(31_000);
+    expect([await found(requestId), (await list()).total]).toEqual([1, 1]);
+  });
+
+  it('transient_rejected: Rejected with its comment, later the truth', async () => {
+    await client.control('POST', '/faults', { fault: 'transient_rejected', value: 20_000 });
+    const { json } = await client.send(doc.accept([pack(1)]));
+    await client.advance(10_000);
+    const receipt = async () => (await client.get((await client.get(`/documents/${json.document_id}/ticket`)).json.link)).text;
+    expect(await receipt()).toContain('<operation_result>Rejected</operation_result><operation_comment>ошибка на этапе подготовки ответа</operation_comment>');
+    expect((await list()).documents[0]).toMatchObject({ doc_status: 'FAILED_RESULT_READY', processing_document_status: 'REJECTED' });
+    await client.advance(20_000);
+    expect(await receipt()).toContain('<operation_result>Accepted</operation_result>');
+    expect((await list()).documents[0]).toMatchObject({ doc_status: 'PROCESSED_DOCUMENT', processing_document_status: 'ACCEPTED' });
+    // The receipt was asked for at once, on purpose: the one rule that this test breaks.
+    await client.control('DELETE', '/violations');
+  });
+
+  it('tells rates and strikes, and refuses what it does not know', async () => {
+    expect((await client.control('POST', '/misbehaviour', { rate: 0.25, knobs: { delay_ms: 0 } })).status).toBe(200);
+    const { knobs } = (await client.control('GET', '/misbehaviour')).json;
+    expect(new Set(knobs.map((one: { rate: number }) => one.rate))).toEqual(new Set([0, 0.25]));
+    for (const wrong of [{}, { rate: 2 }, { knobs: { unheard: 1 } }, { speed: 1 }]) expect((await client.control('POST', '/misbehaviour', wrong)).status).toBe(400);
+    await client.control('POST', '/misbehaviour', { rate: 0 });
+  });
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { diag } from 'libxml2-wasm';
+import { diag, XmlBufferInputProvider, XmlDocument, xmlRegisterInputProvider, XsdValidator } from 'libxml2-wasm';
 import { readdirSync, readFileSync } from 'node:fs';
 import { checkDocument, checkReceiptSchema } from './check-document.js';
 import { documentTypes } from './document-types.js';
@@ -25,6 +25,17 @@ const changed = (docType: number, from: string | RegExp, to: string): Buffer => 
   if (after === before) throw new Error(`the fixture of ${docType} does not hold ${String(from)}`);
   return Buffer.from(after);
 };
+
+// First of all tests: a schema is compiled once in the life of a process.
+it('given another user of the parser in the same process, what that told it stays known', () => {
+  const schema = (content: string) => Buffer.from(`<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">${content}</xs:schema>`);
+  xmlRegisterInputProvider(new XmlBufferInputProvider({ 'other:/part.xsd': schema('<xs:element name="a" type="xs:string"/>') }));
+  checkDocument(fixtureOf(415));
+  const including = XmlDocument.fromBuffer(schema('<xs:include schemaLocation="part.xsd"/>'), { url: 'other:/whole.xsd' });
+  const validator = XsdValidator.fromDoc(including);
+  validator.dispose();
+  including.dispose();
+});
 
 describe('given the example of each supported type', () => {
   it.each(documentTypes.map((type) => [type.docType, type] as const))('%d passes, and reads as when only read', (docType, type) => {

@@ -2,7 +2,6 @@ import { PedigreeError } from '#kernel';
 import {
   ParseOption,
   XmlBufferInputProvider,
-  xmlCleanupInputProvider,
   XmlDocument,
   XmlLibError,
   xmlRegisterInputProvider,
@@ -145,17 +144,19 @@ function validatorOf(docType: number): XsdValidator {
   return validator;
 }
 
-/** The parser may open the set's shared types while a schema is compiled, and nothing before or after. */
+let sharedTypesAreKnown = false;
+
+/**
+ * The parser may open the set's shared types, under a made-up address, and nothing else. They stay known to it: taking one provider back is not
+ * possible, and taking all back would take those of others in this process too.
+ */
 function compile(file: string): XsdValidator {
-  xmlRegisterInputProvider(new XmlBufferInputProvider({ [`${SCHEMA_PLACE}${SHARED_TYPES}`]: schemaFile(SHARED_TYPES) }));
+  if (!sharedTypesAreKnown) xmlRegisterInputProvider(new XmlBufferInputProvider({ [`${SCHEMA_PLACE}${SHARED_TYPES}`]: schemaFile(SHARED_TYPES) }));
+  sharedTypesAreKnown = true;
+  const schema = XmlDocument.fromBuffer(schemaFile(file), { url: `${SCHEMA_PLACE}${file}`, option: PARSE_OPTIONS });
   try {
-    const schema = XmlDocument.fromBuffer(schemaFile(file), { url: `${SCHEMA_PLACE}${file}`, option: PARSE_OPTIONS });
-    try {
-      return XsdValidator.fromDoc(schema);
-    } finally {
-      schema.dispose();
-    }
+    return XsdValidator.fromDoc(schema);
   } finally {
-    xmlCleanupInputProvider();
+    schema.dispose();
   }
 }

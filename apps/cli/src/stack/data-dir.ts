@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { PedigreeError } from '#kernel';
+import { writeWhole, writeWholeOnce } from './whole-file.js';
 
 /** Where a running `up` can be found by send, document and history. */
 export interface RunningAddress {
@@ -16,11 +18,11 @@ export class DataDir {
 
   /** The key that encrypts tokens at rest; made at the first start. */
   ensureKey(file: string): void {
-    if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
+    if (!existsSync(file)) writeWholeOnce(file, `${randomBytes(32).toString('hex')}\n`, 0o600);
   }
 
   writeAddress(address: RunningAddress): void {
-    writeFileSync(this.file('running.json'), JSON.stringify(address));
+    writeWhole(this.file('running.json'), JSON.stringify(address));
   }
 
   forgetAddress(): void {
@@ -35,7 +37,7 @@ export class DataDir {
   sampleDate(now: Date): Date {
     const known = this.read<{ at: string }>('sample.json');
     if (known !== undefined) return new Date(known.at);
-    writeFileSync(this.file('sample.json'), JSON.stringify({ at: now.toISOString() }));
+    writeWhole(this.file('sample.json'), JSON.stringify({ at: now.toISOString() }));
     return now;
   }
 
@@ -44,6 +46,12 @@ export class DataDir {
   }
 
   private read<T>(name: string): T | undefined {
-    return existsSync(this.file(name)) ? (JSON.parse(readFileSync(this.file(name), 'utf8')) as T) : undefined;
+    const file = this.file(name);
+    if (!existsSync(file)) return undefined;
+    try {
+      return JSON.parse(readFileSync(file, 'utf8')) as T;
+    } catch (error) {
+      throw new PedigreeError('invalid_configuration', `DATA_DIR: ${file} is damaged (${(error as Error).message}); restore it, or remove ${this.path} to begin anew`, { field: 'DATA_DIR' });
+    }
   }
 }

@@ -20,7 +20,7 @@ type ControlRoute = (call: ControlCall) => unknown;
 
 /** Everything that the control port does; a path that ends in / takes a value after it. */
 const ROUTES: Record<string, ControlRoute> = {
-  'GET /health': () => ({ status: 'ok' }),
+  'GET /health': ({ registry }) => ({ status: 'ok', pid: process.pid, dataDir: registry.settings.dataDir ?? null }),
   'GET /clock': ({ registry }) => clockTruth(registry),
   'POST /clock': ({ registry, body }) => moveClock(registry, body),
   'GET /truth/documents': ({ registry, query }) => documentsTruth(registry, query),

@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { DataDir } from './data-dir.js';
+import { writeWhole, writeWholeOnce } from './whole-file.js';
+
+let folder: TemporaryFolder;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+const files = (): string[] => readdirSync(folder.path);
+
+describe('the folder of an installation', () => {
+  it('keeps the key that it made first, for its owner alone', () => {
+    const dataDir = new DataDir(folder.path);
+    dataDir.ensureKey(dataDir.file('key'));
+    const key = readFileSync(dataDir.file('key'), 'utf8');
+    expect(key).toMatch(/^[0-9a-f]{64}\n$/);
+    expect(statSync(dataDir.file('key')).mode & 0o777).toBe(0o600);
+    dataDir.ensureKey(dataDir.file('key'));
+    expect(readFileSync(dataDir.file('key'), 'utf8')).toBe(key);
+    expect(files()).toEqual(['key']);
+  });
+
+  it('fixes the sample day at the first feeding', () => {
+    const first = new Date('2026-03-02T07:00:00Z');
+    expect(new DataDir(folder.path).sampleDate(first)).toEqual(first);
+    expect(new DataDir(folder.path).sampleDate(new Date('2027-01-01T00:00:00Z'))).toEqual(first);
+  });
+
+  it('says in words which file is damaged, and what to do', () => {
+    const dataDir = new DataDir(folder.path);
+    writeFileSync(dataDir.file('sample.json'), '');
+    expect(() => dataDir.sampleDate(new Date(0))).toThrow(/^DATA_DIR: .*sample\.json is damaged .* remove/);
+  });
+});
+
+describe('a file that is written whole', () => {
+  it('replaces the old text, with the mode that was asked for, and leaves nothing beside it', () => {
+    writeWhole(`${folder.path}/note`, 'old');
+    writeWhole(`${folder.path}/note`, 'new', 0o600);
+    expect([readFileSync(`${folder.path}/note`, 'utf8'), statSync(`${folder.path}/note`).mode & 0o777, files()]).toEqual(['new', 0o600, ['note']]);
+  });
+
+  it('keeps the old text when it cannot be finished', () => {
+    mkdirSync(`${folder.path}/note`);
+    // A folder of that name cannot be replaced: the last step fails.
+    expect(() => writeWhole(`${folder.path}/note`, 'new')).toThrow();
+    expect(statSync(`${folder.path}/note`).isDirectory()).toBe(true);
+  });
+
+  it('once, is the first one’s', () => {
+    writeWholeOnce(`${folder.path}/note`, 'first');
+    writeWholeOnce(`${folder.path}/note`, 'second');
+    expect([readFileSync(`${folder.path}/note`, 'utf8'), files()]).toEqual(['first', ['note']]);
+  });
+});

@@ -3,13 +3,24 @@ import { zonedInstant } from '../clock/dates.js';
 import { UPLOAD_TYPES, type DocumentItem, type RegistryDocument } from '../documents/document.js';
 import { NOTICES, ORDER_ERRORS } from '../documents/notice.js';
 import { readDocument } from '../documents/xml.js';
-import type { Participant } from '../packs/world.js';
-import type { Registry } from '../registry.js';
+import type { Intake } from '../documents/intake.js';
+import type { SandboxSettings } from '../config.js';
+import type { Participant, World } from '../packs/world.js';
+import type { Profile } from '../profile.js';
 import { spreadOf } from '../seeded.js';
 import type { CounterpartyKnobs } from './knobs.js';
 import { acceptLetter, refusalLetter, reverseLetter, shipmentLetter, type Letter } from './letters.js';
 
 type Items = Letter['items'];
+
+/** What of the registry the others need. */
+interface CounterpartyParts {
+  readonly intake: Intake;
+  readonly profile: Profile;
+  readonly settings: SandboxSettings;
+  readonly world: World;
+  plantFresh(body: unknown): void;
+}
 
 /**
  * What follows from a document for the other side: the system's notification (public-facts 2.5), and what a simulated participant
@@ -20,7 +31,7 @@ export class Counterparties {
   private readonly users: Set<string>;
 
   constructor(
-    private readonly registry: Registry,
+    private readonly registry: CounterpartyParts,
     public knobs: CounterpartyKnobs,
   ) {
     this.users = new Set([...registry.world.accountsByName.values()].map((account) => account.participant.key));

@@ -1,12 +1,17 @@
-import type { JournalRecord } from '../journal/journal.js';
+import type { VirtualTime } from '../clock/virtual-time.js';
+import type { SandboxSettings } from '../config.js';
+import type { Faults } from '../faults/faults.js';
 import { Groups, type GroupRecord } from '../groups/groups.js';
-import type { Account } from '../packs/world.js';
-import type { Registry } from '../registry.js';
+import type { Journal, JournalRecord } from '../journal/journal.js';
+import type { Account, World } from '../packs/world.js';
+import type { Profile } from '../profile.js';
 import { documentIdOf, spreadOf } from '../seeded.js';
 import { Uploads } from '../uploads/uploads.js';
+import type { DocumentStore } from './document-store.js';
 import { newDocument, UPLOAD_TYPES, type RegistryDocument } from './document.js';
 import { shownStatus } from './metadata.js';
 import { noticeXml, type Notice } from './notice.js';
+import type { Processing } from './processing.js';
 import { readDocument } from './xml.js';
 
 type Place = { offset: number; length: number };
@@ -16,12 +21,24 @@ const INTAKE_KINDS = ['document', 'incoming', 'repeat', 'group', 'cancel', 'larg
 export type IntakeRecord = RecordOf<(typeof INTAKE_KINDS)[number]>;
 export const isIntakeRecord = (record: JournalRecord): record is IntakeRecord => (INTAKE_KINDS as readonly string[]).includes(record.k);
 
+/** What of the registry the intake needs. */
+interface IntakeParts {
+  readonly clock: VirtualTime;
+  readonly journal: Journal;
+  readonly documents: DocumentStore;
+  readonly processing: Processing;
+  readonly faults: Faults;
+  readonly profile: Profile;
+  readonly settings: SandboxSettings;
+  readonly world: World;
+}
+
 /** How documents come to be, by whatever way, and what is done with them before they are processed. Journal first, then the state. */
 export class Intake {
   readonly uploads = new Uploads();
   readonly groups: Groups;
 
-  constructor(private readonly registry: Registry) {
+  constructor(private readonly registry: IntakeParts) {
     this.groups = new Groups((document) => registry.processing.add(document));
   }
 

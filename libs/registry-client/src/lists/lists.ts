@@ -86,9 +86,8 @@ export class Lists {
     const json = objectOf(raw, profile);
     if ('problem' in json) return json;
     const entries = profile.fields[row.entries];
-    const values = asList(json.value[entries]);
-    if (values === undefined || json.value[entries] === undefined) return { problem: `"${entries}" is not a list` };
-    const records = readRecords(values, row.record, profile, row);
+    if (json.value[entries] === undefined) return { problem: `the answer has no "${entries}"` };
+    const records = readRecords(asList(json.value[entries]), row.record, profile, row);
     if ('problem' in records) return { problem: `"${entries}"${records.problem}` };
     const total = countOf(json.value[profile.fields[row.total]], profile.fields[row.total]);
     return 'problem' in total ? total : { value: { items: records.value as ListRecord<N>[], total: total.value } };

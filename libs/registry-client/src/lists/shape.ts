@@ -78,11 +78,10 @@ function firstRead(names: string[], source: JsonObject, read: (value: JsonValue)
 
 const lowerCased = (value: JsonObject): JsonObject => Object.fromEntries(Object.entries(value).map(([name, inner]) => [name.toLowerCase(), inner]));
 
-/** A list that may come as one object, or as nothing at all (public-facts 4: "the same answer comes as array or object"). */
-export function asList(value: JsonValue | undefined): JsonValue[] | undefined {
+/** A list that may come as its only entry, or as nothing at all (public-facts 4: "the same answer comes as array or object"). */
+export function asList(value: JsonValue | undefined): JsonValue[] {
   if (value === undefined || value === null) return [];
-  if (Array.isArray(value)) return value;
-  return isObject(value) ? [value] : undefined;
+  return Array.isArray(value) ? value : [value];
 }
 
 /** Reads every record of a list, or says which one is not understood. */

@@ -126,10 +126,9 @@ function readAnswers(raw: RawAnswer, asked: string[], profile: Profile): Reading
   const { fields } = profile;
   const json = objectOf(raw, profile);
   if ('problem' in json) return json;
-  const entries = asList(json.value[fields.entries]);
-  const failures = asList(json.value[fields.failed_entries]) ?? [];
-  if (entries === undefined) return { problem: `"${fields.entries}" is not a list` };
-  const found = readRecords(entries, SGTIN, profile);
+  if (!(fields.entries in json.value) && !(fields.failed_entries in json.value)) return { problem: `the answer has neither "${fields.entries}" nor "${fields.failed_entries}"` };
+  const failures = asList(json.value[fields.failed_entries]);
+  const found = readRecords(asList(json.value[fields.entries]), SGTIN, profile);
   if ('problem' in found) return { problem: `"${fields.entries}"${found.problem}` };
   const failed = failures.map((failure) => noRecord(failure, profile)).filter((failure) => failure !== undefined);
   const answered = new Set([...found.value, ...failed].map((one) => one.sgtin));

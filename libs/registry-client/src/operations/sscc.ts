@@ -67,9 +67,7 @@ export class SsccRegistry {
 }
 
 function readBranch<T>(json: JsonObject, name: string, read: (value: JsonValue[]) => Reading<T[]>): Reading<T[]> {
-  const list = asList(json[name]);
-  if (list === undefined) return { problem: `"${name}" is not a list` };
-  const reading = read(list);
+  const reading = read(asList(json[name]));
   return 'problem' in reading ? { problem: `"${name}"${reading.problem}` } : reading;
 }
 
@@ -88,7 +86,6 @@ function readNode(value: JsonValue, profile: Profile, depthLeft: number): Readin
   const own = readRecord(value, NODE, profile);
   if ('problem' in own) return own;
   const children = asList(own.value.fields[profile.fields.childs]);
-  if (children === undefined) return { problem: `"${profile.fields.childs}" is not a list` };
   const isPack = (child: JsonValue): boolean => isObject(child) && typeof child[profile.fields.sgtin] === 'string';
   const packs = readRecords(children.filter(isPack), SGTIN, profile);
   if ('problem' in packs) return packs;

@@ -20,6 +20,7 @@ type ControlRoute = (call: ControlCall) => unknown;
 
 /** Everything that the control port does; a path that ends in / takes a value after it. */
 const ROUTES: Record<string, ControlRoute> = {
+  // Who answers: after a crash the caller's notes may be old, and the port another sandbox's.
   'GET /health': ({ registry }) => ({ status: 'ok', pid: process.pid, dataDir: registry.settings.dataDir ?? null }),
   'GET /clock': ({ registry }) => clockTruth(registry),
   'POST /clock': ({ registry, body }) => moveClock(registry, body),
@@ -34,6 +35,7 @@ const ROUTES: Record<string, ControlRoute> = {
   'DELETE /violations': ({ registry }) => cleared(registry.violations),
   'POST /plant': ({ registry, body }) => registry.plant(body),
   'POST /incoming': ({ registry, body }) => deliver(registry, body),
+  'POST /accounts': ({ registry, body }) => registry.admit(body),
   'GET /limits': ({ registry }) => limitsTruth(registry),
   'POST /limits': ({ registry, body }) => setLimits(registry, body),
   'GET /counterparties': ({ registry }) => registry.counterparties.knobs,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ExportTask } from '../exports/exports.js';
 import type { AwaitingEntry } from '../registries/awaiting.js';
 import type { Decision } from '../suspensions/suspensions.js';
+import type { NewcomerRecord } from '../accounts/newcomer.js';
 import { lockFolder } from './lock.js';
 
 /** What happened, in the order in which it happened. Every record is written before anybody can see its effect. */
@@ -58,6 +59,8 @@ export type JournalRecord =
   | { k: 'export_delete'; id: string }
   /** A sale or disposal that awaits its withdrawal. */
   | { k: 'awaiting'; entry: AwaitingEntry; v: number; w: number }
+  /** A user was made known by the control port. */
+  | { k: 'account'; account: NewcomerRecord }
   /** A token was given; `h`: its SHA-256, never the token itself. */
   | { k: 'token'; h: string; a: string; v: number }
   | { k: 'logout'; h: string };

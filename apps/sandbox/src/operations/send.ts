@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isUuid } from '#kernel';
-import { whyCmsFails } from '../accounts/cms.js';
+import { whySignatureFails } from '../accounts/identity.js';
 import { jsonAnswer } from '../http/answer.js';
 import { jsonObjectOf } from '../http/body.js';
 import { refuse } from '../http/refusal.js';
@@ -42,8 +42,12 @@ function bytesOf(value: unknown, name: string): Buffer {
   return Buffer.from(value, 'base64');
 }
 
-/** The signature as it stands in the body; refused and counted when there is none. */
+/** The signature as it stands in the body; refused and counted when there is none. A user without a certificate omits it: then it is empty. */
 export function signatureText(registry: Registry, call: UserCall, sign: unknown): string {
+  if (call.account.certificate === undefined) {
+    if (sign === undefined) return '';
+    throw refuse(400, 'sign must be omitted: this user signs in by password');
+  }
   if (sign === undefined || sign === null || sign === '') {
     registry.violations.record('missing_signature', { call: call.method, account: call.account.name });
     throw refuse(400, 'sign is missing');
@@ -54,7 +58,8 @@ export function signatureText(registry: Registry, call: UserCall, sign: unknown)
 
 /** Throws a 400 when the signature is not the user's over these bytes, and counts it. */
 export function checkSignature(registry: Registry, call: UserCall, { sign, xml }: { sign: string; xml: Buffer }): void {
-  const failure = whyCmsFails(bytesOf(sign, 'sign'), xml, call.account.certificate);
+  if (call.account.certificate === undefined) return;
+  const failure = whySignatureFails(call.account, bytesOf(sign, 'sign'), xml);
   if (failure === undefined) return;
   registry.violations.record('bad_signature', { call: call.method, account: call.account.name, note: failure });
   throw refuse(400, failure);

@@ -1,9 +1,10 @@
-import { whyCmsFails } from '../accounts/cms.js';
+import { authTypeOf, whyCertificateFails, whyPasswordFails, whySignatureFails } from '../accounts/identity.js';
 import { emptyAnswer, jsonAnswer } from '../http/answer.js';
 import { jsonObjectOf } from '../http/body.js';
 import { refuse } from '../http/refusal.js';
 import type { Account } from '../packs/world.js';
-import type { OpenOperation, UserOperation } from './call.js';
+import type { Registry } from '../registry.js';
+import type { Call, OpenOperation, UserOperation } from './call.js';
 
 /** POST auth: a code for the user to sign (public-facts 1.1). */
 export const signInCode: OpenOperation = (registry, call) => {
@@ -15,7 +16,7 @@ export const signInCode: OpenOperation = (registry, call) => {
   if (account === undefined || account.clientId !== text('client_id') || account.clientSecret !== text('client_secret')) {
     throw refuse(400, 'client_id, client_secret and user_id do not belong together');
   }
-  if (text('auth_type') !== 'SIGNED_CODE') throw refuse(400, 'auth_type must be SIGNED_CODE: every user of the sandbox has a certificate');
+  if (text('auth_type') !== authTypeOf(account)) throw refuse(400, `auth_type must be ${authTypeOf(account)} for this user`);
   return jsonAnswer(200, { [profile.field('code')]: registry.sessions.issueCode(account) });
 };
 
@@ -24,16 +25,10 @@ export const signInToken: OpenOperation = (registry, call) => {
   const { profile, sessions } = registry;
   const body = jsonObjectOf(call.body);
   const code = String(body[profile.field('code')] ?? '');
-  const signature = String(body[profile.field('signature')] ?? '');
   const account = sessions.ownerOfCode(code);
   registry.limitCall(account?.name ?? 'unknown', call);
   if (account === undefined) throw refuse(400, 'the code is unknown, used or expired');
-  if (signature === '') throw refuse(400, 'the signature is missing');
-  const failure = whyCmsFails(Buffer.from(signature, 'base64'), Buffer.from(code), account.certificate) ?? whyCertificateFails(account);
-  if (failure !== undefined) {
-    registry.violations.record('bad_signature', { call: call.method, account: account.name, note: failure });
-    throw refuse(400, failure);
-  }
+  checkProof(registry, { call, account, code, given: (name) => String(body[profile.field(name)] ?? '') });
   if (!sessions.hasRoom(account)) {
     registry.violations.record('too_many_tokens', { call: call.method, account: account.name });
     throw refuse(400, `the user holds ${profile.rules.tokensPerUser} tokens already`);
@@ -50,7 +45,26 @@ export const signOut: UserOperation = (registry, call) => {
   return emptyAnswer();
 };
 
-function whyCertificateFails({ certificate }: Account): string | undefined {
-  const now = Date.now();
-  return now < certificate.validFromMs || now > certificate.validToMs ? 'the certificate is not valid at this time' : undefined;
+interface Proof {
+  call: Call;
+  account: Account;
+  code: string;
+  /** A field of the request, empty when it is not there. */
+  given: (name: string) => string;
+}
+
+/** The signed code, or the password of a user without a certificate. */
+function checkProof(registry: Registry, { call, account, code, given }: Proof): void {
+  const field = account.certificate === undefined ? 'password' : 'signature';
+  const proof = given(field);
+  if (proof === '') throw refuse(400, `the ${field} is missing`);
+  if (field === 'password') {
+    const failure = whyPasswordFails(account, proof);
+    if (failure !== undefined) throw refuse(400, failure);
+    return;
+  }
+  const failure = whySignatureFails(account, Buffer.from(proof, 'base64'), Buffer.from(code)) ?? whyCertificateFails(account, Date.now());
+  if (failure === undefined) return;
+  registry.violations.record('bad_signature', { call: call.method, account: account.name, note: failure });
+  throw refuse(400, failure);
 }

@@ -87,6 +87,12 @@ export class TestClient {
     return this.control('POST', '/clock', { advanceMs });
   }
 
+  /** A time after which no token lives: signs in anew when one is needed. */
+  async advanceDays(days: number, milliseconds = 0): Promise<void> {
+    await this.advance(days * 86_400_000 + milliseconds);
+    this.tokens.clear();
+  }
+
   /** Sends, lets the virtual time pass, and reads what became of it. */
   async process(xml: string | Buffer, account = 'main'): Promise<Outcome> {
     const sent = await this.send(xml, { account });

@@ -4,9 +4,9 @@ import { refuse } from '../http/refusal.js';
 import type { UserOperation } from '../operations/call.js';
 import type { Account, Participant } from '../packs/world.js';
 import type { Registry } from '../registry.js';
-import { entriesAnswer, listed } from './answers.js';
+import { entriesAnswer, shown } from './answers.js';
 import { productRecord } from './records.js';
-import { listBody, pageOfList, pageOfQuery, type FilterReader, type Page } from './request.js';
+import { listBody, pageOfList, pageOfQuery, type FilterReader } from './request.js';
 
 /** When everything in the world was registered; the sandbox registers nothing itself. */
 const REGISTERED = '2020-01-01T00:00:00Z';
@@ -15,7 +15,9 @@ const RESIDENT = 1;
 /** POST users/filter: the users of the caller's participant (public-facts 1.6). */
 export const users: UserOperation = (registry, call) => {
   const { filter, page } = listBody(call.body, registry.profile);
-  return usersAnswer(registry, usersOf(registry, call.account, filter), page);
+  const all = usersOf(registry, call.account, filter);
+  const { entries, total } = shown(registry, call, { entries: pageOfList(all, page).map(userRecord), total: all.length });
+  return jsonAnswer(200, { users: entries, [registry.profile.field('total')]: total });
 };
 
 /** POST users/find, deprecated: the same without paging or with, and its filter beside or inside `filter`. */
@@ -38,19 +40,16 @@ function usersOf({ world }: Registry, caller: Account, filter: FilterReader): Ac
   );
 }
 
-function usersAnswer(registry: Registry, all: Account[], page: Page) {
-  const shown = pageOfList(all, page).map(({ userId, name, firstName, lastName, position, isAdmin }) => ({
-    user_id: userId,
-    first_name: firstName ?? name,
-    last_name: lastName ?? name,
-    position,
-    login: name,
-    status: 'ACTIVE',
-    groups: [],
-    is_admin: isAdmin ?? false,
-  }));
-  return jsonAnswer(200, { users: listed(registry, shown), [registry.profile.field('total')]: all.length });
-}
+const userRecord = ({ userId, name, firstName, lastName, position, isAdmin }: Account) => ({
+  user_id: userId,
+  first_name: firstName ?? name,
+  last_name: lastName ?? name,
+  position,
+  login: name,
+  status: 'ACTIVE',
+  groups: [],
+  is_admin: isAdmin ?? false,
+});
 
 /** POST reestr/branches/filter: the caller's places of activity (public-facts 1.7). */
 export const branches: UserOperation = (registry, call) => {
@@ -65,14 +64,14 @@ export const branches: UserOperation = (registry, call) => {
   filter.end();
   const found = ids.filter((one) => (id === undefined || one === id) && (pharmacy === undefined || retailBranches.includes(one) === pharmacy));
   const all = never || elsewhere || !isRegistered || status?.includes(1) === false ? [] : found;
-  return entriesAnswer(registry, pageOfList(all, page).map((one) => branchRecord(call.account.participant, one)), all.length);
+  return entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => branchRecord(call.account.participant, one)), total: all.length });
 };
 
 /** GET reestr/branches, deprecated: all of them, page by page. */
 export const branchesList: UserOperation = (registry, call) => {
   const all = call.account.participant.branches;
   const page = pageOfQuery(call.query, registry.profile);
-  return entriesAnswer(registry, pageOfList(all, page).map((one) => branchRecord(call.account.participant, one)), all.length);
+  return entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => branchRecord(call.account.participant, one)), total: all.length });
 };
 
 const branchRecord = ({ name, address, retailBranches = [] }: Participant, id: string) => ({
@@ -101,7 +100,7 @@ export const partners: UserOperation = (registry, call) => {
   const isWanted = (one: Participant) =>
     one !== call.account.participant && Object.entries(wanted).every(([key, value]) => value === undefined || one[key as keyof typeof wanted] === value) && holds(one.name, name);
   const all = type?.includes(RESIDENT) === true && !elsewhere && isRegistered ? [...registry.world.participants.values()].filter(isWanted) : [];
-  const shown = pageOfList(all, page).map((one) => ({
+  const records = pageOfList(all, page).map((one) => ({
     system_subj_id: one.systemId,
     inn: one.inn,
     KPP: one.kpp,
@@ -112,7 +111,8 @@ export const partners: UserOperation = (registry, call) => {
     branches: one.branches,
     op_date: { $date: Date.parse(REGISTERED) },
   }));
-  return jsonAnswer(200, { filtered_records: listed(registry, shown), filtered_records_count: all.length });
+  const { entries, total } = shown(registry, call, { entries: records, total: all.length });
+  return jsonAnswer(200, { filtered_records: entries, filtered_records_count: total });
 };
 
 /** POST reestr/med_products/public/filter: the products of the register. */
@@ -137,7 +137,7 @@ export const products: UserOperation = (registry, call) => {
       isRegistered(Date.parse(one.regDate ?? '2020-01-01'))
     );
   });
-  return entriesAnswer(registry, pageOfList(all, page).map((one) => productRecord(registry, one.gtin)), all.length);
+  return entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => productRecord(registry, one.gtin)), total: all.length });
 };
 
 /** GET reestr/med_products/{gtin}. */

@@ -53,5 +53,5 @@ function queue(registry: Registry, call: UserCall, kind: AwaitingEntry['kind']) 
   const isWanted = ({ entry }: { entry: AwaitingEntry }) =>
     (branch === undefined || entry.branch === branch) && (sgtin === undefined || entry.sgtin === sgtin) && isWithin(entry.opMs);
   const all = registry.awaiting.of(kind, branches).filter(isWanted);
-  return (show: Show) => entriesAnswer(registry, pageOfList(all, page).map((one) => show(one, inn)), all.length);
+  return (show: Show) => entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => show(one, inn)), total: all.length });
 }

@@ -19,7 +19,7 @@ export const sgtins: UserOperation = (registry, call) => {
   registry.upToNow();
   const { filter, page } = listBody(call.body, registry.profile);
   const { numbers, total } = findPacks(registry, filter, { page, owner: call.account.participant.key, archived: false });
-  return entriesAnswer(registry, numbers.map((number) => recordOf(registry, number)), total);
+  return entriesAnswer(registry, call, { entries: numbers.map((number) => recordOf(registry, number)), total });
 };
 
 export const recordOf = (registry: Registry, number: number): Record<string, unknown> => {
@@ -116,5 +116,5 @@ function documentsOf(registry: Registry, call: UserCall, find: Find) {
     if (document === undefined || (document.sender !== key && document.receiver !== key)) continue;
     entries.push({ ...documentMetadata(document, context), sgtin, sscc: step.sscc });
   }
-  return entriesAnswer(registry, pageOfList(entries, pageOfQuery(call.query, profile)), entries.length);
+  return entriesAnswer(registry, call, { entries: pageOfList(entries, pageOfQuery(call.query, profile)), total: entries.length });
 }

@@ -4,7 +4,7 @@ import { refuse } from '../http/refusal.js';
 import type { UserCall, UserOperation } from '../operations/call.js';
 import type { Container } from '../packs/pack.js';
 import type { Registry } from '../registry.js';
-import { listed, NOT_FOUND, NOT_YOURS } from './answers.js';
+import { entriesAnswer, listed, NOT_FOUND, NOT_YOURS } from './answers.js';
 import { expiration, isoSecond, mayRead } from './pack-facts.js';
 import { sgtinRecord } from './records.js';
 import { listBody, pageOfList } from './request.js';
@@ -29,15 +29,14 @@ export const ssccSgtins: UserOperation = (registry, call) => {
   const { filter, page } = listBody(call.body, registry.profile);
   const special = filter.flag('vzn_drug') === true || filter.flag('gnvlp') === true;
   filter.end();
-  const total = registry.profile.field('total');
   const unit = registry.packs.container(call.params['sscc'] ?? '');
-  if (unit === undefined || !mayReadUnit(registry, call, unit)) return jsonAnswer(200, { entries: [], [total]: 0, ...(unit === undefined ? NOT_FOUND : NOT_YOURS) });
+  if (unit === undefined || !mayReadUnit(registry, call, unit)) return jsonAnswer(200, { entries: [], [registry.profile.field('total')]: 0, ...(unit === undefined ? NOT_FOUND : NOT_YOURS) });
   const all = special ? [] : (registry.packs.contentOf(unit)?.sgtins ?? []);
   const entries = pageOfList(all, page).flatMap((sgtin) => {
     const state = registry.packs.pack(sgtin);
     return state === undefined ? [] : [sgtinRecord(registry, sgtin, state)];
   });
-  return jsonAnswer(200, { entries: listed(registry, entries), [total]: all.length });
+  return entriesAnswer(registry, call, { entries, total: all.length });
 };
 
 /**

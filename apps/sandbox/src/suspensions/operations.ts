@@ -23,7 +23,7 @@ export const suspendedSgtins: UserOperation = (registry, call) => {
     ofClass: (one) => one.status === 'paused_circulation' || (!FINAL_STATUSES.has(one.status) && suspensions.holdsSeries(one.gtin, one.series)),
     also: [...suspensions.heldPacks()].filter((sgtin) => !FINAL_STATUSES.has(registry.packs.pack(sgtin)?.status ?? '')),
   });
-  return entriesAnswer(registry, numbers.map((number) => recordOf(registry, number)), total);
+  return entriesAnswer(registry, call, { entries: numbers.map((number) => recordOf(registry, number)), total });
 };
 
 /** POST reestr/paused-circulation-decisions/filter: decisions to suspend and to cancel that, newest first (public-facts 1.4). */
@@ -41,7 +41,7 @@ export const suspensionDecisions: UserOperation = (registry, call) => {
     const ofHolder = inn === undefined || holderOf(registry, one)?.inn === inn;
     return same && ofHolder && (types?.includes(typeOf(one)) ?? true) && docDate(one.docDateMs) && haltDate(one.haltDateMs);
   });
-  return entriesAnswer(registry, pageOfList(all.reverse(), page).map((one) => decisionRecord(registry, one)), all.length);
+  return entriesAnswer(registry, call, { entries: pageOfList(all.reverse(), page).map((one) => decisionRecord(registry, one)), total: all.length });
 };
 
 /** POST reestr/paused-circulation-decisions/{halt_id}/sgtins/filter: the packs of a decision, as far as they are touched. */
@@ -66,7 +66,7 @@ export const suspensionDecisionSgtins: UserOperation = (registry, call) => {
       product_sell_name: product?.prodSellName,
     };
   });
-  return entriesAnswer(registry, entries, all.length);
+  return entriesAnswer(registry, call, { entries, total: all.length });
 };
 
 const typeOf = ({ haltType }: Decision): number => (haltType === 'suspend' ? 0 : 1);

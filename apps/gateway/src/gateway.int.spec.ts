@@ -192,6 +192,31 @@ describe('access', () => {
   });
 });
 
+describe('a gateway that others can reach', () => {
+  it('asks for a key even when the last one was revoked', async () => {
+    const fresh = await testDatabase();
+    try {
+      await (await startGateway(gatewayConfig({ ...environment(), DATABASE_URL: fresh.url }))).stop();
+      const keys = new ApiKeys(fresh.pool);
+      await keys.add('only', ['admin']);
+      const open = await startGateway(gatewayConfig({ ...environment(), DATABASE_URL: fresh.url, HOST: '0.0.0.0' }));
+      try {
+        await keys.revoke('only');
+        const port = new URL(open.url).port;
+        expect((await fetch(`http://127.0.0.1:${port}/v1/summary`)).status).toBe(401);
+      } finally {
+        await open.stop();
+      }
+      // On loopback alone the installation is as it was before its first key.
+      const local = await startGateway(gatewayConfig({ ...environment(), DATABASE_URL: fresh.url }));
+      expect((await fetch(`${local.url}/v1/summary`)).status).toBe(200);
+      await local.stop();
+    } finally {
+      await fresh.drop();
+    }
+  });
+});
+
 describe('a full backlog', () => {
   it('answers 503 with Retry-After, and takes nothing', async () => {
     const full = await startGateway({ ...gatewayConfig(environment()), maxBacklog: 1 });

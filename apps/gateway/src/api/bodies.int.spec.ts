@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { systemClock } from '#kernel';
+import { arrival, Trial } from '../../test/trial.js';
+import { MAX_COMMAND_BYTES } from './body-limits.js';
+
+/** Small, so that nobody waits for them; a machine under load may still pause a while between two pieces of a body. */
+const LIMITS = { jsonBodyMs: 400, idleMs: 1_500, maxUnreadResults: 2_000, readPatienceMs: 300 };
+/** A refusal costs next to nothing and repeats the name, so that results fill every buffer on the way. */
+const bulkyLine = `{"command_id":"x","${'x'.repeat(8_000)}":1}\n`;
+
+let trial: Trial;
+beforeAll(async () => {
+  trial = await Trial.start({ bodyLimits: LIMITS });
+});
+afterAll(() => trial.stop());
+
+/** A request whose body is written piece by piece. */
+function open(contentType: string): { sending: ClientRequest; answer: Promise<IncomingMessage> } {
+  const sending = request(`${trial.gateway.url}/v1/commands`, { method: 'POST', headers: { 'content-type': contentType } });
+  sending.flushHeaders();
+  const answer = once(sending, 'response').then(([response]) => response as IncomingMessage);
+  return { sending, answer };
+}
+
+async function write(sending: ClientRequest, text: string): Promise<void> {
+  if (!sending.write(text)) await once(sending, 'drain');
+}
+
+async function linesOf(answer: IncomingMessage): Promise<{ line?: number; error?: { code: string; line?: number } }[]> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString().trim().split('\n').map((line) => JSON.parse(line) as { line: number });
+}
+
+describe('a client that writes everything before it reads', () => {
+  it('gets every result, though they are more than any buffer on the way holds', async () => {
+    const { sending, answer } = open('application/x-ndjson');
+    for (let n = 0; n < LIMITS.maxUnreadResults; n += 1) await write(sending, bulkyLine);
+    sending.end();
+    const results = await linesOf(await answer);
+    expect(results).toHaveLength(LIMITS.maxUnreadResults);
+    expect(results.at(-1)).toMatchObject({ line: LIMITS.maxUnreadResults, error: { code: 'invalid_command' } });
+  });
+
+  it('is told where it went over the limit, and loses no result of what was taken', async () => {
+    const { sending, answer } = open('application/x-ndjson');
+    // What the buffers on the way hold comes on top of the limit.
+    for (let n = 0; n < 4 * LIMITS.maxUnreadResults; n += 1) await write(sending, bulkyLine);
+    sending.end();
+    const results = await linesOf(await answer);
+    const last = results.pop();
+    expect(results.map((one) => one.line)).toEqual(results.map((_, n) => n + 1));
+    expect(last?.error).toMatchObject({ code: 'results_unread', line: results.length + 1, detail: expect.stringContaining(`${LIMITS.maxUnreadResults} results`) });
+    expect(results.length).toBeGreaterThanOrEqual(LIMITS.maxUnreadResults);
+  });
+});
+
+describe('a slow body', () => {
+  it('may take its time as lines, while it keeps coming', async () => {
+    const { sending, answer } = open('application/x-ndjson');
+    const line = JSON.stringify({ command_id: 'slow', xml: arrival() });
+    const pieces = 24;
+    for (let n = 0; n < pieces; n += 1) {
+      await write(sending, line.slice(Math.floor((n * line.length) / pieces), Math.floor(((n + 1) * line.length) / pieces)));
+      await systemClock.wait(100);
+    }
+    sending.end();
+    expect(await linesOf(await answer)).toEqual([{ line: 1, command_id: 'slow', request_id: expect.any(String), repeated: false, document: expect.any(String) }]);
+  }, 20_000);
+
+  it('that stops coming is given up, and what came before is taken', async () => {
+    const { sending, answer } = open('application/x-ndjson');
+    await write(sending, `${JSON.stringify({ command_id: 'stalled', xml: arrival() })}\n{"comm`);
+    const results = await linesOf(await answer);
+    expect(results).toMatchObject([{ line: 1, command_id: 'stalled' }, { error: { code: 'request_timeout' } }]);
+    // The connection is not left open for a sender that may never come back.
+    await once(sending, 'close');
+  }, 20_000);
+
+  it('has less time as one command', async () => {
+    const { sending, answer } = open('application/json');
+    sending.on('error', () => undefined);
+    await write(sending, '{"comm');
+    const response = await answer;
+    expect([response.statusCode, (await linesOf(response))[0]]).toEqual([408, expect.objectContaining({ code: 'request_timeout', status: 408 })]);
+    await once(sending, 'close');
+    expect((await trial.ask('/health/ready')).status).toBe(200);
+  }, 20_000);
+});
+
+describe('bodies of lines', () => {
+  it.each(['', '\n \r\n\n'])('without a line are refused: %j', async (body) => {
+    const answer = await trial.ask('/v1/commands', { method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body });
+    expect([answer.status, answer.json()]).toEqual([400, expect.objectContaining({ code: 'missing_body' })]);
+  });
+
+  it('may hold one that is too long: the others are taken', async () => {
+    const results = await trial.postLines([{ command_id: 'before', xml: arrival() }, 'x'.repeat(MAX_COMMAND_BYTES + 1), { command_id: 'behind', xml: arrival() }]);
+    expect(results).toMatchObject([{ line: 1, command_id: 'before' }, { line: 2, error: { code: 'body_too_large', line: 2 } }, { line: 3, command_id: 'behind' }]);
+  });
+
+  it('take an account for all commands that name none', async () => {
+    await trial.postLines([{ command_id: 'named', xml: arrival(), account: 'main' }, { command_id: 'unnamed', xml: arrival() }], '/v1/commands?account=north');
+    await trial.post({ command_id: 'single', xml: arrival() }, '/v1/commands?account=north');
+    const { rows } = await trial.db.pool.query(`SELECT account FROM command WHERE command_id IN ('named', 'single', 'unnamed') ORDER BY command_id`);
+    expect(rows.map((row) => row.account)).toEqual(['main', 'north', 'north']);
+    expect((await trial.post({ command_id: 'wrong', xml: arrival() }, '/v1/commands?account=%00')).json()).toMatchObject({ status: 400, field: 'account' });
+  });
+});
+
+describe('a fault of ours', () => {
+  it('is in the log under the name that the answer gives it, for a line as for a request', async () => {
+    await trial.db.pool.query('ALTER TABLE command RENAME TO command_away');
+    try {
+      const [line] = await trial.postLines([{ command_id: 'unlucky', xml: arrival() }]);
+      const single = (await trial.post({ command_id: 'unlucky', xml: arrival() })).json();
+      for (const [problem, where] of [[line?.['error'] as Record<string, unknown>, { line: 1 }], [single, {}]] as const) {
+        expect(problem).toMatchObject({ code: 'internal', status: 500, ...where });
+        expect(trial.logged.filter((one) => one['instance'] === problem['instance'])).toMatchObject([{ level: 50, url: '/v1/commands', err: { message: expect.stringContaining('command') }, ...where }]);
+        expect(JSON.stringify(problem)).not.toContain('relation');
+      }
+    } finally {
+      await trial.db.pool.query('ALTER TABLE command_away RENAME TO command');
+    }
+  });
+});

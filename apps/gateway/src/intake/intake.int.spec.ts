@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PostgresEvidenceStore } from '#evidence';
+import { installationId } from '#postgres';
+import { PostgresTaskQueue } from '#tasks';
+import { arrival, SGTIN, Trial } from '../../test/trial.js';
+import { Intake, type Acknowledgement } from './intake.js';
+
+const ACTOR = { kind: 'person', name: 'test', authenticatedBy: 'test' } as const;
+const NUL = String.fromCharCode(0);
+const document = (over: object = {}) => ({
+  action_id: 701,
+  subject_id: '00000000100101',
+  counterparty_id: '00000000200101',
+  operation_date: '2026-01-15T09:00:00+03:00',
+  order_details: { sgtin: [SGTIN] },
+  ...over,
+});
+
+let trial: Trial;
+beforeAll(async () => {
+  trial = await Trial.start();
+});
+afterAll(() => trial.stop());
+
+describe('texts that cannot be stored, and names that are read in two ways', () => {
+  const good = { command_id: 'x', xml: arrival() };
+  const cases: [string, object | string, string, string][] = [
+    ['NUL in the command id', { ...good, command_id: `x${NUL}` }, 'invalid_command', '/command_id'],
+    ['half of a surrogate pair in the command id', { ...good, command_id: 'x\ud800' }, 'invalid_command', '/command_id'],
+    ['a line end in the command id', { ...good, command_id: 'x\ny' }, 'invalid_command', '/command_id'],
+    ['blanks around the command id', { ...good, command_id: ' x' }, 'invalid_command', '/command_id'],
+    ['NUL in the reference', { ...good, reference: `ERP${NUL}1` }, 'invalid_command', '/reference'],
+    ['half of a surrogate pair in the reference', { ...good, reference: '\udc00' }, 'invalid_command', '/reference'],
+    ['NUL in the account', { ...good, account: NUL }, 'invalid_command', '/account'],
+    ['NUL in an id of after', { ...good, after: ['a', NUL] }, 'invalid_command', '/after/1'],
+    ['blanks around an id of after', { ...good, after: ['a '] }, 'invalid_command', '/after/0'],
+    ['half of a surrogate pair in the XML', { command_id: 'x', xml: arrival('\ud800') }, 'invalid_command', '/xml'],
+    ['NUL in the XML', { command_id: 'x', xml: arrival(NUL) }, 'malformed_xml', '/xml'],
+    ['NUL in the document', { command_id: 'x', document: document({ subject_id: NUL }) }, 'invalid_command', '/document/subject_id'],
+    ['half of a surrogate pair in a name of the document', { command_id: 'x', document: document({ 'a\ud800': 1 }) }, 'invalid_command', '/document/a\ud800'],
+    ['the same name twice', '{"command_id":"x","command_id":"y","xml":"<a/>"}', 'invalid_json', '/command_id'],
+    ['the same name twice in the document', '{"command_id":"x","document":{"action_id":701,"action_id":415}}', 'invalid_json', '/document/action_id'],
+    ['__proto__', '{"command_id":"x","__proto__":{},"xml":"<a/>"}', 'invalid_json', '/__proto__'],
+    ['__proto__ in the document', '{"command_id":"x","document":{"__proto__":{},"action_id":701}}', 'invalid_json', '/document/__proto__'],
+  ];
+  it.each(cases)('%s', async (_, body, code, field) => {
+    const before = await trial.registered();
+    const answer = await trial.post(body);
+    // JSON turns the half pair of the pointer into an escape and back.
+    expect(answer.json()).toMatchObject({ code, field });
+    expect(answer.status).toBeLessThan(500);
+    expect(await trial.registered()).toBe(before);
+  });
+});
+
+describe('where an error lies', () => {
+  const cases: [string, object, number, object][] = [
+    ['an unknown field of a command', { command_id: 'x', xml: arrival(), prio: 1 }, 400, { code: 'invalid_command', field: '/prio' }],
+    ['a command that is no object', [1], 400, { code: 'invalid_command', field: '' }],
+    ['an unknown field of a document', { command_id: 'x', document: document({ nonsense: 1 }) }, 400, { code: 'invalid_command', field: '/document/nonsense' }],
+    ['an unknown type of a document', { command_id: 'x', document: document({ action_id: 799 }) }, 422, { code: 'unknown_document_type', field: '/document/action_id' }],
+    ['a date of the year 1 in XML', { command_id: 'x', xml: arrival(undefined, '0001-01-01T00:00:00+03:00') }, 422, { code: 'schema_violation', field: '/xml', line: 1 }],
+    ['malformed XML', { command_id: 'x', xml: '<documents version="1.38">\n<' }, 422, { code: 'malformed_xml', field: '/xml', line: 2 }],
+  ];
+  it.each(cases)('%s', async (_, body, status, place) => {
+    const answer = await trial.post(body);
+    expect([answer.status, answer.json()]).toEqual([status, expect.objectContaining(place)]);
+    const { detail, field } = answer.json<{ detail: string; field: string }>();
+    if (field.startsWith('/document')) expect(detail.startsWith(`${field}: `)).toBe(true);
+  });
+
+  it.each([
+    ['a missing field', document({ counterparty_id: undefined })],
+    ['a date of the year 1', document({ operation_date: '0001-01-01T00:00:00+03:00' })],
+    ['an SGTIN of the wrong shape', document({ order_details: { sgtin: ['0460'] } })],
+  ])('%s of a JSON document: the element, and no line of an XML that nobody has seen', async (_, content) => {
+    const problem = (await trial.post({ command_id: 'x', document: content })).json();
+    expect(problem).toMatchObject({ status: 422, field: '/document', element: expect.any(String) as unknown });
+    expect(problem).not.toHaveProperty('line');
+    expect(problem['detail']).toMatch(/^\/document: /);
+    expect(problem['detail']).not.toMatch(/line \d/);
+  });
+});
+
+describe('commands in one batch', () => {
+  it('do not fail for each other’s faults', async () => {
+    const { pool } = trial.db;
+    const queue = new PostgresTaskQueue({ pool });
+    try {
+      const options = { pool, evidence: new PostgresEvidenceStore({ pool }), queue, installationId: await installationId(pool), accounts: ['main'], maxDocumentBytes: 1e6, maxBacklog: 1e6 };
+      const intake = new Intake(options);
+      // Past the check of its shape, as a fault that nobody thought of: PostgreSQL refuses the whole statement for it.
+      const ids = ['batch-1', `batch-${NUL}`, 'batch-2', 'batch-3'];
+      const taken = await Promise.allSettled(ids.map((command_id) => intake.take({ command_id, type: 'send_document', after: [], xml: arrival() }, ACTOR)));
+      expect(taken.map((one) => one.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+      const { rows } = await pool.query(`SELECT command_id FROM command JOIN task ON key = 'run_command:' || request_id WHERE command_id LIKE 'batch-%' ORDER BY 1`);
+      expect(rows.map((row) => row.command_id)).toEqual(['batch-1', 'batch-2', 'batch-3']);
+    } finally {
+      await queue.close();
+    }
+  });
+
+  it('fail together, and once, when the fault is nobody’s', async () => {
+    const { pool } = trial.db;
+    let tries = 0;
+    const queue = {
+      readyCount: () => Promise.resolve(0),
+      schedule: () => {
+        tries += 1;
+        return Promise.reject(Object.assign(new Error('gone'), { code: '57P01' }));
+      },
+    };
+    const options = { pool, evidence: new PostgresEvidenceStore({ pool }), queue, installationId: await installationId(pool), accounts: ['main'], maxDocumentBytes: 1e6, maxBacklog: 1e6 };
+    const intake = new Intake(options);
+    const take = (command_id: string): Promise<Acknowledgement> => intake.take({ command_id, type: 'send_document', after: [], xml: arrival() }, ACTOR);
+    const taken = await Promise.allSettled(['gone-1', 'gone-2', 'gone-3'].map(take));
+    expect(taken.map((one) => one.status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(tries).toBeLessThan(3);
+  });
+});
+
+describe('commands that wait for each other', () => {
+  it('are refused when the last of them comes, also in one upload', async () => {
+    const command = (command_id: string, ...after: string[]) => ({ command_id, xml: arrival(), after });
+    expect((await trial.post(command('A', 'C'))).status).toBe(202);
+    expect((await trial.post(command('B', 'A'))).status).toBe(202);
+    const refused = await trial.post(command('C', 'B'));
+    expect([refused.status, refused.json()]).toEqual([400, expect.objectContaining({ code: 'invalid_command', field: '/after', detail: '/after: the command would wait for itself: C after B after A after C' })]);
+    // Corrected, it is taken, and so is what comes after it; the commands as they were are still repeats.
+    expect((await trial.post(command('C'))).status).toBe(202);
+    expect((await trial.post(command('D', 'B', 'C'))).status).toBe(202);
+    expect((await trial.post(command('A', 'C'))).status).toBe(200);
+    const results = await trial.postLines([command('E', 'F'), command('F', 'E')]);
+    expect(results.map((one) => (one['error'] as { code: string } | undefined)?.code).sort()).toEqual(['invalid_command', undefined]);
+  });
+});
+
+describe('the backlog', () => {
+  it('counts tasks of every lane, also those that wait for their time', async () => {
+    const busy = await Trial.start({ maxBacklog: 3 });
+    try {
+      const queue = new PostgresTaskQueue({ pool: busy.db.pool });
+      const task = (n: number) => ({ key: `send:${n}`, kind: 'send', lane: `account-${n}/send`, dueAt: new Date('2999-01-01T00:00:00Z'), payload: {} });
+      await queue.schedule(busy.db.pool, [task(1), task(2), task(3)]);
+      await queue.close();
+      const answer = await busy.post({ command_id: 'one-more', xml: arrival() });
+      expect([answer.status, answer.json()['code'], answer.headers.get('retry-after'), await busy.registered()]).toEqual([503, 'backlog_full', '5', 0]);
+    } finally {
+      await busy.stop();
+    }
+  });
+});

@@ -1,12 +1,14 @@
 import type { SendAnswer } from '#domain';
-import { neverReached, type Sha256 } from '#kernel';
+import { neverReached, PedigreeError, type Sha256 } from '#kernel';
 import type { CallOutcome } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
-import { bySystem, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
+import { after, bySystem, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
 
 /** How long a document that was surely not taken rests before it goes again: doubled with each attempt, to a minute. */
 const RETRY_AFTER_MS = 500;
 const MAX_RETRY_AFTER_MS = 60_000;
+/** How long a document rests that could not be signed. */
+const SIGN_AGAIN_AFTER_MS = 10_000;
 
 /**
  * Longest time from the intent to the first byte. Less than a lease: whoever takes the task over after that may believe that nothing of
@@ -32,7 +34,9 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   if (blob === undefined) return { kind: 'failed', error: `evidence ${documentSha256} of document ${requestId} is missing` };
   const { maxDocumentBytes } = context.profile.rules;
   if (blob.bytes.length > maxDocumentBytes) return { kind: 'failed', error: `document ${requestId} has ${blob.bytes.length} bytes; the registry takes ${maxDocumentBytes}` };
-  const signature = await context.registry.sign(account, blob.bytes);
+  const signing = await sign(context, account, blob.bytes);
+  if ('failed' in signing) return { kind: 'retry', dueAt: after(context, SIGN_AGAIN_AFTER_MS), error: signing.failed, countsAsAttempt: false };
+  const { signature } = signing;
   const signed = signature === undefined ? {} : await keepSignature(context, account, signature);
   const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
   const begun = await bySystem(context, task, { type: 'BeginSend', ...signed });
@@ -42,6 +46,16 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   const answer = await answerOf(context, outcome, attempt);
   await byRegistry(context, task, { type: 'RecordSendAnswer', attempt, answer });
   return { kind: 'done' };
+}
+
+/** A signer that is away, or a certificate that has ended, says nothing against the document: it waits, however long that takes. */
+async function sign(context: TaskContext, account: string, xml: Uint8Array): Promise<{ signature: Buffer | undefined } | { failed: string }> {
+  try {
+    return { signature: await context.registry.sign(account, xml) };
+  } catch (error) {
+    if (error instanceof PedigreeError && error.code === 'signing_failed') return { failed: error.message };
+    throw error;
+  }
 }
 
 /** An earlier run of this task recorded the intent, and nobody knows whether it made the call. */

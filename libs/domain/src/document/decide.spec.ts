@@ -84,6 +84,11 @@ describe('coming after others', () => {
 });
 
 describe('sending', () => {
+  it('begins with the intent, which names signature and certificate where the account signs', () => {
+    expect(when([registered()], { type: 'BeginSend' })).toEqual([{ type: 'SendAttempted', data: { attempt: 1, account: 'main' } }]);
+    expect(when([registered()], beginSend)).toEqual([{ type: 'SendAttempted', data: { attempt: 1, account: 'main', signatureSha256: SHA, certificateSha256: OTHER_SHA } }]);
+  });
+
   const sending = [registered(), attempted(1)];
 
   it('records the intent before the call, once', () => {

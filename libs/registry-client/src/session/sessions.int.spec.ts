@@ -82,6 +82,20 @@ describe('one token for all processes', () => {
     expect((await new PostgresSessionStore(db.pool, { key: KEY }).load('b')).session).toBeUndefined();
   });
 
+  it('is leased for as long as a slow signer may take', async () => {
+    const leases: number[] = [];
+    class Spying extends PostgresSessionStore {
+      override lease(account: string, holder: string, options: { generation: bigint; leaseMs: number }): Promise<boolean> {
+        leases.push(options.leaseMs);
+        return super.lease(account, holder, options);
+      }
+    }
+    const common = { store: new Spying(db.pool, { key: KEY }), rules, clock: new VirtualClock(), log: silentLog };
+    await new Sessions({ ...common, signIn: new FakeSignIn().run }).token('a');
+    await new Sessions({ ...common, signIn: new FakeSignIn().run, signingMs: (account) => (account === 'b' ? 60_000 : 0) }).token('b');
+    expect((leases[1] as number) - (leases[0] as number)).toBe(60_000);
+  });
+
   it('is signed in for by a follower when the first process died at it', async () => {
     const clock = new VirtualClock();
     const store = new PostgresSessionStore(db.pool, { key: KEY });

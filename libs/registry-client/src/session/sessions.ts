@@ -17,8 +17,10 @@ export interface SessionsOptions {
   store: SessionStore;
   rules: Profile['rules'];
   clock: Clock;
-  /** Makes the two calls. Must end within 2 x signInTimeoutMs and its waits for slots; never throws. */
+  /** Makes the two calls. Must end within 2 x signInTimeoutMs, its waits for slots and `signingMs`; never throws. */
   signIn: (account: string) => Promise<SignInResult>;
+  /** The longest that the account's signer may take, its turn included. A token that comes after the lease has run out is lost, and lives on at the registry. */
+  signingMs?: (account: string) => number;
   log: Log;
 }
 
@@ -114,19 +116,20 @@ export class Sessions {
     return fitnessOf(session, this.options.rules, this.now());
   }
 
-  private get leaseMs(): number {
-    return 2 * this.options.rules.signInTimeoutMs + SLOT_ALLOWANCE_MS;
+  private leaseMs(account: string): number {
+    return 2 * this.options.rules.signInTimeoutMs + SLOT_ALLOWANCE_MS + (this.options.signingMs?.(account) ?? 0);
   }
 
   private async obtain(account: string): Promise<TokenResult> {
     // Twice the lease: once for another's sign-in that fails or is cut off by a crash, once for its follower. Real time, as the lease is the database's.
-    const polls = Math.ceil((2 * this.leaseMs) / POLL_MS);
+    const leaseMs = this.leaseMs(account);
+    const polls = Math.ceil((2 * leaseMs) / POLL_MS);
     for (let poll = 0; poll < polls; poll += 1) {
       const row = await this.loadMerged(account);
       if (row.session !== undefined && this.fitness(row.session) === 'fresh') return this.keep(account, row.session);
       const obstacle = this.obstacle(row);
       if (obstacle !== undefined) return this.fallBack(account, row, obstacle);
-      if (await this.options.store.lease(account, this.holder, { generation: row.generation, leaseMs: this.leaseMs })) return this.signIn(account, row);
+      if (await this.options.store.lease(account, this.holder, { generation: row.generation, leaseMs })) return this.signIn(account, row);
       if (row.session !== undefined && this.fitness(row.session) === 'alive') return this.keep(account, row.session);
       await realDelay(POLL_MS);
     }

@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { refuse } from './refusal.js';
 
+/** The connection ended before the request did: there is nobody to answer, and nothing to complain of. */
+export class CallerGone extends Error {}
+
 /** The whole body, or a 413 when it is longer than `maxBytes`. What is too much is read and thrown away, up to a bound. */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -15,8 +18,8 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
       if (length > maxBytes) reject(refuse(413, `the body is longer than ${maxBytes} bytes`));
       else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
     });
-    request.on('error', reject);
-    request.on('aborted', () => reject(new Error('the caller went away')));
+    request.on('error', () => reject(new CallerGone()));
+    request.on('aborted', () => reject(new CallerGone()));
   });
 }
 

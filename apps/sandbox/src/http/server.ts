@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { INTERNAL_PREFIXES, OPEN_OPERATIONS, USER_OPERATIONS } from '../operations/table.js';
+import type { Duplex } from 'node:stream';
 import type { Call, UserCall } from '../operations/call.js';
 import type { Account } from '../packs/world.js';
 import { DEPRECATED_METHODS } from '../registries/deprecated.js';
 import type { Registry } from '../registry.js';
 import { htmlAnswer, jsonAnswer, springAnswer, writeAnswer, type Answer } from './answer.js';
 import { MAX_UPLOAD_BYTES } from '../uploads/uploads.js';
-import { readBody } from './body.js';
+import { CallerGone, readBody } from './body.js';
 import { Refusal, refuse } from './refusal.js';
 import { Router, type Route } from './router.js';
 
@@ -16,11 +17,21 @@ const ENVELOPE_BYTES = 64 * 1024;
 /** The registry's own HTTP server. */
 export function publicServer(registry: Registry): Server {
   const router = new Router(registry.profile);
-  const server = createServer({ maxHeaderSize: 64 * 1024, headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 });
+  const server = createServer({ requireHostHeader: false, maxHeaderSize: 64 * 1024, headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 });
   server.maxConnections = 1000;
   server.on('request', (request, response) => void serve(registry, router, { request, response }));
-  server.on('clientError', (_error, socket) => socket.writable && socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n'));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => turnAway(error, socket));
   return server;
+}
+
+const PARSER_REFUSALS: Record<string, [number, string]> = { HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'], ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'] };
+
+/** What is no HTTP never becomes a request; it gets the framework's shape and its connection is closed. */
+function turnAway(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable) return void socket.destroy();
+  const [status, title] = PARSER_REFUSALS[error.code ?? ''] ?? [400, 'Bad Request'];
+  const { body, contentType } = springAnswer(status, title, '');
+  socket.end(`HTTP/1.1 ${status} ${title}\r\nContent-Type: ${contentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${String(body)}`);
 }
 
 interface Exchange {
@@ -44,7 +55,7 @@ async function serve(registry: Registry, router: Router, exchange: Exchange): Pr
     const params = typeof route === 'object' ? route.params : {};
     answer = await work(registry, { route, path, request, call: { method, verb, params, query, arrival, base, headers: request.headers, body: EMPTY } });
   } catch (error) {
-    if (error instanceof Dropped) return void response.destroy();
+    if (error instanceof Dropped || error instanceof CallerGone) return void response.destroy();
     answer = errorAnswer(registry, path, error);
   }
   await deliver(registry, { method, response, answer });

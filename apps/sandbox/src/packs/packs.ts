@@ -11,6 +11,12 @@ export type { Change, Container, Content, PackState, Trail, Transfer } from './p
 
 const MAX_DEPTH = 10;
 
+/** A pack of a standing consignment. */
+interface Standing {
+  state: PackState;
+  series: string;
+}
+
 /** The state of every pack and container that was ever named; a pack of a standing consignment exists as soon as it is. */
 export class PackStore {
   /** Touched packs in columns; lists are answered from it. */
@@ -24,6 +30,7 @@ export class PackStore {
   private readonly standingStates = new Map<string, PackState>();
   private readonly series = new Map<string, string>();
   private readonly serial: RegExp;
+  private lastStanding: { sgtin: Sgtin; found: Standing | undefined } | undefined;
 
   constructor(private readonly world: World) {
     this.serial = new RegExp(world.standing.serial);
@@ -86,7 +93,7 @@ export class PackStore {
 
   /** The decision that holds the pack, if any. For checks: a held pack in circulation has the status paused_circulation by itself. */
   suspensionOf(sgtin: Sgtin): Decision | undefined {
-    return this.suspensions.of(sgtin, sgtin.slice(0, 14), this.seriesOf(sgtin));
+    return this.suspensions.isEmpty ? undefined : this.suspensions.of(sgtin, sgtin.slice(0, 14), this.seriesOf(sgtin));
   }
 
   /** Carries out a decision on the packs that are known; later ones meet it when they come into circulation. */
@@ -166,8 +173,8 @@ export class PackStore {
   private addPack(sgtin: Sgtin, state: PackState): void {
     // A key cut out of a document keeps the whole text of the document alive; its own copy does not.
     const key = Buffer.from(sgtin, 'latin1').toString('latin1');
-    const standing = this.standingPack(key);
-    const series = standing === undefined ? undefined : this.oneSeries(standing.series);
+    const standing = this.standingPack(sgtin);
+    const series = standing?.series;
     const gtin = key.slice(0, 14);
     const after = this.stamps.stamp(state, this.suspensions.holds(key, gtin, state.series ?? series));
     const number = this.index.add(key, after, series);
@@ -181,13 +188,19 @@ export class PackStore {
   }
 
   /** One text for all packs of a series. */
-  private oneSeries(text: string): string {
-    const known = this.series.get(text);
-    if (known === undefined) this.series.set(text, text);
-    return known ?? text;
+  private seriesOfConsignment(consignment: string): string {
+    let series = this.series.get(consignment);
+    if (series === undefined) this.series.set(consignment, (series = this.world.standing.series.replace('{consignment}', consignment)));
+    return series;
   }
 
-  private standingPack(sgtin: Sgtin): { state: PackState; series: string } | undefined {
+  /** A check looks at a pack and then sets it, so the last answer is mostly the next one. */
+  private standingPack(sgtin: Sgtin): Standing | undefined {
+    if (this.lastStanding?.sgtin !== sgtin) this.lastStanding = { sgtin, found: this.findStanding(sgtin) };
+    return this.lastStanding.found;
+  }
+
+  private findStanding(sgtin: Sgtin): Standing | undefined {
     if (!isSgtin(sgtin)) return undefined;
     const { gtin, serial } = splitSgtin(sgtin);
     const product = this.world.products.get(gtin);
@@ -203,7 +216,7 @@ export class PackStore {
       state = { status: 'in_realization', owner: supplier.key, place, transfer: { from: place, to, order: 'direct' } };
       this.standingStates.set(key, state);
     }
-    return { state, series: this.world.standing.series.replace('{consignment}', match[2] as string) };
+    return { state, series: this.seriesOfConsignment(match[2] as string) };
   }
 
   private standingReceiver(consignment: number): string {

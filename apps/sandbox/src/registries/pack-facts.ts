@@ -5,7 +5,18 @@ import type { Participant, World } from '../packs/world.js';
 const RELEASED_MS = Date.parse('2026-01-01T00:00:00Z');
 
 /** `2026-11-21T10:00:00Z`, as the registries of goods write moments; document lists write them otherwise (public-facts 1.2). */
-export const isoSecond = (unixMs: number): string => `${new Date(unixMs).toISOString().slice(0, 19)}Z`;
+export function isoSecond(unixMs: number): string {
+  const known = written.get(unixMs);
+  if (known !== undefined) return known;
+  if (written.size >= MAX_WRITTEN) written.clear();
+  const text = `${new Date(unixMs).toISOString().slice(0, 19)}Z`;
+  written.set(unixMs, text);
+  return text;
+}
+
+/** Packs of one document share its moment, so the same few are written over and over. */
+const written = new Map<number, string>();
+const MAX_WRITTEN = 10_000;
 
 /** Whether the participant may see the pack's record: its owner, or a side of its shipment (public-facts 1.9). */
 export const mayRead = (world: World, participant: Participant, { owner, transfer }: PackState): boolean =>

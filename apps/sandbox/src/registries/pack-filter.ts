@@ -1,3 +1,4 @@
+import type { PackState } from '../packs/pack.js';
 import type { Participant, World } from '../packs/world.js';
 import type { Registry } from '../registry.js';
 import { pageOfClasses, type PackClass } from './pack-index.js';
@@ -89,13 +90,16 @@ function productsOf({ products }: World, filter: FilterReader): Set<string> | un
 }
 
 function dateMatcher({ packs }: Registry, filter: FilterReader): ((number: number) => boolean) | undefined {
-  const asked = DATES.filter((name) => filter.has(`${name}_from`, `${name}_to`));
-  const ranges = DATES.map((name) => filter.range(`${name}_from`, `${name}_to`));
+  const asked = DATES.filter((name) => filter.has(`${name}_from`, `${name}_to`)).map((name) => ({ name, isWithin: filter.range(`${name}_from`, `${name}_to`) }));
+  for (const name of DATES) filter.range(`${name}_from`, `${name}_to`);
   if (asked.length === 0) return undefined;
+  const fits = (state: PackState): boolean => asked.every(({ name, isWithin }) => isWithin(name === 'last_tracing_op_date' ? lastChangeMs(state) : emittedMs(state)));
+  // Packs that went the same way are one state, and mostly stand side by side.
+  let last: { state: PackState; fits: boolean } | undefined;
   return (number) => {
     const state = packs.index.state(number);
-    const emitted = emittedMs(state);
-    return [emitted, emitted, lastChangeMs(state)].every((unixMs, at) => ranges[at]?.(unixMs));
+    if (last?.state !== state) last = { state, fits: fits(state) };
+    return last.fits;
   };
 }
 

@@ -132,10 +132,17 @@ export function pageOfClasses(
   const numbers: number[] = [];
   let total = 0;
   for (const { numbers: all } of classes) {
-    const wanted = matches === undefined ? all : all.filter(matches);
-    const from = Math.max(0, startFrom - total);
-    if (numbers.length < count && from < wanted.length) numbers.push(...wanted.slice(from, from + count - numbers.length));
-    total += wanted.length;
+    if (matches === undefined) {
+      const from = Math.max(0, startFrom - total);
+      if (numbers.length < count && from < all.length) numbers.push(...all.slice(from, from + count - numbers.length));
+      total += all.length;
+      continue;
+    }
+    for (const number of all) {
+      if (!matches(number)) continue;
+      if (total >= startFrom && numbers.length < count) numbers.push(number);
+      total += 1;
+    }
   }
   return { numbers, total };
 }

@@ -1,11 +1,10 @@
-import { uuid5, type Gtin, type Sgtin } from '#kernel';
+import type { Gtin, Sgtin } from '#kernel';
 import type { PackState } from '../packs/pack.js';
 import { FINAL_STATUSES } from '../packs/trail.js';
 import type { Product, World } from '../packs/world.js';
 import type { Registry } from '../registry.js';
 import { emittedMs, expiration, isoSecond, lastChangeMs, statusSinceMs } from './pack-facts.js';
 
-const NAMESPACE = '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4bff';
 export const EMISSION_OWN = 1;
 export const SOURCE_DOMESTIC = 1;
 const REGION = { federal_subject_code: '77', federal_subject_name: 'Moscow' };
@@ -18,7 +17,7 @@ export function sgtinRecord(registry: Registry, sgtin: Sgtin, state: PackState):
   const owner = world.participants.get(state.owner);
   const emitted = isoSecond(emittedMs(state));
   return {
-    id: uuid5(sgtin, NAMESPACE),
+    id: sgtin,
     inn: owner?.inn ?? '',
     gtin,
     sgtin,

@@ -26,13 +26,18 @@ export class Suspensions {
     for (const sgtin of sgtins) put(this.byPack, sgtin, decision);
   }
 
+  /** Nothing is held. */
+  get isEmpty(): boolean {
+    return this.bySeries.size === 0 && this.byPack.size === 0;
+  }
+
   /** The decision that holds a pack. */
   of(sgtin: Sgtin, gtin: Gtin, series: string | undefined): Decision | undefined {
+    if (this.isEmpty) return undefined;
     return this.byPack.get(sgtin) ?? (series === undefined ? undefined : this.bySeries.get(seriesKey(gtin, series)));
   }
 
   holds(sgtin: Sgtin, gtin: Gtin, series: string | undefined): boolean {
-    if (this.bySeries.size === 0 && this.byPack.size === 0) return false;
     return this.of(sgtin, gtin, series) !== undefined;
   }
 

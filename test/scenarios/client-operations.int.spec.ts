@@ -253,6 +253,34 @@ describe.each(['interface-v1', 'mdlp'])('the client against the sandbox in %s', 
   });
 });
 
+describe.each([1, 2, 3])('long readings while the registry misbehaves at 20 %%, seed %i', (seed) => {
+  it('give every entry once, and no rule is broken', async () => {
+    await db.pool.query('TRUNCATE registry_session');
+    const knobs = { answer_429: 0.2, answer_500_before_work: 0.2, answer_500_after_work: 0.1, html_error: 0.1, wrong_content_type: 0.2, drop_connection_after_work: 0.1, total_changes: 0.2, repeated_entry: 0.2 };
+    const sandbox = await startSandbox({ limits: false, language: seed === 1 ? 'ru' : 'en', seed });
+    const client = clientOf(sandbox.url, loadProfile('interface-v1', { operations: { sgtins_by_list: { pageSize: 50 }, sgtins: { pageSize: 40 } } }));
+    try {
+      await control(sandbox, '/plant', { ranges: [{ gtin: doc.GTIN, prefix: 'OPS', from: 0, count: 250, series: 'OPS1', owner: 'own', place: doc.PLACES.warehouse }] });
+      await good(client.operations.largeDocuments.sizeLimit('main'));
+      await control(sandbox, '/misbehaviour', { knobs });
+      const all = Array.from({ length: 250 }, (_, number) => pack('OPS', number));
+      const walk = await client.operations.lists.walk('main', 'sgtins', { filter: { series: 'OPS1' } });
+      expect(walk).toMatchObject({ kind: 'complete' });
+      expect(walk.items.map((one) => one.sgtin).sort()).toEqual(all);
+      const listed = await good(client.operations.sgtins.byLists('main', all));
+      expect(listed.found.map((one) => one.sgtin).sort()).toEqual(all);
+      expect(listed.failed.concat(listed.unanswered as never[])).toEqual([]);
+      expect(await client.operations.lists.walk('main', 'products')).toMatchObject({ kind: 'complete', items: expect.arrayContaining([expect.objectContaining({ gtin: doc.GTIN })]) });
+      const struck = ((await control(sandbox, '/misbehaviour'))['knobs'] as { strikes: number }[]).reduce((sum, knob) => sum + knob.strikes, 0);
+      expect(struck).toBeGreaterThan(5);
+      expect((await control(sandbox, '/violations'))['violations']).toEqual([]);
+    } finally {
+      await client.close();
+      await sandbox.stop();
+    }
+  }, 60_000);
+});
+
 /** The sandbox behind other names: what an installation's registry might call things, turned both ways. */
 class RenamingProxy {
   readonly paths: string[] = [];

@@ -5,6 +5,7 @@ import type { CallCount } from './call/call-counts.js';
 import { CHANGE, READ, READ_ONE, READ_SURELY, type OperationCall } from './call/caller.js';
 import { classify, type Reading } from './call/classify.js';
 import type { Exchange } from './call/exchange.js';
+import { mayReadAgain } from './call/read-again.js';
 import { resolveLink } from './call/links.js';
 import { Readings } from './call/readings.js';
 import { Requests, type RequestParts } from './call/requests.js';
@@ -77,14 +78,20 @@ export class UndiciRegistryClient implements RegistryClient {
     this.operations = new RegistryOperations({
       profile,
       requests: this.requests,
+      clock,
       link: (link, operation) => this.link(link, operation),
       call: (account, operation, what) => this.call(account, operation, what),
     });
-    this.sessionsOf = new Sessions({ store: options.sessions, rules: profile.rules, clock, log: this.log, signIn: (account) => this.signIn(account) });
+    this.sessionsOf = new Sessions({ store: options.sessions, rules: profile.rules, clock, log: this.log, signIn: (account) => this.signIn(account), signingMs: (account) => this.signingMs(account) });
   }
 
   async sign(account: string, xml: Uint8Array): Promise<Buffer | undefined> {
-    return this.open(account).signer?.sign(xml);
+    try {
+      return await this.open(account).signer?.sign(xml);
+    } catch (error) {
+      this.log.warn({ account, error: (error as Error).message }, 'a document could not be signed');
+      throw error;
+    }
   }
 
   signerCertificate(account: string, signature?: Buffer): Buffer | undefined {
@@ -144,7 +151,12 @@ export class UndiciRegistryClient implements RegistryClient {
   async documentsSince(account: string, list: 'outgoing' | 'incoming', { cursor, overlapMs, maxPages }: { cursor: DocumentCursor; overlapMs: number; maxPages?: number }): Promise<NewDocuments> {
     const operation = list === 'outgoing' ? 'list_outgoing' : 'list_incoming';
     const pageSize = this.options.profile.operations[operation].pageSize ?? 100;
-    return readSince((query) => this.list(account, operation, query), cursor, { overlapMs, pageSize, ...(maxPages === undefined ? {} : { maxPages }) });
+    return readSince((query) => this.list(account, operation, query), cursor, {
+      overlapMs,
+      pageSize,
+      again: (outcome, failuresInARow) => mayReadAgain(outcome, failuresInARow, this.options.clock),
+      ...(maxPages === undefined ? {} : { maxPages }),
+    });
   }
 
   /** Ends the account's token at the registry, for all processes. Not done on close: the next start goes on with the same token. */
@@ -167,7 +179,7 @@ export class UndiciRegistryClient implements RegistryClient {
       clearTimeout(cut);
     }
     await this.sessionsOf.settled();
-    await Promise.all([...this.accounts.values()].map(({ signer }) => signer?.close?.()));
+    for (const { signer } of this.accounts.values()) await signer?.close?.();
   }
 
   private open(account: string): OpenAccount {
@@ -230,6 +242,12 @@ export class UndiciRegistryClient implements RegistryClient {
       await this.sessionsOf.rejected(account, session.generation).catch((error: Error) => this.log.warn({ account, error: error.message }, 'a refused token was not noted'));
     }
     return result;
+  }
+
+  /** A sign-in goes before all that wait, so it waits for one signature at most. */
+  private signingMs(name: string): number {
+    const config = this.open(name).account.signer;
+    return 'timeLimitMs' in config ? 2 * config.timeLimitMs : 0;
   }
 
   private async signIn(name: string): Promise<SignInResult> {

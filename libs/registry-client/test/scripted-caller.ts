@@ -27,6 +27,9 @@ export const answer = (body: JsonObject | string | Buffer, httpStatus = 200, con
 export class ScriptedCaller implements Caller {
   readonly asked: Asked[] = [];
   readonly requests: Requests;
+  /** How long was waited between repeats. */
+  readonly waitsMs: number[] = [];
+  readonly clock = { wait: (delayMs: number): Promise<void> => Promise.resolve(void this.waitsMs.push(delayMs)) };
 
   constructor(
     readonly profile: Profile,

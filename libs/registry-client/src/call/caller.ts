@@ -1,3 +1,4 @@
+import type { Clock } from '#kernel';
 import type { CallOutcome, RawAnswer } from '../port.js';
 import type { OperationName, Profile } from '../profile.js';
 import type { CallManner, Reading } from './classify.js';
@@ -16,6 +17,8 @@ export interface OperationCall<T> {
 export interface Caller {
   readonly profile: Profile;
   readonly requests: Requests;
+  /** For the waits between repeats of a reading. */
+  readonly clock: Pick<Clock, 'wait'>;
   /** The address of a link that the registry gave, where the token may go. */
   link(link: string, operation: 'fetch_link' | 'upload_part'): Reading<Target>;
   call<T>(account: string, operation: OperationName, what: OperationCall<T>): Promise<CallOutcome<T>>;

@@ -1,5 +1,5 @@
 import type { CallOutcome, DocumentMetadata, OutgoingQuery } from '../port.js';
-import { walkPages, type WalkOutcome } from './walk-pages.js';
+import { walkPages, type WalkOptions, type WalkOutcome } from './walk-pages.js';
 
 /** How far a document list has been read: plain data, to be kept by the reader. Times are the registry's, so that no clock of ours matters. */
 export interface DocumentCursor {
@@ -18,14 +18,19 @@ export interface NewDocuments {
   walk: WalkOutcome<DocumentMetadata>;
 }
 
+export interface SinceOptions extends Pick<WalkOptions<DocumentMetadata>, 'pageSize' | 'maxPages' | 'again'> {
+  /** How late a document may show up and still be seen. */
+  overlapMs: number;
+}
+
 type List = (query: OutgoingQuery) => Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
 
 /**
  * Reads what a document list received since the cursor, each document once over all readings. The overlap reaches back before the cursor,
  * for documents that the registry shows later than it dates them; what was handed out is told by id.
- * @param overlapMs How late a document may show up and still be seen.
  */
-export async function readSince(list: List, cursor: DocumentCursor, { overlapMs, pageSize, maxPages }: { overlapMs: number; pageSize: number; maxPages?: number }): Promise<NewDocuments> {
+export async function readSince(list: List, cursor: DocumentCursor, options: SinceOptions): Promise<NewDocuments> {
+  const { overlapMs, pageSize, maxPages, again } = options;
   const from = new Date(Date.parse(cursor.since) - overlapMs);
   const walk = await walkPages<DocumentMetadata>({
     read: async (offset, limit) => {
@@ -35,6 +40,7 @@ export async function readSince(list: List, cursor: DocumentCursor, { overlapMs,
     keyOf: (document) => document.documentId,
     pageSize,
     ...(maxPages === undefined ? {} : { maxPages }),
+    ...(again === undefined ? {} : { again }),
   });
   const documents = walk.items.filter((document) => !Object.hasOwn(cursor.handedOut, document.documentId));
   const dated = (document: DocumentMetadata): string => document.receivedAt ?? cursor.since;

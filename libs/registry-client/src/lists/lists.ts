@@ -2,6 +2,7 @@ import { PedigreeError, type JsonObject, type JsonValue } from '#kernel';
 import { countOf, objectOf } from '../call/answers.js';
 import { READ, READ_ONE, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
+import { mayReadAgain } from '../call/read-again.js';
 import { readOutcome, type ReadOutcome } from '../call/read-outcome.js';
 import type { RequestParts } from '../call/requests.js';
 import type { RawAnswer } from '../port.js';
@@ -23,6 +24,8 @@ export interface PageQuery<N extends ListName> extends ListQuery<N> {
 export interface WalkQuery<N extends ListName> extends ListQuery<N> {
   maxPages?: number;
   maxRestarts?: number;
+  /** Whether a page that failed is read again, within limits; true unless said otherwise. */
+  patient?: boolean;
 }
 
 /** All lists of the table, by page or whole (interface section 4: lists accept filters; public-facts 1.2: paging). */
@@ -35,15 +38,16 @@ export class Lists {
     return readOutcome(await this.caller.call(account, name, { request: this.request(name, query), manner, read: (raw) => this.read(name, raw) }));
   }
 
-  /** The whole list, however it changes meanwhile. Each page is a call within the budget. */
+  /** The whole list, however it changes meanwhile. Each page is a call within the budget; one that fails is read again, a few times. */
   async walk<N extends ListName>(account: string, name: N, query: WalkQuery<N> = {}): Promise<WalkOutcome<ListRecord<N>>> {
-    const { maxPages, maxRestarts, ...rest } = query;
+    const { maxPages, maxRestarts, patient = true, ...rest } = query;
     const key = listRow(name).key;
     return walkPages<ListRecord<N>>({
       read: (offset, limit) => this.page(account, name, { ...rest, offset, limit } as PageQuery<N>),
       keyOf: (record) => JSON.stringify(key.map((part) => (record as Record<string, unknown>)[part] ?? null)),
       pageSize: this.pageSize(name),
       fixedPages: name === 'export_results',
+      ...(patient ? { again: (outcome, failuresInARow) => mayReadAgain(outcome, failuresInARow, this.caller.clock) } : {}),
       ...(maxPages === undefined ? {} : { maxPages }),
       ...(maxRestarts === undefined ? {} : { maxRestarts }),
     });

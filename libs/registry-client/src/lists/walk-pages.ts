@@ -17,7 +17,7 @@ interface Walked<T> {
 export type WalkOutcome<T> =
   | ({ kind: 'complete' } & Walked<T>)
   | ({ kind: 'unsettled'; reason: string } & Walked<T>)
-  | ({ kind: 'stopped'; outcome: Exclude<ReadOutcome<Page<T>>, { kind: 'ok' }> } & Walked<T>);
+  | ({ kind: 'stopped'; outcome: ReadFailure<T> } & Walked<T>);
 
 export interface WalkOptions<T> {
   read: (offset: number, limit: number) => Promise<ReadOutcome<Page<T>>>;
@@ -25,12 +25,16 @@ export interface WalkOptions<T> {
   keyOf: (item: T) => string;
   /** Entries that a page is asked for. At least 2, unless `fixedPages`. */
   pageSize: number;
-  /** Pages read in all, restarts included; the walk ends there. */
+  /** Pages read in all, restarts and failures included; the walk ends there. */
   maxPages?: number;
   maxRestarts?: number;
   /** The registry counts in whole pages, so that no page can begin with the last entry of the one before; then the total alone tells of changes. */
   fixedPages?: boolean;
+  /** Whether a page that failed is to be read again, once this resolves. Without it the walk stops at the first. */
+  again?: (outcome: ReadFailure<T>, failuresInARow: number) => Promise<boolean>;
 }
+
+export type ReadFailure<T> = Exclude<ReadOutcome<Page<T>>, { kind: 'ok' }>;
 
 const MAX_PAGES = 10_000;
 const MAX_RESTARTS = 10;
@@ -45,15 +49,21 @@ const MAX_RESTARTS = 10;
  * after that the anchor alone decides, else a busy list could never be read.
  */
 export async function walkPages<T>(options: WalkOptions<T>): Promise<WalkOutcome<T>> {
-  const { keyOf, pageSize, fixedPages = false, maxPages = MAX_PAGES, maxRestarts = MAX_RESTARTS } = options;
+  const { keyOf, pageSize, again, fixedPages = false, maxPages = MAX_PAGES, maxRestarts = MAX_RESTARTS } = options;
   if (!fixedPages && pageSize < 2) throw new RangeError('a page of a walk holds at least 2 entries');
   let seen = new Map<string, T>();
   let place = START;
   let restarts = 0;
+  let failures = 0;
   const walked = (pages: number): Walked<T> => ({ items: [...seen.values()], restarts, pages });
   for (let pages = 1; pages <= maxPages; pages += 1) {
     const outcome = await options.read(place.offset, pageSize);
-    if (outcome.kind !== 'ok') return { kind: 'stopped', outcome, ...walked(pages) };
+    if (outcome.kind !== 'ok') {
+      failures += 1;
+      if ((await again?.(outcome, failures)) === true) continue;
+      return { kind: 'stopped', outcome, ...walked(pages) };
+    }
+    failures = 0;
     const { items, total } = outcome.value;
     const step = (fixedPages ? stepByPage : stepByAnchor)(place, items.map(keyOf), total);
     const changed = place.total !== undefined && place.total !== total;

@@ -69,6 +69,7 @@ describe('the directory', () => {
     expect(caller.asked.map((asked) => asked.operation)).toEqual(['users', 'branches', 'product']);
     clock.advance(MINUTE_MS + 1);
     expect(await ask()).toMatchObject(fresh.map(({ known }) => ({ known: { ...known, stale: true, ageMs: MINUTE_MS + 1, problem: 'not_sent: ECONNREFUSED' } })));
+    expect(caller.asked).toHaveLength(6);
     expect(await directory.users('a', { login: 'x' })).toMatchObject({ kind: 'failed', failure: { kind: 'stopped', outcome: { kind: 'not_sent' } } });
   });
 });

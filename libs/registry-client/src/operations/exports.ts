@@ -55,7 +55,9 @@ export class Exports {
   async file(account: string, resultId: string): Promise<CallOutcome<{ bytes: Buffer }>> {
     const read = (raw: RawAnswer): Reading<{ bytes: Buffer }> => {
       if (raw.body.length === 0) return { problem: 'the file is empty' };
-      return /json|html/i.test(raw.contentType) ? { problem: `the answer is ${raw.contentType} instead of a file` } : { value: { bytes: raw.body } };
+      // By its beginning, for the content type may be wrong: neither a ZIP nor a CSV begins like a web page or a JSON object.
+      const beginning = raw.body.subarray(0, 64).toString('latin1').trimStart();
+      return /^[<{]/.test(beginning) ? { problem: `the answer is ${raw.contentType || 'text'} instead of a file` } : { value: { bytes: raw.body } };
     };
     const request = this.caller.requests.plain('export_file', { result_id: resultId });
     return this.caller.call(account, 'export_file', { request, manner: READ_ONE, read });

@@ -185,6 +185,17 @@ describe('what the caller gets wrong is said before any call', () => {
   });
 });
 
+describe('the file of an export', () => {
+  it('is taken byte for byte, whatever its label', async () => {
+    const bytes = Buffer.from('504b0304ff00fe', 'hex');
+    for (const type of ['application/zip', 'text/html']) {
+      const caller = new ScriptedCaller(loadProfile('mdlp'), [answer(bytes, 200, type)]);
+      expect(await new RegistryOperations(caller).exports.file('a', 'r/1')).toMatchObject({ kind: 'ok', value: { bytes } });
+      expect(caller.asked).toMatchObject([{ method: 'GET', path: '/api/v1/data/export/results/r%2F1/file' }]);
+    }
+  });
+});
+
 describe('the full hierarchy of a container', () => {
   const leaf = { sgtin: SGTIN, sscc: 'B', internal_state: 'in_circulation', series_number: 'A1', pause_decision_info: { id: 'h', number: '1-2', date: '2026-01-01' } };
 
@@ -215,6 +226,31 @@ describe('packs by lists', () => {
     expect(caller.asked.map((one) => one.body)).toEqual([{ filter: { sgtins: ['a', 'b'] } }, { filter: { sgtins: ['c'] } }]);
     const failing = new ScriptedCaller(profile, [answers[0] as never, { kind: 'failed', written: false, reason: 'gone' }]);
     expect(await new RegistryOperations(failing).sgtins.byLists('x', ['a', 'b', 'c', 'd', 'e'])).toEqual({ kind: 'not_sent', reason: 'gone' });
-    expect(failing.asked).toHaveLength(2);
+    expect(failing.asked).toHaveLength(21);
+  });
+});
+
+describe('a page of a whole list that fails', () => {
+  const entry = answer({ entries: [{ sgtin: 'a' }], total: 1 });
+  const lost = { kind: 'failed', written: true, reason: 'ECONNRESET' } as const;
+  const limited = answer({ error_description: '100 ms' }, 429);
+  const walk = async (answers: ConstructorParameters<typeof ScriptedCaller>[1]): Promise<{ caller: ScriptedCaller; outcome: unknown }> => {
+    const caller = new ScriptedCaller(loadProfile('mdlp'), answers);
+    return { caller, outcome: await new RegistryOperations(caller).lists.walk('a', 'sgtins') };
+  };
+
+  it('is read again, each time after twice the wait', async () => {
+    const { caller, outcome } = await walk([lost, limited, answer('<html/>', 502, 'text/html'), entry]);
+    expect(outcome).toMatchObject({ kind: 'complete', items: [{ sgtin: 'a' }], pages: 4 });
+    expect(caller.waitsMs).toEqual([100, 200, 400]);
+  });
+
+  it('is given up after twenty failures in a row, and at once where the registry says no', async () => {
+    const gone = await walk([lost]);
+    expect(gone.outcome).toMatchObject({ kind: 'stopped', outcome: { kind: 'unknown' } });
+    expect(gone.caller.waitsMs).toEqual([100, 200, 400, 800, ...Array.from({ length: 15 }, () => 1000)]);
+    const refused = await walk([answer({ error_description: 'no right' }, 403)]);
+    expect(refused.outcome).toMatchObject({ kind: 'stopped', outcome: { kind: 'refused' } });
+    expect(refused.caller.asked).toHaveLength(1);
   });
 });

@@ -83,7 +83,8 @@ function listCache<N extends Directories>(
   return new AgedCache({
     ...options,
     fetch: async ({ account, filter }) => {
-      const walk = await lists.walk(account, name, filter === undefined ? {} : { filter });
+      // Whoever asks the directory waits for it: an old answer now is better than a new one after many repeats.
+      const walk = await lists.walk(account, name, { patient: false, ...(filter === undefined ? {} : { filter }) });
       return walk.kind === 'complete' ? { kind: 'value', value: walk.items } : { kind: 'failed', failure: walk, problem: wordsOf(walk) };
     },
   });

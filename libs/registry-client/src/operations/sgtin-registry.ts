@@ -2,6 +2,7 @@ import { PedigreeError, type JsonObject, type JsonValue } from '#kernel';
 import { isObject, objectOf } from '../call/answers.js';
 import { READ, READ_ONE, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
+import { mayReadAgain } from '../call/read-again.js';
 import { ACCESS_DENIED_CODE, NOT_FOUND_CODE, readOutcome, type ReadOutcome } from '../call/read-outcome.js';
 import { asList, instant, key, number, readRecord, readRecords, text, type RecordOf } from '../lists/shape.js';
 import type { RawAnswer } from '../port.js';
@@ -76,20 +77,27 @@ export class SgtinRegistry {
     return readOutcome(await this.caller.call(account, list, { request, manner: READ, read: (raw) => readAnswers(raw, sgtins, profile) }));
   }
 
-  /** Any number of packs, a page a call; ends at the first call that is not answered. @throws PedigreeError invalid_parameter for none. */
+  /** Any number of packs, a page a call; a call that fails is made again, a few times; ends at the first that fails for good. @throws PedigreeError invalid_parameter for none. */
   async byLists(account: string, sgtins: string[], list: SgtinList = 'sgtins_by_list'): Promise<ReadOutcome<SgtinAnswers>> {
     const asked = [...new Set(sgtins)];
     const most = this.most(list);
     const all: SgtinAnswers = { found: [], failed: [], unanswered: [] };
-    let outcome = await this.byList(account, asked.slice(0, most), list);
+    let outcome = await this.part(account, asked.slice(0, most), list);
     for (let next = most; outcome.kind === 'ok'; next += most) {
       all.found = all.found.concat(outcome.value.found);
       all.failed = all.failed.concat(outcome.value.failed);
       all.unanswered = all.unanswered.concat(outcome.value.unanswered);
       if (next >= asked.length) return { ...outcome, value: all };
-      outcome = await this.byList(account, asked.slice(next, next + most), list);
+      outcome = await this.part(account, asked.slice(next, next + most), list);
     }
     return outcome;
+  }
+
+  private async part(account: string, sgtins: string[], list: SgtinList): Promise<ReadOutcome<SgtinAnswers>> {
+    for (let failures = 1; ; failures += 1) {
+      const outcome = await this.byList(account, sgtins, list);
+      if (outcome.kind === 'ok' || !(await mayReadAgain(outcome, failures, this.caller.clock))) return outcome;
+    }
   }
 
   /** One pack with its product. A pack of somebody else is `access_denied`; one that moved to the archive is `not_found` in the registry. */

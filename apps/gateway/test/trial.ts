@@ -7,9 +7,9 @@ import { ABSENT, decide, documentStream, evolve, type DocumentCommand, type Docu
 import { effectsOf, readDocument, readReceipt } from '#documents';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
+import type { Pool } from '#postgres';
 import { projections } from '#read-models';
 import { rebuildProjection } from '#subscriptions';
-import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { gatewayConfig, type GatewayConfig } from '../src/config.js';
 import { startGateway, type RunningGateway } from '../src/gateway.js';
 
@@ -18,6 +18,13 @@ export const SGTIN = '04600000000015ABCDE00100001';
 /** An arrival (701) of these items. */
 export const arrival = (items = `<sgtin>${SGTIN}</sgtin>`, operationDate = '2026-01-15T09:00:00+03:00'): string =>
   `<documents version="1.38"><accept action_id="701"><subject_id>00000000100101</subject_id><counterparty_id>00000000200101</counterparty_id><operation_date>${operationDate}</operation_date><order_details>${items}</order_details></accept></documents>`;
+
+/** What `testDatabase()` of test/support gives to a spec. */
+export interface Database {
+  url: string;
+  pool: Pool;
+  drop(): Promise<void>;
+}
 
 export interface Answer {
   status: number;
@@ -30,7 +37,7 @@ export interface Answer {
 /** A gateway over a database of its own, and what stands in for the worker behind it. */
 export class Trial {
   private constructor(
-    readonly db: TestDatabase,
+    readonly db: Database,
     readonly gateway: RunningGateway,
     readonly environment: NodeJS.ProcessEnv,
     /** Everything that the gateway has logged. */
@@ -38,10 +45,10 @@ export class Trial {
     private readonly folder: string,
   ) {}
 
-  static async start(over: Partial<GatewayConfig> = {}): Promise<Trial> {
+  /** On a fresh database, which is dropped at the end. */
+  static async start(db: Database, over: Partial<GatewayConfig> = {}): Promise<Trial> {
     const folder = mkdtempSync(join(tmpdir(), 'pedigree-gateway-'));
     writeFileSync(join(folder, 'accounts.json'), JSON.stringify([{ name: 'main' }, { name: 'north' }]));
-    const db = await testDatabase();
     const environment = { DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', PEDIGREE_ACCOUNTS: join(folder, 'accounts.json') };
     const logged: Record<string, unknown>[] = [];
     const write = (line: Buffer, _: unknown, done: () => void): void => {

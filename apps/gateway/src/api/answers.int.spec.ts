@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { PostgresEvidenceStore } from '#evidence';
+import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, SGTIN, Trial } from '../../test/trial.js';
 import { ANSWERS } from './answers.js';
 
@@ -14,7 +15,7 @@ let conform: (name: keyof typeof ANSWERS, body: unknown) => void;
 
 /** One document of every kind: concluded in part, found twice at the registry, held, and only acknowledged. */
 beforeAll(async () => {
-  trial = await Trial.start();
+  trial = await Trial.start(await testDatabase());
   const after = { after: ['done', 'ERP-17'] };
   await trial.postLines([
     { command_id: 'done', xml: arrival(`<sgtin>${SGTIN}</sgtin><sgtin>${OTHER_PACK}</sgtin>`), reference: 'ERP/1', account: 'north' },

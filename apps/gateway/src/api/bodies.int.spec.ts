@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { systemClock } from '#kernel';
+import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, Trial } from '../../test/trial.js';
 import { MAX_COMMAND_BYTES } from './body-limits.js';
 
@@ -12,7 +13,7 @@ const bulkyLine = `{"command_id":"x","${'x'.repeat(8_000)}":1}\n`;
 
 let trial: Trial;
 beforeAll(async () => {
-  trial = await Trial.start({ bodyLimits: LIMITS });
+  trial = await Trial.start(await testDatabase(), { bodyLimits: LIMITS });
 });
 afterAll(() => trial.stop());
 

@@ -23,7 +23,7 @@ const LINGER_MS = 2_000;
 
 /** The HTTP server itself cannot tell a long upload from a stalled one, so its own limit on bodies is off and these take its place. */
 export function limitBodies(fastify: FastifyInstance, { jsonBodyMs }: BodyLimits): void {
-  fastify.addHook('preParsing', (request, reply, payload, done) => {
+  fastify.addHook('preParsing', async (request, reply, payload) => {
     if (request.headers['content-type']?.startsWith('application/x-ndjson') !== true) {
       const timer = setTimeout(() => {
         if (request.raw.complete || reply.sent) return;
@@ -31,7 +31,7 @@ export function limitBodies(fastify: FastifyInstance, { jsonBodyMs }: BodyLimits
       }, jsonBodyMs);
       reply.raw.once('close', () => clearTimeout(timer));
     }
-    done(null, payload);
+    return payload;
   });
   fastify.addHook('onResponse', (request, _reply, done) => {
     if (!request.raw.complete) setTimeout(() => request.raw.complete || request.raw.destroy(), LINGER_MS).unref();

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PostgresEvidenceStore } from '#evidence';
 import { installationId } from '#postgres';
 import { PostgresTaskQueue } from '#tasks';
+import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, SGTIN, Trial } from '../../test/trial.js';
 import { Intake, type Acknowledgement } from './intake.js';
 
@@ -18,7 +19,7 @@ const document = (over: object = {}) => ({
 
 let trial: Trial;
 beforeAll(async () => {
-  trial = await Trial.start();
+  trial = await Trial.start(await testDatabase());
 });
 afterAll(() => trial.stop());
 
@@ -137,7 +138,7 @@ describe('commands that wait for each other', () => {
 
 describe('the backlog', () => {
   it('counts tasks of every lane, also those that wait for their time', async () => {
-    const busy = await Trial.start({ maxBacklog: 3 });
+    const busy = await Trial.start(await testDatabase(), { maxBacklog: 3 });
     try {
       const queue = new PostgresTaskQueue({ pool: busy.db.pool });
       const task = (n: number) => ({ key: `send:${n}`, kind: 'send', lane: `account-${n}/send`, dueAt: new Date('2999-01-01T00:00:00Z'), payload: {} });

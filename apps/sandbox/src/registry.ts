@@ -189,7 +189,7 @@ export class Registry {
       get clock() {
         return registry.clock;
       },
-      judge: (document, xml) => judge(parts, document, xml),
+      judge: (document, xml) => this.awaiting.heard(document, judge(parts, document, xml)),
       xmlOf: (document) => this.intake.bytesOf(document),
       concluded: (document) => {
         this.awaiting.settle(this.packs, this.world, document.dueVirtualMs);

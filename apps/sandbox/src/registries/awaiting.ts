@@ -1,4 +1,4 @@
-import type { RegistryDocument } from '../documents/document.js';
+import type { DocumentContent, ReceiptError, RegistryDocument, Verdict } from '../documents/document.js';
 import type { PackState } from '../packs/pack.js';
 import type { PackStore } from '../packs/packs.js';
 import type { World } from '../packs/world.js';
@@ -33,6 +33,15 @@ const MAX_WAITING = 1000;
 /** What a whole pack becomes by each document type. */
 const BECOMES: Record<number, string> = { 10_511: 'in_sale', 10_521: 'in_discount_prescription_sale', 10_522: 'in_discount_prescription_sale', 10_531: 'in_medical_use' };
 
+/** Errors that goods which come later heal: not the owner's, elsewhere, shipped and not accepted (checks/reasons.ts). */
+const HEALING_CODES: ReadonlySet<string> = new Set(['4', '11', '13']);
+const CASH_REGISTER_TYPES: ReadonlySet<number> = new Set([10_511, 10_522]);
+
+interface Judged {
+  verdict: Verdict;
+  content: DocumentContent | undefined;
+}
+
 /**
  * Sales and disposals that await their withdrawal: the pack was not yet at the place that sold it. After each document they are
  * tried again; what succeeds leaves the queue.
@@ -46,6 +55,18 @@ export class AwaitingQueue {
     this.waiting.push({ entry, document, checkedMs: entry.opMs });
   }
 
+  /** Queues what a cash register or a registrar reported and the goods did not allow yet. Hands the judgement on. */
+  heard(document: RegistryDocument, judged: Judged): Judged {
+    const { verdict, content } = judged;
+    if (content === undefined || BECOMES[content.docType] === undefined || verdict.kind !== 'receipt') return judged;
+    const errors = new Map(verdict.errors.map((error) => [error.objectId, error]));
+    for (const item of content.items) {
+      const error = errors.get(item.id);
+      if (item.kind === 'sgtin' && error !== undefined && HEALING_CODES.has(error.code)) this.add(entryOf({ document, content, item, error }), document);
+    }
+    return judged;
+  }
+
   /** Withdraws what can be by now. Deterministic, so it may follow each document also when a journal is replayed. */
   settle(packs: PackStore, world: World, virtualMs: number): void {
     if (this.waiting.length === 0) return;
@@ -56,6 +77,20 @@ export class AwaitingQueue {
   of(kind: AwaitingEntry['kind'], places: readonly string[]): { entry: AwaitingEntry; checkedMs: number }[] {
     return this.waiting.filter(({ entry }) => entry.kind === kind && places.includes(entry.branch));
   }
+}
+
+function entryOf({ document, content, item, error }: { document: RegistryDocument; content: DocumentContent; item: { id: string; part?: string }; error: ReceiptError }): AwaitingEntry {
+  return {
+    kind: CASH_REGISTER_TYPES.has(content.docType) ? 'kkt' : 'device',
+    sgtin: item.id,
+    branch: content.fields.get('subject_id') ?? '',
+    opMs: document.dueVirtualMs,
+    docType: content.docType,
+    soldPart: item.part,
+    documentId: document.documentId,
+    docNum: content.fields.get('doc_num'),
+    reason: error.text,
+  };
 }
 
 function withdraws(one: Waiting, { packs, world, virtualMs }: { packs: PackStore; world: World; virtualMs: number }): boolean {

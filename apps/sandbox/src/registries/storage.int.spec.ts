@@ -69,6 +69,18 @@ describe.each(['interface-v1', 'mdlp'])('virtual storage and queues, by %s', (pr
     expect((await list(client, path, { op_end_date: '2020-01-01' })).json.total).toBe(0);
   });
 
+  it('queues what a fiscal operator reports too early, and keeps its document in the history of the pack', async () => {
+    const sale = doc.envelope(10_511, 'retail_sell_kkt', `<subject_id>${PLACES.warehouse}</subject_id><sell_details><item><sgtin>${pack(1)}</sgtin></item><item><sgtin>${pack(95_000)}</sgtin></item></sell_details>`);
+    await client.control('POST', '/outside', { via: 'fiscal_operator', xml: sale });
+    await client.advance(60_000);
+    const { json } = await list(client, '/reestr/sgtin/kkt/awaiting-withdrawal/filter');
+    expect(json).toMatchObject({ total: 1, entries: [{ sgtin: pack(1), xml_document_id: expect.any(String) }] });
+    await client.process(doc.accept([pack(1)]));
+    expect((await list(client, '/reestr/sgtin/kkt/awaiting-withdrawal/filter')).json.total).toBe(0);
+    const documents = (await client.get(`/reestr/sgtin/documents?sgtin=${pack(1)}`)).json;
+    expect([documents.total, documents.entries[0]]).toMatchObject([2, { document_id: json.entries[0].xml_document_id, doc_type: 10_511 }]);
+  });
+
   it('queues disposals of registrars apart', async () => {
     await client.control('POST', '/awaiting', { kind: 'device', sgtin: pack(1), branch: PLACES.warehouse, doc_type: 10_531, device_id: '0000000000000001' });
     expect((await list(client, '/reestr/sgtin/kkt/awaiting-withdrawal/filter')).json.total).toBe(0);

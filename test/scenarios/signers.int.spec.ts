@@ -124,6 +124,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 }, 60_000);
 
+/** What the API says of an account's one document. */
+async function documentOf(account: string): Promise<OutcomeRow & { requestId: string }> {
+  const { commandId } = day.find((one) => one.account === account) as SampleCommand;
+  for await (const row of new GatewayClient(gateway.url).list<OutcomeRow & { requestId: string }>('/v1/documents?limit=100')) if (row.commandId === commandId) return row;
+  throw new Error(`no document of ${account}`);
+}
+
 /** The intent of an account's one document. */
 async function intentOf(account: string): Promise<SendAttempted['data']> {
   const { commandId } = day.find((one) => one.account === account) as SampleCommand;
@@ -156,6 +163,18 @@ describe('a document of an account', () => {
       const signature = await bytesOf(signatureSha256);
       expect(signature.includes(certificate)).toBe(true);
     }
+  });
+
+  const GOST_2012_256 = Buffer.from('06082a85030701010101', 'hex');
+
+  (hasGost ? it : it.skip)('signed by a GOST R 34.10-2012 key through an external command is verified and taken by the registry', async () => {
+    const signature = await new PostgresEvidenceStore({ pool: db.pool }).get((await intentOf('gost')).signatureSha256 ?? '');
+    expect(Buffer.from(signature?.bytes ?? []).includes(GOST_2012_256)).toBe(true);
+    const { requestId, outcome } = await documentOf('gost');
+    expect(outcome).toBe('accepted');
+    const { documents } = (await (await fetch(`${sandbox.controlUrl}/truth/documents?request_id=${requestId}`)).json()) as { documents: { sends: number }[] };
+    expect(documents).toMatchObject([{ sends: 1 }]);
+    expect((await (await fetch(`${sandbox.controlUrl}/truth/tokens`)).json()) as object).toMatchObject({ tokens: { gost: 1 } });
   });
 
   it('leaves no secret in the database', async () => {

@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#kernel';
 import { migrate } from '#postgres';
+import type { CallBudgets } from '#tasks';
 import { callsPerDocument, cursorFrom, Directory, loadProfile, OPERATIONS, PostgresSessionStore, readAccounts, readProfile, registryClientSchema, UndiciRegistryClient, type Profile } from '#registry-client';
 import { startSandbox, type Sandbox } from '../../apps/sandbox/src/main.js';
 import * as doc from '../../apps/sandbox/test/documents.js';
-import { FakeBudgets } from '../../libs/registry-client/test/fake-registry.js';
 import { testDatabase, type TestDatabase } from '../support/database.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -33,12 +33,20 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
+const noLimits: CallBudgets = {
+  takeSlot: () => Promise.resolve(),
+  called: () => undefined,
+  answered: () => undefined,
+  learnFrom429: () => Promise.resolve(),
+  figures: () => [],
+};
+
 const clientOf = (baseUrl: string, profile: Profile): UndiciRegistryClient =>
   new UndiciRegistryClient({
     baseUrl,
     profile,
     accounts,
-    budgets: new FakeBudgets(),
+    budgets: noLimits,
     sessions: new PostgresSessionStore(db.pool, { key: randomBytes(32) }),
     clock: systemClock,
   });

@@ -53,6 +53,10 @@ describe('metadata of a document', () => {
     expect(mdlp.page(answer({ documents: [entry, { request_id: 'r' }], total: 2 }))).toEqual({ problem: '"documents"[1]: a document without "document_id"' });
   });
 
+  it('takes a list of one that comes as the bare document, and a total in quotes', () => {
+    expect(mdlp.page(answer({ documents: entry, total: '1' }))).toMatchObject({ value: { documents: [{ documentId: 'd1' }], total: 1 } });
+  });
+
   it('does not take a web page or nothing for XML', () => {
     expect(mdlp.xml(answer(''))).toHaveProperty('problem');
     expect(mdlp.xml(answer('<!DOCTYPE html><html></html>'))).toHaveProperty('problem');

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '#kernel';
 import type { DocumentMetadata, RawAnswer } from '../port.js';
 import type { FieldName, Profile } from '../profile.js';
 import { parseRegistryDate } from '../registry-dates.js';
+import { countOf } from './answers.js';
 import type { Reading } from './classify.js';
 import { errorCodeOf, jsonOf } from './error-body.js';
 
@@ -27,9 +28,9 @@ export class Readings {
   page(raw: RawAnswer): Reading<{ documents: DocumentMetadata[]; total: number }> {
     const documents = this.documents(raw);
     if ('problem' in documents) return documents;
-    const total = (jsonOf(raw) as JsonObject)[this.profile.fields.total];
-    if (typeof total !== 'number' || !Number.isInteger(total) || total < 0) return { problem: `"${this.profile.fields.total}" is not a count` };
-    return { value: { documents: documents.value, total } };
+    const name = this.profile.fields.total;
+    const total = countOf((jsonOf(raw) as JsonObject)[name], name);
+    return 'problem' in total ? total : { value: { documents: documents.value, total: total.value } };
   }
 
   /** The documents of a list; its total is not asked for. */
@@ -37,7 +38,9 @@ export class Readings {
     const json = this.object(raw);
     if ('problem' in json) return json;
     const name = this.profile.fields.documents;
-    const entries = json.value[name];
+    const listed = json.value[name];
+    // The same answer comes as array or object (public-facts 4): one document may stand there alone.
+    const entries = isObject(listed) && this.profile.fields.document_id in listed ? [listed] : listed;
     if (!Array.isArray(entries)) return { problem: `"${name}" is not a list` };
     const documents: DocumentMetadata[] = [];
     for (const [index, entry] of entries.entries()) {

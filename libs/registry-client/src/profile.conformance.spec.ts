@@ -75,6 +75,15 @@ describe.each(BUILT_IN_PROFILES)('the built-in profile %s', (name) => {
   });
 });
 
+describe('mdlp', () => {
+  it('begins with the intervals that public clients keep, from half a second to a minute', () => {
+    const { operations } = loadProfile('mdlp');
+    const interval = (operation: OperationName): number => operations[operation].intervalMs;
+    expect([interval('send'), interval('list_outgoing'), interval('sgtins_by_list'), interval('sscc_hierarchy'), interval('export_create')]).toEqual([500, 1_000, 10_000, 20_000, 60_000]);
+    for (const operation of OPERATIONS) expect([operation, interval(operation) >= 500 && interval(operation) <= 60_000]).toEqual([operation, true]);
+  });
+});
+
 describe('an installation whose registry names things differently', () => {
   const profile = loadProfile('interface-v1', {
     operations: { send: { path: '/papers' }, status: { path: '/papers/{document_id}/state' } },

@@ -120,9 +120,9 @@ export class Registry {
     return entry;
   }
 
-  /** Brings the lists up to now: what is due is processed, and what is old goes to the archive. Returns the virtual moment. */
+  /** Before a list is read: what is old goes to the archive. Documents that are due are left to their turn. Returns the virtual moment. */
   upToNow(): number {
-    const now = this.processing.drainNow();
+    const now = this.clock.nowMs();
     this.packs.sweep(now);
     return now;
   }
@@ -189,12 +189,14 @@ export class Registry {
       get clock() {
         return registry.clock;
       },
-      judge: (document, xml) => this.awaiting.heard(document, judge(parts, document, xml)),
+      *judge(document, xml) {
+        return registry.awaiting.heard(document, yield* judge(parts, document, xml));
+      },
       xmlOf: (document) => this.intake.bytesOf(document),
-      concluded: (document) => {
+      concluded: (document, content) => {
         this.awaiting.settle(this.packs, this.world, document.dueVirtualMs);
         this.intake.groups.concluded(document);
-        this.counterparties.concluded(document);
+        this.counterparties.concluded(document, content);
       },
       mark: (virtualMs) => this.mark(virtualMs),
       monotonicMs: () => performance.now(),

@@ -1,6 +1,7 @@
 import { UPLOAD_TYPES, type DocumentContent, type ReceiptError, type RegistryDocument, type Verdict } from '../documents/document.js';
+import type { Judgement } from '../documents/processing.js';
 import type { Schemas } from '../documents/schemas.js';
-import { readDocument, UntypedDocument } from '../documents/xml.js';
+import { readDocument, readInSlices, UntypedDocument, type DocumentReading } from '../documents/xml.js';
 import type { PackStore } from '../packs/packs.js';
 import type { Participant, World } from '../packs/world.js';
 import { healthCare, recipe, retailSale, returnToCirculation, withdrawal } from './disposals.js';
@@ -59,6 +60,8 @@ const DONE = 'Успешное завершение операции';
 const PARTLY_DONE = 'Операция выполнена частично';
 const NOT_DONE = 'Операция отклонена';
 
+const SLICE_ITEMS = 200;
+
 export interface JudgeParts {
   schemas: Schemas;
   packs: PackStore;
@@ -69,25 +72,27 @@ export interface JudgeParts {
 /**
  * Decides about a document and applies it. Critical, without a receipt: the same bytes before, no well-formed XML, no type
  * that could be told. Rejected, with a receipt: against its schema (each violation with its line), a subject or counterparty
- * that cannot be, or every item in error. Some items in error: Partial, the rest is applied.
+ * that cannot be, or every item in error. Some items in error: Partial, the rest is applied. A long document is worked on in
+ * slices, during which no other document is.
  */
-export function judge(parts: JudgeParts, document: RegistryDocument, xml: Buffer): { verdict: Verdict; content: DocumentContent | undefined } {
+export function* judge(parts: JudgeParts, document: RegistryDocument, xml: Buffer): Generator<void, Judgement> {
   if (document.repeatsBytes) return { verdict: critical('the same document cannot be processed twice'), content: contentIfAny(xml) };
-  let content: DocumentContent;
+  let reading: DocumentReading;
   try {
-    content = readDocument(xml);
+    reading = yield* readInSlices(xml);
   } catch (error) {
     if (error instanceof UntypedDocument) return { verdict: critical(error.message), content: undefined };
     throw error;
   }
-  return { verdict: judgeContent(parts, { document, xml, content }), content };
+  yield;
+  return { verdict: yield* judgeContent(parts, document, reading), content: reading.content };
 }
 
-function judgeContent(parts: JudgeParts, { document, xml, content }: { document: RegistryDocument; xml: Buffer; content: DocumentContent }): Verdict {
-  const { schemas, packs } = parts;
-  packs.begin({ atMs: document.dueVirtualMs, document, docType: content.docType });
+function* judgeContent(parts: JudgeParts, document: RegistryDocument, reading: DocumentReading): Generator<void, Verdict> {
+  const { schemas } = parts;
+  const { content } = reading;
   const outside = document.uploadType === UPLOAD_TYPES.api ? undefined : OUTSIDE_RULES[content.docType];
-  if (outside !== undefined) return judgeRow(parts, outside, { document, content });
+  if (outside !== undefined) return yield* judgeRow(parts, outside, { document, content });
   const row = RULES[content.docType];
   if (schemas.has(content.version)) {
     const entry = schemas.entry(content.version, content.docType);
@@ -96,22 +101,24 @@ function judgeContent(parts: JudgeParts, { document, xml, content }: { document:
     const items = content.docType === 912 ? content.ssccs.length : content.items.length;
     const most = Math.min(entry.maxItems || Infinity, parts.maxItemsPerDocument);
     if (items > most) return rejected([receiptError(because('too_many_items', `${items} of at most ${most}`))]);
-    const violations = schemas.violations(xml, content.version, entry);
+    const violations = yield* schemas.violationsInSlices(reading, content.version, entry);
     if (violations.length > 0) return rejected(violations.map((violation) => receiptError(because('schema', violation))));
   } else if (schemas.has('1.38') || (row !== undefined && row.element !== content.element)) {
     return untyped(content);
   }
   if (row === undefined) return rejected([receiptError(because('not_simulated', String(content.docType)))]);
-  return judgeRow(parts, row, { document, content });
+  return yield* judgeRow(parts, row, { document, content });
 }
 
-function judgeRow({ world, packs }: JudgeParts, { element, rule }: Row, { document, content }: { document: RegistryDocument; content: DocumentContent }): Verdict {
+function* judgeRow(parts: JudgeParts, { element, rule }: Row, { document, content }: { document: RegistryDocument; content: DocumentContent }): Generator<void, Verdict> {
+  const { world, packs } = parts;
   if (element !== undefined && element !== content.element) return untyped(content);
   const sender = world.participants.get(document.sender) as Participant;
   const place = content.fields.get('subject_id') ?? '';
   const speaks = sender.branches.includes(place) || (rule.answer !== undefined && sender.systemId === place);
   if (!speaks) return rejected([receiptError(because('subject_not_yours', place))]);
-  return carryOut(rule, { content: withUnits(content), sender, place, packs, world });
+  packs.begin({ atMs: document.dueVirtualMs, document, docType: content.docType });
+  return yield* carryOut(rule, { content: withUnits(content), sender, place, packs, world });
 }
 
 /** The units that a 912 names are its items. */
@@ -119,7 +126,7 @@ function withUnits(content: DocumentContent): DocumentContent {
   return content.docType === 912 ? { ...content, items: content.ssccs.map((id) => ({ kind: 'sscc', id })) } : content;
 }
 
-function carryOut(rule: OperationRule, operation: Operation): Verdict {
+function* carryOut(rule: OperationRule, operation: Operation): Generator<void, Verdict> {
   const against = rule.document?.(operation);
   if (against !== undefined) return rejected([receiptError(against)]);
   if (rule.answer !== undefined) return { ...accepted(), answer: rule.answer(operation) };
@@ -130,7 +137,8 @@ function carryOut(rule: OperationRule, operation: Operation): Verdict {
     return errors.length > 0 ? rejected(errors) : accepted();
   }
   const errors: ReceiptError[] = [];
-  for (const item of items) {
+  for (const [at, item] of items.entries()) {
+    if (at % SLICE_ITEMS === SLICE_ITEMS - 1) yield;
     const reason = rule.item?.(operation, item);
     if (reason !== undefined) errors.push(receiptError(reason, item.id));
   }

@@ -1,8 +1,7 @@
 import { uuid5 } from '#kernel';
 import { zonedInstant } from '../clock/dates.js';
-import { UPLOAD_TYPES, type DocumentItem, type RegistryDocument } from '../documents/document.js';
+import { UPLOAD_TYPES, type DocumentContent, type DocumentItem, type RegistryDocument } from '../documents/document.js';
 import { NOTICES, ORDER_ERRORS } from '../documents/notice.js';
-import { readDocument } from '../documents/xml.js';
 import type { Intake } from '../documents/intake.js';
 import type { SandboxSettings } from '../config.js';
 import type { Participant, World } from '../packs/world.js';
@@ -42,10 +41,10 @@ export class Counterparties {
     this.started = true;
   }
 
-  concluded(document: RegistryDocument): void {
+  concluded(document: RegistryDocument, content: DocumentContent | undefined): void {
     if (!this.started || document.verdict?.kind !== 'receipt') return;
     this.notify(document);
-    if (document.verdict.result !== 'Rejected') this.react(document);
+    if (document.verdict.result !== 'Rejected') this.react(document, content?.items ?? []);
     if (document.account !== undefined) this.trade(document);
   }
 
@@ -78,22 +77,23 @@ export class Counterparties {
   }
 
   /** The other side of a shipment or reverse order acts, or stays silent. */
-  private react(document: RegistryDocument): void {
+  private react(document: RegistryDocument, named: DocumentItem[]): void {
     const { docType, sender } = document;
     if (docType !== 415 && docType !== 416) return;
     const other = this.participantOf(document);
     if (other === undefined) return;
-    if (this.users.has(sender) && !this.users.has(other.key)) this.answer(document, other);
-    else if (docType === 415 && this.users.has(other.key) && this.chance(document, 'recall') < this.knobs.recall) this.recall(document);
+    const items = movedItems(document, named);
+    if (this.users.has(sender) && !this.users.has(other.key)) this.answer(document, other, items);
+    else if (docType === 415 && this.users.has(other.key) && this.chance(document, 'recall') < this.knobs.recall) this.recall(document, items);
   }
 
-  private answer(document: RegistryDocument, other: Participant): void {
+  private answer(document: RegistryDocument, other: Participant, items: Items): void {
     const { accept, part, refuse } = this.knobs;
     const chance = this.chance(document, 'answer');
     if (chance >= accept + part + refuse) return;
-    const items = this.itemsOf(document);
     const kept = chance < accept ? items : chance < accept + part ? items.filter((_item, at) => at % 2 === 0) : [];
-    const refused = items.slice(0).filter((item) => !kept.includes(item));
+    const acceptedIds = new Set(kept.map((item) => item.id));
+    const refused = items.filter((item) => !acceptedIds.has(item.id));
     const sides = { subject: this.placeOf(other, document.counterparty), counterparty: document.subject ?? '' };
     const by = document.docType === 415 ? 'receiver' : 'shipper';
     const atVirtualMs = document.dueVirtualMs;
@@ -104,10 +104,9 @@ export class Counterparties {
     }
   }
 
-  private recall(document: RegistryDocument): void {
+  private recall(document: RegistryDocument, items: Items): void {
     const sender = this.registry.world.participants.get(document.sender) as Participant;
     const sides = { subject: document.subject ?? '', counterparty: document.counterparty ?? '' };
-    const items = this.itemsOf(document);
     const { documentId: key, dueVirtualMs: atVirtualMs } = document;
     this.write(sender, { key, docType: 251, atVirtualMs, xml: (operationDate) => refusalLetter('shipper', { ...sides, operationDate, items }) });
   }
@@ -152,12 +151,6 @@ export class Counterparties {
     return this.registry.intake.act({ id, requestId: uuid5('request', id), from: from.key, uploadType: UPLOAD_TYPES.api, xml, atVirtualMs, afterMs });
   }
 
-  /** What the document moved: its items without those in error. */
-  private itemsOf(document: RegistryDocument): DocumentItem[] {
-    const errors = new Set(document.verdict?.kind === 'receipt' ? document.verdict.errors.map((error) => error.objectId) : []);
-    return readDocument(this.registry.intake.bytesOf(document)).items.filter((item) => !errors.has(item.id));
-  }
-
   private participantOf(document: RegistryDocument): Participant | undefined {
     return this.registry.world.participantAt(document.counterparty ?? '');
   }
@@ -170,4 +163,10 @@ export class Counterparties {
   private chance(document: RegistryDocument, what: string): number {
     return spreadOf(this.registry.settings.seed ^ (what.length * 0x1f123bb5), document.seq);
   }
+}
+
+/** What the document moved: its items without those in error. */
+function movedItems(document: RegistryDocument, items: DocumentItem[]): DocumentItem[] {
+  const errors = new Set(document.verdict?.kind === 'receipt' ? document.verdict.errors.map((error) => error.objectId) : []);
+  return items.filter((item) => !errors.has(item.id));
 }

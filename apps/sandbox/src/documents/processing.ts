@@ -3,7 +3,13 @@ import { isFinal, type DocumentContent, type RegistryDocument, type Verdict } fr
 import { DueQueue, type DueWork } from './due-queue.js';
 
 /** Decides about a document and applies it to the packs. Deterministic: bytes and earlier decisions in, verdict out. */
-export type Judge = (document: RegistryDocument, xml: Buffer) => { verdict: Verdict; content: DocumentContent | undefined };
+export type Judge = (document: RegistryDocument, xml: Buffer) => Generator<void, Judgement>;
+
+/** What became of a document, and what was read out of it. */
+export interface Judgement {
+  verdict: Verdict;
+  content: DocumentContent | undefined;
+}
 
 export interface ProcessingParts {
   clock: VirtualTime;
@@ -14,7 +20,7 @@ export interface ProcessingParts {
   mark(virtualMs: number): void;
   monotonicMs(): number;
   /** Called when the verdict on a document is there: what follows from it. */
-  concluded(document: RegistryDocument): void;
+  concluded(document: RegistryDocument, content: DocumentContent | undefined): void;
 }
 
 interface Step extends DueWork {
@@ -32,6 +38,8 @@ const LONGEST_TIMER_MS = 60_000;
  */
 export class Processing {
   private readonly queue = new DueQueue<Step>();
+  /** What is being worked on; a long document takes several slices. */
+  private current: { next: Step; judging: Generator<void, Judgement> } | undefined;
   private timer: NodeJS.Timeout | undefined;
   private timerDueVirtualMs = Infinity;
   private sliceAhead = false;
@@ -40,7 +48,7 @@ export class Processing {
   constructor(private readonly parts: ProcessingParts) {}
 
   get waiting(): number {
-    return this.queue.size;
+    return this.queue.size + (this.current === undefined ? 0 : 1);
   }
 
   add(document: RegistryDocument): void {
@@ -94,7 +102,7 @@ export class Processing {
     const now = clock.nowMs();
     const endMs = monotonicMs() + SLICE_MS;
     let worked = 0;
-    for (; this.isDue(now) && monotonicMs() < endMs; worked += 1) this.work(monotonicMs());
+    for (; this.isDue(now) && monotonicMs() < endMs; worked += 1) this.work(monotonicMs(), endMs);
     if (worked > 0) mark(now);
     if (this.isDue(now)) {
       this.sliceAhead = true;
@@ -105,16 +113,41 @@ export class Processing {
   }
 
   private isDue(virtualMs: number): boolean {
-    const next = this.queue.peek();
+    const next = this.current?.next ?? this.queue.peek();
     return next !== undefined && next.dueVirtualMs <= virtualMs;
   }
 
-  private work(changedRealMs: number): void {
-    const next = this.queue.pop();
-    if (next === undefined) return;
+  /** One step: what is due next, or as much of it as fits until `endMs`. */
+  private work(changedRealMs: number, endMs = Infinity): void {
+    const next = this.current?.next ?? this.queue.pop();
+    if (next === undefined || next.document.cancelled) return;
+    if (next.step === 'unmask') return this.show(next, changedRealMs);
+    this.current ??= { next, judging: this.begin(next.document) };
+    for (;;) {
+      const step = this.current.judging.next();
+      if (step.done === true) return this.conclude(next, step.value, changedRealMs);
+      if (endMs < Infinity && this.parts.monotonicMs() >= endMs) return;
+    }
+  }
+
+  private begin(document: RegistryDocument): Generator<void, Judgement> {
+    if (isFinal(document)) throw new Error(`document ${document.documentId} is processed twice`);
+    return this.parts.judge(document, document.xml ?? this.parts.xmlOf(document));
+  }
+
+  private conclude(next: Step, { verdict, content }: Judgement, changedRealMs: number): void {
+    this.current = undefined;
     const { document } = next;
-    if (document.cancelled) return;
-    if (next.step === 'process') this.process(document);
+    document.verdict = verdict;
+    document.xml = undefined;
+    if (content !== undefined) describe(document, content);
+    this.show(next, changedRealMs);
+    this.parts.concluded(document, content);
+  }
+
+  /** Gives the document its final status, or for a while another. */
+  private show(next: Step, changedRealMs: number): void {
+    const { document } = next;
     const maskMs = next.step === 'process' ? maskOf(document) : 0;
     // A receipt that was not ready is asked for again; the status was final all the while.
     if (next.step === 'process' || document.maskForMs > 0) document.changedRealMs = changedRealMs;
@@ -125,21 +158,15 @@ export class Processing {
     } else {
       document.status = finalStatus(document.verdict as Verdict);
     }
-    if (next.step === 'process') this.parts.concluded(document);
   }
+}
 
-  private process(document: RegistryDocument): void {
-    if (isFinal(document)) throw new Error(`document ${document.documentId} is processed twice`);
-    const { verdict, content } = this.parts.judge(document, document.xml ?? this.parts.xmlOf(document));
-    document.verdict = verdict;
-    document.xml = undefined;
-    if (content === undefined) return;
-    document.docType = content.docType;
-    document.version = content.version;
-    document.docNum = content.fields.get('doc_num');
-    document.subject = content.fields.get('subject_id');
-    document.counterparty = COUNTERPARTY_FIELDS.map((name) => content.fields.get(name)).find((value) => value !== undefined);
-  }
+function describe(document: RegistryDocument, content: DocumentContent): void {
+  document.docType = content.docType;
+  document.version = content.version;
+  document.docNum = content.fields.get('doc_num');
+  document.subject = content.fields.get('subject_id');
+  document.counterparty = COUNTERPARTY_FIELDS.map((name) => content.fields.get(name)).find((value) => value !== undefined);
 }
 
 /** For how long something else is shown than what came out. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ParseOption, XmlBufferInputProvider, XmlDocument, XmlLibError, XsdValidator, xmlRegisterInputProvider } from 'libxml2-wasm';
 import { z } from 'zod';
 import { readJsonFile } from '../data-files.js';
+import type { DocumentReading } from './xml.js';
 
 const indexShape = z.array(z.object({ docType: z.number(), element: z.string(), file: z.string(), maxItems: z.number().optional() }));
 
@@ -15,6 +16,7 @@ export interface SchemaEntry {
 }
 
 const MAX_VIOLATIONS = 20;
+const SLICE_ENTRIES = 1000;
 
 /**
  * The XSD sets by version, compiled when first needed. Where a set is absent nothing is validated and every version passes:
@@ -50,6 +52,29 @@ export class Schemas {
     } finally {
       document?.dispose();
     }
+  }
+
+  /**
+   * The same in slices. A long list is validated a thousand entries at a time, each time with what stands around the list; that comes to
+   * the same, for what a schema says of an entry does not depend on the others, and their number is checked before.
+   */
+  *violationsInSlices(reading: DocumentReading, version: string, entry: SchemaEntry): Generator<void, string[]> {
+    const { text, cuts } = reading;
+    const { from, ends } = cuts;
+    if (ends.length <= SLICE_ENTRIES) return this.violations(Buffer.from(text), version, entry);
+    const head = text.slice(0, from);
+    const tail = text.slice(ends.at(-1));
+    const found: string[] = [];
+    for (let at = 0; at < ends.length && found.length === 0; at += SLICE_ENTRIES) {
+      const start = at === 0 ? from : (ends[at - 1] as number);
+      const piece = text.slice(start, ends[Math.min(at + SLICE_ENTRIES, ends.length) - 1]);
+      const skipped = start === from ? 0 : linesIn(text, from, start);
+      for (const violation of this.violations(Buffer.from(head + piece + tail), version, entry)) {
+        found.push(violation.replace(/^line (\d+)/, (_, line: string) => `line ${Number(line) + (Number(line) > linesIn(head, 0, head.length) ? skipped : 0)}`));
+      }
+      yield;
+    }
+    return found;
   }
 
   dispose(): void {
@@ -105,3 +130,10 @@ export class Schemas {
 }
 
 const schemaUrl = (version: string, file: string): string => `sandbox-schema:///${version}/${file}`;
+
+/** Line breaks between two places. */
+function linesIn(text: string, from: number, to: number): number {
+  let lines = 0;
+  for (let at = text.indexOf('\n', from); at >= 0 && at < to; at = text.indexOf('\n', at + 1)) lines += 1;
+  return lines;
+}

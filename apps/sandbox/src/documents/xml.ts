@@ -11,15 +11,35 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * Reads a document: envelope, scalar fields and items. Throws UntypedDocument when it is not well-formed, carries a DOCTYPE,
  * or lacks what its type is told by. Shape and limits of values are the schema's business.
  */
-export function readDocument(xml: Uint8Array): DocumentContent {
+export const readDocument = (xml: Uint8Array): DocumentContent => ended(readInSlices(xml)).content;
+
+/** Where a long list can be cut: between its entries. Places in the text. */
+export interface Cuts {
+  /** Where the first entry begins. */
+  from: number;
+  /** Where each entry ends. */
+  ends: number[];
+}
+
+export interface DocumentReading {
+  text: string;
+  content: DocumentContent;
+  /** Of the longest list directly under the action element. */
+  cuts: Cuts;
+}
+
+const SLICE_CHARACTERS = 32_768;
+
+/** Reads a document in slices: a long one takes 100 ms, and others wait meanwhile. */
+export function* readInSlices(xml: Uint8Array): Generator<void, DocumentReading> {
   let text: string;
   try {
     text = utf8.decode(xml);
   } catch {
     throw new UntypedDocument('the document is not UTF-8 text');
   }
-  const reader = new DocumentReader();
   const parser = new SaxesParser();
+  const reader = new DocumentReader(() => parser.position);
   parser.on('error', (error) => {
     throw new UntypedDocument(`the document is not well-formed XML: ${error.message}`);
   });
@@ -30,8 +50,20 @@ export function readDocument(xml: Uint8Array): DocumentContent {
   parser.on('text', (piece) => reader.text(piece));
   parser.on('cdata', (piece) => reader.text(piece));
   parser.on('closetag', (tag) => reader.close(tag.name));
-  parser.write(text).close();
-  return reader.content();
+  for (let at = 0; at < text.length; at += SLICE_CHARACTERS) {
+    if (at > 0) yield;
+    parser.write(text.slice(at, at + SLICE_CHARACTERS));
+  }
+  parser.close();
+  return { text, content: reader.content(), cuts: reader.cuts };
+}
+
+/** Runs work that can be done in slices to its end at once. */
+export function ended<Result>(work: Iterator<void, Result>): Result {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
 }
 
 class DocumentReader {
@@ -45,6 +77,11 @@ class DocumentReader {
   private readonly fields = new Map<string, string>();
   private readonly ssccs: string[] = [];
   private readonly items: DocumentItem[] = [];
+  private list: Cuts = { from: 0, ends: [] };
+  cuts: Cuts = this.list;
+
+  /** `position`: how far the parser has come. */
+  constructor(private readonly position: () => number) {}
 
   open(name: string, attributes: Record<string, string>): void {
     this.depth += 1;
@@ -54,6 +91,7 @@ class DocumentReader {
     this.part = attributes['withdrawal_part'];
     if (this.depth === 1) this.openRoot(name, attributes);
     else if (this.depth === 2) this.openAction(name, attributes);
+    else if (this.depth === 3) this.list = { from: this.position(), ends: [] };
   }
 
   text(piece: string): void {
@@ -61,6 +99,8 @@ class DocumentReader {
   }
 
   close(name: string): void {
+    if (this.depth === 4) this.list.ends.push(this.position());
+    else if (this.depth === 3 && this.list.ends.length > this.cuts.ends.length) this.cuts = this.list;
     if (name === this.leaf && this.depth > 2) this.closeLeaf(name, this.value.trim());
     this.leaf = '';
     this.depth -= 1;

@@ -28,7 +28,7 @@ function timeText(at: Date): { tag: number; text: string } {
 }
 
 /** Issuer name and serial number, byte for byte as the certificate has them. */
-export function issuerAndSerial(certificate: Buffer): { issuer: Buffer; serial: Buffer } {
+function issuerAndSerial(certificate: Buffer): { issuer: Buffer; serial: Buffer } {
   const { result } = asn1js.fromBER(certificate);
   const tbs = (result as asn1js.Sequence).valueBlock.value[0] as asn1js.Sequence;
   const fields = tbs.valueBlock.value;

@@ -1,8 +1,7 @@
-import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { PedigreeError } from '#kernel';
 import type { CommandSignerConfig, HttpSignerConfig, Signer } from '../port.js';
-import { checkProducedCms, derOfProduced } from './produced-cms.js';
+import { checkProducedCms, derOfProduced, knownCertificate, type KnownCertificate } from './produced-cms.js';
 import { Turns } from './turns.js';
 
 export interface OutsideSignerParts {
@@ -13,17 +12,13 @@ export interface OutsideSignerParts {
   close?: () => Promise<void>;
 }
 
-interface KnownCertificate {
-  der: Buffer;
-  expiresAt: Date;
-}
-
 const MAX_WORDS = 600;
 
 /** Signs by something outside this process, and believes nothing of it: what comes back is checked before anybody may use it. */
 export class OutsideSigner implements Signer {
   private readonly turns: Turns;
-  private readonly expected: X509Certificate | undefined;
+  private readonly expected: KnownCertificate | undefined;
+  /** That of the last signature; the same certificate stays the same Buffer, so that a caller can tell a new one by identity. */
   private known: KnownCertificate | undefined;
   /** The certificate with which each signature was made: the outside may change its certificate between two of them. */
   private readonly madeWith = new WeakMap<Buffer, Buffer>();
@@ -32,13 +27,14 @@ export class OutsideSigner implements Signer {
   constructor(private readonly parts: OutsideSignerParts) {
     this.turns = new Turns(parts.config.concurrency);
     this.expected = readCertificate(parts.account, parts.config.certificateFile);
-    if (this.expected !== undefined) this.remember(this.expected);
+    this.known = this.expected;
   }
 
   async sign(bytes: Uint8Array, urgent = false): Promise<Buffer> {
     try {
       const signature = derOfProduced(await this.turns.take(() => this.parts.produce(bytes), urgent));
-      this.madeWith.set(signature, this.remember(checkProducedCms(bytes, signature, this.expected)));
+      this.known = checkProducedCms(bytes, signature, { expected: this.expected, last: this.known });
+      this.madeWith.set(signature, this.known.der);
       return signature;
     } catch (error) {
       const words = clean((error as Error).message, this.parts.config.secret);
@@ -57,13 +53,6 @@ export class OutsideSigner implements Signer {
   async close(): Promise<void> {
     await this.parts.close?.();
   }
-
-  /** The same bytes stay the same Buffer, so that a caller can tell a new certificate by identity. */
-  private remember(certificate: X509Certificate): Buffer {
-    const der = certificate.raw;
-    if (this.known?.der.equals(der) !== true) this.known = { der, expiresAt: new Date(certificate.validTo) };
-    return this.known.der;
-  }
 }
 
 /** Words from outside, fit for a log: without the secret, however it is encoded, on one line and not too long. */
@@ -75,13 +64,20 @@ function clean(words: string, secret: string | undefined): string {
   return line.length > MAX_WORDS ? `${line.slice(0, MAX_WORDS / 2)} … ${line.slice(-MAX_WORDS / 2)}` : line;
 }
 
-function readCertificate(account: string, file: string | undefined): X509Certificate | undefined {
+function readCertificate(account: string, file: string | undefined): KnownCertificate | undefined {
   if (file === undefined) return undefined;
-  try {
-    return new X509Certificate(readFileSync(file));
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'ENOENT' : `is no certificate in PEM or DER (${message})`;
+  const fail = (why: string): never => {
     throw new PedigreeError('invalid_configuration', `signer of account "${account}": ${file}: ${why}`, { field: `accounts.${account}.signer` });
+  };
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (error) {
+    return fail((error as NodeJS.ErrnoException).code ?? 'error');
+  }
+  try {
+    return knownCertificate(bytes);
+  } catch {
+    return fail('is no certificate in PEM or DER');
   }
 }

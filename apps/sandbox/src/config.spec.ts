@@ -14,6 +14,8 @@ describe('options of the sandbox', () => {
     [[], { SANDBOX_LIMITS: 'maybe' }, 'SANDBOX_LIMITS must be on or off'],
     [[], { SANDBOX_SEED: '1.5' }, 'SANDBOX_SEED must be a whole number'],
     [['--profile', '../secrets'], {}, '--profile must be the name of a profile'],
+    [['--product-label', 'ancient'], {}, '--product-label must be one of new, old, both'],
+    [[], { SANDBOX_SINGLE_AS: 'text' }, 'SANDBOX_SINGLE_AS must be one of array, object'],
     [['--colour', 'red'], {}, '--colour'],
   ])('name what is wrong: %j %j', (args, environment, message) => {
     expect(() => parseOptions(args, environment)).toThrow(message);

@@ -3,7 +3,7 @@ import { emptyAnswer, jsonAnswer } from '../http/answer.js';
 import { jsonObjectOf } from '../http/body.js';
 import { refuse } from '../http/refusal.js';
 import type { SlowUserOperation, UserCall, UserOperation } from '../operations/call.js';
-import { listed } from '../registries/answers.js';
+import { shown } from '../registries/answers.js';
 import { wholeNumber } from '../registries/request.js';
 import type { Registry } from '../registry.js';
 import { spreadOf } from '../seeded.js';
@@ -18,7 +18,8 @@ export const exportCreate: UserOperation = (registry, call) => {
   const reportId = jsonObjectOf(call.body)['report_id'];
   if (typeof reportId !== 'string' || !Exports.has(reportId)) throw refuse(400, `there is no report ${JSON.stringify(reportId)}`);
   if (registry.exports.of(account).length >= MAX_TASKS) throw refuse(400, `the user has ${MAX_TASKS} tasks already; delete results that are no more needed`);
-  const createdMs = registry.upToNow();
+  // All that is due is in the report, so that a replay meets the same packs.
+  const createdMs = registry.processing.drainNow();
   const { seed, exportMs } = registry.settings;
   const spread = 0.5 + spreadOf(seed, createdMs);
   const task: ExportTask = { taskId: randomUUID(), resultId: randomUUID(), account: account.name, reportId, createdMs, dueMs: createdMs + Math.round(exportMs * spread) };
@@ -39,11 +40,12 @@ export const exportState: UserOperation = (registry, call) => {
 export const exportResults: UserOperation = (registry, call) => {
   const now = registry.clock.nowMs();
   const size = wholeNumber(call.query.get('size') ?? 100, 'size', MAX_PAGE);
-  const page = wholeNumber(call.query.get('page') ?? 0, 'page', 1_000_000);
+  const at = wholeNumber(call.query.get('page') ?? 0, 'page', 1_000_000);
   const ids = call.query.getAll('task_ids').flatMap((text) => text.split(','));
   const finished = registry.exports.of(call.account).filter((task) => stateOf(task, now) !== 'PREPARATION' && (ids.length === 0 || ids.includes(task.taskId)));
-  const shown = finished.reverse().slice(page * size, (page + 1) * size);
-  return jsonAnswer(200, { list: listed(registry, shown.map((task) => resultRecord(task, now))), total_count: finished.length });
+  const page = finished.reverse().slice(at * size, (at + 1) * size);
+  const { entries, total } = shown(registry, call, { entries: page.map((task) => resultRecord(task, now)), total: finished.length });
+  return jsonAnswer(200, { list: entries, total_count: total });
 };
 
 /** GET data/export/results/{result_id}/file: the zip of a CSV. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -65,6 +66,18 @@ describe('a sandbox in its own process', () => {
     const again = await start();
     expect([again.reused, await pidAt(again)]).toEqual([true, await pidAt(found)]);
     expect(found.reused).toBe((await pidAt(found)) === child.pid);
+    if (!found.reused && child.exitCode === null) await once(child, 'exit');
+    expect(child.exitCode).toBe(found.reused ? null : 1);
+  });
+
+  it('is one, though several starts come at the same moment', async () => {
+    const found = await Promise.all([start(), start(), start(), start()]);
+    expect(new Set(await Promise.all(found.map(pidAt))).size).toBe(1);
+    expect(found.filter((one) => !one.reused)).toHaveLength(1);
+    await found[0]?.stop();
+    // Nobody was waiting to take its place.
+    const next = await start();
+    expect(next.reused).toBe(false);
   });
 
   it('is not another folder’s that happens to have the port', async () => {

@@ -94,7 +94,12 @@ async function spawnSandbox(options: SandboxOptions, folder: Folder): Promise<{ 
   child.unref();
   for (let waitedMs = 0; waitedMs < START_LIMIT_MS; waitedMs += POLL_MS) {
     const address = await served(lastReadyLine(logFile), folder);
-    if (address !== undefined) return { address, own: address.pid === child.pid };
+    if (address !== undefined) {
+      const own = address.pid === child.pid;
+      // Ours came second. Left alone it might take the folder later, when the first one stops.
+      if (!own && ended === undefined) child.kill('SIGKILL');
+      return { address, own };
+    }
     // A sandbox that has the folder already will say in the same log when it is ready.
     if (ended !== undefined && !saidSince(logFile, begin).includes(FOLDER_IS_TAKEN)) break;
     await systemClock.wait(POLL_MS);

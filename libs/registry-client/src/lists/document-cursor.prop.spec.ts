@@ -13,10 +13,11 @@ class Inbox {
   failing = false;
   constructor(private readonly documents: { id: string; datedMs: number; shownMs: number }[]) {}
 
-  list = ({ from, offset = 0, limit = 100 }: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> => {
+  list = ({ from, to, offset = 0, limit = 100 }: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> => {
     if (this.failing) return Promise.resolve({ kind: 'not_sent', reason: 'gone' });
     const fromMs = Math.floor((from?.getTime() ?? 0) / 1000) * 1000;
-    const shown = this.shown().filter((one) => one.datedMs >= fromMs).sort((a, b) => b.datedMs - a.datedMs || (a.id < b.id ? -1 : 1));
+    const toMs = to === undefined ? Infinity : Math.floor(to.getTime() / 1000) * 1000 + 999;
+    const shown = this.shown().filter((one) => one.datedMs >= fromMs && one.datedMs <= toMs).sort((a, b) => b.datedMs - a.datedMs || (a.id < b.id ? -1 : 1));
     const documents = shown.slice(offset, offset + limit).map(({ id, datedMs }): DocumentMetadata => ({ documentId: id, requestId: '', status: 'processed', receivedAt: new Date(datedMs).toISOString(), fields: {} }));
     this.nowMs += 700;
     return Promise.resolve({ kind: 'ok', value: { documents, total: shown.length }, raw: answer({}) });
@@ -48,6 +49,24 @@ describe('a document list that is read again and again', () => {
         expect([...given].sort()).toEqual(inbox.shown().map((one) => one.id).sort());
       }),
     );
+  });
+
+  it('comes to an end while more is sent than a page holds between two pages, and leaves that to the next reading', async () => {
+    // 30 documents a page are sent, and a page shows 10.
+    const inbox = new Inbox(Array.from({ length: 1_500 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 23, shownMs: START + index * 23 })));
+    inbox.nowMs += 1_000;
+    let cursor = cursorFrom(new Date(START));
+    const given: string[] = [];
+    for (let reading = 0; reading < 2; reading += 1) {
+      const result = await readSince(inbox.list, cursor, { overlapMs: 1_000, pageSize: 10, maxPages: 400 });
+      expect(result.walk.kind).toBe('complete');
+      given.push(...result.documents.map((document) => document.documentId));
+      cursor = result.cursor;
+    }
+    expect(new Set(given).size).toBe(given.length);
+    const until = Date.parse(cursor.since);
+    const sent = inbox.shown().filter((one) => one.datedMs <= until).map((one) => one.id);
+    expect(given).toEqual(expect.arrayContaining(sent));
   });
 
   it('remembers only what the overlap may show again', async () => {

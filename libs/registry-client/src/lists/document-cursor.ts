@@ -32,9 +32,11 @@ type List = (query: OutgoingQuery) => Promise<CallOutcome<{ documents: DocumentM
 export async function readSince(list: List, cursor: DocumentCursor, options: SinceOptions): Promise<NewDocuments> {
   const { overlapMs, pageSize, maxPages, again } = options;
   const from = new Date(Date.parse(cursor.since) - overlapMs);
+  let to: Date | undefined;
   const walk = await walkPages<DocumentMetadata>({
     read: async (offset, limit) => {
-      const outcome = await list({ from, offset, limit });
+      const outcome = await list({ from, ...(to === undefined ? {} : { to }), offset, limit });
+      if (outcome.kind === 'ok') to ??= endOf(outcome.value);
       return outcome.kind === 'ok' ? { ...outcome, value: { items: outcome.value.documents, total: outcome.value.total } } : outcome;
     },
     keyOf: (document) => document.documentId,
@@ -49,6 +51,16 @@ export async function readSince(list: List, cursor: DocumentCursor, options: Sin
   const since = walk.items.map(dated).reduce((newest, time) => (time > newest ? time : newest), cursor.since);
   const oldest = new Date(Date.parse(since) - overlapMs - SECOND_MS).toISOString();
   return { documents, cursor: { since, handedOut: Object.fromEntries(Object.entries(handedOut).filter(([, time]) => time >= oldest)) }, walk };
+}
+
+/**
+ * Where a reading of several pages ends: at the newest document of its first page. What comes meanwhile would move every page under us, faster
+ * than we may read when much is sent; it is left to the next reading, whose cursor begins here.
+ */
+function endOf({ documents, total }: { documents: DocumentMetadata[]; total: number }): Date | undefined {
+  const times = documents.map((document) => Date.parse(document.receivedAt ?? '')).filter((time) => !Number.isNaN(time));
+  if (documents.length >= total || times.length === 0) return undefined;
+  return new Date(Math.ceil(Math.max(...times) / SECOND_MS) * SECOND_MS);
 }
 
 /** Filters know whole seconds, so the registry may show a document that is up to one older than asked for. */

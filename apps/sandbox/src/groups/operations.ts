@@ -29,7 +29,7 @@ export const groupStart: UserOperation = (registry, call) => {
   if (typeof members === 'string') throw refuse(400, members);
   registry.intake.startGroup(randomUUID(), members);
   const documents = members.map((one) => ({ [profile.field('request_id')]: one.requestId, [profile.field('document_id')]: one.documentId }));
-  return { ...jsonAnswer(200, { [profile.field('documents')]: documents }), answered: (realMs) => members.forEach((one) => (one.answeredRealMs = realMs)) };
+  return jsonAnswer(200, { [profile.field('documents')]: documents });
 };
 
 function requestIdsOf({ profile }: Registry, call: UserCall): string[] {

@@ -36,6 +36,8 @@ const environment = z.object({
 });
 
 export interface CliConfig {
+  /** What it was read from: the accounts file may name secrets in it. Never printed. */
+  environment: NodeJS.ProcessEnv;
   registryUrl: string | undefined;
   registryProfile: string;
   registryProfileOverrides: string | undefined;
@@ -67,6 +69,7 @@ export function cliConfig(env: NodeJS.ProcessEnv): CliConfig {
   const { data } = parsed;
   const dataDir = resolve(data.DATA_DIR);
   return {
+    environment: env,
     registryUrl: data.REGISTRY_URL,
     registryProfile: data.REGISTRY_PROFILE,
     registryProfileOverrides: data.REGISTRY_PROFILE_OVERRIDES,

@@ -67,6 +67,14 @@ export class GatewayClient {
     return JSON.parse(text) as unknown;
   }
 
+  /** Has a failed task tried again, for a reason that is kept. */
+  async retry(key: string, reason: string): Promise<void> {
+    const headers = { ...this.headers(), 'content-type': 'application/json' };
+    const { statusCode, body } = await request(`${this.url}/v1/operations/retries`, { method: 'POST', headers, body: JSON.stringify({ key, reason }) });
+    const text = await body.text();
+    if (statusCode !== 204) throw problem(text, statusCode);
+  }
+
   /** All items of a list, streamed, with the names that our own code uses. Throws when the list breaks off. */
   async *list<T>(path: string): AsyncGenerator<T> {
     const { statusCode, body } = await request(`${this.url}${path}`, { headers: { ...this.headers(), accept: 'application/x-ndjson' } });

@@ -6,6 +6,7 @@ import { send, type SendOptions } from './commands/send.js';
 import { runSandbox } from './commands/sandbox.js';
 import { showConfig } from './commands/show-config.js';
 import { showDocument, showHistory } from './commands/show.js';
+import { retryTask, showTasks } from './commands/tasks.js';
 import { up, type UpOptions } from './commands/up.js';
 import { GatewayClient } from './gateway-client.js';
 import { say } from './print.js';
@@ -14,6 +15,7 @@ import { DataDir } from './stack/data-dir.js';
 
 /** Exit status: 0 well, 1 not done or refused, 2 wrong usage or configuration. */
 const USAGE_STATUS = 2;
+const JSON_OPTION = ['--json', 'print JSON for programs'] as const;
 
 function gatewayOf(config: CliConfig): GatewayClient {
   const url = config.gatewayUrl ?? new DataDir(config.dataDir).readAddress()?.url;
@@ -24,7 +26,6 @@ function gatewayOf(config: CliConfig): GatewayClient {
 function program(finish: (status: number) => void): Command {
   const pedigree = new Command('pedigree').description('Between your ERP and the registry of marked medicines').exitOverride().showHelpAfterError();
   const action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => async (...args: Args): Promise<void> => finish(await run(...args));
-  const json = ['--json', 'print JSON for programs'] as const;
 
   pedigree
     .command('up')
@@ -47,33 +48,48 @@ function program(finish: (status: number) => void): Command {
     .description('send XML files, or ERP commands as JSON or NDJSON; - is standard input')
     .argument('<file...>')
     .option('--account <name>', 'registry account to send with')
-    .option(...json)
+    .option(...JSON_OPTION)
     .action(action((files: string[], options: SendOptions) => send(gatewayOf(cliConfig(process.env)), files, options)));
   pedigree
     .command('document')
     .description('show one document with its timeline')
     .argument('<request_id>')
-    .option(...json)
+    .option(...JSON_OPTION)
     .action(action((requestId: string, options: { json?: boolean }) => showDocument(gatewayOf(cliConfig(process.env)), requestId, options.json === true)));
   pedigree
     .command('history')
     .description('show the life of one pack')
     .argument('<sgtin>')
-    .option(...json)
+    .option(...JSON_OPTION)
     .action(action((sgtin: string, options: { json?: boolean }) => showHistory(gatewayOf(cliConfig(process.env)), sgtin, options.json === true)));
+  addOperationCommands(pedigree, action);
   pedigree.command('config').description('print the configuration, without secrets').action(action(() => Promise.resolve(showConfig(process.env))));
   addKeyCommands(pedigree, action);
   pedigree
     .command('bench')
     .description('measure: pipeline')
     .argument('<name>')
-    .option(...json)
+    .option(...JSON_OPTION)
     .option('--quick', 'end in under 50 seconds')
     .action(action((name: string, options: { json?: boolean; quick?: boolean }) => import('../../../test/bench/run.js').then((bench) => bench.runBench(name, options))));
   return pedigree;
 }
 
 type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+
+function addOperationCommands(pedigree: Command, action: Action): void {
+  pedigree
+    .command('tasks')
+    .description('show what waits and what was given up')
+    .option(...JSON_OPTION)
+    .action(action((options: { json?: boolean }) => showTasks(gatewayOf(cliConfig(process.env)), options.json === true)));
+  pedigree
+    .command('retry')
+    .description('have a task that was given up tried again')
+    .argument('<key>')
+    .requiredOption('--reason <text>', 'why: it is kept')
+    .action(action((key: string, options: { reason: string }) => retryTask(gatewayOf(cliConfig(process.env)), key, options.reason)));
+}
 
 function addKeyCommands(pedigree: Command, action: Action): void {
   const keys = pedigree.command('keys').description('API keys of the gateway (DATABASE_URL, or the installation that is up on DATA_DIR)');

@@ -19,6 +19,8 @@ const environment = z.object({
   REGISTRY_PROFILE: z.string().min(1).default('interface-v1'),
   /** JSON file whose fields override those of the profile. */
   REGISTRY_PROFILE_OVERRIDES: z.string().min(1).optional(),
+  /** The legal entity in whose name this installation speaks; goes into every event. */
+  PEDIGREE_PARTICIPANT: z.string().min(1).max(100).default('own'),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Most tasks, of any kind, that may wait to be done before HTTP answers 503. */
   PEDIGREE_MAX_BACKLOG: z.coerce.number().int().min(1).default(100_000),
@@ -32,6 +34,9 @@ export interface GatewayConfig {
   accounts: string[];
   logLevel: string;
   maxDocumentBytes: number;
+  /** Name of the profile, for events. */
+  profile: string;
+  participant: string;
   maxBacklog: number;
   bodyLimits: BodyLimits;
 }
@@ -44,14 +49,17 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     const field = String(issue?.path[0] ?? '');
     throw new PedigreeError('invalid_configuration', `${field}: ${issue?.message ?? 'invalid'}`, { field });
   }
-  const { DATABASE_URL, PORT, HOST, PEDIGREE_ACCOUNTS, LOG_LEVEL, PEDIGREE_MAX_BACKLOG, REGISTRY_PROFILE, REGISTRY_PROFILE_OVERRIDES } = parsed.data;
+  const { DATABASE_URL, PORT, HOST, PEDIGREE_ACCOUNTS, LOG_LEVEL, PEDIGREE_MAX_BACKLOG, REGISTRY_PROFILE, REGISTRY_PROFILE_OVERRIDES, PEDIGREE_PARTICIPANT } = parsed.data;
+  const profile = readProfile(REGISTRY_PROFILE, REGISTRY_PROFILE_OVERRIDES);
   return {
     databaseUrl: DATABASE_URL,
     port: PORT,
     host: HOST,
     accounts: accountNames(PEDIGREE_ACCOUNTS),
     logLevel: LOG_LEVEL,
-    maxDocumentBytes: readProfile(REGISTRY_PROFILE, REGISTRY_PROFILE_OVERRIDES).rules.maxDocumentBytes,
+    maxDocumentBytes: profile.rules.maxDocumentBytes,
+    profile: profile.name,
+    participant: PEDIGREE_PARTICIPANT,
     maxBacklog: PEDIGREE_MAX_BACKLOG,
     bodyLimits: DEFAULT_BODY_LIMITS,
   };

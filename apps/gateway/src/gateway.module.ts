@@ -12,13 +12,16 @@ import { CommandsController } from './api/commands.controller.js';
 import { DocumentationController } from './api/documentation.controller.js';
 import { HealthController } from './api/health.controller.js';
 import { BODY_LIMITS, EVIDENCE, INSTALLATION_ID, LOG, POOL, QUERY_HANDLERS, READ_MODELS } from './api/queries.js';
+import { OperationsController } from './api/operations.controller.js';
 import { ReadController } from './api/read.controller.js';
 import { Intake } from './intake/intake.js';
+import { Operations } from './operations/operations.js';
 
 export interface GatewayParts {
   pool: Pool;
   intake: Intake;
   keys: ApiKeys;
+  operations: Operations;
   evidence: EvidenceStore;
   readModels: ReadModels;
   installationId: string;
@@ -32,11 +35,12 @@ export class GatewayModule {
     return {
       module: GatewayModule,
       imports: [CqrsModule.forRoot()],
-      controllers: [CommandsController, ReadController, HealthController, DocumentationController],
+      controllers: [CommandsController, ReadController, OperationsController, HealthController, DocumentationController],
       providers: [
         { provide: POOL, useValue: parts.pool },
         { provide: Intake, useValue: parts.intake },
         { provide: ApiKeys, useValue: parts.keys },
+        { provide: Operations, useValue: parts.operations },
         { provide: EVIDENCE, useValue: parts.evidence },
         { provide: READ_MODELS, useValue: parts.readModels },
         { provide: INSTALLATION_ID, useValue: parts.installationId },

@@ -2,7 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { pino, type Logger } from 'pino';
 import { documentTypeOf, readReceipt } from '#documents';
-import { PostgresEventStore, eventStoreSchema } from '#event-store';
+import { PostgresEventStore, SOFTWARE_VERSION, eventStoreSchema } from '#event-store';
 import { PostgresEvidenceStore, evidenceSchema } from '#evidence';
 import { PedigreeError } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet } from '#postgres';
@@ -16,6 +16,7 @@ import { type GatewayConfig, isLoopback } from './config.js';
 import { GatewayModule } from './gateway.module.js';
 import { acknowledgedAmong } from './intake/command-table.js';
 import { Intake } from './intake/intake.js';
+import { Operations } from './operations/operations.js';
 
 const HEADERS_TIMEOUT_MS = 30_000;
 /** A command id may have 200 characters, and each may take nine in an address. */
@@ -64,7 +65,9 @@ export async function startGateway(config: GatewayConfig, log: Logger = logOf(co
     const titleOf = (docType: number): string => documentTypeOf(docType)?.title ?? `Document ${docType}`;
     const readModels = new PostgresReadModels({ pool, store, evidence, documents: { readReceipt }, titleOf, received: (requestIds) => acknowledgedAmong(pool, requestIds) });
     const routes: string[] = [];
-    const module = GatewayModule.of({ pool, intake, keys, evidence, readModels, installationId: installation, bodyLimits, log });
+    const { participant, profile } = config;
+    const operations = new Operations({ pool, store, queue, participant, profile, softwareVersion: SOFTWARE_VERSION });
+    const module = GatewayModule.of({ pool, intake, keys, operations, evidence, readModels, installationId: installation, bodyLimits, log });
     const app = await listen({ routes, config, log, module });
     const { port } = app.getHttpServer().address() as { port: number };
     const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;

@@ -43,7 +43,7 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     databaseUrl: data.DATABASE_URL,
     registryUrl: data.REGISTRY_URL.replace(/\/+$/, ''),
     profile: readProfile(data.REGISTRY_PROFILE, data.REGISTRY_PROFILE_OVERRIDES),
-    accounts: named('PEDIGREE_ACCOUNTS', () => readAccounts(data.PEDIGREE_ACCOUNTS)),
+    accounts: named('PEDIGREE_ACCOUNTS', () => readAccounts(data.PEDIGREE_ACCOUNTS, env)),
     encryptionKey: named('PEDIGREE_KEY_FILE', () => encryptionKey(data.PEDIGREE_KEY_FILE)),
     participant: data.PEDIGREE_PARTICIPANT,
     logLevel: data.LOG_LEVEL,

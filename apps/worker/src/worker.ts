@@ -3,12 +3,12 @@ import { CommandBus } from '@nestjs/cqrs';
 import { pino, type Logger } from 'pino';
 import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '#domain';
 import { effectsOf, readDocument, readReceipt } from '#documents';
-import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
+import { eventStoreSchema, PostgresEventStore, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
 import { systemClock } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { projections, readModelSchemas } from '#read-models';
-import { PostgresSessionStore, registryClientSchema, UndiciRegistryClient, type Profile } from '#registry-client';
+import { PostgresSessionStore, registryClientSchema, UndiciRegistryClient, watchCertificates, type Profile } from '#registry-client';
 import { runProjection, runSaga, subscriptionsSchema, type SubscriptionTrouble } from '#subscriptions';
 import { PostgresCallBudgets, PostgresTaskQueue, runLane, tasksSchema, type CallBudgets, type TaskQueue } from '#tasks';
 import type { WorkerConfig } from './config.js';
@@ -17,7 +17,6 @@ import { lanesOf, type Lane } from './lanes.js';
 import { endLeasesOfTheDead } from './leases/dead-holders.js';
 import { processName } from './leases/process-name.js';
 import type { TaskContext } from './registry-tasks/context.js';
-import { SOFTWARE_VERSION } from './software-version.js';
 import { WorkerModule } from './worker.module.js';
 
 export const workerSchemas: MigrationSet[] = [
@@ -67,6 +66,7 @@ export async function startWorker(config: WorkerConfig): Promise<RunningWorker> 
   const rules = { ...config.profile.rules, statusGridMs: STATUS_GRID_MS, lookUpEveryMs: LOOK_UP_EVERY_MS };
   const saga = { ...DOCUMENT_SAGA, keysOf: keysOfDocumentEvent, react: reactToDocumentEvent(rules) };
   const running = [
+    watchCertificates({ sessions: () => context.registry.sessions(), clock: systemClock, signal, warn: (notice, message) => log.warn(notice, message) }),
     runSaga({ saga, store, pool, queue, signal, onError: trouble }),
     ...projections({ evidence: context.evidence, documents: { readDocument, readReceipt, effectsOf } }).map((projection) =>
       runProjection({ projection, store, pool, signal, onError: trouble }),

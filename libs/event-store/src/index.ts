@@ -7,3 +7,4 @@ export * from './port.js';
 export * from './schema.js';
 export * from './limits.js';
 export { PostgresEventStore, type PostgresEventStoreOptions } from './postgres.js';
+export { SOFTWARE_VERSION } from './software-version.js';

@@ -1,11 +1,11 @@
-import { readAccounts } from '#registry-client';
+import { describeAccounts } from '#registry-client';
 import { cliConfig } from '../config.js';
 import { out } from '../print.js';
 
 /** Prints the configuration in force as JSON, with every secret left out. */
 export function showConfig(env: NodeJS.ProcessEnv): number {
-  const { apiKey, databaseUrl, accountsFile, ...rest } = cliConfig(env);
-  const accounts = readAccounts(accountsFile).map(({ name, userId, signer }) => ({ name, userId, signer: signer.kind }));
+  const { apiKey, databaseUrl, accountsFile, environment: _, ...rest } = cliConfig(env);
+  const accounts = describeAccounts(accountsFile);
   const shown = { ...rest, databaseUrl: databaseUrl === undefined ? 'embedded' : withoutPassword(databaseUrl), apiKey: apiKey === undefined ? 'none' : 'set', accountsFile, accounts };
   out(JSON.stringify(shown, null, 2));
   return 0;

@@ -8,7 +8,7 @@ import { feed, summarise, waitForConclusion, type Summary } from '../sample/feed
 import { readWorld } from '../sample/world.js';
 import { startStack, type Stack } from '../stack/stack.js';
 import { controlUrlOf, violationsAt } from '../stack/violations.js';
-import { readAccounts } from '#registry-client';
+import { describeAccounts } from '#registry-client';
 
 export interface UpOptions {
   once?: boolean;
@@ -80,7 +80,7 @@ async function commandsOf(config: CliConfig, stack: Stack): Promise<SampleComman
     world: readWorld(sandboxFile('data/world.json')),
     seed: config.sampleSeed,
     run,
-    accounts: readAccounts(config.accountsFile).map((account) => account.name),
+    accounts: describeAccounts(config.accountsFile).map((account) => account.name),
     at: stack.dataDir.sampleDate(new Date()),
     consignments: config.sampleConsignments,
   });

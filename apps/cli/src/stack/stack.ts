@@ -94,6 +94,7 @@ async function lockOut(pool: Pool, dataDir: string): Promise<() => Promise<void>
 /** The apps read their own configuration from an environment: here it is, with what this program found out. */
 function environmentOf(config: CliConfig, databaseUrl: string, registryUrl: string): NodeJS.ProcessEnv {
   return {
+    ...config.environment,
     DATABASE_URL: databaseUrl,
     REGISTRY_URL: registryUrl,
     REGISTRY_PROFILE: config.registryProfile,

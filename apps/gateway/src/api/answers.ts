@@ -125,12 +125,31 @@ export const packHistory = z.strictObject({
 });
 
 /** By the names under which the API's description lists them. */
+export const operationsStatus = z.strictObject({
+  tasks: z.strictObject({
+    ready: z.number().int(),
+    leased: z.number().int(),
+    failed: z.number().int().describe('Given up: somebody must look.'),
+    overdue: z.number().int(),
+    oldest_due_at: instant.optional(),
+  }),
+  subscriptions: z.array(
+    z.strictObject({ name: z.string(), position, lag: z.string().regex(/^\d+$/).describe('Positions behind the log.'), updated_at: instant, running: z.boolean() }),
+  ),
+});
+
+export const failedTasks = z.strictObject({
+  items: z.array(z.strictObject({ key: z.string(), kind: z.string(), lane: z.string(), attempts: z.number().int(), failed_at: instant, error: z.string() })),
+});
+
 export const ANSWERS = {
   Acknowledgement: acknowledgement,
   CommandAnswer: commandAnswer,
   Document: document,
   DocumentPage: documentPage,
   DocumentSummary: documentSummary,
+  FailedTasks: failedTasks,
+  OperationsStatus: operationsStatus,
   OutcomeCounts: outcomeCounts,
   PackHistory: packHistory,
 } as const;

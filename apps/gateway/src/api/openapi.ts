@@ -3,7 +3,7 @@ import { ERROR_CODES } from '#kernel';
 import { commandBody } from '../intake/command-body.js';
 import { ANSWERS } from './answers.js';
 import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES } from './body-limits.js';
-import { commandParameters, documentListParameters, historyParameters } from './parameters.js';
+import { commandParameters, documentListParameters, historyParameters, retryBody } from './parameters.js';
 
 const text = { type: 'string' };
 const json = (schema: object) => ({ 'application/json': { schema } });
@@ -86,6 +86,19 @@ const paths = {
     },
   },
   '/v1/summary': { get: { summary: 'Documents by outcome', responses: { 200: { description: 'Counts', content: answer('OutcomeCounts') }, ...errors(401, 403) } } },
+  '/v1/operations': {
+    get: { summary: 'What waits, what was given up, how far the read models are behind', responses: { 200: { description: 'How the machinery stands', content: answer('OperationsStatus') }, ...errors(401, 403) } },
+  },
+  '/v1/operations/failed-tasks': {
+    get: { summary: 'Tasks that were given up, with their errors', responses: { 200: { description: 'At most 1,000', content: answer('FailedTasks') }, ...errors(401, 403) } },
+  },
+  '/v1/operations/retries': {
+    post: {
+      summary: 'Have a failed task tried again, for a reason that is kept',
+      requestBody: { required: true, content: json(z.toJSONSchema(retryBody, { io: 'input' })) },
+      responses: { 204: { description: 'It is due now' }, ...errors(400, 401, 403, 404) },
+    },
+  },
   '/health/live': { get: { summary: 'The process is alive', security: [], responses: { 200: { description: 'live' } } } },
   '/health/ready': { get: { summary: 'Commands can be taken', security: [], responses: { 200: { description: 'ready' }, ...errors(503) } } },
 };

@@ -52,3 +52,6 @@ export function parameters<T extends z.ZodType>(schema: T, given: unknown): z.ou
   const field = unknown ?? String(issue?.path[0] ?? '');
   throw new PedigreeError('invalid_parameter', `${field}: ${unknown === undefined ? (issue?.message ?? 'invalid') : 'no such parameter'}`, { field });
 }
+
+/** A failed task that is to be tried again, and why. */
+export const retryBody = z.strictObject({ key: z.string().min(1).max(400), reason: z.string().trim().min(3).max(1_000) });

@@ -1,0 +1,32 @@
+import type { GatewayClient } from '../gateway-client.js';
+import { out, table } from '../print.js';
+
+interface Status {
+  tasks: { ready: number; leased: number; failed: number; overdue: number; oldestDueAt?: string };
+  subscriptions: { name: string; lag: string; updatedAt: string; running: boolean }[];
+}
+
+interface Failed {
+  items: { key: string; attempts: number; failedAt: string; error: string }[];
+}
+
+/** Prints how the machinery stands and the tasks that were given up. Returns 0 when there are none, 2 when somebody must look. */
+export async function showTasks(gateway: GatewayClient, json: boolean): Promise<number> {
+  const status = await gateway.get<Status>('/v1/operations');
+  const { items } = await gateway.get<Failed>('/v1/operations/failed-tasks');
+  if (json) out(JSON.stringify({ operations: await gateway.raw('/v1/operations'), failed_tasks: await gateway.raw('/v1/operations/failed-tasks') }));
+  else {
+    const { ready, leased, overdue, failed, oldestDueAt } = status.tasks;
+    out(`tasks: ${ready} waiting, ${leased} at work, ${overdue} overdue${oldestDueAt === undefined ? '' : ` since ${oldestDueAt}`}, ${failed} given up`);
+    out(table(['subscription', 'behind', 'newest', ''], status.subscriptions.map((one) => [one.name, one.lag, one.updatedAt, one.running ? '' : 'nobody runs it'])));
+    if (items.length > 0) out(table(['given up', 'attempts', 'at', 'error'], items.map((one) => [one.key, one.attempts, one.failedAt, one.error])));
+  }
+  return items.length === 0 ? 0 : 2;
+}
+
+/** Has a failed task tried again. */
+export async function retryTask(gateway: GatewayClient, key: string, reason: string): Promise<number> {
+  await gateway.retry(key, reason);
+  out(`${key} is due now`);
+  return 0;
+}

@@ -38,6 +38,21 @@ describe.each(['interface-v1', 'mdlp'])('the archive, by %s', (profile) => {
     expect(byList).toMatchObject({ total: 2, failed: 1, failed_entries: [pack(3)], entries: [{ sgtin: pack(1) }] });
   });
 
+  it('keeps what it has when the series is suspended and freed again', async () => {
+    await client.advanceDays(61);
+    for (const halt_type of ['suspend', 'cancel']) await client.control('POST', '/suspensions', { gtin: doc.GTIN, batch: 'S000', halt_type });
+    expect([await archived(pack(1)), await live()]).toEqual([true, [pack(3)]]);
+    expect((await client.get(`/reestr/sgtin/archive/documents?sgtin=${pack(1)}`)).json.total).toBe(2);
+  });
+
+  it('gives back a pack that is planted anew, and counts its days anew', async () => {
+    await client.advanceDays(61);
+    await client.control('POST', '/plant', { packs: [{ sgtin: pack(1), owner: 'own', place: doc.PLACES.warehouse, status: 'in_sale' }] });
+    expect([await archived(pack(1)), await live()]).toEqual([false, [pack(1), pack(3)]]);
+    await client.advanceDays(60);
+    expect([await archived(pack(1)), await live()]).toEqual([true, [pack(3)]]);
+  });
+
   it('counts anew after a 391, whether it came before or after the move', async () => {
     await client.advanceDays(59);
     await client.process(doc.returned([pack(1)]));

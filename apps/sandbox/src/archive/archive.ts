@@ -17,7 +17,7 @@ export class Archive {
 
   constructor(private readonly index: PackIndex) {}
 
-  /** To be told of every state that a pack takes. */
+  /** To be told of every status that a pack takes. */
   noted(number: number, state: PackState): void {
     if (!FINAL_STATUSES.has(state.status) || state.trail === undefined) return;
     this.numbers.push(number);

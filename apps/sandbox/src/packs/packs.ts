@@ -1,10 +1,10 @@
 import { isSgtin, splitSgtin, type Sgtin, type Sscc } from '#kernel';
 import { Archive } from '../archive/archive.js';
-import { PackIndex } from '../registries/pack-index.js';
+import { hasSameStatus, PackIndex } from '../registries/pack-index.js';
 import { StorageLedger } from '../registries/storage-ledger.js';
 import { Suspensions, type Decision } from '../suspensions/suspensions.js';
 import type { Change, Container, Content, PackState } from './pack.js';
-import { freed, Stamps } from './trail.js';
+import { freed, isTouchedBy, Stamps } from './trail.js';
 import type { Participant, World } from './world.js';
 
 export type { Change, Container, Content, PackState, Trail, Transfer } from './pack.js';
@@ -77,7 +77,7 @@ export class PackStore {
     const after = this.stamps.stamp(state, this.suspensions.holds(sgtin, gtin, state.series ?? series));
     this.index.change(number, after);
     this.storage.changed(gtin, { before, after, change: this.stamps.current });
-    this.archive.noted(number, after);
+    if (!hasSameStatus(before, after)) this.archive.noted(number, after);
   }
 
   /** Whether the record lies in the archive; `sweep` brings that up to date. */
@@ -102,7 +102,7 @@ export class PackStore {
     this.begin({ atMs: decision.haltDateMs });
     for (const sgtin of this.packsOf(decision)) {
       const state = this.pack(sgtin) as PackState;
-      this.setPack(sgtin, decision.haltType === 'cancel' ? freed(state) : state);
+      if (isTouchedBy(decision.haltType, state)) this.setPack(sgtin, decision.haltType === 'cancel' ? freed(state) : state);
     }
   }
 

@@ -63,5 +63,8 @@ export class Stamps {
 
 const paused = (state: PackState): PackState => (CIRCULATING.has(state.status) ? { ...state, status: PAUSED, pausedFrom: state.status } : state);
 
+/** Whether a decision changes the pack at once. One that is shipped or gone is left alone. */
+export const isTouchedBy = (halt: 'suspend' | 'cancel', { status }: PackState): boolean => (halt === 'suspend' ? CIRCULATING.has(status) : status === PAUSED);
+
 /** What a suspended pack becomes when nothing holds it any more. */
 export const freed = (state: PackState): PackState => (state.status === PAUSED ? { ...state, status: state.pausedFrom ?? 'in_circulation' } : state);

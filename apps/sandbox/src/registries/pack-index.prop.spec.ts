@@ -37,7 +37,9 @@ describe(`the index of packs (seed ${SEED})`, () => {
           if (known === undefined) truth.set(sgtin, { number: index.add(sgtin, state, 'BASE'), gtin, series: series ?? 'BASE', state, archived: false });
           else if (archive) index.archive(known.number);
           else index.change(known.number, state);
-          if (known !== undefined) truth.set(sgtin, archive ? { ...known, archived: true } : { ...known, state, series: series ?? known.series, archived: false });
+          // Another state of the same status does not bring a pack out of the archive.
+          const stays = known?.archived === true && known.state.status === status;
+          if (known !== undefined) truth.set(sgtin, archive ? { ...known, archived: true } : { ...known, state, series: series ?? known.series, archived: stays });
         }
         const wanted = [...truth].filter(([, one]) => fits(one, filter)).map(([sgtin]) => sgtin);
         const pages: string[] = [];

@@ -60,11 +60,12 @@ export class PackIndex {
     return number;
   }
 
-  /** Another state of a pack; it is live by that. */
+  /** Another state of a pack. An archived one comes back to life unless it has the same status since the same moment. */
   change(number: number, state: PackState): void {
-    this.states[number] = state;
     const before = this.class(number);
-    this.move(number, { gtin: before.gtin, series: state.series ?? before.series, owner: state.owner, status: state.status, archived: false });
+    const archived = before.archived && hasSameStatus(this.state(number), state);
+    this.states[number] = state;
+    this.move(number, { gtin: before.gtin, series: state.series ?? before.series, owner: state.owner, status: state.status, archived });
   }
 
   archive(number: number): void {
@@ -113,6 +114,8 @@ export class PackIndex {
     return (this.last = found);
   }
 }
+
+export const hasSameStatus = (before: PackState, after: PackState): boolean => before.status === after.status && before.trail?.sinceMs === after.trail?.sinceMs;
 
 const isSame = (one: PackClass, wanted: Omit<PackClass, 'numbers'>): boolean =>
   one.status === wanted.status && one.series === wanted.series && one.owner === wanted.owner && one.gtin === wanted.gtin && one.archived === wanted.archived;

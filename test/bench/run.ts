@@ -2,13 +2,14 @@ import { PedigreeError } from '#kernel';
 import { pipeline } from './pipeline.js';
 import type { BenchReport } from './report.js';
 import { sandbox } from './sandbox.js';
+import { workers } from './workers.js';
 
 export interface BenchOptions {
   json?: boolean;
   quick?: boolean;
 }
 
-const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = { pipeline, sandbox };
+const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = { pipeline, sandbox, workers };
 
 /** Runs one bench by name, prints its table, and with `json` one JSON object as the last line. */
 export async function runBench(name: string, options: BenchOptions): Promise<number> {

@@ -67,7 +67,7 @@ function program(finish: (status: number) => void): Command {
   addKeyCommands(pedigree, action);
   pedigree
     .command('bench')
-    .description('measure: pipeline')
+    .description('measure: pipeline, sandbox or workers')
     .argument('<name>')
     .option(...JSON_OPTION)
     .option('--quick', 'end in under 50 seconds')

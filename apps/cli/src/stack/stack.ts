@@ -4,6 +4,7 @@ import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker, type RunningWorker } from '../../../worker/src/worker.js';
 import { PedigreeError } from '#kernel';
 import { openPool, startEmbeddedPostgres, type EmbeddedPostgres, type Pool } from '#postgres';
+import { checkConfigFiles } from '../config-files.js';
 import type { CliConfig } from '../config.js';
 import { DataDir } from './data-dir.js';
 import { sandboxProcess, type SandboxProcess } from './sandbox-process.js';
@@ -32,6 +33,7 @@ const UP_LOCK = 7_031_960_421;
 
 /** Starts PostgreSQL, the sandbox, the gateway and the worker. When a step fails, what was started is stopped again. */
 export async function startStack(config: CliConfig, options: StackOptions): Promise<Stack> {
+  checkConfigFiles(config);
   const stops: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
     for (const one of stops.splice(0).reverse()) await one();

@@ -1,0 +1,16 @@
+import { PedigreeError } from '#kernel';
+import { describeAccounts, readProfile } from '#registry-client';
+import type { CliConfig } from './config.js';
+
+/**
+ * Reads the files that the configuration names, so that a wrong one is told before anything is started. Returns what may be shown of the
+ * accounts. Throws PedigreeError that names the variable.
+ */
+export function checkConfigFiles(config: CliConfig): ReturnType<typeof describeAccounts> {
+  readProfile(config.registryProfile, config.registryProfileOverrides);
+  try {
+    return describeAccounts(config.accountsFile);
+  } catch (error) {
+    throw new PedigreeError('invalid_configuration', `PEDIGREE_ACCOUNTS: ${(error as Error).message}`, { field: 'PEDIGREE_ACCOUNTS' });
+  }
+}

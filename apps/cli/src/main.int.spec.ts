@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildPrograms, repositoryFile } from '../../../test/scenarios/built-programs.js';
+import { testDatabase } from '../../../test/support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
+import { arrival, SGTIN, Trial } from '../../gateway/test/trial.js';
+
+let trial: Trial;
+let folder: TemporaryFolder;
+beforeAll(async () => {
+  await buildPrograms();
+  trial = await Trial.start(await testDatabase());
+  folder = await temporaryFolder();
+}, 240_000);
+afterAll(async () => {
+  await trial.stop();
+  await folder.remove();
+});
+
+const dataDir = (): string => join(folder.path, 'data');
+
+/** The program itself, in a process of its own, with nothing of our environment but the way to its tools. */
+async function pedigree(args: string[], environment: Record<string, string> = {}, input = ''): Promise<{ status: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [repositoryFile('apps/cli/bin/pedigree.mjs'), ...args], { env: { PATH: process.env['PATH'], DATA_DIR: dataDir(), ...environment } });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  child.stdin.end(input);
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, stdout, stderr };
+}
+
+const withGateway = (args: string[], input?: string) => pedigree(args, { PEDIGREE_URL: trial.gateway.url }, input);
+
+describe('the exit status of pedigree', () => {
+  it('is 0 for help, which names every command', async () => {
+    const { status, stdout } = await pedigree(['--help']);
+    expect(status).toBe(0);
+    for (const command of ['up', 'sandbox', 'send', 'document', 'history', 'config', 'bench']) expect(stdout).toMatch(new RegExp(`^ {2}${command}\\b`, 'm'));
+  });
+
+  it.each([
+    ['an unknown command', ['resend'], {}, /unknown command/],
+    ['a missing argument', ['document'], {}, /request_id/],
+    ['an unknown option', ['up', '--twice'], {}, /--twice/],
+    ['a wrong variable', ['config'], { PORT: 'http' }, /^pedigree: PORT: /m],
+    ['a wrong variable of another command', ['send', 'x.xml'], { PEDIGREE_URL: 'gateway' }, /^pedigree: PEDIGREE_URL: /m],
+    ['no gateway to talk to', ['send', 'x.xml'], {}, /^pedigree: PEDIGREE_URL: .*npm start/m],
+  ])('is 2 for %s, and standard error says so', async (_what, args, environment, words) => {
+    const { status, stdout, stderr } = await pedigree(args, environment as Record<string, string>);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(words);
+    expect(stderr).not.toMatch(/ at .*\.js:\d+/);
+  });
+
+  it.each([
+    ['REGISTRY_PROFILE', 'interface-v9', /interface-v9/],
+    ['REGISTRY_PROFILE_OVERRIDES', '/nowhere.json', /ENOENT/],
+    ['PEDIGREE_ACCOUNTS', '/nowhere.json', /ENOENT/],
+  ])('is 2 for a wrong %s, before up has started anything', async (variable, value, words) => {
+    const { status, stderr } = await pedigree(['up', '--once'], { [variable]: value });
+    expect(status).toBe(2);
+    expect(stderr).toMatch(new RegExp(`^pedigree: ${variable}: `, 'm'));
+    expect(stderr).toMatch(words);
+    expect(existsSync(join(dataDir(), 'postgres'))).toBe(false);
+  });
+
+  it('is 1 when one line of standard input is bad; the lines after it are sent, and each is named', async () => {
+    const line = (id: string): string => JSON.stringify({ command_id: id, xml: arrival() });
+    const { status, stdout } = await withGateway(['send', '-', '--json'], `${line('in-1')}\n{oops\n${line('in-3')}\n`);
+    expect(status).toBe(1);
+    expect(stdout.trim().split('\n').map((text) => JSON.parse(text) as unknown)).toEqual([
+      expect.objectContaining({ source: '-:1', command_id: 'in-1', repeated: false }),
+      { source: '-:2', error: expect.stringMatching(/^invalid_json: /) },
+      expect.objectContaining({ source: '-:3', command_id: 'in-3', repeated: false }),
+    ]);
+  });
+
+  it('is 0 when all was sent, and again when it is known already', async () => {
+    const path = join(folder.path, 'good.xml');
+    writeFileSync(path, arrival());
+    expect(await withGateway(['send', path])).toMatchObject({ status: 0, stdout: expect.stringContaining('acknowledged') });
+    expect(await withGateway(['send', path])).toMatchObject({ status: 0, stdout: expect.stringContaining('known already') });
+  });
+
+  it.each([
+    ['a document', ['document', '00000000-0000-4000-8000-000000000000']],
+    ['a pack', ['history', SGTIN]],
+  ])('is 1 for %s that nobody knows', async (_what, args) => {
+    const { status, stdout, stderr } = await withGateway(args);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^pedigree: .*(no document|not|never)/m);
+  });
+
+  it('is 1 for a pack’s number of the wrong shape', async () => {
+    expect(await withGateway(['history', '0460'])).toMatchObject({ status: 1, stderr: expect.stringMatching(/^pedigree: .*0460/m) });
+  });
+});

@@ -37,7 +37,7 @@ export class Faults {
   /** Uses up one strike of the first plan that fits, or draws one at the knob's rate; its value, or undefined when nothing strikes. */
   take(fault: FaultName, method: string): number | undefined {
     const plan = this.plans.length === 0 ? undefined : this.plans.find((one) => one.fault === fault && (one.method === '*' || one.method === method));
-    if (plan === undefined) return this.misbehaviour.draw(fault);
+    if (plan === undefined) return this.misbehaviour.draw(fault, method);
     plan.times -= 1;
     if (plan.times === 0) this.plans = this.plans.filter((one) => one !== plan);
     return plan.value;

@@ -49,6 +49,8 @@ async function serve(registry: Registry, router: Router, exchange: Exchange): Pr
   const verb = request.method ?? 'GET';
   const route = router.match(verb, path);
   const method = typeof route === 'object' ? route.method : path;
+  const { misbehaviour } = registry.faults;
+  const spoiled = misbehaviour.spoiled(method);
   let answer: Answer;
   try {
     const base = registry.settings.linkBase ?? `http://${request.headers.host ?? 'localhost'}`;
@@ -59,6 +61,7 @@ async function serve(registry: Registry, router: Router, exchange: Exchange): Pr
     answer = errorAnswer(registry, path, error);
   }
   await deliver(registry, { method, response, answer });
+  if (misbehaviour.spoiled(method) === spoiled) misbehaviour.wentWell(method);
 }
 
 const EMPTY = Buffer.alloc(0);

@@ -17,7 +17,7 @@ const knobs = {
   answer_500_before_work: { when: 'before_work', value: 'unused', reason: 'the service is broken for a moment and nothing was done' },
   drop_connection_before_work: { when: 'before_work', value: 'unused', reason: 'a request is lost on its way, and nobody can tell that from a lost answer' },
   token_revoked: { when: 'before_work', value: 'unused', reason: 'a token ends before its time: 401 in the middle of the day' },
-  land_late: { when: 'work', value: 'for how long the send is under way after its connection broke, in ms', reason: 'a send may hang for a minute and still arrive', from: 200, to: 10_000 },
+  land_late: { when: 'work', value: 'for how long the send is under way after its connection broke, in ms', reason: 'a send may hang for a minute and still arrive', from: 200, to: 2_000 },
   delay_ms: { when: 'answer', value: 'how long the answer is held back, in ms', reason: 'the service is slow at noon', from: 200, to: 2_000 },
   drop_connection_after_work: { when: 'answer', value: 'unused', reason: 'the work is done and nobody learns of it' },
   answer_500_after_work: { when: 'answer', value: 'unused', reason: 'the work is done and the answer says otherwise' },

@@ -26,6 +26,15 @@ describe('misbehaviour at rates', () => {
     expect(misbehaviour.report().filter((row) => row.strikes > 0)).toMatchObject([{ knob: 'html_error', rate: 1, strikes: 1 }]);
   });
 
+  it('lets a call of a method go well after two spoiled ones, so that a bad day passes', () => {
+    const misbehaviour = at(0.99);
+    expect([1, 2, 3, 4].map(() => misbehaviour.draw('html_error', 'send') !== undefined)).toEqual([true, true, false, false]);
+    expect(misbehaviour.draw('html_error', 'status')).toBeDefined();
+    expect(misbehaviour.draw('late_receipt', 'send')).toBeDefined();
+    misbehaviour.wentWell('send');
+    expect(misbehaviour.draw('html_error', 'send')).toBeDefined();
+  });
+
   it('does not outlast what the profile tells clients to bear', () => {
     const misbehaviour = at(1, { longest: { failed_then_processed: 0, land_late: 300 } });
     expect(misbehaviour.draw('failed_then_processed')).toBeUndefined();

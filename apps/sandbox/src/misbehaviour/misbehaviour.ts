@@ -11,6 +11,13 @@ export interface MisbehaviourOptions {
   longest: Partial<Record<KnobName, number>>;
 }
 
+/** Knobs after which a caller has nothing in hand. */
+const SPOILS = new Set<KnobName>([
+  'answer_429', 'answer_500_before_work', 'drop_connection_before_work', 'token_revoked', 'land_late', 'drop_connection_after_work', 'answer_500_after_work', 'html_error', 'wrong_content_type',
+]);
+/** With all of them at a high rate hardly a call would ever go well; after so many spoiled ones of a method the next one does. */
+const MOST_IN_A_ROW = 2;
+
 /**
  * Misbehaviour at rates. Whether the nth chance of a knob strikes follows from seed, knob and n alone, so that the same calls in the
  * same order meet the same misbehaviour.
@@ -19,6 +26,7 @@ export class Misbehaviour {
   private readonly rates = new Map<KnobName, number>();
   private readonly chances = new Map<KnobName, number>();
   private readonly strikes = new Map<KnobName, number>();
+  private readonly streaks = new Map<string, number>();
   private readonly seed: number;
   private readonly longest: Partial<Record<KnobName, number>>;
 
@@ -40,19 +48,31 @@ export class Misbehaviour {
     for (const [name, value] of Object.entries(knobs as Record<KnobName, number>)) this.rates.set(name as KnobName, value);
   }
 
-  /** Whether the knob strikes this time: its value, or undefined. */
-  draw(name: KnobName): number | undefined {
+  /** Whether the knob strikes this call of a method: its value, or undefined. */
+  draw(name: KnobName, method = '*'): number | undefined {
     const rate = this.rates.get(name) ?? 0;
     if (rate === 0 || this.longest[name] === 0) return undefined;
+    if (SPOILS.has(name) && this.spoiled(method) >= MOST_IN_A_ROW && rate < 1) return undefined;
     const chance = (this.chances.get(name) ?? 0) + 1;
     this.chances.set(name, chance);
     const seed = this.seed ^ seedOf(name);
     if (spreadOf(seed, 2 * chance) >= rate) return undefined;
     this.strikes.set(name, (this.strikes.get(name) ?? 0) + 1);
+    if (SPOILS.has(name)) this.streaks.set(method, this.spoiled(method) + 1);
     const { from = 0, to = from } = KNOBS[name];
     const most = Math.min(to, this.longest[name] ?? to);
     const least = Math.min(from, most);
     return Math.round(least + (most - least) * spreadOf(seed, 2 * chance + 1));
+  }
+
+  /** How many calls of the method were spoiled since one went well. */
+  spoiled(method: string): number {
+    return this.streaks.get(method) ?? 0;
+  }
+
+  /** A call of the method went well. */
+  wentWell(method: string): void {
+    this.streaks.delete(method);
   }
 
   /** Rates and strikes by knob. */

@@ -84,6 +84,21 @@ describe.each(['interface-v1', 'mdlp'])('large documents under the profile %s', 
     expect((await finish(randomUUID())).status).toBe(404);
   });
 
+  it('cancelled while they go up, they are gone, after a restart too', async () => {
+    const xml = doc.accept([pack(1)]);
+    const requestId = randomUUID();
+    const { json } = await announce(xml, { request_id: requestId });
+    await put(json.link, Buffer.from(xml));
+    const cancelled = await client.post('/documents/cancel', { document_id: json.document_id, request_id: requestId }, await client.headers());
+    expect(cancelled.status).toBe(200);
+    await client.stop();
+    client = await TestClient.start({ profile, dataDir: folder });
+    expect((await finish(json.document_id)).status).toBe(400);
+    await client.advance(60_000);
+    expect(await truth(requestId)).toMatchObject({ cancelled: true, status: 'failed', reason: 'cancelled by its sender' });
+    expect(await client.pack(pack(1))).toMatchObject({ touched: false });
+  });
+
   it('a wrong signature over the whole is refused and counted', async () => {
     const xml = doc.accept([pack(1)]);
     const { json } = await announce(xml, { sign: signAs('main', Buffer.from('other')) });

@@ -63,7 +63,7 @@ class Breaker {
   }
 }
 
-const WATCHED = { store: ['append', 'readStream'], evidence: ['put', 'get'], registry: ['sign', 'sendDocument', 'findByRequestId', 'documentStatus', 'receipt'] };
+const WATCHED = { store: ['append', 'readStream'], evidence: ['put', 'get'], registry: ['sign', 'sendDocument', 'findByRequestId', 'documentStatus', 'receipt', 'downloadDocument'] };
 
 interface Case {
   fates: SendFate[];

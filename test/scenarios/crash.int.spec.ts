@@ -15,8 +15,11 @@ const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 const CONSIGNMENTS = 20;
 const DOCUMENTS = 4 * CONSIGNMENTS;
 const KILLS = 3;
-/** A kill comes so long after a start has begun to feed: while documents are taken, sent, asked about and answered. */
+/** The last kill comes up to so long after a start has begun to feed: while documents are taken, sent, asked about and answered. */
 const LATEST_KILL_MS = 7_000;
+/** The kills before it come in the middle of sending: up to so long after the registry has got another document. */
+const BURST_MS = 500;
+const LONGEST_WAIT_FOR_BURST_MS = 15_000;
 const LIMIT_MS = 240_000;
 
 interface Up {
@@ -97,6 +100,15 @@ async function killEverything(up: Up): Promise<void> {
 
 const truth = async <T>(path: string): Promise<T> => (await (await fetch(`${sandbox.controlUrl}${path}`)).json()) as T;
 
+const atRegistry = async (): Promise<number> => (await truth<{ total: number }>('/truth/documents?limit=1')).total;
+
+/** Until the registry gets another document, or for as long as that may take; when all are there none will come. */
+async function untilSending(): Promise<void> {
+  const before = await atRegistry();
+  const endMs = systemClock.monotonicMs() + LONGEST_WAIT_FOR_BURST_MS;
+  while ((await atRegistry()) === before && systemClock.monotonicMs() < endMs) await systemClock.wait(10);
+}
+
 beforeAll(async () => {
   await buildPrograms();
   folder = await temporaryFolder();
@@ -107,10 +119,12 @@ beforeAll(async () => {
   for (let kill = 1; kill <= KILLS; kill += 1) {
     const up = start();
     await untilSaid(up, 'feeding');
-    const killAfterMs = random.below(LATEST_KILL_MS);
+    const inBurst = kill < KILLS;
+    if (inBurst) await untilSending();
+    const killAfterMs = random.below(inBurst ? BURST_MS : LATEST_KILL_MS);
     await systemClock.wait(killAfterMs);
     await killEverything(up);
-    notes.push(`kill ${kill} after ${killAfterMs} ms: the registry has ${(await truth<{ total: number }>('/truth/documents?limit=1')).total} documents`);
+    notes.push(`kill ${kill} ${killAfterMs} ms after ${inBurst ? 'a send' : 'feeding'}: the registry has ${await atRegistry()} documents`);
   }
   last = start();
   [lastStatus] = (await once(last.child, 'exit')) as [number | null];

@@ -67,6 +67,13 @@ export class FakeRegistry implements RegistryClient {
     return Buffer.from('certificate');
   }
 
+  /** Set while nobody can sign in. */
+  notReady: string | undefined;
+
+  prepare(): Promise<{ kind: 'ready' } | { kind: 'not_ready'; reason: string }> {
+    return Promise.resolve(this.notReady === undefined ? { kind: 'ready' } : { kind: 'not_ready', reason: this.notReady });
+  }
+
   async sendDocument(_account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>> {
     this.calls.push('sendDocument');
     await this.beforeSend(document);

@@ -98,6 +98,12 @@ export class UndiciRegistryClient implements RegistryClient {
     return this.open(account).signer?.certificate(signature);
   }
 
+  async prepare(account: string): Promise<{ kind: 'ready' } | { kind: 'not_ready'; reason: string }> {
+    this.open(account);
+    const session = await this.sessionsOf.token(account).catch((error: Error) => ({ kind: 'none' as const, reason: `sessions: ${error.message}` }));
+    return session.kind === 'token' ? { kind: 'ready' } : { kind: 'not_ready', reason: session.reason };
+  }
+
   async sendDocument(account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>> {
     this.open(account);
     const limit = this.options.profile.rules.maxDocumentBytes;

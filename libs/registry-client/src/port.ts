@@ -141,6 +141,8 @@ export interface RegistryClient {
   sign(account: string, xml: Uint8Array): Promise<Buffer | undefined>;
   /** DER of the certificate with which this signature was made, or else the last one. The same bytes are the same Buffer each time. */
   signerCertificate(account: string, signature?: Buffer): Buffer | undefined;
+  /** Signs in where no living token is at hand. What stands in the way is told, so that no attempt is begun that cannot be made. */
+  prepare(account: string): Promise<{ kind: 'ready' } | { kind: 'not_ready'; reason: string }>;
   sendDocument(account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>>;
   documentStatus(account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>>;
   listOutgoing(account: string, query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;

@@ -120,6 +120,8 @@ const profileShape = z.strictObject({
   statuses: z.record(z.string(), status),
   /** What a status means that is not in `statuses`; null: such an answer is not understood. */
   statusFallback: status.nullable(),
+  /** A Rejected receipt whose comment holds one of these is no verdict: it is asked for again (public-facts 2.3). */
+  transientReceipts: z.array(z.string().min(1)),
   /** States of an asynchronous export. */
   exportStatuses: z.record(z.string(), z.enum(['preparing', 'completed', 'failed'])),
   rules,

@@ -73,6 +73,16 @@ describe('a send', () => {
     expect(tasks).toEqual(next === undefined ? [] : [expect.stringMatching(`^${next}:${one.requestId}:${next === 'send' ? 2 : 1}`)]);
   });
 
+  it('is not begun while nobody can sign in, and leaves no trace in the log', async () => {
+    const one = await trial();
+    one.registry.notReady = 'sign-in is paused';
+    expect(await runTask(one.context, await planned(one.requestId, 'send'))).toMatchObject({ kind: 'retry', error: 'sign-in is paused', countsAsAttempt: false });
+    expect(await typesOf(one.requestId)).toEqual(['DocumentRegistered']);
+    one.registry.notReady = undefined;
+    await ran(one, 'send');
+    expect((await typesOf(one.requestId)).at(-1)).toBe('DocumentSent');
+  });
+
   it('keeps signature, certificate and answer as evidence before an event names them', async () => {
     const one = await trial(['refused']);
     await ran(one, 'send');
@@ -235,6 +245,15 @@ describe('a receipt', () => {
     await ran(one, 'send', 'status');
     one.registry.fail('receipt', kind);
     expect(await runTask(one.context, await planned(one.requestId, 'receipt'))).toMatchObject({ kind: 'retry', error: expect.stringContaining(kind) });
+    expect((await typesOf(one.requestId)).at(-1)).toBe('StatusObserved');
+  });
+
+  it('that says Rejected only because it is still being prepared is asked for again', async () => {
+    const one = await trial();
+    await ran(one, 'send', 'status');
+    const xml = Buffer.from(receiptXml(one.requestId, 'Rejected').toString().replace('</operation_result>', '</operation_result><operation_comment>Ошибка на этапе подготовки ответа</operation_comment>'));
+    one.registry.receipt = () => Promise.resolve({ kind: 'ok', value: { xml }, raw: { httpStatus: 200, contentType: '', body: xml, receivedMonotonicMs: 0, receivedAt: new Date() } });
+    expect(await runTask(one.context, await planned(one.requestId, 'receipt'))).toMatchObject({ kind: 'retry', error: expect.stringContaining('being prepared') });
     expect((await typesOf(one.requestId)).at(-1)).toBe('StatusObserved');
   });
 

@@ -17,11 +17,19 @@ export async function fetchReceipt(context: TaskContext, task: Task): Promise<Ta
   if (receipt.operationId !== requestId) {
     return { kind: 'failed', error: `receipt ${receiptSha256} of ${documentId} is for operation ${receipt.operationId}, not for ${requestId}` };
   }
+  if (isTransient(context, receipt)) {
+    const error = `receipt ${receiptSha256} of ${documentId} says that it is still being prepared`;
+    return { kind: 'retry', dueAt: after(context, context.profile.rules.receiptPollMs), error, countsAsAttempt: false };
+  }
   const { result, acceptedAt, comment, errors } = receipt;
   const said = { receiptSha256, result, acceptedAt, errorCount: errors.length, ...(comment === undefined ? {} : { comment }) };
   await byRegistry(context, task, { type: 'RecordReceipt', receipt: said, at: new Date(acceptedAt) });
   return { kind: 'done' };
 }
+
+/** Some rejections say of themselves that they are none. */
+const isTransient = (context: TaskContext, { result, comment = '' }: ReceiptFacts): boolean =>
+  result === 'rejected' && context.profile.transientReceipts.some((text) => comment.toLowerCase().includes(text.toLowerCase()));
 
 function readOrExplain(xml: Buffer): ReceiptFacts | PedigreeError {
   try {

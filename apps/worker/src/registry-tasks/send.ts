@@ -10,6 +10,9 @@ const MAX_RETRY_AFTER_MS = 60_000;
 /** How long a document rests that could not be signed. */
 const SIGN_AGAIN_AFTER_MS = 10_000;
 
+/** While nobody can sign in, no attempt is begun; the sessions have a back-off of their own. */
+const NOT_READY_MS = 1_000;
+
 /**
  * Longest time from the intent to the first byte. Less than a lease: whoever takes the task over after that may believe that nothing of
  * this attempt is still to come, even when this process had only been asleep.
@@ -38,6 +41,8 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   if ('failed' in signing) return { kind: 'retry', dueAt: after(context, SIGN_AGAIN_AFTER_MS), error: signing.failed, countsAsAttempt: false };
   const { signature } = signing;
   const signed = signature === undefined ? {} : await keepSignature(context, account, signature);
+  const prepared = await context.registry.prepare(account);
+  if (prepared.kind === 'not_ready') return { kind: 'retry', dueAt: after(context, NOT_READY_MS), error: prepared.reason, countsAsAttempt: false };
   const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
   const begun = await bySystem(context, task, { type: 'BeginSend', ...signed });
   if (begun.events.length === 0) return begun.state.phase === 'sending' && begun.state.attempt === attempt ? giveUpEarlierRun(context, task) : { kind: 'done' };

@@ -13,7 +13,6 @@ export const ERROR_CODES = {
   invalid_identifier: 422,
   too_many_items: 422,
   unknown_account: 422,
-  unknown_predecessor: 422,
   body_too_large: 413,
   unsupported_media_type: 415,
   request_timeout: 408,

@@ -81,9 +81,6 @@ export interface QueueFigures {
   lanes: (LaneState & { overdue: number; oldestDueAt: Date | undefined })[];
 }
 
-/** The right to make one call, or the time to ask again. */
-export type Slot = { kind: 'granted'; /** Moment of this process's monotonic clock at which to call. */ atMonotonicMs: number } | { kind: 'later'; retryInMs: number };
-
 /** The minimum interval per (account, method), held over all processes together by one row (DESIGN section 6, Budgets). */
 export interface CallBudgets {
   /**

@@ -76,9 +76,12 @@ describe('a send', () => {
   it('is not begun while nobody can sign in, and leaves no trace in the log', async () => {
     const one = await trial();
     one.registry.notReady = 'sign-in is paused';
+    const { sign } = one.registry;
+    one.registry.sign = () => Promise.reject(new Error('signed in vain'));
     expect(await runTask(one.context, await planned(one.requestId, 'send'))).toMatchObject({ kind: 'retry', error: 'sign-in is paused', countsAsAttempt: false });
     expect(await typesOf(one.requestId)).toEqual(['DocumentRegistered']);
     one.registry.notReady = undefined;
+    one.registry.sign = sign;
     await ran(one, 'send');
     expect((await typesOf(one.requestId)).at(-1)).toBe('DocumentSent');
   });

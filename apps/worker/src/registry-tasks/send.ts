@@ -37,12 +37,13 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   if (blob === undefined) return { kind: 'failed', error: `evidence ${documentSha256} of document ${requestId} is missing` };
   const { maxDocumentBytes } = context.profile.rules;
   if (blob.bytes.length > maxDocumentBytes) return { kind: 'failed', error: `document ${requestId} has ${blob.bytes.length} bytes; the registry takes ${maxDocumentBytes}` };
+  // Before the signature: each one is new evidence, and a document that cannot go needs none.
+  const prepared = await context.registry.prepare(account);
+  if (prepared.kind === 'not_ready') return { kind: 'retry', dueAt: after(context, NOT_READY_MS), error: prepared.reason, countsAsAttempt: false };
   const signing = await sign(context, account, blob.bytes);
   if ('failed' in signing) return { kind: 'retry', dueAt: after(context, SIGN_AGAIN_AFTER_MS), error: signing.failed, countsAsAttempt: false };
   const { signature } = signing;
   const signed = signature === undefined ? {} : await keepSignature(context, account, signature);
-  const prepared = await context.registry.prepare(account);
-  if (prepared.kind === 'not_ready') return { kind: 'retry', dueAt: after(context, NOT_READY_MS), error: prepared.reason, countsAsAttempt: false };
   const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
   const begun = await bySystem(context, task, { type: 'BeginSend', ...signed });
   if (begun.events.length === 0) return begun.state.phase === 'sending' && begun.state.attempt === attempt ? giveUpEarlierRun(context, task) : { kind: 'done' };

@@ -5,13 +5,17 @@
 const LIBRARIES = {
   kernel: { may: [], because: 'it is the vocabulary that everybody speaks, so it knows nobody' },
   postgres: { may: ['kernel'], because: 'it knows connections and migrations, not what is stored' },
+  service: { may: ['kernel', 'postgres'], because: 'the frame of a long-running program knows what programs wait for, not what they do' },
   domain: { may: ['kernel'], because: 'the business is pure and must outlive every engine beneath it' },
   merkle: { may: ['kernel'], because: 'proofs must verify with nothing but bytes and arithmetic' },
   documents: { may: ['kernel'], because: 'reading XML needs no database and no registry' },
   'event-store': { may: ['kernel', 'postgres'], because: 'the log carries events of any noun and knows none' },
   tasks: { may: ['kernel', 'postgres'], because: 'durable work is the same whatever the work is' },
+  configuration: { may: ['kernel', 'postgres', 'event-store'], because: 'it compares what programs say of themselves and keeps it in the log; what a setting means it does not know' },
   evidence: { may: ['kernel', 'postgres'], because: 'bytes are kept by digest, whatever they mean' },
   bus: { may: ['kernel', 'postgres'], because: 'it carries messages and reads none' },
+  backup: { may: ['kernel', 'postgres'], because: 'it carries rows of tables that it knows by name, and reads none of them' },
+  telemetry: { may: ['kernel'], because: 'it carries figures and spans to whoever watches, and reads none of them' },
   subscriptions: { may: ['kernel', 'postgres', 'event-store', 'tasks'], because: 'it stores state, tasks and checkpoint in one transaction, of sagas it does not know' },
   'registry-client': { may: ['kernel', 'postgres', 'tasks'], because: 'the one way out knows sessions and call budgets, not the business' },
   'read-models': {
@@ -19,8 +23,8 @@ const LIBRARIES = {
     because: 'projections follow the log and evidence; they never command, so no tasks and no registry',
   },
   reconciliation: {
-    may: ['kernel', 'postgres', 'event-store', 'evidence', 'documents', 'domain', 'read-models'],
-    because: 'it compares what others have stored; the worker makes its registry calls',
+    may: ['kernel', 'postgres', 'event-store', 'evidence', 'documents', 'domain', 'subscriptions', 'read-models'],
+    because: 'it compares what others have stored, as far as their checkpoints say; the worker makes its registry calls',
   },
 };
 
@@ -152,7 +156,7 @@ export default {
       from: { path: '^libs/(kernel|domain|merkle)/', pathNot: SPEC },
       to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|buffer|assert|util)$' },
     },
-    packageOnlyIn('@eventstore/db-client', ['libs/event-store'], 'the engine of the log is known to its adapter alone'),
+    packageOnlyIn('@eventstore/db-client', ['libs/event-store', 'test/support/event-store-fake'], 'the engine of the log is known to its adapter alone, and to the fake that stands in for it'),
     packageOnlyIn('undici', ['libs/registry-client', 'apps/sandbox', 'apps/cli', 'test'], 'there is one way out, and manners are kept in it'),
     {
       name: 'resolvable',

@@ -30,7 +30,8 @@ const groupsTests = (node) => {
   if (/^\w*[cC]ontract/.test(node.id?.name ?? '')) return true;
   const call = node.parent;
   if (call?.type !== 'CallExpression') return false;
-  let callee = call.callee;
+  // Where a tool may be missing: `(isThere ? describe : describe.skip)(...)`.
+  let callee = call.callee.type === 'ConditionalExpression' ? call.callee.alternate : call.callee;
   while (callee.type === 'CallExpression' || callee.type === 'MemberExpression') callee = callee.type === 'CallExpression' ? callee.callee : callee.object;
   return callee.type === 'Identifier' && callee.name === 'describe';
 };

@@ -24,5 +24,7 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  // Scenarios wait for the registry's 3 s and 5 s: a second worker uses the time, also where there are but two cores.
+  maxWorkers: 2,
   testTimeout: 60_000,
 };

@@ -100,6 +100,10 @@ const KNOWN_HOSTS = [
   /(^|\.)(example|test|invalid|localhost)$/,
   /(^|\.)example\.(com|org|net)$/,
   /^(www\.w3\.org|www\.apache\.org|json\.schemastore\.org|json-schema\.org|spec\.openapis\.org|www\.rfc-editor\.org|datatracker\.ietf\.org|c2sp\.org|nodejs\.org)$/,
+  // Addresses that no webhook may reach, as their tests name them: link-local, shared, multicast, two private ones; and their other spellings.
+  /^(169\.254|224|100\.100)\.[\d.]+$/,
+  /^10\.0\.0\.[78]$/,
+  /^(0x[0-9a-f]{8}|\d{8,10}|\[f[cde][0-9a-f:]*\]|\[64:ff9b::a9fe:[0-9a-f]*\])$/i,
   // Services of a compose file and of a container network have names without a dot.
   /^[a-z][a-z0-9-]*$/,
 ];

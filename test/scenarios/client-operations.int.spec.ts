@@ -1,6 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createServer, request as httpRequest, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#kernel';
 import { migrate } from '#postgres';
 import type { CallBudgets } from '#tasks';
-import { callsPerDocument, cursorFrom, Directory, loadProfile, OPERATIONS, PostgresSessionStore, readAccounts, readProfile, registryClientSchema, UndiciRegistryClient, type Profile } from '#registry-client';
+import { callsPerDocument, cursorFrom, Directory, loadProfile, OPERATIONS, PostgresSessionStore, readAccounts, readProfile, registryClientSchema, UndiciRegistryClient, type OutgoingQuery, type Profile, type ProfileOverrides } from '#registry-client';
 import { startSandbox, type Sandbox } from '../../apps/sandbox/src/main.js';
 import * as doc from '../../apps/sandbox/test/documents.js';
 import { testDatabase, type TestDatabase } from '../support/database.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
+import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 
 /**
  * Every operation of the client against the sandbox itself, in both profiles. Call intervals are off here; budgets have their own tests.
@@ -66,7 +64,26 @@ async function good<T>(outcome: Promise<{ kind: string; value?: T }>): Promise<T
   return came.value as T;
 }
 
-describe.each(['interface-v1', 'mdlp'])('the client against the sandbox in %s', (profile) => {
+/** Nothing keeps its name: whatever either side wrote by a name of its own would be missed by the other. */
+const renamed = (): ProfileOverrides => {
+  const { operations, fields } = loadProfile('interface-v1');
+  const paths = Object.entries(operations).filter(([, { path }]) => path.startsWith('/'));
+  return {
+    statuses: { ALL_DONE: 'processed', PROCESSED: null, WITH_FAULTS: 'failed_result_ready', FAILED_RESULT_READY: null },
+    exportStatuses: { BREWING: 'preparing', READY: 'completed', SPOILT: 'failed', PREPARATION: null, COMPLETED: null, FAILED: null },
+    operations: Object.fromEntries(paths.map(([name, { path }]) => [name, { path: `/elsewhere${path}` }])),
+    fields: Object.fromEntries(Object.entries(fields).map(([name, ours]) => [name, `x_${ours}`])),
+  };
+};
+
+const VARIANTS = [
+  { title: 'interface-v1', name: 'interface-v1', overrides: {} },
+  { title: 'mdlp', name: 'mdlp', overrides: {} },
+  { title: 'a profile that renames every path, field and status', name: 'interface-v1', overrides: renamed() },
+];
+
+describe.each(VARIANTS)('the client against the sandbox in $title', ({ name: profile, overrides }) => {
+  let folder: TemporaryFolder;
   let sandbox: Sandbox;
   let client: UndiciRegistryClient;
   const own = { owner: 'own', place: doc.PLACES.warehouse };
@@ -74,8 +91,11 @@ describe.each(['interface-v1', 'mdlp'])('the client against the sandbox in %s', 
 
   beforeAll(async () => {
     await db.pool.query('TRUNCATE registry_session');
-    sandbox = await startSandbox({ profile, limits: false, language: 'en', processingMs: 100, exportMs: 1_000, productLabel: profile === 'mdlp' ? 'old' : 'both', singleAs: profile === 'mdlp' ? 'object' : 'array', leafNames: profile === 'mdlp' ? 'internal_state' : 'status' });
-    client = clientOf(sandbox.url, loadProfile(profile));
+    folder = await temporaryFolder();
+    const profileOverrides = join(folder.path, 'overrides.json');
+    writeFileSync(profileOverrides, JSON.stringify(overrides));
+    sandbox = await startSandbox({ profile, profileOverrides, limits: false, language: 'en', processingMs: 100, exportMs: 1_000, productLabel: profile === 'mdlp' ? 'old' : 'both', singleAs: profile === 'mdlp' ? 'object' : 'array', leafNames: profile === 'mdlp' ? 'internal_state' : 'status' });
+    client = clientOf(sandbox.url, loadProfile(profile, overrides));
     await control(sandbox, '/plant', {
       ranges: [
         { gtin: doc.GTIN, prefix: 'OPS', from: 0, count: 250, series: 'OPS1', ...own },
@@ -87,6 +107,7 @@ describe.each(['interface-v1', 'mdlp'])('the client against the sandbox in %s', 
   afterAll(async () => {
     await client.close();
     await sandbox.stop();
+    await folder.remove();
   });
 
   const advance = (advanceMs: number): Promise<unknown> => control(sandbox, '/clock', { advanceMs });
@@ -170,7 +191,7 @@ describe.each(['interface-v1', 'mdlp'])('the client against the sandbox in %s', 
     const { largeDocuments, groups } = client.operations;
     expect(await good(largeDocuments.sizeLimit('main'))).toEqual({ maxBytes: loadProfile(profile).rules.maxDocumentBytes });
     const packs = Array.from({ length: 200 }, (_, number) => pack('OPS', number));
-    const inParts = clientOf(sandbox.url, loadProfile(profile, { rules: { uploadPartBytes: 3_000 } }));
+    const inParts = clientOf(sandbox.url, loadProfile(profile, { ...overrides, rules: { uploadPartBytes: 3_000 } }));
     const large = await document(doc.movePlace(packs));
     const steps: string[] = [];
     expect(await inParts.operations.largeDocuments.run('main', large, { keep: (at) => Promise.resolve(void steps.push(at.next)) })).toMatchObject({ at: { next: 'nothing' } });
@@ -242,6 +263,20 @@ describe.each(['interface-v1', 'mdlp'])('the client against the sandbox in %s', 
     expect(await good(client.findByRequestId('main', randomUUID()))).toEqual([]);
   }, 20_000);
 
+  it('lists documents by type and by status', async () => {
+    const shown = async (query: OutgoingQuery) => (await good(client.listOutgoing('main', query))).documents.map(({ docType, status }) => ({ docType, status }));
+    const all = await shown({});
+    for (const docType of [431, 552]) {
+      const ofType = all.filter((one) => one.docType === docType);
+      expect(ofType.length).toBeGreaterThan(0);
+      expect(ofType.length).toBeLessThan(all.length);
+      expect(await shown({ docType })).toEqual(ofType);
+    }
+    expect(await shown({ status: 'failed' })).toEqual(all.filter((one) => one.status === 'failed'));
+    expect(await shown({ docType: 552, status: 'processed' })).toEqual(all.filter((one) => one.docType === 552 && one.status === 'processed'));
+    expect((await good(client.listIncoming('main', { docType: 601, status: 'processed' }))).documents).toEqual([]);
+  });
+
   it('has made every operation of the profile, broken no rule, and counted each call as the registry did', async () => {
     expect((await control(sandbox, '/violations'))['violations']).toEqual([]);
     const counts = client.callCounts();
@@ -289,69 +324,20 @@ describe.each([1, 2, 3])('long readings while the registry misbehaves at 20 %%, 
   }, 60_000);
 });
 
-/** The sandbox behind other names: what an installation's registry might call things, turned both ways. */
-class RenamingProxy {
-  readonly paths: string[] = [];
-  private readonly server: Server;
-
-  constructor(target: string, private readonly names: { paths: Record<string, string>; words: Record<string, string> }) {
-    this.server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        this.paths.push(request.url ?? '');
-        const path = Object.entries(names.paths).reduce((text, [theirs, ours]) => text.replace(theirs, ours), request.url ?? '');
-        const body = this.turned(Buffer.concat(chunks), request.headers['content-type'], ([theirs, ours]) => [theirs, ours]);
-        const headers = { ...request.headers, 'content-length': String(body.length) };
-        const onward = httpRequest(new URL(path, target), { method: request.method ?? 'GET', headers }, (answer) => {
-          const parts: Buffer[] = [];
-          answer.on('data', (chunk: Buffer) => parts.push(chunk));
-          answer.on('end', () => {
-            const back = this.turned(Buffer.concat(parts), answer.headers['content-type'], ([theirs, ours]) => [ours, theirs]);
-            const { 'content-length': _length, 'transfer-encoding': _encoding, ...rest } = answer.headers;
-            response.writeHead(answer.statusCode ?? 502, rest).end(back);
-          });
-        });
-        onward.end(body);
-      });
-    });
-  }
-
-  private turned(bytes: Buffer, type: string | undefined, way: (pair: [string, string]) => [string, string]): Buffer {
-    if (!/json/.test(type ?? '')) return bytes;
-    const pairs = Object.entries(this.names.words).map(way);
-    return Buffer.from(pairs.reduce((text, [from, to]) => text.replaceAll(`"${from}"`, `"${to}"`), bytes.toString('utf8')));
-  }
-
-  async start(): Promise<string> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
-  }
-}
-
 describe('an installation whose registry names things otherwise', () => {
   const OVERRIDES = {
     operations: { send: { path: '/papers/submit' }, sgtins: { path: '/packs/search' } },
     fields: { request_id: 'paper_ref', sgtin: 'pack_code', batch: 'series_no' },
-    statuses: { ALL_DONE: 'processed' },
+    statuses: { ALL_DONE: 'processed', PROCESSED: null },
   };
 
-  it('works by overrides of the profile alone: a path, fields and a status', async () => {
+  it('works by overrides of the profile alone, at both ends: a path, fields and a status', async () => {
     await db.pool.query('TRUNCATE registry_session');
     const folder = await temporaryFolder();
     const file = join(folder.path, 'overrides.json');
     writeFileSync(file, JSON.stringify(OVERRIDES));
-    const sandbox = await startSandbox({ limits: false, language: 'en', processingMs: 100 });
-    const proxy = new RenamingProxy(sandbox.url, {
-      paths: { '/papers/submit': '/documents/send', '/packs/search': '/reestr/sgtin/filter' },
-      words: { paper_ref: 'request_id', pack_code: 'sgtin', series_no: 'batch', ALL_DONE: 'PROCESSED' },
-    });
-    const client = clientOf(await proxy.start(), readProfile('interface-v1', file));
+    const sandbox = await startSandbox({ limits: false, language: 'en', processingMs: 100, profileOverrides: file });
+    const client = clientOf(sandbox.url, readProfile('interface-v1', file));
     try {
       await control(sandbox, '/plant', { ranges: [{ gtin: doc.GTIN, prefix: 'OPS', from: 0, count: 3, series: 'OPS1', owner: 'own', place: doc.PLACES.warehouse }] });
       const xml = Buffer.from(doc.movePlace([pack('OPS', 1)]));
@@ -363,12 +349,11 @@ describe('an installation whose registry names things otherwise', () => {
       expect(await good(client.findByRequestId('main', requestId))).toMatchObject([{ requestId, status: 'processed' }]);
       const found = await client.operations.lists.walk('main', 'sgtins', { filter: { series: 'OPS1', sgtin: pack('OPS', 1) } });
       expect(found).toMatchObject({ kind: 'complete', items: [{ sgtin: pack('OPS', 1), series: 'OPS1', place: doc.PLACES.shop, fields: { pack_code: pack('OPS', 1) } }] });
-      expect(proxy.paths).toEqual(expect.arrayContaining(['/api/v1/papers/submit', '/api/v1/packs/search']));
-      expect(proxy.paths.join()).not.toMatch(/documents\/send|reestr\/sgtin\/filter/);
+      // Under its built-in names nothing is served, so it was the overrides that both sides went by.
+      for (const path of ['/documents/send', '/reestr/sgtin/filter']) expect((await fetch(`${sandbox.url}/api/v1${path}`, { method: 'POST', body: '{}' })).status).toBeGreaterThanOrEqual(404);
       expect((await control(sandbox, '/violations'))['violations']).toEqual([]);
     } finally {
       await client.close();
-      await proxy.stop();
       await sandbox.stop();
       await folder.remove();
     }

@@ -7,6 +7,7 @@ import { seededRandom } from '../../apps/cli/src/sample/random.js';
 import { sandboxProcess, type SandboxProcess } from '../../apps/cli/src/stack/sandbox-process.js';
 import { systemClock } from '#kernel';
 import { openPool, startEmbeddedPostgres } from '#postgres';
+import { askControl } from '../support/sandbox-control.js';
 import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 import { buildPrograms, repositoryFile } from './built-programs.js';
 
@@ -98,7 +99,7 @@ async function killEverything(up: Up): Promise<void> {
   expect((await ended)[1]).toBe('SIGKILL');
 }
 
-const truth = async <T>(path: string): Promise<T> => (await (await fetch(`${sandbox.controlUrl}${path}`)).json()) as T;
+const truth = <T>(path: string): Promise<T> => askControl<T>(sandbox.controlUrl, path);
 
 const atRegistry = async (): Promise<number> => (await truth<{ total: number }>('/truth/documents?limit=1')).total;
 

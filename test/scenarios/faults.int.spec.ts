@@ -11,14 +11,16 @@ import { startGateway, type RunningGateway } from '../../apps/gateway/src/gatewa
 import { workerConfig } from '../../apps/worker/src/config.js';
 import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
 import type { DocumentDetail, SgtinHistory } from '#read-models';
-import { systemClock, type PedigreeError } from '#kernel';
+import type { PedigreeError } from '#kernel';
 import { arrival } from '../bench/load.js';
+import { caughtUp } from '../support/caught-up.js';
 import { testDatabase, type TestDatabase } from '../support/database.js';
+import { askControl } from '../support/sandbox-control.js';
 import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
+import { until } from '../support/until.js';
 import { buildPrograms } from './built-programs.js';
 
 const LIMIT_MS = 75_000;
-const POLL_MS = 100;
 /**
  * Short graces, so that absence is proven and a FAILED read again within the test. A FAILED shown for 6 s is met by the first status read
  * (3 to 4 s after the send) and no more by the second (at least 7 s after it).
@@ -84,19 +86,7 @@ let client: GatewayClient;
 const world = readWorld(sandboxFile('data/world.json'));
 const documents = new Map<string, DocumentDetail>();
 
-async function control<T>(path: string, body?: object): Promise<T> {
-  const answer = await fetch(`${sandbox.controlUrl}${path}`, body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) });
-  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
-  return (await answer.json()) as T;
-}
-
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const endMs = systemClock.monotonicMs() + LIMIT_MS;
-  while (!(await isSo())) {
-    if (systemClock.monotonicMs() > endMs) throw new Error(`${what}: not within ${LIMIT_MS} ms`);
-    await systemClock.wait(POLL_MS);
-  }
-}
+const control = <T>(path: string, body?: object): Promise<T> => askControl<T>(sandbox.controlUrl, path, body);
 
 /** A document that was found by look-up is fetched back beside all else: whether these are our bytes is known a little earlier or later than the outcome. */
 const isFetchedBack = (name: string): boolean => (TROUBLES[name] as Trouble).events.includes('DocumentSent (found)');
@@ -118,8 +108,8 @@ async function sendInto(name: string, number: number): Promise<string> {
   for await (const result of client.send([command])) results.push(result);
   expect(results).toEqual([expect.objectContaining({ repeated: false })]);
   const { request_id: requestId } = results[0] as { request_id: string };
-  if (orders.length === 0) await until(`${name} is sent`, async () => (await control<{ total: number }>('/truth/documents')).total === 1);
-  await until(`${name} strikes`, async () => (await openFaults('send')) === 0);
+  if (orders.length === 0) await until(`${name} is sent`, async () => (await control<{ total: number }>('/truth/documents')).total === 1, LIMIT_MS);
+  await until(`${name} strikes`, async () => (await openFaults('send')) === 0, LIMIT_MS);
   return requestId;
 }
 
@@ -147,9 +137,10 @@ beforeAll(async () => {
   for (const [number, name] of NAMES.entries()) requestIds.push(await sendInto(name, number));
   for (const [number, name] of NAMES.entries()) {
     const path = `/v1/documents/${requestIds[number]}`;
-    await until(`${name} ends`, async () => hasEnded(name, await client.get<DocumentDetail>(path).catch(notYet)));
+    await until(`${name} ends`, async () => hasEnded(name, await client.get<DocumentDetail>(path).catch(notYet)), LIMIT_MS);
     documents.set(name, await client.get<DocumentDetail>(path));
   }
+  await caughtUp(gateway.url);
 }, 240_000);
 
 afterAll(async () => {

@@ -15,7 +15,9 @@ import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js
 import type { DocumentDetail, SgtinHistory } from '#read-models';
 import { fileURLToPath } from 'node:url';
 import { sha256Hex } from '#kernel';
+import { caughtUp } from '../support/caught-up.js';
 import { testDatabase, type TestDatabase } from '../support/database.js';
+import { askControl } from '../support/sandbox-control.js';
 
 /** Five turns of the day's chains at four branches: every kind of chain once per branch. */
 const CONSIGNMENTS = 20;
@@ -29,7 +31,7 @@ let client: GatewayClient;
 let folder: string;
 let day: SampleCommand[];
 
-const truth = async <T>(path: string): Promise<T> => (await (await fetch(`${sandbox.controlUrl}${path}`)).json()) as T;
+const truth = <T>(path: string): Promise<T> => askControl<T>(sandbox.controlUrl, path);
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'pedigree-scenario-'));
@@ -57,6 +59,7 @@ beforeAll(async () => {
   });
   await feed(client, day);
   await waitForConclusion(client, { commands: day, signal: AbortSignal.timeout(LIMIT_MS), limitMs: LIMIT_MS, progress: () => undefined });
+  await caughtUp(gateway.url);
 }, LIMIT_MS + 30_000);
 
 afterAll(async () => {

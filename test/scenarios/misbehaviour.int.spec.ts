@@ -13,6 +13,7 @@ import { startWorker } from '../../apps/worker/src/worker.js';
 import { systemClock } from '#kernel';
 import { arrival } from '../bench/load.js';
 import { testDatabase } from '../support/database.js';
+import { askControl } from '../support/sandbox-control.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { buildPrograms } from './built-programs.js';
 
@@ -52,7 +53,7 @@ async function startTrial({ seed, profile }: Trial): Promise<Running> {
   };
   const gateway = await startGateway(gatewayConfig(env));
   const worker = await startWorker(workerConfig(env));
-  const truth = async <T>(path: string): Promise<T> => (await (await fetch(`${sandbox.controlUrl}${path}`)).json()) as T;
+  const truth = <T>(path: string): Promise<T> => askControl<T>(sandbox.controlUrl, path);
   const stop = async (): Promise<void> => {
     await worker.stop();
     await gateway.stop();

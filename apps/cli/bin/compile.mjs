@@ -4,7 +4,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join } from 'node:path';
 
 /** What tsconfig.build.json compiles; other files in these folders are data of the programs and are copied beside them. */
-const SOURCE_FOLDERS = ['apps', 'libs', 'test/bench'];
+const SOURCE_FOLDERS = ['apps', 'libs', 'test/bench', 'test/chaos'];
 /** What else decides how the result looks. */
 const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'apps/cli/bin/compile.mjs'];
 const STAMP = '.stamp';

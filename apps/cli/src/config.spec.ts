@@ -57,22 +57,22 @@ describe('the configuration of the command line', () => {
 describe('pedigree config', () => {
   const SECRETS = ['db-word', 'query-word', 'client-word', 'p12-word', 'key-word-that-is-long-enough', 'registry-word', 'control-word', 'url-word'];
 
-  function shown(environment: NodeJS.ProcessEnv): string {
+  async function shown(environment: NodeJS.ProcessEnv): Promise<string> {
     let printed = '';
     jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
       printed += String(text);
       return true;
     });
-    expect(showConfig(environment)).toBe(0);
+    expect(await showConfig(environment)).toBe(0);
     jest.restoreAllMocks();
     return printed;
   }
 
-  it('prints what is in force, and no secret however it was given', () => {
+  it('prints what is in force, and no secret however it was given', async () => {
     const accounts = join(folder.path, 'accounts.json');
     const signer = { kind: 'pkcs12', file: 'main.p12', password: 'p12-word' };
     writeFileSync(accounts, JSON.stringify([{ name: 'main', client_id: 'client', client_secret: 'client-word', user_id: 'user', signer }]));
-    const printed = shown({
+    const printed = await shown({
       DATABASE_URL: 'postgres://pedigree:db-word@db.example.test:5432/pedigree?password=query-word&sslmode=require',
       PEDIGREE_ACCOUNTS: accounts,
       PEDIGREE_API_KEY: 'key-word-that-is-long-enough',
@@ -89,10 +89,8 @@ describe('pedigree config', () => {
     });
   });
 
-  it('names the variable when what it points to is wrong', () => {
-    const missing = errorOf(() => showConfig({ PEDIGREE_ACCOUNTS: join(folder.path, 'none.json') }));
-    expect(missing.message).toMatch(/^PEDIGREE_ACCOUNTS: .*none\.json/);
-    expect(missing.code).toBe('invalid_configuration');
-    expect(errorOf(() => showConfig({ REGISTRY_PROFILE: 'interface-v9' })).message).toMatch(/^REGISTRY_PROFILE: .*interface-v9/);
+  it('names the variable when what it points to is wrong', async () => {
+    await expect(showConfig({ PEDIGREE_ACCOUNTS: join(folder.path, 'none.json') })).rejects.toMatchObject({ code: 'invalid_configuration', message: expect.stringMatching(/^PEDIGREE_ACCOUNTS: .*none\.json/) });
+    await expect(showConfig({ REGISTRY_PROFILE: 'interface-v9' })).rejects.toThrow(/^REGISTRY_PROFILE: .*interface-v9/);
   });
 });

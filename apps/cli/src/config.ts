@@ -18,6 +18,8 @@ const environment = z.object({
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
     .optional(),
+  /** Connection string of EventStoreDB or KurrentDB, where the event log is. Absent: in PostgreSQL. */
+  EVENTSTORE_URL: z.string().regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://').optional(),
   DATA_DIR: z.string().min(1).default('.pedigree'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
   HOST: z.string().min(1).default('127.0.0.1'),
@@ -43,6 +45,7 @@ export interface CliConfig {
   registryProfileOverrides: string | undefined;
   registryControlUrl: string | undefined;
   databaseUrl: string | undefined;
+  eventStoreUrl: string | undefined;
   dataDir: string;
   port: number;
   /** True when PORT was given: then another port is not tried. */
@@ -75,6 +78,7 @@ export function cliConfig(env: NodeJS.ProcessEnv): CliConfig {
     registryProfileOverrides: data.REGISTRY_PROFILE_OVERRIDES,
     registryControlUrl: data.REGISTRY_CONTROL_URL,
     databaseUrl: data.DATABASE_URL,
+    eventStoreUrl: data.EVENTSTORE_URL,
     dataDir,
     port: data.PORT,
     portIsGiven: env['PORT'] !== undefined && env['PORT'] !== '',

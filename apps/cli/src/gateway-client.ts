@@ -14,6 +14,14 @@ export interface Acknowledgement {
   repeated: boolean;
 }
 
+/** What is said with a document that goes again; with neither `xml` nor `document` the same bytes go. */
+export interface Resend {
+  reason: string;
+  account?: string;
+  xml?: string;
+  document?: object;
+}
+
 const JSON_TIMEOUT_MS = 30_000;
 
 /** The gateway's API as the command line uses it. Errors arrive as the PedigreeError that the gateway meant. */
@@ -67,12 +75,42 @@ export class GatewayClient {
     return JSON.parse(text) as unknown;
   }
 
+  /** Changes something by a body of JSON, and gives the answer as the API writes it; undefined where there is none. */
+  async change(method: 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
+    const headers = { ...this.headers(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
+    const options = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }), headersTimeout: JSON_TIMEOUT_MS, bodyTimeout: JSON_TIMEOUT_MS };
+    const { statusCode, body: answer } = await request(`${this.url}${path}`, options);
+    const text = await answer.text();
+    if (statusCode < 200 || statusCode > 299) throw problem(text, statusCode);
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  }
+
   /** Has a failed task tried again, for a reason that is kept. */
-  async retry(key: string, reason: string): Promise<void> {
+  retry(key: string, reason: string): Promise<void> {
+    return this.order('/v1/operations/retries', { key, reason });
+  }
+
+  /** Has a dead letter put back into the queue, for a reason that is kept. */
+  replay(id: string, reason: string): Promise<void> {
+    return this.order(`/v1/operations/dead-letters/${encodeURIComponent(id)}/replays`, { reason });
+  }
+
+  /** Sends a rejected or failed document again, for a reason that is kept. */
+  async resend(requestId: string, asked: Resend): Promise<Acknowledgement> {
     const headers = { ...this.headers(), 'content-type': 'application/json' };
-    const { statusCode, body } = await request(`${this.url}/v1/operations/retries`, { method: 'POST', headers, body: JSON.stringify({ key, reason }) });
+    const { statusCode, body } = await request(`${this.url}/v1/documents/${encodeURIComponent(requestId)}/resends`, { method: 'POST', headers, body: JSON.stringify(asked) });
     const text = await body.text();
-    if (statusCode !== 204) throw problem(text, statusCode);
+    if (statusCode !== 200 && statusCode !== 202) throw problem(text, statusCode);
+    return JSON.parse(text) as Acknowledgement;
+  }
+
+  /** Resumes a group that halted, for a reason that is kept. */
+  async resume(groupId: string, resumption: object): Promise<Acknowledgement> {
+    const headers = { ...this.headers(), 'content-type': 'application/json' };
+    const { statusCode, body } = await request(`${this.url}/v1/groups/${encodeURIComponent(groupId)}/resumptions`, { method: 'POST', headers, body: JSON.stringify(resumption), headersTimeout: JSON_TIMEOUT_MS, bodyTimeout: JSON_TIMEOUT_MS });
+    const text = await body.text();
+    if (statusCode !== 200 && statusCode !== 202) throw problem(text, statusCode);
+    return JSON.parse(text) as Acknowledgement;
   }
 
   /** All items of a list, streamed, with the names that our own code uses. Throws when the list breaks off. */
@@ -80,6 +118,13 @@ export class GatewayClient {
     const { statusCode, body } = await request(`${this.url}${path}`, { headers: { ...this.headers(), accept: 'application/x-ndjson' } });
     if (statusCode !== 200) throw problem(await body.text(), statusCode);
     for await (const item of jsonLines<Snake<T>>(body)) yield camelCase<T>(item);
+  }
+
+  private async order(path: string, order: object): Promise<void> {
+    const headers = { ...this.headers(), 'content-type': 'application/json' };
+    const { statusCode, body } = await request(`${this.url}${path}`, { method: 'POST', headers, body: JSON.stringify(order) });
+    const text = await body.text();
+    if (statusCode !== 204) throw problem(text, statusCode);
   }
 
   private commandsUrl(account: string | undefined): string {

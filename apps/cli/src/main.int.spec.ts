@@ -3,16 +3,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PostgresBus } from '#bus';
 import { buildPrograms, repositoryFile } from '../../../test/scenarios/built-programs.js';
 import { testDatabase } from '../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
+import { until } from '../../../test/support/until.js';
 import { arrival, SGTIN, Trial } from '../../gateway/test/trial.js';
 
 let trial: Trial;
 let folder: TemporaryFolder;
 beforeAll(async () => {
   await buildPrograms();
-  trial = await Trial.start(await testDatabase());
+  trial = await Trial.start(await testDatabase(), { encryptionKey: Buffer.alloc(32, 1) });
   folder = await temporaryFolder();
 }, 240_000);
 afterAll(async () => {
@@ -43,7 +45,7 @@ describe('the exit status of pedigree', () => {
   });
 
   it.each([
-    ['an unknown command', ['resend'], {}, /unknown command/],
+    ['an unknown command', ['recall'], {}, /unknown command/],
     ['a missing argument', ['document'], {}, /request_id/],
     ['an unknown option', ['up', '--twice'], {}, /--twice/],
     ['a wrong variable', ['config'], { PORT: 'http' }, /^pedigree: PORT: /m],
@@ -97,5 +99,40 @@ describe('the exit status of pedigree', () => {
 
   it('is 1 for a pack’s number of the wrong shape', async () => {
     expect(await withGateway(['history', '0460'])).toMatchObject({ status: 1, stderr: expect.stringMatching(/^pedigree: .*0460/m) });
+  });
+});
+
+describe('pedigree dead-letters', () => {
+  it('lists what could not be handled, shows it and puts it back, and ends in 2 while somebody must look', async () => {
+    const bus = new PostgresBus({ pool: trial.db.pool });
+    await bus.publishCommands([{ messageId: 'erp-message-1', body: Buffer.from('{"command_id":') }]);
+    await until('the letter', async () => (await bus.deadLetters({ limit: 1 })).length === 1);
+    const [letter] = await bus.deadLetters({ limit: 1 });
+    const id = letter?.id ?? '';
+    await bus.close();
+    expect(await withGateway(['dead-letters'])).toMatchObject({ status: 2, stdout: expect.stringMatching(/erp-message-1.*invalid_json/s) });
+    expect(await withGateway(['dead-letters', 'show', id])).toMatchObject({ status: 0, stdout: expect.stringContaining('{"command_id":\n') });
+    expect(await withGateway(['dead-letters', 'replay', id, '--reason', 'the ERP was mended'])).toMatchObject({ status: 0, stdout: `${id} stands in the queue again\n` });
+    expect(await withGateway(['dead-letters', 'show', id])).toMatchObject({ status: 1, stderr: expect.stringContaining(`no dead letter is called ${id}`) });
+  });
+});
+
+describe('pedigree webhooks', () => {
+  it('makes one and tells its secret, lists it, has it go on, and removes it', async () => {
+    const made = await withGateway(['webhooks', 'add', 'https://erp.example/outcomes', '--description', 'ERP', '--reason', 'no bus there']);
+    const [, id = ''] = /^id {6}([0-9a-f-]{36})\nsecret {2}whsec_\S+\n$/.exec(made.stdout) ?? [];
+    expect({ status: made.status, id }).toEqual({ status: 0, id: expect.stringMatching(/^\S{36}$/) as unknown });
+    const listed = await withGateway(['webhooks', 'list']);
+    expect(listed).toMatchObject({ status: 0, stdout: expect.stringContaining('https://erp.example/outcomes') as unknown });
+    expect(listed.stdout).not.toContain('whsec_');
+    expect(await withGateway(['webhooks', 'resume', id, '--from', 'now'])).toMatchObject({ status: 0, stdout: `${id} is active; it lacks 0\n` });
+    expect(await withGateway(['webhooks', 'remove', id])).toMatchObject({ status: 0, stdout: `${id} is removed\n` });
+    expect(await withGateway(['webhooks', 'remove', id])).toMatchObject({ status: 1, stderr: expect.stringContaining(id) as unknown });
+  });
+
+  it('says what is wrong with an address', async () => {
+    const { status, stdout, stderr } = await withGateway(['webhooks', 'add', 'http://erp.example@10.0.0.7/']);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^pedigree: \/url: must hold no user and no password/m);
   });
 });

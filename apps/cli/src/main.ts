@@ -1,17 +1,26 @@
 import { Command, CommanderError } from 'commander';
 import { PedigreeError } from '#kernel';
+import { runProgram } from '#service';
 import { cliConfig, type CliConfig } from './config.js';
-import { addKey, listKeys, revokeKey } from './commands/keys.js';
+import { addBackupCommands } from './commands/backup-commands.js';
+import { addChaosCommand } from './commands/chaos.js';
+import { addConsumerCommands } from './commands/consumers.js';
+import { listDeadLetters, replayDeadLetter, showDeadLetter } from './commands/dead-letters.js';
+import { addAuditCommands } from './commands/audit-commands.js';
+import { reconcile, type ReconcileOptions } from './commands/reconcile.js';
+import { resend, type ResendOptions } from './commands/resend.js';
+import { resumeGroup, showGroup, type ResumeOptions } from './commands/groups.js';
 import { send, type SendOptions } from './commands/send.js';
 import { runSandbox } from './commands/sandbox.js';
-import { showConfig } from './commands/show-config.js';
-import { showDocument, showHistory } from './commands/show.js';
+import { showConfig, showConfigHistory, type HistoryOptions } from './commands/show-config.js';
+import { showDocument, showHistory, showInbound } from './commands/show.js';
 import { retryTask, showTasks } from './commands/tasks.js';
-import { up, type UpOptions } from './commands/up.js';
+import type { UpOptions } from './commands/up.js';
+import { addWebhookCommands } from './commands/webhooks.js';
 import { GatewayClient } from './gateway-client.js';
 import { say } from './print.js';
+import { PROGRAMS } from './programs.js';
 import { DataDir } from './stack/data-dir.js';
-
 
 /** Exit status: 0 well, 1 not done or refused, 2 wrong usage or configuration. */
 const USAGE_STATUS = 2;
@@ -34,7 +43,8 @@ function program(finish: (status: number) => void): Command {
     .option('--registry-url <url>', 'use this registry instead of an own sandbox (base address, without /api/v1)')
     .option('--profile <name>', 'registry profile: interface-v1 or mdlp')
     .option('--no-sample', 'feed nothing')
-    .action(action((options: UpOptions) => up(options)));
+    .action(action((options: UpOptions) => import('./commands/up.js').then(({ up }) => up(options))));
+  addPrograms(pedigree);
   pedigree
     .command('sandbox')
     .description('run the registry on a laptop, until a signal')
@@ -50,6 +60,49 @@ function program(finish: (status: number) => void): Command {
     .option('--account <name>', 'registry account to send with')
     .option(...JSON_OPTION)
     .action(action((files: string[], options: SendOptions) => send(gatewayOf(cliConfig(process.env)), files, options)));
+  addQuestions(pedigree, action);
+  addOperationCommands(pedigree, action);
+  addWebhookCommands(pedigree, action, () => gatewayOf(cliConfig(process.env)));
+  addDeadLetterCommands(pedigree, action);
+  addReconcileCommand(pedigree, action);
+  addConfigCommand(pedigree, action);
+  addDatabaseCommands(pedigree, action);
+  addBench(pedigree, action);
+  addChaosCommand(pedigree, action, process.env);
+  return pedigree;
+}
+
+/** Programs end their process themselves: what a library might leave open must not keep it. */
+function addPrograms(pedigree: Command): void {
+  for (const [name, { does, make }] of Object.entries(PROGRAMS)) {
+    pedigree.command(name).description(does).action(async () => process.exit(await runProgram(() => make(process.env))));
+  }
+}
+
+function addConfigCommand(pedigree: Command, action: Action): void {
+  pedigree
+    .command('config')
+    .description('print the configuration, without secrets')
+    .argument('[program]', `of one program: ${Object.keys(PROGRAMS).join(' or ')}; absent: of up and of the other commands`)
+    .option('--history', 'instead, what each program was set to in the past, who changed it and why (asks the gateway)')
+    .option('--limit <n>', 'changes of the history, the newest', '20')
+    .option(...JSON_OPTION)
+    .action(action((name: string | undefined, options: HistoryOptions) => (options.history === true ? showConfigHistory(gatewayOf(cliConfig(process.env)), name, options) : Promise.resolve(showConfig(process.env, name)))));
+}
+
+type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+
+function addBench(pedigree: Command, action: Action): void {
+  pedigree
+    .command('bench')
+    .description('measure: intake, pipeline, sandbox or workers')
+    .argument('<name>')
+    .option(...JSON_OPTION)
+    .option('--quick', 'end in under 50 seconds')
+    .action(action((name: string, options: { json?: boolean; quick?: boolean }) => import('../../../test/bench/run.js').then((bench) => bench.runBench(name, options))));
+}
+
+function addQuestions(pedigree: Command, action: Action): void {
   pedigree
     .command('document')
     .description('show one document with its timeline')
@@ -62,27 +115,46 @@ function program(finish: (status: number) => void): Command {
     .argument('<sgtin>')
     .option(...JSON_OPTION)
     .action(action((sgtin: string, options: { json?: boolean }) => showHistory(gatewayOf(cliConfig(process.env)), sgtin, options.json === true)));
-  addOperationCommands(pedigree, action);
-  pedigree.command('config').description('print the configuration, without secrets').action(action(() => Promise.resolve(showConfig(process.env))));
-  addKeyCommands(pedigree, action);
   pedigree
-    .command('bench')
-    .description('measure: pipeline, sandbox or workers')
-    .argument('<name>')
+    .command('inbound')
+    .description('list the documents that are not ours, or show one of them')
+    .argument('[document_id]')
     .option(...JSON_OPTION)
-    .option('--quick', 'end in under 50 seconds')
-    .action(action((name: string, options: { json?: boolean; quick?: boolean }) => import('../../../test/bench/run.js').then((bench) => bench.runBench(name, options))));
-  return pedigree;
+    .action(action((documentId: string | undefined, options: { json?: boolean }) => showInbound(gatewayOf(cliConfig(process.env)), documentId, options.json === true)));
 }
 
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+function addGroupCommands(pedigree: Command, action: Action): void {
+  pedigree
+    .command('group')
+    .description('show one group of documents with its members and its timeline')
+    .argument('<group_id>')
+    .option(...JSON_OPTION)
+    .action(action((groupId: string, options: { json?: boolean }) => showGroup(gatewayOf(cliConfig(process.env)), groupId, options.json === true)));
+  pedigree
+    .command('resume')
+    .description('resume a group that halted: the corrected document, and what was not processed')
+    .argument('<group_id>')
+    .option('--corrected <file>', 'XML that takes the place of the document that stopped it')
+    .requiredOption('--reason <text>', 'why: it is kept')
+    .action(action((groupId: string, options: ResumeOptions) => resumeGroup(gatewayOf(cliConfig(process.env)), groupId, options)));
+}
 
 function addOperationCommands(pedigree: Command, action: Action): void {
+  addGroupCommands(pedigree, action);
   pedigree
     .command('tasks')
     .description('show what waits and what was given up')
     .option(...JSON_OPTION)
     .action(action((options: { json?: boolean }) => showTasks(gatewayOf(cliConfig(process.env)), options.json === true)));
+  pedigree
+    .command('resend')
+    .description('send a rejected or failed document again, as another one')
+    .argument('<request_id>')
+    .requiredOption('--reason <text>', 'why: it is kept')
+    .option('--corrected <file>', 'the corrected document (XML or JSON); without it the same bytes go')
+    .option('--account <name>', 'account to send with; default: the one of the document')
+    .option(...JSON_OPTION)
+    .action(action((requestId: string, options: ResendOptions) => resend(gatewayOf(cliConfig(process.env)), requestId, options)));
   pedigree
     .command('retry')
     .description('have a task that was given up tried again')
@@ -91,15 +163,53 @@ function addOperationCommands(pedigree: Command, action: Action): void {
     .action(action((key: string, options: { reason: string }) => retryTask(gatewayOf(cliConfig(process.env)), key, options.reason)));
 }
 
+function addReconcileCommand(pedigree: Command, action: Action): void {
+  pedigree
+    .command('reconcile')
+    .description('compare our documents with what the lists of the registry show, now; status 1 with findings')
+    .option('--reason <text>', 'why: it is kept', 'asked for on the command line')
+    .option('--wait <seconds>', 'how long to wait for the result', '120')
+    .option(...JSON_OPTION)
+    .action(action((options: ReconcileOptions) => reconcile(gatewayOf(cliConfig(process.env)), options)));
+}
+
+function addDeadLetterCommands(pedigree: Command, action: Action): void {
+  const letters = pedigree.command('dead-letters').description('messages of the bus that could not be handled: list, show ID, replay ID --reason TEXT');
+  letters
+    .command('list', { isDefault: true })
+    .option(...JSON_OPTION)
+    .action(action((options: { json?: boolean }) => listDeadLetters(gatewayOf(cliConfig(process.env)), options.json === true)));
+  letters
+    .command('show')
+    .description('one of them with its body')
+    .argument('<id>')
+    .option(...JSON_OPTION)
+    .action(action((id: string, options: { json?: boolean }) => showDeadLetter(gatewayOf(cliConfig(process.env)), id, options.json === true)));
+  letters
+    .command('replay')
+    .description('put one back into the queue')
+    .argument('<id>')
+    .requiredOption('--reason <text>', 'why: it is kept')
+    .action(action((id: string, options: { reason: string }) => replayDeadLetter(gatewayOf(cliConfig(process.env)), id, options.reason)));
+}
+
+/** What works on the database itself, whether the gateway runs or not. */
+function addDatabaseCommands(pedigree: Command, action: Action): void {
+  addKeyCommands(pedigree, action);
+  addAuditCommands(pedigree, action, () => cliConfig(process.env));
+  addConsumerCommands(pedigree, action, () => cliConfig(process.env));
+  addBackupCommands(pedigree, action, () => cliConfig(process.env));
+}
+
 function addKeyCommands(pedigree: Command, action: Action): void {
   const keys = pedigree.command('keys').description('API keys of the gateway (DATABASE_URL, or the installation that is up on DATA_DIR)');
   keys
     .command('add')
     .argument('<name>')
     .requiredOption('--role <role...>', 'erp, operator, auditor or admin')
-    .action(action((name: string, options: { role: string[] }) => addKey(cliConfig(process.env), name, options.role)));
-  keys.command('list').action(action(() => listKeys(cliConfig(process.env))));
-  keys.command('revoke').argument('<name>').action(action((name: string) => revokeKey(cliConfig(process.env), name)));
+    .action(action((name: string, options: { role: string[] }) => import('./commands/keys.js').then(({ addKey }) => addKey(cliConfig(process.env), name, options.role))));
+  keys.command('list').action(action(() => import('./commands/keys.js').then(({ listKeys }) => listKeys(cliConfig(process.env)))));
+  keys.command('revoke').argument('<name>').action(action((name: string) => import('./commands/keys.js').then(({ revokeKey }) => revokeKey(cliConfig(process.env), name))));
 }
 
 /** Runs one command line and sets the exit status. */

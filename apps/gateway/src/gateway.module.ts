@@ -1,32 +1,48 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { CqrsModule } from '@nestjs/cqrs';
-import type { Logger } from 'pino';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
 import type { ReadModels } from '#read-models';
+import type { ServiceLog } from '#service';
 import { AccessGuard } from './access/access.guard.js';
 import { ApiKeys } from './access/api-keys.js';
 import type { BodyLimits } from './api/body-limits.js';
 import { CommandsController } from './api/commands.controller.js';
 import { DocumentationController } from './api/documentation.controller.js';
-import { HealthController } from './api/health.controller.js';
+import { DeadLettersController } from './api/dead-letters.controller.js';
+import { GroupsController } from './api/groups.controller.js';
 import { BODY_LIMITS, EVIDENCE, INSTALLATION_ID, LOG, POOL, QUERY_HANDLERS, READ_MODELS } from './api/queries.js';
+import { InboundController } from './api/inbound.controller.js';
+import { OutcomesController } from './api/outcomes.controller.js';
 import { OperationsController } from './api/operations.controller.js';
 import { ReadController } from './api/read.controller.js';
+import { WebhooksController } from './api/webhooks.controller.js';
+import { ResendsController } from './api/resends.controller.js';
 import { Intake } from './intake/intake.js';
+import { DeadLetters } from './operations/dead-letters.js';
 import { Operations } from './operations/operations.js';
+import { Webhooks } from './webhooks/webhooks.js';
+import { ReconciliationsController } from './api/reconciliations.controller.js';
+import { Reconciliations } from './reconciliations/reconciliations.js';
+import { Resends } from './resends/resends.js';
+import { Outcomes } from './outcomes/outcomes.js';
 
 export interface GatewayParts {
   pool: Pool;
   intake: Intake;
   keys: ApiKeys;
   operations: Operations;
+  deadLetters: DeadLetters;
+  reconciliations: Reconciliations;
+  resends: Resends;
+  outcomes: Outcomes;
+  webhooks: Webhooks;
   evidence: EvidenceStore;
   readModels: ReadModels;
   installationId: string;
   bodyLimits: BodyLimits;
-  log: Logger;
+  log: ServiceLog;
 }
 
 @Module({})
@@ -35,12 +51,17 @@ export class GatewayModule {
     return {
       module: GatewayModule,
       imports: [CqrsModule.forRoot()],
-      controllers: [CommandsController, ReadController, OperationsController, HealthController, DocumentationController],
+      controllers: [CommandsController, ReadController, InboundController, ResendsController, GroupsController, OperationsController, DeadLettersController, OutcomesController, WebhooksController, ReconciliationsController, DocumentationController],
       providers: [
         { provide: POOL, useValue: parts.pool },
         { provide: Intake, useValue: parts.intake },
         { provide: ApiKeys, useValue: parts.keys },
         { provide: Operations, useValue: parts.operations },
+        { provide: DeadLetters, useValue: parts.deadLetters },
+        { provide: Reconciliations, useValue: parts.reconciliations },
+        { provide: Resends, useValue: parts.resends },
+        { provide: Outcomes, useValue: parts.outcomes },
+        { provide: Webhooks, useValue: parts.webhooks },
         { provide: EVIDENCE, useValue: parts.evidence },
         { provide: READ_MODELS, useValue: parts.readModels },
         { provide: INSTALLATION_ID, useValue: parts.installationId },

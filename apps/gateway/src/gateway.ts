@@ -1,37 +1,63 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { RequestListener } from 'node:http';
 import { pino, type Logger } from 'pino';
-import { documentTypeOf, readReceipt } from '#documents';
-import { PostgresEventStore, SOFTWARE_VERSION, eventStoreSchema } from '#event-store';
-import { PostgresEvidenceStore, evidenceSchema } from '#evidence';
-import { PedigreeError } from '#kernel';
-import { installationId, installationSchema, migrate, openPool, type MigrationSet } from '#postgres';
+import { refuseUnfinishedRestore, restorationSchema } from '#backup';
+import { busSchema, openBus, type MessageBus } from '#bus';
+import { recordConfiguration, starterOf } from '#configuration';
+import { readReceipt, titleOfType } from '#documents';
+import { SOFTWARE_VERSION, eventStoreSchema, openEventStore, settleLogPlace, type EventStore } from '#event-store';
+import { PostgresEvidenceStore, evidenceSchema, type EvidenceStore } from '#evidence';
+import { PedigreeError, systemClock } from '#kernel';
+import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { PostgresReadModels, readModelSchemas } from '#read-models';
+import { reconciliationSchema } from '#reconciliation';
+import { boundedLog, Health, HttpPort, optionalNeed, postgresNeed, watchNeeds, type Need, type ServiceLog } from '#service';
 import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
+import { openWatching, type Watching } from '#telemetry';
 import { ApiKeys } from './access/api-keys.js';
-import { limitBodies, MAX_COMMAND_BYTES } from './api/body-limits.js';
+import { limitBodies, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './api/body-limits.js';
 import { ProblemFilter } from './api/problem.filter.js';
+import { BusIntake } from './bus/bus-intake.js';
 import { type GatewayConfig, isLoopback } from './config.js';
-import { GatewayModule } from './gateway.module.js';
+import { gatewayParts } from './configuration-parts.js';
+import { GatewayModule, type GatewayParts } from './gateway.module.js';
 import { acknowledgedAmong } from './intake/command-table.js';
-import { Intake } from './intake/intake.js';
+import { groupStateIn } from './intake/group-state.js';
+import { DeadLetters } from './operations/dead-letters.js';
 import { Operations } from './operations/operations.js';
+import { outcomesSchema } from './outcomes/schema.js';
+import { startOutcomes, type OutcomesSide } from './outcomes/start-outcomes.js';
+import { collectGatewayMetrics } from './watch/gateway-metrics.js';
+import { ObservedIntake } from './watch/observed-intake.js';
+import { webhooksSchema } from './webhooks/schema.js';
+import { Reconciliations } from './reconciliations/reconciliations.js';
+import { Resends } from './resends/resends.js';
 
 const HEADERS_TIMEOUT_MS = 30_000;
+/** A client may keep its connection so long between two requests: longer than the usual minute of proxies in front. */
+const KEEP_ALIVE_MS = 72_000;
+/** Requests that were begun before a stop may take so long to end. */
+const DRAIN_LIMIT_MS = 10_000;
 /** A command id may have 200 characters, and each may take nine in an address. */
 const MAX_PARAMETER_LENGTH = 2_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 export const gatewaySchemas: MigrationSet[] = [
   installationSchema,
+  restorationSchema,
   { name: 'gateway-intake', directory: new URL('./intake/migrations/', import.meta.url) },
   { name: 'gateway-access', directory: new URL('./access/migrations/', import.meta.url) },
   eventStoreSchema,
   evidenceSchema,
   tasksSchema,
+  busSchema,
   subscriptionsSchema,
   ...readModelSchemas,
+  outcomesSchema,
+  webhooksSchema,
+  reconciliationSchema,
 ];
 
 export interface RunningGateway {
@@ -42,48 +68,140 @@ export interface RunningGateway {
   stop(): Promise<void>;
 }
 
-const logOf = (config: GatewayConfig): Logger => pino({ name: 'gateway', level: config.logLevel }, pino.destination(2));
+/** What the gateway is built on: the port that answers already, and where it says things. */
+export interface GatewayFrame {
+  port: HttpPort;
+  log: ServiceLog;
+  /** Closed with the gateway. */
+  watching: Watching;
+}
 
-/** Starts the HTTP API. Throws PedigreeError when the configuration would expose it without keys. */
-export async function startGateway(config: GatewayConfig, log: Logger = logOf(config)): Promise<RunningGateway> {
-  const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 8, applicationName: 'pedigree-gateway' });
-  const store = new PostgresEventStore({ pool });
-  const queue = new PostgresTaskQueue({ pool });
-  const closeParts = async () => {
-    await store.close();
-    await queue.close();
-    await pool.end();
+export const gatewayLog = (config: GatewayConfig): Logger => pino({ name: 'gateway', level: config.logLevel }, pino.destination(2));
+
+/** Opens the API's port: health is answered from now on, everything else is turned away until the gateway is built. */
+export const openApiPort = (config: GatewayConfig, health: Health): Promise<HttpPort> =>
+  HttpPort.open({
+    ...{ port: config.port, host: config.host, health },
+    // Bodies have limits of their own (api/body-limits.ts): a limit on whole requests would cut a long upload that keeps coming.
+    server: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS },
+  });
+
+export const gatewayNeeds = (config: GatewayConfig): Need[] => [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl), ...optionalNeed('rabbitmq', config.bus.amqpUrl, { isRequired: false })];
+
+/** Starts the HTTP API where the database is there. Throws PedigreeError when the configuration would expose it without keys. */
+export async function startGateway(config: GatewayConfig, log: ServiceLog = boundedLog(gatewayLog(config))): Promise<RunningGateway> {
+  const health = new Health('gateway');
+  const port = await openApiPort(config, health);
+  const watching = new AbortController();
+  const watch = watchNeeds({ needs: gatewayNeeds(config), health, log, signal: watching.signal });
+  const endWatch = async (): Promise<void> => {
+    watching.abort();
+    await watch.ended;
   };
   try {
-    await migrate(pool, gatewaySchemas);
-    const keys = new ApiKeys(pool, { trustsLoopback: isLoopback(config.host) });
-    await refuseOpenDoor(config, keys);
-    const evidence = new PostgresEvidenceStore({ pool });
-    const { accounts, maxBacklog, maxDocumentBytes, bodyLimits } = config;
-    const installation = await installationId(pool);
-    const intake = new Intake({ pool, evidence, queue, installationId: installation, accounts, maxBacklog, maxDocumentBytes });
-    const titleOf = (docType: number): string => documentTypeOf(docType)?.title ?? `Document ${docType}`;
-    const readModels = new PostgresReadModels({ pool, store, evidence, documents: { readReceipt }, titleOf, received: (requestIds) => acknowledgedAmong(pool, requestIds) });
-    const routes: string[] = [];
-    const { participant, profile } = config;
-    const operations = new Operations({ pool, store, queue, participant, profile, softwareVersion: SOFTWARE_VERSION });
-    const module = GatewayModule.of({ pool, intake, keys, operations, evidence, readModels, installationId: installation, bodyLimits, log });
-    const app = await listen({ routes, config, log, module });
-    const { port } = app.getHttpServer().address() as { port: number };
-    const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
-    return {
-      url,
-      routes,
-      stop: async () => {
-        await app.close();
-        await closeParts();
-      },
+    await watch.untilThere();
+    const gateway = await buildGateway(config, { port, log, watching: watchingOf(config, log) });
+    watch.started();
+    health.phase = 'running';
+    return { ...gateway, stop: () => gateway.stop().finally(endWatch) };
+  } catch (error) {
+    await port.drain(0);
+    await endWatch();
+    throw error;
+  }
+}
+
+/** What the gateway tells of itself. */
+export const watchingOf = (config: GatewayConfig, log: ServiceLog): Watching =>
+  openWatching({ program: 'gateway', version: SOFTWARE_VERSION, profile: config.profile, otlpEndpoint: config.otlpEndpoint, onError: (error) => log.warn({ err: error }, 'a figure could not be read') });
+
+/** Builds the API behind its port. Leaves nothing behind when it throws, but the port, which is the caller's until the gateway is stopped. */
+export async function buildGateway(config: GatewayConfig, { port, log, watching }: GatewayFrame): Promise<RunningGateway> {
+  const services = openServices(config, log);
+  let side: OutcomesSide | undefined;
+  const closeParts = async () => {
+    await side?.stop();
+    await watching.tracing.close();
+    await services.close();
+  };
+  try {
+    await refuseUnfinishedRestore(services.pool);
+    await migrate(services.pool, gatewaySchemas);
+    await settleLogPlace(services.pool, config.eventStoreUrl);
+    const evidence = new PostgresEvidenceStore({ pool: services.pool });
+    side = startOutcomes({ ...services, evidence, config, log });
+    const parts = await partsOf(config, { ...services, evidence, log, watching, side });
+    const { app, routes } = await serve({ config, log, module: GatewayModule.of(parts), port });
+    const busIntake = new BusIntake({ bus: services.bus, intake: parts.intake, authenticatedBy: config.bus.amqpUrl === undefined ? 'database' : 'amqp', log });
+    busIntake.start();
+    const stop = async (): Promise<void> => {
+      await busIntake.stop();
+      // Whoever waits for an outcome is answered now.
+      await side?.stop();
+      await port.drain(DRAIN_LIMIT_MS);
+      await app.close();
+      await closeParts();
     };
+    return { url: port.url, routes, stop };
   } catch (error) {
     await closeParts();
     throw error;
   }
 }
+
+interface Services {
+  pool: Pool;
+  store: EventStore;
+  queue: PostgresTaskQueue;
+  bus: MessageBus;
+}
+
+/** Opens the ways to the services; none of them is asked anything yet. */
+function openServices(config: GatewayConfig, log: ServiceLog): Services & { close(): Promise<void> } {
+  const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 8, applicationName: 'pedigree-gateway' });
+  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  const queue = new PostgresTaskQueue({ pool });
+  const bus = openBus({ ...config.bus, pool, connectionName: 'pedigree-gateway', report: (problem) => log.warn({ problem }, 'the bus has a problem') });
+  const close = async (): Promise<void> => {
+    await bus.close();
+    await store.close();
+    await queue.close();
+    await pool.end();
+  };
+  return { pool, store, queue, bus, close };
+}
+
+/** What the controllers are built on. Throws PedigreeError when the API would be open to everybody. */
+async function partsOf(config: GatewayConfig, given: Services & { evidence: EvidenceStore; log: ServiceLog; watching: Watching; side: OutcomesSide }): Promise<GatewayParts> {
+  const { pool, store, queue, bus, evidence, log, watching, side } = given;
+  const keys = new ApiKeys(pool, { trustsLoopback: isLoopback(config.host) });
+  await refuseOpenDoor(config, keys);
+  await recordSettings(config, pool, store);
+  const { accounts, maxBacklog, maxDocumentBytes, maxItems, bodyLimits, participant, profile } = config;
+  const installation = await installationId(pool);
+  const limits = { accounts, maxBacklog, maxDocumentBytes, maxItems };
+  const intake = new ObservedIntake({ pool, evidence, queue, installationId: installation, ...limits, groupState: (groupId) => groupStateIn(store, groupId) }, watching);
+  collectGatewayMetrics(watching.metrics, { pool, store, queue, bus });
+  const says = { participant, profile, softwareVersion: SOFTWARE_VERSION };
+  return {
+    ...{ pool, intake, keys, evidence, installationId: installation, bodyLimits, log, outcomes: side.outcomes, webhooks: side.webhooks },
+    operations: new Operations({ pool, store, queue, ...says }),
+    deadLetters: new DeadLetters({ bus, store, ...says }),
+    reconciliations: new Reconciliations({ pool, store, queue }),
+    resends: new Resends({ pool, store, evidence, intake, clock: systemClock, failedGraceMs: config.failedGraceMs }),
+    readModels: new PostgresReadModels({ pool, store, evidence, documents: { readReceipt }, titleOf: titleOfType, received: (requestIds) => acknowledgedAmong(pool, requestIds) }),
+  };
+}
+
+/** What this gateway is set to stands in the log before it takes anything. */
+async function recordSettings(config: GatewayConfig, pool: Pool, store: EventStore): Promise<void> {
+  const { participant, profile, changedBy, changeReason } = config;
+  const installation = { id: await installationId(pool), participant, profile, softwareVersion: SOFTWARE_VERSION };
+  await recordConfiguration({ store, installation, program: 'gateway', parts: await gatewayParts(config, pool, gatewaySchemas), actor: starterOf(changedBy), reason: changeReason });
+}
+
+const tooLong = (): PedigreeError =>
+  new PedigreeError('body_too_large', `a body of more than ${MAX_COMMAND_BYTES} bytes must tell its length (Content-Length)`);
 
 /** Whoever can reach the machine could command it: another address than loopback needs at least one API key (DESIGN section 9). */
 async function refuseOpenDoor(config: GatewayConfig, keys: ApiKeys): Promise<void> {
@@ -92,25 +210,41 @@ async function refuseOpenDoor(config: GatewayConfig, keys: ApiKeys): Promise<voi
   throw new PedigreeError('invalid_configuration', message, { field: 'HOST' });
 }
 
-async function listen(options: { config: GatewayConfig; log: Logger; module: ReturnType<typeof GatewayModule.of>; routes: string[] }): Promise<NestFastifyApplication> {
+interface Serving {
+  config: GatewayConfig;
+  log: ServiceLog;
+  module: ReturnType<typeof GatewayModule.of>;
+  port: HttpPort;
+}
+
+async function serve({ config, log, module, port }: Serving): Promise<{ app: NestFastifyApplication; routes: string[] }> {
+  let handler: RequestListener | undefined;
   const adapter = new FastifyAdapter({
-    bodyLimit: MAX_COMMAND_BYTES,
-    // Bodies have limits of their own (api/body-limits.ts): this one would cut a long upload that keeps coming.
-    requestTimeout: 0,
-    forceCloseConnections: true,
+    bodyLimit: MAX_LARGE_COMMAND_BYTES,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
-    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    // The port was opened before, and stays when this is built anew.
+    serverFactory: (given: RequestListener) => {
+      handler = given;
+      port.server.removeAllListeners('clientError');
+      return port.server;
+    },
   });
-  const app = await NestFactory.create<NestFastifyApplication>(options.module, adapter, { bodyParser: false, logger: ['error', 'warn'], abortOnError: false });
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, { bodyParser: false, logger: ['error', 'warn'], abortOnError: false });
   const fastify = app.getHttpAdapter().getInstance();
   // JSON stays bytes, so that our own parser names the place of an error; NDJSON stays a stream and is never held whole.
-  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  fastify.addContentTypeParser('application/x-ndjson', (_request: unknown, payload: unknown, done: (error: null, body: unknown) => void) => done(null, payload));
-  fastify.addHook('onRoute', ({ method, url }) => {
-    for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') options.routes.push(`${one} ${url.replace(/:(\w+)/g, '{$1}')}`);
+  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (request.headers['content-length'] === undefined && body.length > MAX_COMMAND_BYTES) return done(tooLong());
+    return done(null, body);
   });
-  limitBodies(fastify, options.config.bodyLimits);
-  app.useGlobalFilters(new ProblemFilter(options.log));
-  await app.listen(options.config.port, options.config.host);
-  return app;
+  fastify.addContentTypeParser('application/x-ndjson', (_request: unknown, payload: unknown, done: (error: null, body: unknown) => void) => done(null, payload));
+  const routes = ['GET /health/live', 'GET /health/ready'];
+  fastify.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url.replace(/:(\w+)/g, '{$1}')}`);
+  });
+  limitBodies(fastify, config.bodyLimits);
+  app.useGlobalFilters(new ProblemFilter(log));
+  await app.init();
+  await fastify.ready();
+  port.serve(handler);
+  return { app, routes };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { ABSENT, decide, documentStream, evolve, type DocumentCommand, type DocumentState, type Registration } from '#domain';
-import { effectsOf, readDocument, readReceipt } from '#documents';
+import { documentReading } from '#documents';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
@@ -86,8 +86,8 @@ export class Trial {
     return Number((await this.db.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM command')).rows[0]?.n);
   }
 
-  /** Runs a command as the worker would, gives its document these further commands, and brings every read model up to date. Returns its request_id. */
-  async run(commandId: string, commands: DocumentCommand[] = []): Promise<string> {
+  /** Runs a command as the worker would, gives its document these further commands, and brings every read model up to date, unless nobody looks at them. Returns its request_id. */
+  async run(commandId: string, commands: DocumentCommand[] = [], { projected = true } = {}): Promise<string> {
     const { rows } = await this.db.pool.query<{ payload: string }>(
       `SELECT payload FROM task WHERE key = (SELECT 'run_command:' || request_id FROM command WHERE command_id = $1)`,
       [commandId],
@@ -102,7 +102,7 @@ export class Trial {
         await store.append(documentStream(registration.requestId), 'any', events.map((event) => ({ id: crypto.randomUUID(), type: event.type, schemaVersion: 1, data: event.data, metadata })));
       }
       const evidence = new PostgresEvidenceStore({ pool: this.db.pool });
-      for (const projection of projections({ evidence, documents: { readDocument, readReceipt, effectsOf } })) await rebuildProjection({ projection, store, pool: this.db.pool });
+      if (projected) for (const projection of projections({ evidence, documents: documentReading(), store })) await rebuildProjection({ projection, store, pool: this.db.pool });
     } finally {
       await store.close();
     }

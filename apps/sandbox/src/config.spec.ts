@@ -1,5 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { parseOptions, withDefaults } from './config.js';
+import { loadProfile } from './profile.js';
 
 describe('options of the sandbox', () => {
   it('come from flags, then from the environment, then from defaults', () => {
@@ -19,5 +23,38 @@ describe('options of the sandbox', () => {
     [['--colour', 'red'], {}, '--colour'],
   ])('name what is wrong: %j %j', (args, environment, message) => {
     expect(() => parseOptions(args, environment)).toThrow(message);
+  });
+});
+
+describe('overrides of the profile', () => {
+  let folder: TemporaryFolder;
+  beforeAll(async () => {
+    folder = await temporaryFolder();
+  });
+  afterAll(() => folder.remove());
+
+  const overridden = (overrides: unknown) => {
+    const { profileOverrides: file } = parseOptions(['--profile-overrides', join(folder.path, 'overrides.json')], {});
+    writeFileSync(file as string, JSON.stringify(overrides));
+    return loadProfile('mdlp', file);
+  };
+
+  it('rename paths, fields and statuses, and shorten the waits', () => {
+    const profile = overridden({ operations: { send: { path: '/x' } }, fields: { sgtin: 'pack' }, statuses: { DONE: 'processed' }, rules: { statusAfterSendMs: 50, listPollMs: 7 } });
+    expect(profile.operations['send']).toEqual({ ...loadProfile('mdlp').operations['send'], path: '/x' });
+    expect(profile.named({ sgtin: '1', sgtin_status: 'marked', unheard: true })).toEqual({ pack: '1', status: 'marked', unheard: true });
+    expect([profile.statusName('processed'), profile.statusName('failed')]).toEqual(['DONE', 'FAILED']);
+    expect(profile.rules).toMatchObject({ statusAfterSendMs: 50, tokensPerUser: 10 });
+    expect(Object.keys(overridden({ statuses: { PROCESSED_DOCUMENT: null } }).statuses)).not.toContain('PROCESSED_DOCUMENT');
+  });
+
+  it.each([
+    [{ fields: { sgtim: 'pack' } }, /overrides\.json: a profile has no fields\.sgtim/],
+    [{ operations: { sent: { path: '/x' } } }, /a profile has no operations\.sent/],
+    [{ paths: {} }, /a profile has no paths/],
+    [{ rules: { statusAfterSendMs: 'soon' } }, /overrides\.json: .*expected number/s],
+    [[], /are a JSON object/],
+  ])('are refused where they are wrong: %j', (overrides, message) => {
+    expect(() => overridden(overrides)).toThrow(message);
   });
 });

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { SILENT, LIVELY, type CounterpartyKnobs } from './counterparties/knobs.js';
+import { INNER_ERRORS, type InnerErrors } from './checks/reasons.js';
 import { isKnob, KNOB_NAMES } from './misbehaviour/knobs.js';
 
 /** What the sandbox is started with. Every field has a default, so `{}` is a sandbox on free ports. */
@@ -16,6 +17,8 @@ export interface SandboxOptions {
   dataDir?: string;
   /** Name of the profile that the routes, field names, statuses and intervals come from. */
   profile?: string;
+  /** JSON file whose fields replace those of the profile: the one that clients get as REGISTRY_PROFILE_OVERRIDES. */
+  profileOverrides?: string;
   /** Whether call intervals are enforced. */
   limits?: boolean;
   /** One interval for every method instead of the profile's. */
@@ -46,12 +49,14 @@ export interface SandboxOptions {
   knobs?: Record<string, number>;
   /** What simulated participants do by themselves. */
   counterparties?: CounterpartyKnobs;
+  /** What an error names when a pack inside a listed container is wrong: the container, the pack, or nothing. */
+  innerErrors?: InnerErrors;
   /** Whether a partial result stops a group as an error does. */
   partialStopsGroup?: boolean;
 }
 
-export type SandboxSettings = Required<Omit<SandboxOptions, 'dataDir' | 'intervalMs' | 'linkBase' | 'worldFile'>> &
-  Pick<SandboxOptions, 'dataDir' | 'intervalMs' | 'linkBase' | 'worldFile'>;
+export type SandboxSettings = Required<Omit<SandboxOptions, 'dataDir' | 'intervalMs' | 'linkBase' | 'worldFile' | 'profileOverrides'>> &
+  Pick<SandboxOptions, 'dataDir' | 'intervalMs' | 'linkBase' | 'worldFile' | 'profileOverrides'>;
 
 export const DEFAULTS = {
   port: 0,
@@ -71,6 +76,7 @@ export const DEFAULTS = {
   misbehave: 0,
   knobs: {},
   counterparties: SILENT,
+  innerErrors: 'container',
   partialStopsGroup: true,
 } as const;
 
@@ -86,6 +92,7 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; read: Reader }> = {
   speed: { flag: 'speed', read: numberBetween(0.001, 1_000_000, false) },
   dataDir: { flag: 'data', read: (text) => text },
   profile: { flag: 'profile', read: profileName },
+  profileOverrides: { flag: 'profile-overrides', read: (text) => text },
   limits: { flag: 'limits', read: onOff },
   intervalMs: { flag: 'interval-ms', read: numberBetween(0, 3_600_000) },
   processingMs: { flag: 'processing-ms', read: numberBetween(0, 86_400_000) },
@@ -101,6 +108,7 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; read: Reader }> = {
   misbehave: { flag: 'misbehave', read: numberBetween(0, 1, false) },
   knobs: { flag: 'knob', read: knobRates },
   counterparties: { flag: 'counterparties', read: (text, name) => (onOff(text, name) ? LIVELY : SILENT) },
+  innerErrors: { flag: 'inner-errors', read: oneOf(...INNER_ERRORS) },
   partialStopsGroup: { flag: 'partial-stops-group', read: onOff },
 };
 

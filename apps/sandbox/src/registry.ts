@@ -62,7 +62,7 @@ export class Registry {
   controlUrl: string | undefined;
 
   constructor(readonly settings: SandboxSettings) {
-    this.profile = loadProfile(settings.profile);
+    this.profile = loadProfile(settings.profile, settings.profileOverrides);
     this.world = loadWorld(settings.worldFile ?? defaultWorldFile());
     this.packs = new PackStore(this.world);
     this.schemas = new Schemas(schemasFolder());
@@ -142,7 +142,8 @@ export class Registry {
     const limited = ordered !== undefined || !verdict.allowed;
     this.calls.record({ account, method, arrivalMs: arrival.latestMs, limited });
     if (!verdict.allowed) {
-      this.violations.record('call_interval', { call: method, account });
+      const note = `${verdict.sinceMs?.toFixed(1)} ms after the call before it`;
+      this.violations.record('call_interval', { call: method, account, note });
       if (verdict.afterRefusal) this.violations.record('too_early_after_429', { call: method, account });
     }
     if (limited) throw this.tooManyCalls(ordered || verdict.intervalMs);
@@ -182,7 +183,7 @@ export class Registry {
   }
 
   private newProcessing(): Processing {
-    const parts = { schemas: this.schemas, packs: this.packs, world: this.world, maxItemsPerDocument: this.profile.rules.maxItemsPerDocument };
+    const parts = { schemas: this.schemas, packs: this.packs, world: this.world, maxItemsPerDocument: this.profile.rules.maxItemsPerDocument, innerErrors: this.settings.innerErrors };
     const registry = this;
     return new Processing({
       // The clock and the journal come to be after the replay, which needs neither.

@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { PedigreeError } from '#kernel';
-import { readAccounts, readProfile, type Account, type Profile } from '#registry-client';
+import { PedigreeError, type JsonObject } from '#kernel';
+import { readAccounts, readEncryptionKey, readProfile, type Account, type Profile } from '#registry-client';
+import { addressWithoutSecrets } from '#service';
 
 const environment = z.object({
   /** PostgreSQL connection string. */
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://'),
+  /** Connection string of EventStoreDB or KurrentDB, for installations whose log has a server of its own. Absent: the log lies in the database. */
+  EVENTSTORE_URL: z.string().regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://').optional(),
   /** Base address of the registry, without the profile's base path (/api/v1). */
   REGISTRY_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }),
   /** Name of a built-in profile. */
@@ -18,17 +20,34 @@ const environment = z.object({
   PEDIGREE_KEY_FILE: z.string().min(1),
   /** The legal entity in whose name this installation speaks; goes into every event. */
   PEDIGREE_PARTICIPANT: z.string().min(1).max(100).default('own'),
+  /** TCP port on which health and metrics are told; 0 takes a free one, which the line on standard output names. */
+  HEALTH_PORT: z.coerce.number().int().min(0).max(65_535).default(0),
+  /** Address of the same. It is open to whoever reaches it, and tells nothing of the business. */
+  HEALTH_HOST: z.string().min(1).default('127.0.0.1'),
+  /** Base address of an OpenTelemetry receiver (OTLP over HTTP). Absent: no traces are made. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
+  /** Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every change of settings. */
+  PEDIGREE_CHANGED_BY: z.string().trim().min(1).max(200).optional(),
+  /** Why the settings are as they are now; kept with every change that this start finds. */
+  PEDIGREE_CHANGE_REASON: z.string().trim().min(3).max(1_000).optional(),
 });
 
 export interface WorkerConfig {
+  otlpEndpoint: string | undefined;
   databaseUrl: string;
+  eventStoreUrl: string | undefined;
   registryUrl: string;
   profile: Profile;
   accounts: Account[];
   encryptionKey: Buffer;
   participant: string;
+  healthPort: number;
+  healthHost: string;
   logLevel: string;
+  /** Who answers for a change of settings that this start finds, and why. */
+  changedBy: string | undefined;
+  changeReason: string | undefined;
 }
 
 /** Reads and checks the worker's configuration. Throws PedigreeError that names the variable. */
@@ -40,20 +59,33 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
   }
   const { data } = parsed;
   return {
+    otlpEndpoint: data.OTEL_EXPORTER_OTLP_ENDPOINT,
     databaseUrl: data.DATABASE_URL,
+    eventStoreUrl: data.EVENTSTORE_URL,
     registryUrl: data.REGISTRY_URL.replace(/\/+$/, ''),
     profile: readProfile(data.REGISTRY_PROFILE, data.REGISTRY_PROFILE_OVERRIDES),
     accounts: named('PEDIGREE_ACCOUNTS', () => readAccounts(data.PEDIGREE_ACCOUNTS, env)),
-    encryptionKey: named('PEDIGREE_KEY_FILE', () => encryptionKey(data.PEDIGREE_KEY_FILE)),
+    encryptionKey: named('PEDIGREE_KEY_FILE', () => readEncryptionKey(data.PEDIGREE_KEY_FILE)),
     participant: data.PEDIGREE_PARTICIPANT,
+    healthPort: data.HEALTH_PORT,
+    healthHost: data.HEALTH_HOST,
     logLevel: data.LOG_LEVEL,
+    changedBy: data.PEDIGREE_CHANGED_BY,
+    changeReason: data.PEDIGREE_CHANGE_REASON,
   };
 }
 
-function encryptionKey(file: string): Buffer {
-  const digits = readFileSync(file, 'utf8').trim();
-  if (!/^[0-9a-fA-F]{64}$/.test(digits)) throw new Error(`${file} does not hold 64 hexadecimal digits`);
-  return Buffer.from(digits, 'hex');
+/** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
+export function describeWorkerConfig(config: WorkerConfig): JsonObject {
+  const { participant, healthPort, healthHost, logLevel, otlpEndpoint = 'none' } = config;
+  return {
+    databaseUrl: addressWithoutSecrets(config.databaseUrl),
+    eventStoreUrl: config.eventStoreUrl === undefined ? 'in the database' : addressWithoutSecrets(config.eventStoreUrl),
+    registryUrl: addressWithoutSecrets(config.registryUrl),
+    profile: config.profile as unknown as JsonObject,
+    accounts: config.accounts.map(({ name, userId, signer }) => ({ name, userId, signer: signer.kind })),
+    ...{ participant, otlpEndpoint, healthPort, healthHost, logLevel },
+  };
 }
 
 /** Puts the variable's name in front of whatever is wrong with what it points to. */

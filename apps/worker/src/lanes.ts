@@ -1,49 +1,74 @@
 import type { Profile } from '#registry-client';
-import type { TaskHandler } from '#tasks';
+import type { InboundContext } from './inbound/context.js';
+import { inboundLanes } from './inbound/lanes.js';
+import type { Lane } from './lane.js';
 import type { TaskContext } from './registry-tasks/context.js';
 import { downloadCopy } from './registry-tasks/download.js';
+import { concludeMembers, noteGroupPredecessor, noteMember, settleGroup } from './registry-tasks/group-members.js';
+import { checkGroup, lookAtGroup, startGroup } from './registry-tasks/group-start.js';
 import { notePredecessor, runCommand } from './registry-tasks/internal.js';
 import { lookUp } from './registry-tasks/look-up.js';
 import { fetchReceipt } from './registry-tasks/receipt.js';
 import { send } from './registry-tasks/send.js';
 import { readStatuses } from './registry-tasks/status.js';
-
-/** One lane that this worker serves. */
-export interface Lane {
-  name: string;
-  kinds: Record<string, TaskHandler>;
-  /** Handlers at work at the same time. */
-  concurrency: number;
-  /** Most tasks of one claim. */
-  batch?: number;
-}
+import { upload } from './registry-tasks/upload.js';
+import { heldBack } from './restoration/hold-back.js';
 
 /** While an interval is in force, few hands keep the lane busy: more would only hold slots that others could use. */
 const HANDS_WITH_INTERVAL = 4;
 const HANDS_WITHOUT_INTERVAL = 32;
 const INTERNAL_HANDS = 64;
 const STATUS_HANDS = 2;
+/** Each holds a large document in memory for as long as it goes up. */
+const UPLOAD_HANDS = 2;
 
-/** The lanes of all accounts, and the two that call nobody. */
-export function lanesOf(context: TaskContext, accounts: string[]): Lane[] {
+/** The lanes of all accounts, and the two that call nobody; with those of documents of others where they are followed. */
+export function lanesOf(context: TaskContext, accounts: string[], inbound?: InboundContext): Lane[] {
   const { profile } = context;
   const hands = (operation: keyof Profile['operations']): number => (profile.operations[operation].intervalMs > 0 ? HANDS_WITH_INTERVAL : HANDS_WITHOUT_INTERVAL);
   const pageSize = profile.operations.list_outgoing.pageSize ?? 100;
   const internal: Lane[] = [
     { name: 'intake', kinds: { run_command: { handle: (task) => runCommand(context, task) } }, concurrency: INTERNAL_HANDS },
-    { name: 'internal', kinds: { note_predecessor: { handle: (task) => notePredecessor(context, task) } }, concurrency: INTERNAL_HANDS },
+    {
+      name: 'internal',
+      kinds: {
+        note_predecessor: { handle: (task) => notePredecessor(context, task) },
+        note_group_predecessor: { handle: (task) => noteGroupPredecessor(context, task) },
+        note_member: { handle: (task) => noteMember(context, task) },
+        conclude_members: { handle: (task) => concludeMembers(context, task) },
+      },
+      concurrency: INTERNAL_HANDS,
+    },
   ];
   const ofAccount = (account: string): Lane[] => [
-    { name: `${account}/send`, kinds: { send: { handle: (task) => send(context, task) } }, concurrency: hands('send') },
+    { name: `${account}/send`, kinds: { send: { handle: heldBack(context, (task) => send(context, task)) } }, concurrency: hands('send') },
+    { name: `${account}/upload`, kinds: { upload: { handle: heldBack(context, (task, handed: { signal: AbortSignal }) => upload(context, task, handed)) } }, concurrency: UPLOAD_HANDS },
     {
       name: `${account}/status`,
-      kinds: { status: { handleMany: (tasks) => readStatuses(context, tasks), most: pageSize } },
+      kinds: {
+        status: { handleMany: (tasks) => readStatuses(context, tasks), most: pageSize },
+        group_look: { handle: (task) => lookAtGroup(context, task) },
+        settle_group: { handle: (task) => settleGroup(context, task) },
+      },
       concurrency: STATUS_HANDS,
       batch: pageSize,
     },
     { name: `${account}/receipt`, kinds: { receipt: { handle: (task) => fetchReceipt(context, task) } }, concurrency: hands('receipt') },
     { name: `${account}/download`, kinds: { download: { handle: (task) => downloadCopy(context, task) } }, concurrency: HANDS_WITH_INTERVAL },
     { name: `${account}/find_by_request_id`, kinds: { look_up: { handle: (task) => lookUp(context, task) } }, concurrency: HANDS_WITH_INTERVAL },
+    { name: `${account}/group_check`, kinds: { group_check: { handle: (task) => checkGroup(context, task) } }, concurrency: HANDS_WITH_INTERVAL },
+    { name: `${account}/group_start`, kinds: { group_start: { handle: heldBack(context, (task) => startGroup(context, task)) } }, concurrency: HANDS_WITH_INTERVAL },
   ];
-  return [...internal, ...accounts.flatMap(ofAccount)];
+  const own = [...internal, ...accounts.flatMap(ofAccount)];
+  return inbound === undefined ? own : together([...own, ...inboundLanes(inbound, { accounts, pageSize })]);
+}
+
+/** Lanes of one name are one lane that serves the kinds of all. */
+function together(lanes: Lane[]): Lane[] {
+  const byName = new Map<string, Lane>();
+  for (const lane of lanes) {
+    const known = byName.get(lane.name);
+    byName.set(lane.name, known === undefined ? lane : { ...known, kinds: { ...known.kinds, ...lane.kinds } });
+  }
+  return [...byName.values()];
 }

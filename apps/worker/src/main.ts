@@ -1,7 +1,5 @@
+import { runProgram } from '#service';
 import { workerConfig } from './config.js';
-import { startWorker } from './worker.js';
+import { workerProgram } from './program.js';
 
-const worker = await startWorker(workerConfig(process.env));
-const stop = () => void worker.stop().then(() => process.exit(0));
-process.once('SIGTERM', stop);
-process.once('SIGINT', stop);
+process.exit(await runProgram(() => workerProgram(workerConfig(process.env))));

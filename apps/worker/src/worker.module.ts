@@ -2,15 +2,24 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
 import { DecideDocumentHandler } from './document/decide-document.js';
 import { DocumentRepository } from './document/document-repository.js';
+import { DecideGroupHandler } from './group/decide-group.js';
+import { GroupRepository } from './group/group-repository.js';
+import { DecideInboundHandler } from './inbound/decide-inbound.js';
+import { InboundRepository } from './inbound/inbound-repository.js';
 
 /** Commands to the nouns of the domain, by the CommandBus. Its EventBus and sagas are not used: they live in memory (DESIGN section 3). */
 @Module({})
 export class WorkerModule {
-  static of(documents: DocumentRepository): DynamicModule {
+  static of({ documents, groups, inbound }: { documents: DocumentRepository; groups: GroupRepository; inbound: InboundRepository }): DynamicModule {
     return {
       module: WorkerModule,
       imports: [CqrsModule.forRoot()],
-      providers: [{ provide: DocumentRepository, useValue: documents }, DecideDocumentHandler],
+      providers: [
+        { provide: DocumentRepository, useValue: documents },
+        { provide: GroupRepository, useValue: groups },
+        { provide: InboundRepository, useValue: inbound },
+        ...[DecideDocumentHandler, DecideGroupHandler, DecideInboundHandler],
+      ],
     };
   }
 }

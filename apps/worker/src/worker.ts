@@ -1,31 +1,48 @@
 import { NestFactory } from '@nestjs/core';
 import { CommandBus } from '@nestjs/cqrs';
 import { pino, type Logger } from 'pino';
-import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '#domain';
-import { effectsOf, readDocument, readReceipt } from '#documents';
-import { eventStoreSchema, PostgresEventStore, SOFTWARE_VERSION, type EventStore } from '#event-store';
+import { refuseUnfinishedRestore, restorationSchema } from '#backup';
+import { recordConfiguration, starterOf } from '#configuration';
+import { DOCUMENT_SAGA, INBOUND_SAGA, keysOfDocumentEvent, reactToDocumentEvent, reactToInboundEvent } from '#domain';
+import { documentReading } from '#documents';
+import { eventStoreSchema, openEventStore, settleLogPlace, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
 import { systemClock } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { projections, readModelSchemas } from '#read-models';
-import { PostgresSessionStore, registryClientSchema, UndiciRegistryClient, watchCertificates, type Profile } from '#registry-client';
+import { RECONCILE_LANE } from '#reconciliation';
+import { PostgresSessionStore, PostgresUploadLinks, registryClientSchema, UndiciRegistryClient, watchCertificates, type Profile } from '#registry-client';
+import { boundedLog, type ServiceLog } from '#service';
 import { runProjection, runSaga, subscriptionsSchema, type SubscriptionTrouble } from '#subscriptions';
-import { PostgresCallBudgets, PostgresTaskQueue, runLane, tasksSchema, type CallBudgets, type TaskQueue } from '#tasks';
+import { openWatching, type Watching } from '#telemetry';
+import { PostgresCallBudgets, PostgresTaskQueue, runLane, tasksSchema, type CallBudgets, type RunnerReport, type TaskQueue } from '#tasks';
 import type { WorkerConfig } from './config.js';
-import { DocumentRepository } from './document/document-repository.js';
-import { lanesOf, type Lane } from './lanes.js';
+import { workerParts } from './configuration-parts.js';
+import { GroupRepository } from './group/group-repository.js';
+import type { InboundContext } from './inbound/context.js';
+import { InboundRepository } from './inbound/inbound-repository.js';
+import { listTasks } from './inbound/read-list.js';
+import { inboundSchema, readListsNow, RegistryDocuments } from './inbound/registry-documents.js';
+import type { Lane } from './lane.js';
+import { lanesOf } from './lanes.js';
 import { endLeasesOfTheDead } from './leases/dead-holders.js';
 import { processName } from './leases/process-name.js';
-import type { TaskContext } from './registry-tasks/context.js';
+import { watchNeighbours } from './leases/watch-neighbours.js';
+import { observedLanes } from './watch/observed-lanes.js';
+import { ObservedDocuments } from './watch/observed-documents.js';
+import { collectWorkerMetrics } from './watch/worker-metrics.js';
+import { Restored } from './restoration/restored.js';
 import { WorkerModule } from './worker.module.js';
 
 export const workerSchemas: MigrationSet[] = [
   installationSchema,
+  restorationSchema,
   eventStoreSchema,
   evidenceSchema,
   tasksSchema,
   subscriptionsSchema,
   registryClientSchema,
+  inboundSchema,
   ...readModelSchemas,
 ];
 
@@ -45,50 +62,111 @@ const MAX_INTERVAL_MS = 60_000;
 /** Status reads fall on whole seconds, so that one page of the list serves all that are due. */
 const STATUS_GRID_MS = 1_000;
 
-/** Starts the saga, the projections and the lanes of all accounts. */
-export async function startWorker(config: WorkerConfig): Promise<RunningWorker> {
-  const log = pino({ name: 'worker', level: config.logLevel }, pino.destination(2));
+export const workerLog = (config: WorkerConfig): Logger => pino({ name: 'worker', level: config.logLevel }, pino.destination(2));
+
+/** What is opened at the start and closed at the end, the last first, whether the start came to its end or not. */
+type Closing = (() => Promise<unknown>)[];
+
+async function closeAll(closing: Closing): Promise<void> {
+  for (const close of closing.splice(0).reverse()) await close();
+}
+
+/** Starts the saga, the projections and the lanes of all accounts. Leaves nothing behind when it throws. Traces end with it; metrics stay readable. */
+export async function startWorker(config: WorkerConfig, log: ServiceLog = boundedLog(workerLog(config)), watching: Watching = unwatched(config)): Promise<RunningWorker> {
+  const closing: Closing = [];
+  try {
+    closing.push(() => watching.tracing.close());
+    return await startParts(config, { log, watching }, closing);
+  } catch (error) {
+    await closeAll(closing);
+    throw error;
+  }
+}
+
+/** For whoever starts a worker without a port for its metrics: traces go out all the same. */
+const unwatched = (config: WorkerConfig): Watching => openWatching({ program: 'worker', version: SOFTWARE_VERSION, profile: config.profile.name, otlpEndpoint: config.otlpEndpoint });
+
+async function startParts(config: WorkerConfig, { log, watching }: { log: ServiceLog; watching: Watching }, closing: Closing): Promise<RunningWorker> {
   const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 16, applicationName: 'pedigree-worker' });
+  closing.push(() => pool.end());
+  await refuseUnfinishedRestore(pool);
   await migrate(pool, workerSchemas);
-  const store = new PostgresEventStore({ pool });
+  await settleLogPlace(pool, config.eventStoreUrl);
+  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const queue = new PostgresTaskQueue({ pool });
+  closing.push(() => store.close(), () => queue.close());
+  await recordSettings(config, pool, store);
   const budgets = budgetsOf(config.profile, pool);
-  const { context, close } = await contextOf(config, { pool, store, budgets, log });
+  const { context, close } = await contextOf(config, { pool, store, queue, budgets, log, watching });
+  closing.push(close);
+  await takeOver(queue, log);
+  const accounts = config.accounts.map((account) => account.name);
+  const lanes = observedLanes(lanesOf(context, accounts, context), watching);
+  await beginReadingLists(context, accounts);
+  await sayUnserved(queue, lanes, log);
 
   const stopping = new AbortController();
-  const { signal } = stopping;
-  const holder = processName();
-  const ended = await endLeasesOfTheDead(pool);
-  if (ended > 0) log.info({ tasks: ended }, 'took over tasks of processes that are gone');
-  const trouble = (error: unknown, { kind, ...where }: SubscriptionTrouble) => log.error({ err: error, ...where, from: where.from?.toString(), to: where.to?.toString() }, kind);
-  const lanes = lanesOf(context, config.accounts.map((account) => account.name));
-  await sayUnserved(queue, lanes, log);
-  const rules = { ...config.profile.rules, statusGridMs: STATUS_GRID_MS, lookUpEveryMs: LOOK_UP_EVERY_MS };
-  const saga = { ...DOCUMENT_SAGA, keysOf: keysOfDocumentEvent, react: reactToDocumentEvent(rules) };
-  const running = [
-    watchCertificates({ sessions: () => context.registry.sessions(), clock: systemClock, signal, warn: (notice, message) => log.warn(notice, message) }),
-    runSaga({ saga, store, pool, queue, signal, onError: trouble }),
-    ...projections({ evidence: context.evidence, documents: { readDocument, readReceipt, effectsOf } }).map((projection) =>
-      runProjection({ projection, store, pool, signal, onError: trouble }),
-    ),
-    ...lanes.map(({ name, ...lane }) =>
-      runLane({ ...lane, lane: name, queue, holder, signal, maxAttempts: MAX_ATTEMPTS, report: (report) => log.warn({ ...report, task: 'task' in report ? report.task.key : undefined }, report.kind) }),
-    ),
-  ];
+  const running = runAll({ config, context, pool, store, queue, lanes, log, signal: stopping.signal });
   const stop = async (): Promise<void> => {
     stopping.abort();
     await Promise.all(running);
-    await close();
-    await queue.close();
-    await store.close();
-    await pool.end();
+    await closeAll(closing);
   };
   return { callFigures: () => budgets.figures(), stop };
 }
 
+interface RunningParts {
+  config: WorkerConfig;
+  context: InboundContext;
+  pool: Pool;
+  store: EventStore;
+  queue: PostgresTaskQueue;
+  lanes: Lane[];
+  log: ServiceLog;
+  signal: AbortSignal;
+}
+
+/** Everything that runs until the signal. None of it rejects. */
+function runAll({ config, context, pool, store, queue, lanes, log, signal }: RunningParts): Promise<void>[] {
+  const holder = processName();
+  const onError = (error: unknown, { kind, ...where }: SubscriptionTrouble) => log.error({ err: error, ...where, from: where.from?.toString(), to: where.to?.toString() }, kind);
+  const rules = { ...config.profile.rules, statusGridMs: STATUS_GRID_MS, lookUpEveryMs: LOOK_UP_EVERY_MS };
+  const saga = { ...DOCUMENT_SAGA, keysOf: keysOfDocumentEvent, react: reactToDocumentEvent(rules) };
+  const report = (one: RunnerReport): void => log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
+  return [
+    watchCertificates({ sessions: () => context.registry.sessions(), clock: systemClock, signal, warn: (notice, message) => log.warn(notice, message) }),
+    watchNeighbours(queue, { clock: systemClock, signal, log }),
+    runSaga({ saga, store, pool, queue, signal, onError }),
+    runSaga({ saga: { ...INBOUND_SAGA, react: reactToInboundEvent(rules) }, store, pool, queue, signal, onError }),
+    ...projections({ evidence: context.evidence, documents: documentReading(), store }).map((projection) =>
+      runProjection({ projection, store, pool, signal, onError }),
+    ),
+    ...lanes.map(({ name, ...lane }) => runLane({ ...lane, lane: name, queue, holder, signal, maxAttempts: MAX_ATTEMPTS, report })),
+  ];
+}
+
+/** What this worker is set to stands in the log before it does anything. */
+async function recordSettings(config: WorkerConfig, pool: Pool, store: EventStore): Promise<void> {
+  const installation = { id: await installationId(pool), participant: config.participant, softwareVersion: SOFTWARE_VERSION, profile: config.profile.name };
+  await recordConfiguration({ store, installation, program: 'worker', parts: await workerParts(config, pool, workerSchemas), actor: starterOf(config.changedBy), reason: config.changeReason });
+}
+
+async function takeOver(queue: PostgresTaskQueue, log: ServiceLog): Promise<void> {
+  const ended = await endLeasesOfTheDead(queue);
+  if (ended > 0) log.info({ tasks: ended }, 'took over tasks of processes that are gone');
+}
+
+/** Each account's lists are read at once when a process begins, and then again and again. */
+async function beginReadingLists({ held, queue, pool }: InboundContext, accounts: string[]): Promise<void> {
+  await held.open();
+  const tasks = accounts.flatMap(listTasks);
+  await queue.schedule(pool, tasks);
+  await readListsNow(pool, tasks.map((task) => task.key));
+}
+
 /** An account that was renamed or removed leaves work behind that nobody would do: that is said, loudly. */
-async function sayUnserved(queue: TaskQueue, served: Lane[], log: Logger): Promise<void> {
-  const names = new Set(served.map((lane) => lane.name));
+async function sayUnserved(queue: TaskQueue, served: Lane[], log: ServiceLog): Promise<void> {
+  const names = new Set([...served.map((lane) => lane.name), RECONCILE_LANE]);
   for (const { lane, ready, leased } of await queue.lanes()) {
     if (!names.has(lane)) log.error({ lane, tasks: ready + leased }, 'tasks wait in a lane that no account of this worker serves: is an account missing from PEDIGREE_ACCOUNTS?');
   }
@@ -106,15 +184,20 @@ const budgetsOf = (profile: Profile, pool: Pool): PostgresCallBudgets =>
 interface ContextParts {
   pool: Pool;
   store: EventStore;
+  queue: TaskQueue;
   budgets: CallBudgets;
-  log: Logger;
+  log: ServiceLog;
+  watching: Watching;
 }
 
-async function contextOf(config: WorkerConfig, { pool, store, budgets, log }: ContextParts): Promise<{ context: TaskContext; close(): Promise<void> }> {
+async function contextOf(config: WorkerConfig, { pool, store, queue, budgets, log, watching }: ContextParts): Promise<{ context: InboundContext; close(): Promise<void> }> {
   const { profile, accounts } = config;
   const installation = { id: await installationId(pool), participant: config.participant, softwareVersion: SOFTWARE_VERSION, profile: profile.name };
-  const documents = new DocumentRepository({ store, clock: systemClock, installation });
-  const app = await NestFactory.createApplicationContext(WorkerModule.of(documents), { logger: ['error', 'warn'], abortOnError: false });
+  const onError = (error: unknown): void => log.warn({ err: error }, 'a trace was not told');
+  const documents = new ObservedDocuments({ store, clock: systemClock, installation, tracing: watching.tracing, onError });
+  const groups = new GroupRepository({ store, clock: systemClock, installation });
+  const inbound = new InboundRepository({ store, clock: systemClock, installation });
+  const app = await NestFactory.createApplicationContext(WorkerModule.of({ documents, groups, inbound }), { logger: ['error', 'warn'], abortOnError: false });
   const registry = new UndiciRegistryClient({
     baseUrl: config.registryUrl,
     profile,
@@ -124,7 +207,15 @@ async function contextOf(config: WorkerConfig, { pool, store, budgets, log }: Co
     clock: systemClock,
     log,
   });
-  const context: TaskContext = { commands: app.get(CommandBus), documents, evidence: new PostgresEvidenceStore({ pool }), registry, profile, clock: systemClock };
+  collectWorkerMetrics(watching.metrics, { registry, budgets, documents });
+  const restored = new Restored({ pool, store, installation, accounts: accounts.map((one) => one.name), info: (about, message) => log.info(about, message) });
+  const { largeDocuments, groups: bulk } = registry.operations;
+  const uploadLinks = new PostgresUploadLinks(pool, { key: config.encryptionKey });
+  const context: InboundContext = {
+    ...{ commands: app.get(CommandBus), documents, groups, evidence: new PostgresEvidenceStore({ pool }), registry, bulk, largeDocuments, uploadLinks, profile, clock: systemClock },
+    ...{ inbound, lists: registry, held: new RegistryDocuments(pool), restored, pool, queue, warn: (about, message) => log.warn(about, message) },
+  };
+  await restored.open();
   const close = async (): Promise<void> => {
     await registry.close();
     await app.close();

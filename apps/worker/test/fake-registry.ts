@@ -7,7 +7,7 @@ export type SendFate = 'ok' | 'refused' | 'not_found' | 'rate_limited' | 'not_se
 export type CallName = 'documentStatus' | 'listOutgoing' | 'findByRequestId' | 'receipt' | 'downloadDocument';
 export type BadOutcome = Exclude<CallOutcome<never>['kind'], 'ok'>;
 
-const raw = (text: string, httpStatus = 200): RawAnswer => ({
+export const rawOf = (text: string, httpStatus = 200): RawAnswer => ({
   httpStatus,
   contentType: 'application/json',
   body: Buffer.from(text),
@@ -19,15 +19,15 @@ const raw = (text: string, httpStatus = 200): RawAnswer => ({
 export function badOutcome(kind: BadOutcome): CallOutcome<never> {
   switch (kind) {
     case 'refused':
-      return { kind, code: 'no', text: 'the registry says no', raw: raw('{"error_code":"no"}', 400) };
+      return { kind, code: 'no', text: 'the registry says no', raw: rawOf('{"error_code":"no"}', 400) };
     case 'not_found':
-      return { kind, text: 'not found', raw: raw('{"error_code":"2"}', 404) };
+      return { kind, text: 'not found', raw: rawOf('{"error_code":"2"}', 404) };
     case 'rate_limited':
-      return { kind, text: 'too many calls', raw: raw('{"error_description":"100 ms"}', 429) };
+      return { kind, text: 'too many calls', raw: rawOf('{"error_description":"100 ms"}', 429) };
     case 'not_sent':
       return { kind, reason: 'ECONNREFUSED' };
     case 'unknown':
-      return { kind, reason: 'HTTP 502', raw: raw('bad gateway', 502) };
+      return { kind, reason: 'HTTP 502', raw: rawOf('bad gateway', 502) };
   }
 }
 
@@ -48,7 +48,13 @@ export class FakeRegistry implements RegistryClient {
   beforeSend: (document: DocumentToSend) => Promise<void> = () => Promise.resolve();
   private readonly fates: SendFate[];
   private readonly bad = new Map<CallName, BadOutcome[]>();
-  private readonly landing = new Set<string>();
+  /** By request_id: what lands after the next look-up. */
+  readonly landing = new Map<string, 'sent' | 'announced'>();
+  /** Documents that lie there unprocessed: announced and not finished, or of a group not started; and those whose end lands after the next look-up. */
+  readonly open = new Set<string>();
+  readonly finishing = new Set<string>();
+  /** What lands after the next status read. */
+  afterNextStatus: (() => void) | undefined;
 
   constructor(fates: SendFate[] = []) {
     this.fates = [...fates];
@@ -79,14 +85,16 @@ export class FakeRegistry implements RegistryClient {
     await this.beforeSend(document);
     this.newestXml = Buffer.from(document.xml);
     const fate = this.fates.shift() ?? 'ok';
+    // A member of a group lies there as `uploading` until its group is started.
+    const take = (): string => (document.bulkProcessing === true ? this.announce(document.requestId) : this.take(document.requestId));
     switch (fate) {
       case 'ok':
-        return { kind: 'ok', value: { documentId: this.take(document.requestId) }, raw: raw('{"document_id":"…"}') };
+        return { kind: 'ok', value: { documentId: take() }, raw: rawOf('{"document_id":"…"}') };
       case 'unknown_taken':
-        this.take(document.requestId);
+        take();
         return badOutcome('unknown');
       case 'unknown_late':
-        this.landing.add(document.requestId);
+        this.landing.set(document.requestId, document.bulkProcessing === true ? 'announced' : 'sent');
         return badOutcome('unknown');
       case 'unknown_lost':
         return badOutcome('unknown');
@@ -102,12 +110,21 @@ export class FakeRegistry implements RegistryClient {
     const bad = this.next('findByRequestId');
     if (bad !== undefined) return bad;
     const found = (this.taken.get(requestId) ?? []).map((documentId) => this.metadata(documentId, requestId));
-    if (this.landing.delete(requestId)) this.take(requestId);
-    return { kind: 'ok', value: found, raw: raw(JSON.stringify(found)) };
+    const landed = this.landing.get(requestId);
+    this.landing.delete(requestId);
+    if (landed === 'sent') this.take(requestId);
+    if (landed === 'announced') this.announce(requestId);
+    for (const { documentId } of found) if (this.finishing.delete(documentId)) this.open.delete(documentId);
+    return { kind: 'ok', value: found, raw: rawOf(JSON.stringify(found)) };
   }
 
   async documentStatus(_account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>> {
-    return this.next('documentStatus') ?? { kind: 'ok', value: this.metadata(documentId), raw: raw(this.status) };
+    const bad = this.next('documentStatus');
+    if (bad !== undefined) return bad;
+    const value = this.metadata(documentId);
+    this.afterNextStatus?.();
+    this.afterNextStatus = undefined;
+    return { kind: 'ok', value, raw: rawOf(value.status) };
   }
 
   async listOutgoing(_account: string, query: { documentIds?: string[] }): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
@@ -115,14 +132,14 @@ export class FakeRegistry implements RegistryClient {
     if (bad !== undefined) return bad;
     const known = new Set([...this.taken.values()].flat());
     const documents = (query.documentIds ?? []).filter((id) => known.has(id)).map((id) => this.metadata(id));
-    return { kind: 'ok', value: { documents, total: documents.length }, raw: raw(JSON.stringify(documents)) };
+    return { kind: 'ok', value: { documents, total: documents.length }, raw: rawOf(JSON.stringify(documents)) };
   }
 
   async receipt(_account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>> {
     const bad = this.next('receipt');
     if (bad !== undefined) return bad;
     const requestId = [...this.taken].find(([, ids]) => ids.includes(documentId))?.[0] ?? 'nobody';
-    return { kind: 'ok', value: { xml: receiptXml(requestId) }, raw: raw('{"link":"…"}') };
+    return { kind: 'ok', value: { xml: receiptXml(requestId) }, raw: rawOf('{"link":"…"}') };
   }
 
   listIncoming(): Promise<never> {
@@ -131,7 +148,7 @@ export class FakeRegistry implements RegistryClient {
 
   async downloadDocument(_account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>> {
     const xml = this.copies.get(documentId);
-    return this.next('downloadDocument') ?? (xml === undefined ? badOutcome('not_found') : { kind: 'ok', value: { xml }, raw: raw('{"link":"…"}') });
+    return this.next('downloadDocument') ?? (xml === undefined ? badOutcome('not_found') : { kind: 'ok', value: { xml }, raw: rawOf('{"link":"…"}') });
   }
 
   sessions(): [] {
@@ -151,6 +168,18 @@ export class FakeRegistry implements RegistryClient {
     return documentId;
   }
 
+  /** A large document whose bytes are awaited, or a member whose group is. */
+  announce(requestId: string): string {
+    const documentId = this.take(requestId);
+    this.open.add(documentId);
+    return documentId;
+  }
+
+  finish(documentId: string, xml: Buffer): void {
+    this.open.delete(documentId);
+    this.copies.set(documentId, xml);
+  }
+
   private next(name: CallName): CallOutcome<never> | undefined {
     this.calls.push(name);
     const kind = this.bad.get(name)?.shift();
@@ -158,7 +187,7 @@ export class FakeRegistry implements RegistryClient {
   }
 
   private metadata(documentId: string, requestId = ''): DocumentMetadata {
-    return { documentId, requestId, status: this.status, fields: {} };
+    return { documentId, requestId, status: this.open.has(documentId) ? 'uploading' : this.status, fields: {} };
   }
 }
 

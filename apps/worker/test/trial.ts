@@ -1,20 +1,41 @@
 import type { CommandBus } from '@nestjs/cqrs';
 import { randomUUID } from 'node:crypto';
-import { ABSENT, DOCUMENT_SAGA, documentStream, evolve, reactToDocumentEvent, type DocumentEvent, type DocumentState, type PlannedTask, type Registration } from '#domain';
+import {
+  ABSENT,
+  DOCUMENT_SAGA,
+  documentStream,
+  evolve,
+  evolveGroup,
+  groupStream,
+  NO_GROUP,
+  reactToDocumentEvent,
+  type DocumentEvent,
+  type DocumentState,
+  type GroupEvent,
+  type GroupRegistration,
+  type GroupState,
+  type PlannedGroupTask,
+  type PlannedTask,
+  type Registration,
+} from '#domain';
 import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore, type EvidenceStore } from '#evidence';
 import { VirtualClock } from '#kernel';
 import { migrate, type Pool } from '#postgres';
-import { loadProfile, type RegistryClient } from '#registry-client';
+import { loadProfile, PostgresUploadLinks, registryClientSchema, type LargeDocuments, type Profile, type RegistryClient, type UploadLinks } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import type { DecideDocument } from '../src/document/decide-document.js';
 import { DocumentRepository } from '../src/document/document-repository.js';
+import type { DecideGroup } from '../src/group/decide-group.js';
+import { GroupRepository } from '../src/group/group-repository.js';
 import { lanesOf } from '../src/lanes.js';
 import type { TaskContext } from '../src/registry-tasks/context.js';
 
 export const ACCOUNT = 'main';
 /** What a look-up's grace is in these tests; the clock is virtual, so it costs nothing. */
 const PROFILE = loadProfile('interface-v1', { rules: { unknownGraceMs: 30_000 } });
+/** By which every document of these tests is a large one, of several parts. */
+export const SMALL_LIMITS = loadProfile('interface-v1', { rules: { unknownGraceMs: 30_000, maxDocumentBytes: 50, uploadPartBytes: 40 } });
 const RULES = { ...PROFILE.rules, statusGridMs: 1_000, lookUpEveryMs: 5_000 };
 const MOST_STEPS = 200;
 
@@ -22,34 +43,96 @@ const MOST_STEPS = 200;
 export interface Stores {
   store: EventStore;
   evidence: EvidenceStore;
+  uploadLinks: UploadLinks;
   close(): Promise<void>;
 }
 
 export async function openStores(pool: Pool): Promise<Stores> {
-  await migrate(pool, [eventStoreSchema, evidenceSchema]);
+  await migrate(pool, [eventStoreSchema, evidenceSchema, registryClientSchema]);
   const store = new PostgresEventStore({ pool });
-  return { store, evidence: new PostgresEvidenceStore({ pool }), close: () => store.close() };
+  return { store, evidence: new PostgresEvidenceStore({ pool }), uploadLinks: new PostgresUploadLinks(pool, { key: Buffer.alloc(32, 1) }), close: () => store.close() };
+}
+
+const INSTALLATION = { id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: 'test', profile: PROFILE.name };
+
+/** What a spec has at hand, and this module has not: it is no spec itself. */
+interface SpecHooks {
+  testDatabase(): Promise<{ pool: Pool; drop(): Promise<void> }>;
+  beforeAll(work: () => Promise<void>): void;
+  afterAll(work: () => Promise<void>): void;
+}
+
+/** The stores of a spec, on a database of its own: there from its first test to its last. */
+export function storesForSpec({ testDatabase, beforeAll, afterAll }: SpecHooks): Stores & { pool: Pool } {
+  const stores = {} as Stores & { pool: Pool };
+  let db: Awaited<ReturnType<SpecHooks['testDatabase']>> | undefined;
+  beforeAll(async () => {
+    db = await testDatabase();
+    Object.assign(stores, await openStores(db.pool), { pool: db.pool });
+  });
+  afterAll(async () => {
+    if (db !== undefined) await stores.close();
+    await db?.drop();
+  });
+  return stores;
 }
 
 export const repositoryOn = (store: EventStore, clock = new VirtualClock()): DocumentRepository =>
-  new DocumentRepository({ store, clock, installation: { id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: 'test', profile: PROFILE.name } });
+  new DocumentRepository({ store, clock, installation: INSTALLATION });
+
+export interface ProcessParts {
+  store: EventStore;
+  evidence: EvidenceStore;
+  uploadLinks: UploadLinks;
+  registry: RegistryClient;
+  clock: VirtualClock;
+  /** Default: refuses to work. */
+  largeDocuments?: Pick<LargeDocuments, 'step'>;
+  /** Default: refuses to work. */
+  bulk?: TaskContext['bulk'];
+  profile?: Profile;
+}
+
+const noUploads: Pick<LargeDocuments, 'step'> = { step: () => Promise.reject(new Error('nobody uploads here')) };
+const nobody = () => Promise.reject(new Error('nobody starts groups here'));
+const noGroups: TaskContext['bulk'] = { check: nobody, start: nobody };
 
 /** One worker process, as far as its tasks can tell: it remembers documents, and forgets them when it ends. */
-export function processOn(parts: { store: EventStore; evidence: EvidenceStore; registry: RegistryClient; clock: VirtualClock }): TaskContext {
+export function processOn(parts: ProcessParts): TaskContext {
   const documents = repositoryOn(parts.store, parts.clock);
-  const commands = { execute: (one: DecideDocument) => documents.execute(one.requestId, one.command, one.cause) } as unknown as CommandBus;
-  return { ...parts, commands, documents, profile: PROFILE };
+  const groups = new GroupRepository({ store: parts.store, clock: parts.clock, installation: INSTALLATION });
+  const execute = (one: DecideDocument | DecideGroup) =>
+    'groupId' in one ? groups.execute(one.groupId, one.command, one.cause) : documents.execute(one.requestId, one.command, one.cause);
+  return { largeDocuments: noUploads, bulk: noGroups, profile: PROFILE, ...parts, commands: { execute } as unknown as CommandBus, documents, groups };
+}
+
+const ERP = { kind: 'system', name: 'erp', authenticatedBy: 'test' } as const;
+
+/** The registration of a document whose bytes are in the evidence from here on. */
+async function registrationOf({ evidence }: Pick<Stores, 'evidence'>, requestId: string, more: Partial<Registration> = {}): Promise<Registration> {
+  const xml = Buffer.from(`<documents version="1.38"><!-- ${requestId} --></documents>`);
+  return {
+    ...{ requestId, commandId: `command-${requestId}`, account: ACCOUNT, docType: 701, byteLength: xml.length, itemCount: 1 },
+    ...{ documentSha256: await evidence.put(xml, 'application/xml'), subjectId: '00000000100101', operationDate: '2026-03-02T10:00:00+03:00', after: [] },
+    ...more,
+  };
 }
 
 /** Registers a document whose bytes are in the evidence; returns its registration. */
-export async function registerDocument({ evidence, store }: Stores, requestId: string = randomUUID()): Promise<Registration> {
-  const xml = Buffer.from(`<documents version="1.38"><!-- ${requestId} --></documents>`);
-  const registration: Registration = {
-    ...{ requestId, commandId: `command-${requestId}`, account: ACCOUNT, docType: 701, byteLength: xml.length, itemCount: 1 },
-    ...{ documentSha256: await evidence.put(xml, 'application/xml'), subjectId: '00000000100101', operationDate: '2026-03-02T10:00:00+03:00', after: [] },
-  };
-  await repositoryOn(store).execute(requestId, { type: 'Register', registration }, { taskKey: `run_command:${requestId}`, actor: { kind: 'system', name: 'erp', authenticatedBy: 'test' } });
+export async function registerDocument(stores: Stores, requestId: string = randomUUID(), more: Partial<Registration> = {}): Promise<Registration> {
+  const registration = await registrationOf(stores, requestId, more);
+  await repositoryOn(stores.store).execute(requestId, { type: 'Register', registration }, { taskKey: `run_command:${requestId}`, actor: ERP });
   return registration;
+}
+
+/** A group of so many documents whose bytes are in the evidence. Nothing of it is in the log: the task of its command, which is given too, does that. */
+export async function acceptGroup(stores: Stores, size: number): Promise<{ group: GroupRegistration; command: Task }> {
+  const groupId = randomUUID();
+  const ofGroup = (index: number): Promise<Registration> => registrationOf(stores, randomUUID(), { group: { groupId, index, of: size, kind: 'given' } });
+  const members = await Promise.all(Array.from({ length: size }, (_, index) => ofGroup(index)));
+  const group: GroupRegistration = { groupId, commandId: `command-${groupId}`, account: ACCOUNT, kind: 'given', members, after: [] };
+  const payload = { group, actor: ERP } as unknown as Task['payload'];
+  return { group, command: { key: `run_command:${group.commandId}`, kind: 'run_command', lane: 'intake', dueAt: new Date(0), payload, priority: 100, attempts: 1, leaseExpiredBefore: false } };
 }
 
 /** The document's events in the log, as they are, whoever wrote them. */
@@ -59,20 +142,37 @@ export async function eventsOf(store: EventStore, requestId: string): Promise<(D
 
 export const stateIn = async (store: EventStore, requestId: string): Promise<DocumentState> => (await eventsOf(store, requestId)).reduce<DocumentState>(evolve, ABSENT);
 
+/** The group's own events in the log. */
+export async function groupEventsOf(store: EventStore, groupId: string): Promise<GroupEvent[]> {
+  return (await store.readStream(groupStream(groupId))) as unknown as GroupEvent[];
+}
+
+export const groupStateIn = async (store: EventStore, groupId: string): Promise<GroupState> => (await groupEventsOf(store, groupId)).reduce<GroupState>(evolveGroup, NO_GROUP);
+
+/** What is worked off: a document by its request_id, or a group with all its members. */
+export type Work = string | GroupRegistration;
+
 /** The tasks that the saga plans for the events so far, each key once. */
-export async function plannedTasks(store: EventStore, requestId: string): Promise<PlannedTask[]> {
+export async function plannedTasks(store: EventStore, work: Work): Promise<(PlannedTask | PlannedGroupTask)[]> {
+  if (typeof work === 'string') return plannedFor(store, { stream: documentStream(work), key: work });
+  const members = work.members.map(({ requestId }) => ({ stream: documentStream(requestId), key: requestId }));
+  const planned = await Promise.all([{ stream: groupStream(work.groupId), key: work.groupId }, ...members].map((owner) => plannedFor(store, owner)));
+  return [...new Map(planned.flat().map((task) => [task.key, task])).values()];
+}
+
+async function plannedFor(store: EventStore, { stream, key }: { stream: string; key: string }): Promise<(PlannedTask | PlannedGroupTask)[]> {
   const react = reactToDocumentEvent(RULES);
-  const tasks = new Map<string, PlannedTask>();
+  const tasks = new Map<string, PlannedTask | PlannedGroupTask>();
   let state = DOCUMENT_SAGA.initial;
-  for (const event of await eventsOf(store, requestId)) {
-    const after = react(state, event, requestId);
+  for (const event of await store.readStream(stream)) {
+    const after = react(state, event, key);
     state = after.state;
     for (const task of after.tasks) if (!tasks.has(task.key)) tasks.set(task.key, task);
   }
   return [...tasks.values()];
 }
 
-export const asTask = (planned: PlannedTask, attempts = 1): Task => ({
+export const asTask = (planned: PlannedTask | PlannedGroupTask, attempts = 1): Task => ({
   ...planned,
   payload: planned.payload as unknown as Task['payload'],
   priority: 100,
@@ -100,16 +200,16 @@ export interface Run {
 }
 
 /**
- * Works off what the saga plans for one document until nothing is due any more, moving the clock from one due time to the next; the same
- * task comes again after a throw. Returns the results that were `failed`.
+ * Works off what the saga plans for one document, or one group, until nothing is due any more, moving the clock from one due time to the next;
+ * the same task comes again after a throw. Returns the results that were `failed`.
  */
-export async function workOff(run: Run, requestId: string): Promise<TaskResult[]> {
+export async function workOff(run: Run, work: Work): Promise<TaskResult[]> {
   const settled = new Set<string>();
   const postponed = new Map<string, Date>();
   const attempts = new Map<string, number>();
   const failed: TaskResult[] = [];
   for (let step = 0; step < MOST_STEPS; step += 1) {
-    const open = (await plannedTasks(run.store, requestId)).filter((task) => !settled.has(task.key)).map((task) => ({ ...task, dueAt: postponed.get(task.key) ?? task.dueAt }));
+    const open = (await plannedTasks(run.store, work)).filter((task) => !settled.has(task.key)).map((task) => ({ ...task, dueAt: postponed.get(task.key) ?? task.dueAt }));
     const next = open.sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime())[0];
     if (next === undefined) return failed;
     run.clock.advance(Math.max(0, next.dueAt.getTime() - run.clock.now().getTime()));
@@ -120,5 +220,5 @@ export async function workOff(run: Run, requestId: string): Promise<TaskResult[]
     else settled.add(next.key);
     if (result.kind === 'failed') failed.push(result);
   }
-  throw new Error(`document ${requestId} is not finished after ${MOST_STEPS} tasks`);
+  throw new Error(`${typeof work === 'string' ? `document ${work}` : `group ${work.groupId}`} is not finished after ${MOST_STEPS} tasks`);
 }

@@ -104,6 +104,6 @@ function scalarText(value: JsonValue, pointer: string): string {
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\r': '&#13;', '\n': '&#10;', '\t': '&#9;' };
 
 /** Line ends and tabs are written as references, for a reader would change them otherwise. */
-const escapeXml = (text: string): string => (/[&<>"\r\n\t]/.test(text) ? text.replace(/[&<>"\r\n\t]/g, (char) => ESCAPES[char] as string) : text);
+export const escapeXml = (text: string): string => (/[&<>"\r\n\t]/.test(text) ? text.replace(/[&<>"\r\n\t]/g, (char) => ESCAPES[char] as string) : text);
 
 const invalid = (field: string, why: string): PedigreeError => new PedigreeError('invalid_command', `${field}: ${why}`, { field });

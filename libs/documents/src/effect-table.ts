@@ -19,6 +19,10 @@ const inStock: TypeEffect = { status: 'in_circulation', place: 'subject' };
 const received: TypeEffect = { ...inStock, containment: 'taken_out' };
 const awaitsSupplier: TypeEffect = { status: 'waiting_confirmation', place: 'subject', containment: 'taken_out' };
 const backAtShipper: TypeEffect = { status: 'in_circulation', place: 'counterparty' };
+const sold: TypeEffect = { status: 'in_sale', partStatus: 'in_partial_sale', containment: 'taken_out' };
+const dispensed: TypeEffect = { status: 'in_discount_prescription_sale', partStatus: 'in_partial_discount_prescription_sale', containment: 'taken_out' };
+const used: TypeEffect = { status: 'in_medical_use', partStatus: 'in_partial_medical_use', containment: 'taken_out' };
+const withdrawn: TypeEffect = { status: 'out_of_circulation', containment: 'taken_out' };
 
 /** Document type -> effect (public-facts 2.5 and 3.2). A notification does what the document of the other side did. */
 export const EFFECT_TABLE: Readonly<Record<number, TypeEffect>> = {
@@ -43,11 +47,11 @@ export const EFFECT_TABLE: Readonly<Record<number, TypeEffect>> = {
   431: { status: 'in_circulation', place: 'counterparty', containment: 'taken_out' },
 
   // Leaving circulation, and coming back
-  511: { status: 'in_sale', partStatus: 'in_partial_sale', containment: 'taken_out' },
-  521: { status: 'in_discount_prescription_sale', partStatus: 'in_partial_discount_prescription_sale', containment: 'taken_out' },
-  531: { status: 'in_medical_use', partStatus: 'in_partial_medical_use', containment: 'taken_out' },
+  511: sold,
+  521: dispensed,
+  531: used,
   542: { status: 'disposed', containment: 'taken_out' },
-  552: { status: 'out_of_circulation', containment: 'taken_out' },
+  552: withdrawn,
   391: inStock,
 
   // Containers
@@ -67,4 +71,18 @@ export const EFFECT_TABLE: Readonly<Record<number, TypeEffect>> = {
   606: backAtShipper,
   607: received,
   617: keepsAll,
+};
+
+/**
+ * Types that registrars and tills alone send (public-facts 2.2), which change packs of ours all the same. What 10319, 10501 and 10502 carry is not
+ * public: 10319 is taken for what 10311 is, the others for withdrawals.
+ */
+export const FOREIGN_EFFECT_TABLE: Readonly<Record<number, TypeEffect>> = {
+  10319: { status: 'marked', place: 'subject' },
+  10501: withdrawn,
+  10502: withdrawn,
+  10511: sold,
+  10522: dispensed,
+  10521: dispensed,
+  10531: used,
 };

@@ -1,5 +1,5 @@
 import { isSgtin, isSscc } from '#kernel';
-import { EFFECT_TABLE, type TypeEffect } from './effect-table.js';
+import { EFFECT_TABLE, FOREIGN_EFFECT_TABLE, type TypeEffect } from './effect-table.js';
 import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from './port.js';
 
 type Remark = { errorCode: string; errorText: string };
@@ -17,6 +17,27 @@ type Remark = { errorCode: string; errorText: string };
 export function effectsOf(facts: DocumentFacts, receipt: ReceiptFacts): ItemEffect[] {
   const row = EFFECT_TABLE[facts.docType];
   if (row === undefined) throw new Error(`the effect table has no row for document type ${facts.docType}`);
+  return effectsBy(row, facts, receipt);
+}
+
+/** Told by 617: what is wrong with a receipt from a supplier, item by item. Nothing of it was applied. */
+const ORDER_ERRORS = 617;
+
+/**
+ * The same for a document that we did not send: `receipt` is absent for what another participant is told of, which has happened as it says. What a
+ * type does that is not in the table is not known: its items then keep their status.
+ */
+export function foreignEffectsOf(facts: DocumentFacts, receipt: ReceiptFacts | undefined): ItemEffect[] {
+  const row = EFFECT_TABLE[facts.docType] ?? FOREIGN_EFFECT_TABLE[facts.docType] ?? {};
+  if (receipt !== undefined) return effectsBy(row, facts, receipt);
+  if (facts.docType !== ORDER_ERRORS) return facts.items.map((item) => applied(row, facts, item));
+  return facts.items.map((item) => {
+    const { error_code: errorCode, error_desc: errorText } = item.detail ?? {};
+    return { item, result: 'refused', ...(errorCode === undefined ? {} : { errorCode }), ...(errorText === undefined ? {} : { errorText }) };
+  });
+}
+
+function effectsBy(row: TypeEffect, facts: DocumentFacts, receipt: ReceiptFacts): ItemEffect[] {
   switch (receipt.result) {
     case 'accepted':
       return facts.items.map((item) => applied(row, facts, item));

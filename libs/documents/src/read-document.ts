@@ -4,7 +4,7 @@ import type { DocumentFacts, DocumentItem } from './port.js';
 import { walkXml, xmlError, type XmlLeaf, type XmlListener } from './walk-xml.js';
 
 /** Element names that carry an identifier, in whatever row they stand. */
-const IDENTIFIERS: ReadonlyMap<string, DocumentItem['kind']> = new Map([
+export const IDENTIFIERS: ReadonlyMap<string, DocumentItem['kind']> = new Map([
   ['sgtin', 'sgtin'],
   ['sscc', 'sscc'],
   ['sscc_up', 'sscc'],
@@ -23,13 +23,35 @@ export const FIELD_DEPTH = 2;
  * Throws PedigreeError: `malformed_xml`, `forbidden_xml`, `unknown_document_type`, `invalid_identifier`, `too_many_items`, `schema_violation`
  * (each with the line), `body_too_large`.
  */
-export function readDocument(bytes: Uint8Array): DocumentFacts {
-  const collector = new FactsCollector();
+export function readDocument(bytes: Uint8Array, options: { /** Instead of what the type allows. */ maxItems?: number } = {}): DocumentFacts {
+  const collector = new FactsCollector({ isForeign: false, maxItems: options.maxItems });
   walkXml(bytes, collector);
   return collector.facts();
 }
 
+/** Facts of a document that is not ours. */
+export interface ForeignFacts extends DocumentFacts {
+  /** The document that its envelope refers to (public-facts 2). */
+  originalId?: string;
+}
+
+/**
+ * Reads a document that another system wrote: of any type, also one that is not known here. What a type of ours must have may be missing:
+ * `subjectId` and `operationDate` are then empty (a till's document has a moment in each of its receipts; the first one is told).
+ * Throws as `readDocument` does for what is no such document at all, and for identifiers that are none.
+ */
+export function readForeignDocument(bytes: Uint8Array): ForeignFacts {
+  const collector = new FactsCollector({ isForeign: true });
+  walkXml(bytes, collector);
+  return { ...collector.facts(), ...(collector.originalId === undefined ? {} : { originalId: collector.originalId }) };
+}
+
+/** Most items of a type that is not known here: what the largest known one may have (public-facts 2.1). */
+const MOST_FOREIGN_ITEMS = 150_000;
+
 class FactsCollector implements XmlListener {
+  originalId: string | undefined;
+  private innerOperationDate: string | undefined;
   private type: DocumentType | undefined;
   private schemaVersion: string | undefined;
   private container: string | undefined;
@@ -39,6 +61,8 @@ class FactsCollector implements XmlListener {
   private readonly itemsBefore: number[] = [];
   private readonly scalars: (Record<string, string> | undefined)[] = [];
   private attributes: Record<string, string> = {};
+
+  constructor(private readonly options: { isForeign: boolean; /** Instead of what the type allows. */ maxItems?: number | undefined } = { isForeign: false }) {}
 
   open(name: string, attributes: Record<string, string>, { depth, line }: { depth: number; line: number }): void {
     if (depth === 0) this.openRoot(name, attributes, line);
@@ -70,8 +94,9 @@ class FactsCollector implements XmlListener {
   facts(): DocumentFacts {
     if (this.type === undefined) throw xmlError('schema_violation', '<documents> holds no action element', { line: 1, element: 'documents' });
     const { docType, element, direction } = this.type;
-    const operationDate = this.fields.operation_date ?? (direction === 'query' ? '' : this.missing('operation_date'));
-    const subjectId = this.fields.subject_id ?? this.missing('subject_id');
+    const { isForeign } = this.options;
+    const operationDate = this.fields.operation_date ?? this.innerOperationDate ?? (isForeign || direction === 'query' ? '' : this.missing('operation_date'));
+    const subjectId = this.fields.subject_id ?? (isForeign ? '' : this.missing('subject_id'));
     const counterpartyId = COUNTERPARTY_FIELDS.map((name) => this.fields[name]).find((value) => value !== undefined);
     if (PACKS_INTO_OWN_SSCC.has(docType)) {
       const into = this.container ?? this.missing('sscc');
@@ -95,6 +120,7 @@ class FactsCollector implements XmlListener {
     if (name !== 'documents') throw xmlError('schema_violation', `the root element is <${name}>, not <documents>`, { line, element: name });
     if (attributes.version === undefined) throw xmlError('schema_violation', '<documents> has no version', { line, element: 'documents/@version' });
     this.schemaVersion = attributes.version;
+    this.originalId = attributes.original_id;
   }
 
   private openAction(name: string, attributes: Record<string, string>, line: number): void {
@@ -102,10 +128,15 @@ class FactsCollector implements XmlListener {
     const actionId = attributes.action_id;
     const refuse = (why: string) => new PedigreeError('unknown_document_type', `line ${line}: ${why}`, { line, element: name });
     if (actionId === undefined) throw refuse(`<${name}> has no action_id`);
-    const type = /^\d{1,6}$/.test(actionId) ? documentTypeOf(Number(actionId)) : undefined;
-    if (type === undefined) throw refuse(`action_id ${actionId.slice(0, 20)} of <${name}> is no document type that is known here (${documentTypes.length} are)`);
-    if (type.element !== name) throw refuse(`action_id ${actionId} belongs to <${type.element}>, not to <${name}>`);
-    this.type = type;
+    const docType = /^\d{1,6}$/.test(actionId) ? Number(actionId) : undefined;
+    const known = docType === undefined ? undefined : documentTypeOf(docType);
+    if (this.options.isForeign && docType !== undefined) {
+      this.type = { direction: 'outgoing', maxItems: MOST_FOREIGN_ITEMS, title: '', ...known, docType, element: name };
+      return;
+    }
+    if (known === undefined) throw refuse(`action_id ${actionId.slice(0, 20)} of <${name}> is no document type that is known here (${documentTypes.length} are)`);
+    if (known.element !== name) throw refuse(`action_id ${actionId} belongs to <${known.element}>, not to <${name}>`);
+    this.type = known;
   }
 
   private identifier(kind: DocumentItem['kind'], { name, depth, text, plain, line }: XmlLeaf): void {
@@ -122,8 +153,9 @@ class FactsCollector implements XmlListener {
       this.fields[name] = text;
       return;
     }
-    if (this.items.length >= type.maxItems) {
-      const message = `line ${line}: more than ${type.maxItems} items; that is the most in one document of type ${type.docType}`;
+    const maxItems = this.options.maxItems ?? type.maxItems;
+    if (this.items.length >= maxItems) {
+      const message = `line ${line}: more than ${maxItems} items; that is the most in one document of type ${type.docType}`;
       throw new PedigreeError('too_many_items', message, { line, item: text, element: type.element });
     }
     const item: DocumentItem = { kind, id: text };
@@ -133,6 +165,11 @@ class FactsCollector implements XmlListener {
 
   private scalar({ name, depth, text, line }: XmlLeaf): void {
     const own = depth === FIELD_DEPTH ? this.fields : (this.scalars[depth - 1] ??= {});
+    if (this.options.isForeign) {
+      if (name === 'operation_date') this.innerOperationDate ??= text;
+      // Types that are not known here may repeat a field; the first one is told.
+      if (name !== '__proto__' && Object.hasOwn(own, name)) return;
+    }
     if (name === '__proto__' || Object.hasOwn(own, name)) throw xmlError('schema_violation', `<${name}> stands here twice or must not`, { line, element: name });
     own[name] = text;
   }

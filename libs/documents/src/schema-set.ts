@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { sha256Hex, type Sha256 } from '#kernel';
 
 /** The schema set that this library speaks (public-facts 2.2). */
 export const SCHEMA_VERSION = '1.38';
@@ -32,3 +33,9 @@ function setFolder(): URL {
 export const schemaFile = (name: string): Buffer => readFileSync(new URL(name, setFolder()));
 
 export const schemaEntries: readonly SchemaEntry[] = JSON.parse(schemaFile('index.json').toString('utf8')) as SchemaEntry[];
+
+/** One digest over all files of the set: SHA-256 of the lines `<name> <SHA-256 of its bytes>`, in the order of the names. */
+export function schemaSetDigest(): Sha256 {
+  const names = readdirSync(setFolder()).sort();
+  return sha256Hex(names.map((name) => `${name} ${sha256Hex(schemaFile(name))}\n`).join(''));
+}

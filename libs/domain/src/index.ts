@@ -1,9 +1,20 @@
 /**
  * The business, pure: what happens to a noun (events, state, evolve), what may be asked of it (decide), what follows (saga).
  * Promise: synchronous, total and without a clock; an unknown stored event throws, so that its stream stops loudly.
- * Proven in: document/*.spec.ts (given/when/then) and document/document.prop.spec.ts.
+ * Proven in: document/*.spec.ts, group/*.spec.ts and inbound/*.spec.ts (given/when/then), document/document.prop.spec.ts and group/group.prop.spec.ts.
  */
 export * from './document/events.js';
+export * from './document/upload-events.js';
+export type { UploadAnswer, Uploading } from './document/upload.js';
 export * from './document/state.js';
 export * from './document/decide.js';
+export * from './document/planned-task.js';
 export * from './document/saga.js';
+export * from './group/events.js';
+export * from './group/state.js';
+export * from './group/decide.js';
+export * from './group/saga.js';
+export * from './inbound/events.js';
+export * from './inbound/state.js';
+export * from './inbound/decide.js';
+export * from './inbound/saga.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AppendResult, EventMetadata, EventStore, ExpectedVersion, NewEvent, RecordedEvent } from './port.js';
+import type { AppendResult, EventFilter, EventMetadata, EventStore, ExpectedVersion, NewEvent, RecordedEvent } from './port.js';
 
 export const METADATA: EventMetadata = {
   participant: '00000000000001',
@@ -39,12 +39,13 @@ export async function readEverything(store: EventStore, after = 0n): Promise<Rec
 }
 
 /** Follows the log from a position until `isEnough` says so; fails after `withinMs`. */
-export async function follow(store: EventStore, after: bigint, until: { isEnough: (events: RecordedEvent[]) => boolean; withinMs: number; limit?: number }): Promise<RecordedEvent[]> {
+export async function follow(store: EventStore, after: bigint, until: { isEnough: (events: RecordedEvent[]) => boolean; withinMs: number; limit?: number; filter?: EventFilter }): Promise<RecordedEvent[]> {
   const seen: RecordedEvent[] = [];
-  const signal = AbortSignal.timeout(until.withinMs);
-  for await (const page of store.subscribeAll(after, { signal, ...(until.limit === undefined ? {} : { limit: until.limit }) })) {
+  const { isEnough, withinMs, ...asked } = until;
+  const signal = AbortSignal.timeout(withinMs);
+  for await (const page of store.subscribeAll(after, { signal, ...asked })) {
     seen.push(...page.events);
-    if (until.isEnough(seen)) return seen;
+    if (isEnough(seen)) return seen;
   }
-  throw new Error(`only ${seen.length} events came within ${until.withinMs} ms`);
+  throw new Error(`only ${seen.length} events came within ${withinMs} ms`);
 }

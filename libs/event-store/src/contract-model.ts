@@ -45,11 +45,11 @@ function uuidOf(text: string): string {
 }
 
 /** Any series of appends, alone or in groups that travel together, answers and ends as the model does. */
-export function contractOfTheModel(store: () => EventStore): void {
+export function contractOfTheModel(store: () => EventStore, numRuns: number): void {
   it('answers any series of appends as the model does', async () => {
-    const series = fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 8 });
+    const anySeries = fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 8 });
     await fc.assert(
-      fc.asyncProperty(series, async (groups) => {
+      fc.asyncProperty(anySeries, async (groups) => {
         const streams = [newStream('model'), newStream('model')];
         const model = new ModelLog();
         for (const group of groups) await compareGroup(store(), { model, streams, group });
@@ -58,7 +58,7 @@ export function contractOfTheModel(store: () => EventStore): void {
         }
       }),
       // A failure prints its seed and the shortest series that shows it.
-      { numRuns: 60 },
+      { numRuns },
     );
   });
 }

@@ -12,8 +12,16 @@ export interface StoreUnderTest {
   stop(): Promise<void>;
 }
 
+/** How much work the suite makes; the promises are the same. */
+export interface ContractLoad {
+  /** Rounds of each of the 20 writers. Default 25. */
+  rounds?: number;
+  /** Series of appends that are compared with the model. Default 60. */
+  series?: number;
+}
+
 /** Every promise of the port (DESIGN section 5). An adapter is one when this passes. */
-export function eventStoreContract(name: string, makeStore: () => Promise<StoreUnderTest>): void {
+export function eventStoreContract(name: string, makeStore: () => Promise<StoreUnderTest>, { rounds = 25, series = 60 }: ContractLoad = {}): void {
   describe(`event store contract: ${name}`, () => {
     let under: StoreUnderTest;
     beforeAll(async () => {
@@ -25,8 +33,8 @@ export function eventStoreContract(name: string, makeStore: () => Promise<StoreU
     contractOfAppends(store);
     contractOfRepeats(store, other);
     contractOfReads(store);
-    contractOfConcurrency(store, other);
-    contractOfTheModel(store);
+    contractOfConcurrency(store, other, rounds);
+    contractOfTheModel(store, series);
   });
 }
 
@@ -72,7 +80,7 @@ function contractOfAppends(store: () => EventStore): void {
       ]);
       expect(results.map((result) => (result.kind === 'appended' ? result.version : 'conflict'))).toEqual(['conflict', 0, 1, 'conflict', 1]);
       expect((await store().readStream(free)).map((event) => event.data['n'])).toEqual([0, 1]);
-      expect((await store().head()) - before).toBe(3n);
+      expect(await readEverything(store(), before)).toHaveLength(3);
     });
 
     it('keeps what was given to the letter: unicode, big numbers as text, nesting, metadata', async () => {
@@ -180,8 +188,9 @@ function contractOfReads(store: () => EventStore): void {
         from = page.readUpTo;
       }
       expect(seen).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-      expect(from).toBe(start + 10n);
-      expect(await store().head()).toBe(start + 10n);
+      const last = (await store().readStream(stream)).at(-1)!.position;
+      expect(await store().head()).toBe(last);
+      expect(from).toBeGreaterThanOrEqual(last);
     });
 
     it('filters by prefix of stream and by type, and says how far it looked', async () => {
@@ -190,26 +199,31 @@ function contractOfReads(store: () => EventStore): void {
       const put = (stream: string, type: string) => mustAppend(store(), stream, { expected: 'any', events: [newEvent({}, { type })] });
       await put(`a-${mark}-1`, 'One');
       await put(`a-${mark}-2`, 'Two');
-      await put(`b-${mark}`, 'One');
+      const third = await put(`b-${mark}`, 'One');
       await put(`a_${mark}`, 'One');
-      await put(`c-${mark}`, 'Three');
+      const last = await put(`c-${mark}`, 'Three');
       const names = async (filter: object, limit = 100) => {
         const page = await store().readAll(start, { filter, limit });
-        return { seen: page.events.map((event) => `${event.stream.slice(0, 2)}${event.type}`), to: page.readUpTo - start };
+        return { seen: page.events.map((event) => `${event.stream.slice(0, 2)}${event.type}`), sawAll: page.readUpTo >= last.position, to: page.readUpTo };
       };
-      expect(await names({ streamPrefixes: ['a-'] })).toEqual({ seen: ['a-One', 'a-Two'], to: 5n });
-      expect(await names({ streamPrefixes: [`a-${mark}`, 'b-'], types: ['One'] })).toEqual({ seen: ['a-One', 'b-One'], to: 5n });
-      expect(await names({ types: ['One'] }, 2)).toEqual({ seen: ['a-One', 'b-One'], to: 3n });
-      // A prefix is letters, not a pattern.
-      expect(await names({ streamPrefixes: ['%', '_'] })).toEqual({ seen: [], to: 5n });
+      expect(await names({ streamPrefixes: ['a-'] })).toMatchObject({ seen: ['a-One', 'a-Two'], sawAll: true });
+      expect(await names({ streamPrefixes: [`a-${mark}`, 'b-'], types: ['One'] })).toMatchObject({ seen: ['a-One', 'b-One'], sawAll: true });
+      expect(await names({ types: ['One'] }, 2)).toEqual({ seen: ['a-One', 'b-One'], sawAll: false, to: third.position });
+      // A prefix is letters, not a pattern, and a type is not the beginning of others.
+      expect(await names({ streamPrefixes: ['%', '_'] })).toMatchObject({ seen: [], sawAll: true });
+      expect(await names({ types: ['On', 'O.e'] })).toMatchObject({ seen: [], sawAll: true });
       await expect(store().readAll(0n, { filter: { types: [] } })).rejects.toThrow(/empty list/);
     });
 
-    it('numbers the whole log from 1 without a gap, times going forward', async () => {
+    it('gives the whole log in one order, positions and times going forward', async () => {
       const all = await readEverything(store());
       expect(all.length).toBeGreaterThan(20);
-      all.forEach((event, n) => expect(event.position).toBe(BigInt(n + 1)));
-      all.slice(1).forEach((event, n) => expect(event.recordedAt.getTime()).toBeGreaterThanOrEqual(all[n]!.recordedAt.getTime()));
+      expect(all[0]!.position).toBeGreaterThan(0n);
+      all.slice(1).forEach((event, n) => {
+        expect(event.position).toBeGreaterThan(all[n]!.position);
+        if (store().positionUnit === 'event') expect(event.position).toBe(all[n]!.position + 1n);
+        expect(event.recordedAt.getTime()).toBeGreaterThanOrEqual(all[n]!.recordedAt.getTime());
+      });
     });
   });
 }

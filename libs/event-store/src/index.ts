@@ -1,10 +1,14 @@
 /**
- * The event log: the port that the product writes to and reads from, and its PostgreSQL adapter.
- * Promise: an append commits by itself and a repeat is recognised; positions are gapless and in commit order; readers never miss, never reorder.
- * Proven in: contract.ts (for any adapter), postgres.int.spec.ts, encode.spec.ts, group-commit.spec.ts.
+ * The event log: the port that the product writes to and reads from, and its adapters on PostgreSQL and on EventStoreDB or KurrentDB.
+ * Promise: an append commits by itself and a repeat is recognised; positions are in commit order, in PostgreSQL without a gap; readers never miss, never reorder.
+ * Proven in: contract.ts (for any adapter), postgres.int.spec.ts, eventstoredb.int.spec.ts, encode.spec.ts, group-commit.spec.ts.
  */
 export * from './port.js';
 export * from './schema.js';
 export * from './limits.js';
+export { settleLogPlace } from './log-place.js';
+export { openEventStore, type OpenEventStoreOptions } from './open-event-store.js';
 export { PostgresEventStore, type PostgresEventStoreOptions } from './postgres.js';
+export { EventStoreDbEventStore, type EventStoreDbOptions } from './eventstoredb/event-store-db.js';
+export type { PersistentSubscriptionOffer, PersistentSubscriptionState } from './eventstoredb/persistent-subscriptions.js';
 export { SOFTWARE_VERSION } from './software-version.js';

@@ -38,7 +38,7 @@ export interface RecordedEvent<Type extends string = string, Data extends object
   stream: string;
   /** 0 for the first event of its stream. */
   version: number;
-  /** Global position: gapless from 1, in commit order. */
+  /** Place in the whole log, greater for what was committed later. See `EventStore.positionUnit` for what may be reckoned with it. */
   position: bigint;
   recordedAt: Date;
 }
@@ -68,10 +68,12 @@ export interface ReadPage {
  * expected version and event ids returns the first result. Readers never miss and never reorder.
  */
 export interface EventStore {
+  /** What a difference of two positions counts: events, and then positions have no gap; or bytes of the server's log. */
+  readonly positionUnit: 'event' | 'byte';
   append(stream: string, expectedVersion: ExpectedVersion, events: NewEvent[]): Promise<AppendResult>;
   /** Events of one stream in order, from `fromVersion` (default 0), at most `limit` (default 10,000). */
   readStream(stream: string, options?: { fromVersion?: number; limit?: number }): Promise<RecordedEvent[]>;
-  /** Events after the position, at most `limit` (default 1,000), in order. */
+  /** Events after the position, at most `limit` (default 1,000), in order. `after` is 0, or a position that the log gave. */
   readAll(after: bigint, options?: { filter?: EventFilter; limit?: number }): Promise<ReadPage>;
   /** Pages as they come, for ever, until `signal` aborts; waits without polling hard when there is nothing new. Never yields an empty page
    * unless the position moved past events that the filter left out. */

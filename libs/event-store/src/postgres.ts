@@ -38,6 +38,7 @@ interface ProcedureResults {
 
 /** The event log in PostgreSQL (DESIGN section 5). The pool stays the caller's; `close` ends what the store itself opened. */
 export class PostgresEventStore implements EventStore {
+  readonly positionUnit = 'event';
   private readonly limits: EventStoreLimits;
   private readonly notices: Notices;
   private readonly closing = new AbortController();

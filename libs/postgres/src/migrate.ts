@@ -18,6 +18,11 @@ interface MigrationFile {
   sha256: string;
 }
 
+export interface MigrateOptions {
+  /** Names as `<set>/<file>`: no others are applied. For a restore, which has to meet the tables as they were. */
+  only?: ReadonlySet<string>;
+}
+
 /** Any number will do, as long as every version of Pedigree uses the same one. Advisory locks are per database. */
 const LOCK_KEY = 0x7065_6469;
 /** A process that waits for another's migrations gives up after this time, so that a stuck one is noticed. */
@@ -40,8 +45,8 @@ const CREATE_SCHEMA_MIGRATION = `
  * @throws PedigreeError `invalid_configuration` when a file changed after it was applied, when a new file sorts before an
  *   applied one (forward only), or when two sets share a name. Errors of the SQL itself carry the file's name.
  */
-export async function migrate(pool: Pool, sets: MigrationSet[]): Promise<string[]> {
-  const files = await readSets(sets);
+export async function migrate(pool: Pool, sets: MigrationSet[], { only }: MigrateOptions = {}): Promise<string[]> {
+  const files = (await readSets(sets)).filter((file) => only?.has(qualifiedName(file)) ?? true);
   const session = await pool.connect();
   let broken: Error | undefined;
   try {
@@ -151,4 +156,9 @@ function qualifiedName(file: MigrationFile): string {
 
 function refused(item: string, reason: string): PedigreeError {
   return new PedigreeError('invalid_configuration', `migration ${item}: ${reason}`, { item });
+}
+
+/** The names of all files of these sets, as `<set>/<file>`. */
+export async function migrationNames(sets: MigrationSet[]): Promise<string[]> {
+  return (await readSets(sets)).map(qualifiedName);
 }

@@ -11,6 +11,10 @@ export interface PoolOptions {
   /** Most connections of this process. */
   maxConnections?: number;
   applicationName?: string;
+  /** Longest wait for a connection, a free one of the pool included. Default 30,000: a server that takes no connection is then told as away. */
+  connectTimeoutMs?: number;
+  /** Longest wait of the client itself for an answer; no limit where it is absent, for the server has its own. */
+  answerTimeoutMs?: number;
 }
 
 // int8 comes as bigint, never as a float that loses digits and never as text; timestamptz as Date; date stays text.
@@ -23,6 +27,9 @@ export function openPool(options: PoolOptions): Pool {
     connectionString: options.connectionString,
     max: options.maxConnections ?? 10,
     application_name: options.applicationName ?? 'pedigree',
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 30_000,
+    ...(options.answerTimeoutMs === undefined ? {} : { query_timeout: options.answerTimeoutMs }),
+    keepAlive: true,
     options: '-c TimeZone=UTC -c statement_timeout=30s -c idle_in_transaction_session_timeout=30s',
   });
   // An idle connection that the server closes is replaced by the pool at the next query; without a listener it would end the process.

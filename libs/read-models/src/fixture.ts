@@ -1,4 +1,4 @@
-import { documentStream, type DocumentConcluded, type DocumentEvent, type DocumentReference, type FailureCause } from '#domain';
+import { documentStream, groupStream, inboundStream, type DocumentConcluded, type DocumentEvent, type DocumentReference, type FailureCause, type GroupEvent, type InboundEvent, type Registration } from '#domain';
 import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
@@ -34,7 +34,12 @@ export const jsonDocuments: DocumentReading = {
   readDocument: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as DocumentFacts,
   readReceipt: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as ReceiptFacts,
   effectsOf: (facts, receipt) => facts.items.map((item) => effectOf(facts, receipt, item)),
+  readForeignDocument: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as DocumentFacts,
+  foreignEffectsOf: (facts, receipt) => facts.items.map((item) => effectOf(facts, receipt ?? TOLD, item)),
 };
+
+/** What another participant is told has happened. */
+const TOLD: ReceiptFacts = { operation: '', operationId: '', result: 'accepted', acceptedAt: '', warnings: [], errors: [] };
 
 const STATUS: Record<number, string> = { 701: 'in_circulation', 415: 'in_realization', 431: 'in_circulation', 511: 'in_sale', 552: 'out_of_circulation' };
 
@@ -93,6 +98,10 @@ export class LogOfTest {
     return BigInt(this.events.length);
   }
 
+  readStream(stream: string, { fromVersion = 0 }: { fromVersion?: number } = {}): Promise<RecordedEvent[]> {
+    return Promise.resolve(this.events.filter((event) => event.stream === stream && event.version >= fromVersion));
+  }
+
   /** Registers, and holds for these; returns the request_id. */
   hold(of: DocumentOfTest, after: DocumentReference[]): string {
     const requestId = this.register(of, after);
@@ -103,40 +112,45 @@ export class LogOfTest {
   /** Registers and sends; returns the request_id. */
   send(of: DocumentOfTest, after: DocumentReference[] = []): string {
     const requestId = this.hold(of, after);
-    const account = of.account ?? 'main';
     if (after.length > 0) {
       for (const one of after) this.add(requestId, { type: 'PredecessorConcluded', data: { requestId: one.requestId, outcome: 'accepted' } });
       this.add(requestId, { type: 'DocumentReleased', data: {} });
     }
+    return this.sent(requestId, of);
+  }
+
+  /** The intent, and the registry's answer. */
+  sent(requestId: string, { account = 'main' }: DocumentOfTest): string {
     this.add(requestId, { type: 'SendAttempted', data: { attempt: 1, account, signatureSha256: DIGEST, certificateSha256: DIGEST } });
     this.add(requestId, { type: 'DocumentSent', data: { attempt: 1, documentId: documentIdOf(requestId), answerSha256: DIGEST, foundByLookUp: false } });
     return requestId;
   }
 
   private register(of: DocumentOfTest, after: DocumentReference[]): string {
+    const data = this.registration(of, after);
+    this.add(data.requestId, { type: 'DocumentRegistered', data });
+    return data.requestId;
+  }
+
+  /** What the registration of one more document holds; its bytes are evidence. */
+  registration(of: DocumentOfTest, after: DocumentReference[] = []): Registration {
     this.documents += 1;
-    const requestId = uuid5(`command-${this.documents}`, NAMESPACE);
     const facts = factsOf(of);
-    const account = of.account ?? 'main';
-    this.add(requestId, {
-      type: 'DocumentRegistered',
-      data: {
-        requestId,
-        commandId: `command-${this.documents}`,
-        ...(of.reference === undefined ? {} : { reference: of.reference }),
-        account,
-        docType: of.docType,
-        documentSha256: this.evidence.keep(this.writing.document(of)),
-        byteLength: 1_000,
-        itemCount: facts.items.length,
-        subjectId: facts.subjectId,
-        ...(of.counterpartyId === undefined ? {} : { counterpartyId: of.counterpartyId }),
-        docNum: `N-${this.documents}`,
-        operationDate: facts.operationDate,
-        after,
-      },
-    });
-    return requestId;
+    return {
+      requestId: uuid5(`command-${this.documents}`, NAMESPACE),
+      commandId: `command-${this.documents}`,
+      ...(of.reference === undefined ? {} : { reference: of.reference }),
+      account: of.account ?? 'main',
+      docType: of.docType,
+      documentSha256: this.evidence.keep(this.writing.document(of)),
+      byteLength: 1_000,
+      itemCount: facts.items.length,
+      subjectId: facts.subjectId,
+      ...(of.counterpartyId === undefined ? {} : { counterpartyId: of.counterpartyId }),
+      docNum: `N-${this.documents}`,
+      operationDate: facts.operationDate,
+      after,
+    };
   }
 
   /** Status, receipt and conclusion (or its revision); returns the position of the conclusion. */
@@ -164,7 +178,19 @@ export class LogOfTest {
   }
 
   add(requestId: string, event: DocumentEvent): bigint {
-    const stream = documentStream(requestId);
+    return this.append(documentStream(requestId), event);
+  }
+
+  /** An event of a document of others. */
+  addInbound(documentId: string, event: InboundEvent): bigint {
+    return this.append(inboundStream(documentId), event);
+  }
+
+  addToGroup(groupId: string, event: GroupEvent): bigint {
+    return this.append(groupStream(groupId), event);
+  }
+
+  private append(stream: string, event: DocumentEvent | InboundEvent | GroupEvent): bigint {
     const version = (this.versions.get(stream) ?? -1) + 1;
     this.versions.set(stream, version);
     const position = this.head + 1n;
@@ -180,8 +206,8 @@ export class LogOfTest {
         softwareVersion: '0.0.0',
         profile: 'interface-v1',
         effectiveAt: at,
-        correlationId: requestId,
-        causationId: requestId,
+        correlationId: stream,
+        causationId: stream,
       },
       stream,
       version,
@@ -197,9 +223,9 @@ export class LogOfTest {
   }
 }
 
-const NAMESPACE = '6f3f7a52-5a0c-4a53-9a3e-0d8f5b7c1a10';
-const DIGEST = sha256Hex('an answer');
-const documentIdOf = (requestId: string): string => uuid5(requestId, NAMESPACE);
+export const NAMESPACE = '6f3f7a52-5a0c-4a53-9a3e-0d8f5b7c1a10';
+export const DIGEST = sha256Hex('an answer');
+export const documentIdOf = (requestId: string): string => uuid5(requestId, NAMESPACE);
 
 function factsOf(of: DocumentOfTest): DocumentFacts {
   const items = of.items.map((id) => ({ kind: id.length === 18 ? ('sscc' as const) : ('sgtin' as const), id, ...(of.into === undefined ? {} : { into: of.into }) }));

@@ -1,8 +1,9 @@
-import type { DocumentOutcome, FailureCause, RegistryStatus } from '#domain';
+import type { DocumentOutcome, DocumentReference, FailureCause, GroupKind, HaltCause, InboundChannel, InboundDirection, InboundOutcome, LinkedBy, RegistryStatus } from '#domain';
 import type { Sha256 } from '#kernel';
+import type { GroupPhase } from './groups/row.js';
 
 /** Where a document stands, in the operator's words. */
-export type DocumentPhase = 'waiting' | 'ready' | 'sending' | 'unconfirmed' | 'sent' | 'received' | 'concluded';
+export type DocumentPhase = 'waiting' | 'ready' | 'sending' | 'uploading' | 'unconfirmed' | 'sent' | 'received' | 'concluded';
 
 /** An earlier document that a waiting one is held for, as the ERP named it in `after`. */
 export interface WaitedFor {
@@ -40,6 +41,15 @@ export interface DocumentSummary {
   receiptSha256?: Sha256;
   /** Set when more than one registry document carries the request_id. */
   duplicate: boolean;
+  /** The group that it is a member of, its place there from 0, and how many members that has. */
+  groupId?: string;
+  groupIndex?: number;
+  groupSize?: number;
+  /** The document that stands in its place in a resumption of its group. */
+  supersededBy?: string;
+  /** request_id of the document that it was sent in place of, and of the one that was sent in place of it, by an operator. */
+  resendOf?: string;
+  resentAs?: string;
   registeredAt: string;
   acceptedAt?: string;
   concludedAt?: string;
@@ -86,8 +96,149 @@ export interface TimelineEntry {
 
 export interface DocumentDetail extends DocumentSummary {
   timeline: TimelineEntry[];
+  /** What others told about it, the oldest first. */
+  notifications: Notification[];
   /** Per item errors of the receipt. */
   errors: { code: string; text: string; objectId?: string }[];
+}
+
+/** One row of the list of groups (read model `groups`). */
+export interface GroupSummary {
+  groupId: string;
+  commandId: string;
+  reference?: string;
+  account: string;
+  kind: GroupKind;
+  phase: GroupPhase;
+  /** For phase waiting: what it is held for. */
+  waitingFor: DocumentReference[];
+  memberCount: number;
+  /** Members that the registry has, and members that have ended. */
+  sentCount: number;
+  endedCount: number;
+  itemCount: number;
+  outcome?: DocumentOutcome;
+  /** Why it stopped. */
+  halt?: HaltCause;
+  sentence: string;
+  remedy?: string;
+  /** The document that was split into it. */
+  documentSha256?: Sha256;
+  /** The group that it carries on, and the one that carries on what was left of it. */
+  resumes?: string;
+  resumedBy?: string;
+  registeredAt: string;
+  startedAt?: string;
+  concludedAt?: string;
+  position: string;
+}
+
+/** A document of another participant that belongs to one of ours. */
+export interface Notification {
+  documentId: string;
+  docType?: number;
+  title: string;
+  sender?: string;
+  /** How it was found to belong to it. */
+  by: LinkedBy;
+  sharedItems?: number;
+  outcome?: InboundOutcome;
+  acceptedAt?: string;
+  seenAt: string;
+}
+
+/** Where a document of others stands; `ours`: it turned out to be one of our own. */
+export type InboundPhase = 'followed' | 'concluded' | 'ours';
+
+/** One row of the list of documents of others (read model `inbound-documents`). */
+export interface InboundSummary {
+  documentId: string;
+  direction: InboundDirection;
+  channel: InboundChannel;
+  account: string;
+  title: string;
+  phase: InboundPhase;
+  status: RegistryStatus;
+  sentence: string;
+  requestId?: string;
+  docType?: number;
+  docNum?: string;
+  sender?: string;
+  receiver?: string;
+  subjectId?: string;
+  counterpartyId?: string;
+  operationDate?: string;
+  itemCount?: number;
+  outcome?: InboundOutcome;
+  /** Why its bytes or its receipt cannot be had or read. */
+  problem?: string;
+  errorCount: number;
+  documentSha256?: Sha256;
+  receiptSha256?: Sha256;
+  /** The document of ours that it tells of. */
+  belongsTo?: { requestId: string; by: LinkedBy; sharedItems?: number };
+  seenAt: string;
+  receivedAt?: string;
+  acceptedAt?: string;
+  concludedAt?: string;
+  position: string;
+}
+
+export interface GroupMember {
+  index: number;
+  requestId: string;
+  commandId: string;
+  reference?: string;
+  docType: number;
+  itemCount: number;
+  documentSha256: Sha256;
+  phase: DocumentPhase;
+  documentId?: string;
+  outcome?: DocumentOutcome;
+  cause?: FailureCause;
+  /** The member of a halted group in whose place it stands, and the one that stands in its own. */
+  supersedes?: string;
+  supersededBy?: string;
+}
+
+export interface GroupDetail extends GroupSummary {
+  members: GroupMember[];
+  timeline: TimelineEntry[];
+}
+
+export interface GroupListQuery {
+  phase?: GroupPhase;
+  outcome?: DocumentOutcome;
+  account?: string;
+  kind?: GroupKind;
+  /** True: only those that stopped. */
+  halted?: boolean;
+  /** 1 to 1,000, default 100. */
+  limit?: number;
+  /** Opaque; from the page before. */
+  cursor?: string;
+}
+
+export interface InboundDetail extends InboundSummary {
+  timeline: TimelineEntry[];
+  errors: DocumentDetail['errors'];
+}
+
+export interface InboundListQuery {
+  direction?: InboundDirection;
+  channel?: InboundChannel;
+  phase?: InboundPhase;
+  outcome?: InboundOutcome;
+  account?: string;
+  docType?: number;
+  /** Only what belongs to this document of ours. */
+  requestId?: string;
+  /** True: only what belongs to a document of ours; false: only what does not. */
+  linked?: boolean;
+  /** 1 to 1,000, default 100. */
+  limit?: number;
+  /** Opaque; from the page before. */
+  cursor?: string;
 }
 
 /** One movement in a pack's life (read model `sgtin-history`). */
@@ -97,8 +248,11 @@ export interface Movement {
   through?: 'container';
   docType: number;
   title: string;
-  requestId: string;
+  /** Absent for a document of others whose sender's id is not known. */
+  requestId?: string;
   documentId?: string;
+  /** For a document that we did not send: by which way it came. */
+  channel?: InboundChannel;
   result: 'applied' | 'refused' | 'undetermined';
   errorCode?: string;
   errorText?: string;
@@ -148,6 +302,11 @@ export interface ReadModels {
   documents(query: DocumentListQuery): Promise<Page<DocumentSummary>>;
   document(requestId: string): Promise<DocumentDetail | undefined>;
   outcomeCounts(): Promise<OutcomeCounts>;
+  groups(query: GroupListQuery): Promise<Page<GroupSummary>>;
+  group(groupId: string): Promise<GroupDetail | undefined>;
+  /** Documents that we did not send: what others told us, and what went out in our name past this system. */
+  inboundDocuments(query: InboundListQuery): Promise<Page<InboundSummary>>;
+  inboundDocument(documentId: string): Promise<InboundDetail | undefined>;
   /** History of one pack, its containers' movements included while they held it; `undefined` when we never heard of it. */
   sgtinHistory(sgtin: string, query?: HistoryQuery): Promise<SgtinHistory | undefined>;
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { buildDocument, documentTypeOf, effectsOf, readDocument, readReceipt, type DocumentJson } from '#documents';
+import { buildDocument, documentReading, documentTypeOf, readReceipt, type DocumentJson } from '#documents';
 import { eventStoreSchema, PostgresEventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
-import { migrate } from '#postgres';
+import { installationSchema, migrate } from '#postgres';
 import { rebuildProjection, subscriptionsSchema } from '#subscriptions';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { box, LogOfTest, pack, type DocumentOfTest, type Writing } from './fixture.js';
@@ -46,7 +46,7 @@ const log = new LogOfTest(xmlWriting);
 
 beforeAll(async () => {
   db = await testDatabase();
-  await migrate(db.pool, [eventStoreSchema, evidenceSchema, subscriptionsSchema, ...readModelSchemas]);
+  await migrate(db.pool, [installationSchema, eventStoreSchema, evidenceSchema, subscriptionsSchema, ...readModelSchemas]);
   store = new PostgresEventStore({ pool: db.pool });
   evidence = new PostgresEvidenceStore({ pool: db.pool });
   readModels = new PostgresReadModels({ pool: db.pool, store, evidence, documents: { readReceipt }, titleOf: (docType) => documentTypeOf(docType)?.title ?? String(docType) });
@@ -61,7 +61,7 @@ async function publish(): Promise<void> {
   for (const bytes of log.evidence.blobs.values()) await evidence.put(bytes, 'application/xml');
   for (const event of log.events.slice(appended)) await store.append(event.stream, 'any', [event]);
   appended = log.events.length;
-  for (const projection of projections({ evidence, documents: { readDocument, readReceipt, effectsOf } })) await rebuildProjection({ projection, store, pool: db.pool });
+  for (const projection of projections({ evidence, documents: documentReading(), store })) await rebuildProjection({ projection, store, pool: db.pool });
 }
 
 /** All request_ids that a query leads to, page by page; `between` runs after the first page. */
@@ -128,7 +128,7 @@ describe('read models over the real log, evidence and documents', () => {
     const digests = new Set(partial?.timeline.flatMap((entry) => entry.evidence));
     expect(digests).toContain(partial?.documentSha256);
     expect(digests).toContain(partial?.receiptSha256);
-    const { timeline: _, errors: __, sentence: ___, ...listed } = partial ?? {};
+    const { timeline: _, errors: __, sentence: ___, notifications: ____, ...listed } = partial ?? {};
     expect((await readModels.documents({ outcome: 'partial' })).items[0]).toMatchObject(listed);
   });
 

@@ -1,4 +1,4 @@
-import { documentStream } from '#domain';
+import { documentStream, groupStream, inboundStream } from '#domain';
 import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
@@ -7,8 +7,13 @@ import { dataSourceOver } from './data-source.js';
 import { foldDocumentOutcome } from './document-outcomes/fold.js';
 import { countOutcomes, listDocuments, registered, summaryOf, waitedFor, type Received } from './document-outcomes/query.js';
 import type { DocumentOutcomeRow } from './document-outcomes/row.js';
+import { foldInbound } from './inbound-documents/fold.js';
+import { inboundSummary, listInbound, notificationsOf } from './inbound-documents/query.js';
+import type { InboundDocumentRow } from './inbound-documents/row.js';
+import { sentenceOfInboundEvent } from './inbound-documents/sentences.js';
 import { timelineOf } from './document-timeline/timeline.js';
-import type { DocumentDetail, DocumentListQuery, DocumentSummary, HistoryQuery, OutcomeCounts, Page, ReadModels, SgtinHistory } from './port.js';
+import type { DocumentDetail, DocumentListQuery, DocumentSummary, GroupDetail, GroupListQuery, GroupSummary, HistoryQuery, InboundDetail, InboundListQuery, InboundSummary, OutcomeCounts, Page, ReadModels, SgtinHistory } from './port.js';
+import { groupDetail, listGroups } from './groups/query.js';
 import type { DocumentReading } from './sgtin-history/movements.js';
 import { historyOf } from './sgtin-history/query.js';
 
@@ -22,6 +27,9 @@ export interface ReadModelsOptions {
   /** Which of these request_ids belong to commands that were received, run or not. Default: those whose documents are registered. */
   received?: Received;
 }
+
+/** A group has a few events for each of its members, and one for each look at a start of unknown outcome. */
+const MOST_GROUP_EVENTS = 10_000;
 
 /** Answers from the tables that the projections keep, and for one document's timeline from the log itself. Changes nothing. */
 export class PostgresReadModels implements ReadModels {
@@ -43,7 +51,29 @@ export class PostgresReadModels implements ReadModels {
     if (row === undefined) return undefined;
     const errors = row.receiptSha256 === null ? [] : await this.errorsOf(row.receiptSha256);
     const waitingFor = (await waitedFor([row], this.received))(row);
-    return { ...summaryOf(row, { waitingFor, errors }), timeline: timelineOf(events), errors };
+    const notifications = await notificationsOf(this.options.pool, requestId, this.options.titleOf);
+    return { ...summaryOf(row, { waitingFor, errors }), timeline: timelineOf(events), notifications, errors };
+  }
+
+  inboundDocuments(query: InboundListQuery): Promise<Page<InboundSummary>> {
+    return listInbound(this.options.pool, query, this.options.titleOf);
+  }
+
+  /** Folded from its own stream, like a document of ours. */
+  async inboundDocument(documentId: string): Promise<InboundDetail | undefined> {
+    const events = await this.options.store.readStream(inboundStream(documentId));
+    const row = events.reduce<InboundDocumentRow | undefined>(foldInbound, undefined);
+    if (row === undefined) return undefined;
+    const errors = row.receiptSha256 === null || row.errorCount === 0 ? [] : await this.errorsOf(row.receiptSha256);
+    return { ...inboundSummary(row, this.options.titleOf), timeline: timelineOf(events, sentenceOfInboundEvent), errors };
+  }
+
+  groups(query: GroupListQuery): Promise<Page<GroupSummary>> {
+    return listGroups(this.options.pool, query);
+  }
+
+  async group(groupId: string): Promise<GroupDetail | undefined> {
+    return groupDetail(this.options.pool, await this.options.store.readStream(groupStream(groupId), { fromVersion: 0, limit: MOST_GROUP_EVENTS }));
   }
 
   outcomeCounts(): Promise<OutcomeCounts> {

@@ -1,8 +1,11 @@
 import { documentOutcomesProjection } from './document-outcomes/projection.js';
+import { groupsProjection } from './groups/projection.js';
+import { inboundDocumentsProjection } from './inbound-documents/projection.js';
+import { outboxProjection, type OutboxOptions } from './outbox/projection.js';
 import type { Projection } from '#subscriptions';
-import { sgtinHistoryProjection, type SgtinHistoryOptions } from './sgtin-history/projection.js';
+import { sgtinHistoryProjection } from './sgtin-history/projection.js';
 
 /** Every projection of this library, for the subscription runner; each has its own checkpoint under its name. */
-export function projections(options: SgtinHistoryOptions): Projection[] {
-  return [documentOutcomesProjection(), sgtinHistoryProjection(options)];
+export function projections(options: OutboxOptions): Projection[] {
+  return [documentOutcomesProjection(), groupsProjection(), inboundDocumentsProjection(), sgtinHistoryProjection(options), outboxProjection(options)];
 }

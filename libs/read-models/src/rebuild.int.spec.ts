@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RecordedEvent } from '#event-store';
-import { inTransaction, migrate } from '#postgres';
+import { inTransaction, installationSchema, migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { documentOutcomesProjection } from './document-outcomes/projection.js';
 import { box, jsonDocuments, LogOfTest, pack, type DocumentOfTest } from './fixture.js';
+import { GroupOfTest } from './group-fixture.js';
+import { groupsProjection } from './groups/projection.js';
 import type { Projection } from '#subscriptions';
 import { readModelSchemas } from './schema.js';
+import { outboxProjection } from './outbox/projection.js';
 import { sgtinHistoryProjection } from './sgtin-history/projection.js';
 
-const TABLES = ['document_outcome', 'document_outcome_count', 'sent_document', 'movement_document', 'movement_effect', 'item_movement', 'containment'];
+const TABLES = ['document_outcome', 'document_outcome_count', 'sent_document', 'movement_document', 'movement_effect', 'item_movement', 'containment', 'outcome_event', 'document_group'];
 const DOCUMENTS = 60;
 
 let db: TestDatabase;
@@ -16,7 +19,7 @@ let log: LogOfTest;
 
 beforeAll(async () => {
   db = await testDatabase();
-  await migrate(db.pool, readModelSchemas);
+  await migrate(db.pool, [installationSchema, ...readModelSchemas]);
   log = aDay();
 });
 afterAll(() => db.drop());
@@ -35,7 +38,20 @@ function aDay(): LogOfTest {
     if (open.length > 5) open.splice(n % 5, 1)[0]?.();
   }
   for (let next = open.shift(); next !== undefined; next = open.shift()) next();
+  groups(log);
   return log;
+}
+
+/** One that the ERP gave, which halts; and a document in parts, one of which turns out otherwise. */
+function groups(log: LogOfTest): void {
+  const given = new GroupOfTest(log, [documentOf(0), documentOf(4), documentOf(2)]).start();
+  const split = new GroupOfTest(log, [documentOf(2), documentOf(8)], { kind: 'split' }).start();
+  given.end(0);
+  split.end(0);
+  given.end(1);
+  split.end(1, { outcome: 'failed' });
+  given.end(2, { outcome: 'failed', cause: 'not_processed' });
+  split.end(1, {}, 'failed');
 }
 
 function documentOf(n: number): DocumentOfTest {
@@ -77,7 +93,8 @@ async function dump(): Promise<Record<string, string[]>> {
   return Object.fromEntries(tables);
 }
 
-const projections = (): Projection[] => [documentOutcomesProjection(), sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments })];
+const parts = () => ({ evidence: log.evidence, documents: jsonDocuments, store: log });
+const projections = (): Projection[] => [documentOutcomesProjection(), sgtinHistoryProjection(parts()), outboxProjection(parts()), groupsProjection()];
 
 async function rebuilt(pageSize: number): Promise<Record<string, string[]>> {
   for (const projection of projections()) await replay(projection, pageSize);
@@ -88,7 +105,8 @@ describe('rebuild (DESIGN promise 6)', () => {
   it('gives identical tables again, and in pages of 1, 7 and 500', async () => {
     const first = await rebuilt(500);
     for (const table of TABLES) expect([table, first[table]?.length]).not.toEqual([table, 0]);
-    expect(first['document_outcome']).toHaveLength(DOCUMENTS);
+    expect(first['document_outcome']).toHaveLength(DOCUMENTS + 5);
+    expect(first['document_group']).toHaveLength(2);
     expect(await rebuilt(500)).toEqual(first);
     expect(await rebuilt(1)).toEqual(first);
     expect(await rebuilt(7)).toEqual(first);
@@ -100,9 +118,12 @@ describe('rebuild (DESIGN promise 6)', () => {
     for (const lines of Object.values(await dump())) expect(lines).toEqual([]);
   });
 
-  it('takes a page of the document list a second time without counting it twice', async () => {
+  it('takes a page of the document list, and of the groups, a second time without counting it twice', async () => {
     const before = await rebuilt(500);
-    await inTransaction(db.pool, (tx) => documentOutcomesProjection().project(log.events, tx));
+    for (const projection of [documentOutcomesProjection(), groupsProjection()]) {
+      const [prefix = ''] = projection.filter.streamPrefixes ?? [];
+      await inTransaction(db.pool, (tx) => projection.project(log.events.filter((event) => event.stream.startsWith(prefix)), tx));
+    }
     expect(await dump()).toEqual(before);
   });
 });

@@ -10,7 +10,7 @@ import { resolveLink } from './call/links.js';
 import { Readings } from './call/readings.js';
 import { Requests, type RequestParts } from './call/requests.js';
 import { SlotCaller, type Call, type Target } from './call/slot-caller.js';
-import { readSince, type DocumentCursor, type NewDocuments } from './lists/document-cursor.js';
+import { readSince, type DocumentLists, type NewDocuments, type SinceQuery } from './lists/document-cursor.js';
 import { silentLog, type Log } from './log.js';
 import { RegistryOperations } from './operations/operations.js';
 import type { Account, CallOutcome, DocumentMetadata, DocumentToSend, OutgoingQuery, RawAnswer, RegistryClient, Signer } from './port.js';
@@ -51,7 +51,7 @@ const CLOSE_GRACE_MS = 5_000;
  * The registry over HTTP. Order within a call: token, slot, call; so that nothing stands between slot and call. Fields, paths, names
  * and dates are the profile's. Errors of the caller are thrown (PedigreeError); everything the world does is an outcome.
  */
-export class UndiciRegistryClient implements RegistryClient {
+export class UndiciRegistryClient implements RegistryClient, DocumentLists {
   /** Everything of the interface beside a document's own life: lists, groups, large documents, registries of packs and containers, exports. */
   readonly operations: RegistryOperations;
   private readonly base: URL;
@@ -154,14 +154,14 @@ export class UndiciRegistryClient implements RegistryClient {
   }
 
   /** What a document list received since the cursor, each document once (interface section 4; DESIGN 6, inbound and foreign). */
-  async documentsSince(account: string, list: 'outgoing' | 'incoming', { cursor, overlapMs, maxPages }: { cursor: DocumentCursor; overlapMs: number; maxPages?: number }): Promise<NewDocuments> {
+  async documentsSince(account: string, list: 'outgoing' | 'incoming', query: SinceQuery): Promise<NewDocuments> {
+    const { cursor, ...limits } = query;
     const operation = list === 'outgoing' ? 'list_outgoing' : 'list_incoming';
     const pageSize = this.options.profile.operations[operation].pageSize ?? 100;
-    return readSince((query) => this.list(account, operation, query), cursor, {
-      overlapMs,
+    return readSince((page) => this.list(account, operation, page), cursor, {
+      ...limits,
       pageSize,
       again: (outcome, failuresInARow) => mayReadAgain(outcome, failuresInARow, this.options.clock),
-      ...(maxPages === undefined ? {} : { maxPages }),
     });
   }
 
@@ -231,14 +231,16 @@ export class UndiciRegistryClient implements RegistryClient {
     return { ...request, origin: this.base.origin, path: this.prefix + request.path };
   }
 
-  /** Calls with the account's token. A 401 surely did nothing: it brings one other token and one repeat, of a send too. */
+  /**
+   * Calls with the account's token. A 401 surely did nothing: it brings one other token and one repeat, of a send too. When that one is refused as well
+   * (a token may end between any two calls), the call counts as not made: it says nothing of what was sent, and whoever wanted it asks again later.
+   */
   private async authorised(account: string, operation: OperationName, what: Omit<Call, 'token'>): Promise<Exchange> {
-    let result: Exchange = { kind: 'failed', written: false, reason: 'no call was made' };
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       const session = await this.sessionsOf.token(account).catch((error: Error) => ({ kind: 'none' as const, reason: `sessions: ${error.message}` }));
       // Without another token the refused attempt counts as not made: the fault is the session's, not the document's.
       if (session.kind === 'none') return { kind: 'failed', written: false, reason: session.reason };
-      result = await this.caller.call(account, operation, { ...what, token: session.token });
+      const result = await this.caller.call(account, operation, { ...what, token: session.token });
       if (result.kind === 'failed') return result;
       if (result.raw.httpStatus !== 401) {
         // An answer of 5xx may be a proxy's and says nothing of the token.
@@ -247,7 +249,7 @@ export class UndiciRegistryClient implements RegistryClient {
       }
       await this.sessionsOf.rejected(account, session.generation).catch((error: Error) => this.log.warn({ account, error: error.message }, 'a refused token was not noted'));
     }
-    return result;
+    return { kind: 'failed', written: false, reason: `the registry refused two tokens of ${account} in a row (HTTP 401)` };
   }
 
   /** A sign-in goes before all that wait, so it waits for one signature at most. */

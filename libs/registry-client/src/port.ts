@@ -112,6 +112,10 @@ export interface OutgoingQuery {
   /** Registry document ids, at most the profile's page size: one page tells them all. */
   documentIds?: string[];
   requestId?: string;
+  /** Scheme number. */
+  docType?: number;
+  /** A status that the profile writes by one name: a registry's filter takes one. @throws PedigreeError invalid_parameter for others. */
+  status?: DocumentStatus;
   /** Received by the registry from/to. */
   from?: Date;
   to?: Date;

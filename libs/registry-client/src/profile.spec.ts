@@ -36,6 +36,11 @@ describe('loadProfile', () => {
     expect(loadProfile('mdlp').operations.send.intervalMs).toBe(500);
   });
 
+  it('lets an installation take a built-in status name away', () => {
+    const { statuses } = loadProfile('interface-v1', { statuses: { ALL_DONE: 'processed', PROCESSED: null } });
+    expect(Object.keys(statuses).filter((name) => statuses[name] === 'processed')).toEqual(['ALL_DONE']);
+  });
+
   it.each([
     [{ operations: { send: { intervalMs: 'soon' } } }, 'profile.operations.send.intervalMs'],
     [{ operations: { sned: { method: 'POST', path: '/x', intervalMs: 1 } } }, 'profile.operations.sned'],

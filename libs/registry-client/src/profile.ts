@@ -41,6 +41,9 @@ const FIELDS = [
 ] as const;
 export type FieldName = (typeof FIELDS)[number];
 
+/** Ways by which a participant's own documents reach the registry (interface 1). */
+export const UPLOAD_CHANNELS = ['emission_registrar', 'disposal_registrar', 'fiscal_operator', 'cabinet', 'api'] as const;
+
 const milliseconds = z.number().int().min(0).max(86_400_000);
 const count = z.number().int().min(1);
 const accepts = (parse: (text: string) => unknown) => (text: string): boolean => {
@@ -87,9 +90,26 @@ const rules = z.strictObject({
   guardMs: milliseconds,
   slotSlackMs: milliseconds,
   maxItemsPerDocument: count,
+  /** Where a type's limit is lower than that and than its schema's: action_id to count. A larger document is split. */
+  maxItemsByType: z.record(z.string().regex(/^\d{1,6}$/, 'must be an action_id'), count).default({}),
+  /** Whether a partial result stops a group as an error does (interface 3.2: "processed with an error" leaves it open). */
+  partialStopsGroup: z.boolean().default(true),
+  /** The longest document that `send` takes; a longer one is announced and uploaded. */
   maxDocumentBytes: count,
+  /** The longest document that is taken at all. */
+  maxLargeDocumentBytes: count,
   /** A large document is uploaded in parts of this size. */
   uploadPartBytes: count,
+  /** How often each account's document lists are read. */
+  listPollMs: milliseconds.min(100),
+  /** How late the registry may show a document after the time that it dates it with: so far back each reading of a list begins. */
+  listOverlapMs: milliseconds,
+  /** How far back the very first reading of a list begins. */
+  listReachMs: milliseconds,
+  /** About how many pages one reading of a list takes; more is left to the next one, which follows at once. */
+  listPagesAtOnce: count,
+  /** How often a document or receipt of others is asked for that the registry does not give, until that is shown and left. */
+  absentTries: count,
 });
 
 const names = <Name extends string, T extends z.ZodType>(keys: readonly Name[], each: T) =>
@@ -117,11 +137,17 @@ const profileShape = z.strictObject({
    * go to the other one. null: only links of the base address. The token goes nowhere else.
    */
   linkRewrite: z.union([z.null(), z.literal('base'), z.strictObject({ from: origin, to: origin })]),
+  /**
+   * Where the bytes of an announced document go when the answer that told the link was lost, `{document_id}` filled in. null: nobody can know.
+   */
+  lostUploadLink: z.string().regex(/^\//, 'must begin with /').nullable(),
   statuses: z.record(z.string(), status),
   /** What a status means that is not in `statuses`; null: such an answer is not understood. */
   statusFallback: status.nullable(),
   /** A Rejected receipt whose comment holds one of these is no verdict: it is asked for again (public-facts 2.3). */
   transientReceipts: z.array(z.string().min(1)),
+  /** By which channel a document came, after the upload type that lists show (public-facts 1.2, file_uploadtype). */
+  uploadChannels: z.record(z.string(), z.enum(UPLOAD_CHANNELS)),
   /** States of an asynchronous export. */
   exportStatuses: z.record(z.string(), z.enum(['preparing', 'completed', 'failed'])),
   rules,
@@ -146,6 +172,18 @@ function merge(base: JsonValue, over: JsonValue): JsonValue {
   return merged;
 }
 
+/** The tables whose keys are the registry's own words: there null takes a built-in word away, where an installation's registry does not know it. */
+const WORDS = ['statuses', 'exportStatuses', 'uploadChannels'];
+
+function overridden(base: JsonValue, overrides: ProfileOverrides): JsonValue {
+  const merged = merge(base, overrides) as JsonObject;
+  for (const table of WORDS) {
+    const words = merged[table];
+    if (isObject(words)) merged[table] = Object.fromEntries(Object.entries(words).filter(([, meaning]) => meaning !== null));
+  }
+  return merged;
+}
+
 /**
  * A built-in profile with an installation's overrides laid over it.
  * @throws PedigreeError invalid_configuration, naming the field.
@@ -155,7 +193,7 @@ export function loadProfile(name: string, overrides: ProfileOverrides = {}): Pro
     throw new PedigreeError('invalid_configuration', `unknown profile "${name}"; there are ${BUILT_IN_PROFILES.join(' and ')}`, { field: 'profile' });
   }
   const text = readFileSync(new URL(`../profiles/${name}.json`, import.meta.url), 'utf8');
-  return parseProfile(merge(JSON.parse(text) as JsonValue, overrides));
+  return parseProfile(overridden(JSON.parse(text) as JsonValue, overrides));
 }
 
 /**

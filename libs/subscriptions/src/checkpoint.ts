@@ -59,8 +59,10 @@ export async function dropCheckpoint(pool: Queryable, name: string): Promise<voi
 export interface SubscriptionLag {
   name: string;
   position: bigint;
-  /** Events between the checkpoint and the head of the log. */
+  /** How far the checkpoint is behind the head of the log, in `unit`. */
   lag: bigint;
+  /** What `lag` counts: events, or bytes of the log where positions count those. */
+  unit: EventStore['positionUnit'];
   /** When the checkpoint last moved. */
   updatedAt: Date;
   /** The process that works on it now, if any. */
@@ -74,5 +76,7 @@ export async function subscriptionLag(pool: Pool, store: EventStore): Promise<Su
     'SELECT name, position, updated_at, CASE WHEN held_until > clock_timestamp() THEN holder END AS holder FROM checkpoint ORDER BY name LIMIT 1000',
   );
   const head = await store.head();
-  return rows.map(({ name, position, updated_at: updatedAt, holder }) => ({ name, position, lag: head - position, updatedAt, holder: holder ?? undefined }));
+  // A log on a server may end with events of the server itself, which a checkpoint passes and the head does not count.
+  const lagOf = (position: bigint): bigint => (position < head ? head - position : 0n);
+  return rows.map(({ name, position, updated_at: updatedAt, holder }) => ({ name, position, lag: lagOf(position), unit: store.positionUnit, updatedAt, holder: holder ?? undefined }));
 }

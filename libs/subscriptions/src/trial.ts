@@ -74,6 +74,7 @@ export function countingStore(store: EventStore): { store: EventStore; pages: ()
   return {
     pages: () => pages,
     store: {
+      positionUnit: store.positionUnit,
       append: (...given) => store.append(...given),
       readStream: (...given) => store.readStream(...given),
       readAll: (...given) => store.readAll(...given),

@@ -20,7 +20,7 @@ export class BudgetLine {
   blockedUntilMs = -Infinity;
   serving = false;
   /** This process's last reservation, and the moment of the database (Unix ms) from which the row is free if nobody reserved after it. */
-  mine = { reservation: 0n, freeAtMs: 0 };
+  mine = { reservation: 0n, freeAtMs: 0, stepMs: 0 };
   /** Aborted when the slot that is waited for is of no more use: a 429 came, or nobody waits. */
   interruption = new AbortController();
   private readonly waiters: Waiter[] = [];

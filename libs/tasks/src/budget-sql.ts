@@ -18,26 +18,39 @@ const ANSWER = `b.reservation, b.learnt_interval_ms, b.extra_guard_ms, extract(e
 /**
  * $1 account, $2 method, $3 the profile's interval in ms, $4 guard in ms, $5 lead in ms: how long the answer may take to come back, $6 the
  * caller's last reservation (or 0) and $7 the moment (Unix ms) from which the row is free if nobody reserved after it: the slot
- * that it dropped, or what its last call left over. $8 is 0 when this replaces a dropped slot, else 1.
- * The slot begins when the row is free. Where that is now, its end is held open for the lead, and the next slot counts from the end.
+ * that it dropped, or what its last call left over. $8 is 0 when this replaces dropped slots, else $9: the slots of this run, one behind the
+ * other. Nothing is reserved while the row is not free within $10 ms: who queued far behind a run could not move up when it ends early.
+ * The run begins when the row is free. Where that is now, its first slot is held open for the lead, and what follows counts from its end.
  */
 export const RESERVE = `
 INSERT INTO call_budget AS b (account, method, slot_at, next_allowed_at, quiet_calls)
-VALUES ($1, $2, clock_timestamp(), ${NOW_AND_LEAD} + CASE WHEN $3::float8 > 0 THEN $3::float8 + $4::float8 ELSE 0 END * interval '1 ms', 1)
+VALUES ($1, $2, clock_timestamp(),
+  ${NOW_AND_LEAD} + CASE WHEN $3::float8 > 0 THEN $9::int * ($3::float8 + $4::float8) ELSE 0 END * interval '1 ms', $9::int)
 ON CONFLICT (account, method) DO UPDATE SET
   slot_at = greatest(clock_timestamp(), ${FREE_AT}),
-  next_allowed_at = greatest(${NOW_AND_LEAD}, ${FREE_AT}) + ${STEP},
+  next_allowed_at = greatest(${NOW_AND_LEAD}, ${FREE_AT}) + $9::int * ${STEP},
   reservation = b.reservation + 1,
   quiet_calls = b.quiet_calls + $8::int,
-  extra_guard_ms = CASE WHEN b.quiet_calls % ${CALLS_TO_RELAX} = ${CALLS_TO_RELAX - 1} THEN greatest(0, b.extra_guard_ms - 1) ELSE b.extra_guard_ms END,
+  extra_guard_ms = CASE WHEN b.quiet_calls % ${CALLS_TO_RELAX} + $8::int >= ${CALLS_TO_RELAX} THEN greatest(0, b.extra_guard_ms - 1) ELSE b.extra_guard_ms END,
   learnt_interval_ms = CASE
-    WHEN b.quiet_calls % ${5 * CALLS_TO_RELAX} < ${5 * CALLS_TO_RELAX - 1} THEN b.learnt_interval_ms
+    WHEN b.quiet_calls % ${5 * CALLS_TO_RELAX} + $8::int < ${5 * CALLS_TO_RELAX} THEN b.learnt_interval_ms
     WHEN b.learnt_interval_ms * 0.95 > greatest($3::float8, 1) THEN b.learnt_interval_ms * 0.95 END
-RETURNING ${ANSWER}, extract(epoch FROM b.slot_at)::float8 * 1000 AS slot_ms, extract(epoch FROM b.next_allowed_at)::float8 * 1000 AS next_ms`;
+WHERE ${FREE_AT} <= clock_timestamp() + $10::float8 * interval '1 ms'
+RETURNING ${ANSWER}, extract(epoch FROM b.slot_at)::float8 * 1000 AS slot_ms, extract(epoch FROM b.next_allowed_at)::float8 * 1000 AS next_ms,
+  extract(epoch FROM ${STEP})::float8 * 1000 AS step_ms`;
 
-/** $1 account, $2 method, $3 reservation: the slot is free again, unless somebody queued behind it. */
+/** For how long the row is not free yet. */
+export const FREE_IN = `
+SELECT extract(epoch FROM next_allowed_at - clock_timestamp())::float8 * 1000 AS free_in_ms, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms
+FROM call_budget WHERE account = $1 AND method = $2`;
+
+/** $1 account, $2 method, $3 reservation, $4 the moment (Unix ms) at which the run of that reservation now ends, unless somebody queued behind it. */
+export const EXTEND = `
+UPDATE call_budget SET next_allowed_at = to_timestamp($4::float8 / 1000) WHERE account = $1 AND method = $2 AND reservation = $3::bigint AND next_allowed_at < to_timestamp($4::float8 / 1000)`;
+
+/** $1 account, $2 method, $3 reservation, $4 the moment (Unix ms) from which the row is free again, unless somebody queued behind; $5 slots that were not used. */
 export const GIVE_BACK = `
-UPDATE call_budget SET next_allowed_at = slot_at, reservation = reservation + 1, quiet_calls = greatest(0, quiet_calls - 1)
+UPDATE call_budget SET next_allowed_at = least(next_allowed_at, to_timestamp($4::float8 / 1000)), reservation = reservation + 1, quiet_calls = greatest(0, quiet_calls - $5::int)
 WHERE account = $1 AND method = $2 AND reservation = $3::bigint`;
 
 export const ENSURE = `
@@ -45,8 +58,8 @@ INSERT INTO call_budget (account, method, slot_at, next_allowed_at) VALUES ($1, 
 
 /**
  * $1 account, $2 method, $3 the profile's interval, $4 guard, $5 interval told or null, $6 Retry-After or null, $7 time since this process's
- * last call, $8 first and $9 longest back-off, $10 most that is added to the guard; all in ms. Several 429s without a reservation
- * between them answer one burst and count once.
+ * last call, $8 first and $9 longest back-off, $10 most that is added to the guard; all in ms. $11 and $12 are $6 and $7 of RESERVE: what is
+ * left of the caller's run is free again. Several 429s without a reservation between them answer one burst and count once.
  */
 export const LEARN = `
 WITH seen AS (
@@ -56,7 +69,8 @@ WITH seen AS (
 )
 UPDATE call_budget b SET
   refusals = s.refusals, quiet_calls = 0, last_429_at = clock_timestamp(), reservation = b.reservation + 1,
-  next_allowed_at = greatest(b.next_allowed_at, clock_timestamp() + coalesce($6::float8, 0) * interval '1 ms',
+  next_allowed_at = greatest(CASE WHEN b.reservation = $11::bigint THEN least(b.next_allowed_at, to_timestamp($12::float8 / 1000)) ELSE b.next_allowed_at END,
+    clock_timestamp() + coalesce($6::float8, 0) * interval '1 ms',
     greatest(least(b.slot_at, clock_timestamp()), clock_timestamp() - $7::float8 * interval '1 ms')
       + greatest(coalesce($5::float8, 0), $3::float8, least($8::float8 * power(2, s.refusals - 1), $9::float8)) * interval '1 ms'),
   learnt_interval_ms = CASE

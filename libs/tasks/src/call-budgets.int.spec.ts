@@ -27,6 +27,8 @@ describe('the call budgets', () => {
 
   const budgets = (more: Partial<CallBudgetsOptions> = {}) =>
     new PostgresCallBudgets({ pool: db.pool, intervalsMs: () => INTERVAL_MS, guardMs: 3, slotSlackMs: 4, maxIntervalMs: 60_000, ...more });
+  /** Reserves however far ahead, so that a test with a clock that stands still can look at the reservation. */
+  const FAR = { horizonMs: 7_200_000 };
   const rowOf = async (account = 'a', method = 'send') => {
     const text = `SELECT *, extract(epoch FROM next_allowed_at - clock_timestamp())::float8 * 1000 AS blocked_ms,
       extract(epoch FROM next_allowed_at - slot_at)::float8 * 1000 AS step_ms FROM call_budget WHERE account = $1 AND method = $2`;
@@ -41,6 +43,8 @@ describe('the call budgets', () => {
       moments.push(one.figures().find((figures) => figures.account === account)!.lastCallMonotonicMs);
     };
     await Promise.all(callers.map((one) => Promise.all(Array.from({ length: callsEach }, () => call(one)))));
+    // The rest of a run is given back in the background; the next test empties the table and must not meet that.
+    while (Number((await rowOf(account)).blocked_ms) > 2.5 * INTERVAL_MS) await new Promise(setImmediate);
     moments.sort((x, y) => x - y);
     return { moments, nearestMs: Math.min(...moments.slice(1).map((moment, i) => moment - moments[i]!)) };
   };
@@ -55,6 +59,62 @@ describe('the call budgets', () => {
     const { moments, nearestMs } = await callTogether([budgets({ guardMs: 8 }), budgets({ guardMs: 8, pool: secondPool })], 10);
     expect(moments).toHaveLength(20);
     expect(nearestMs).toBeGreaterThanOrEqual(INTERVAL_MS);
+  });
+
+  it('reserves a run of slots where many wait, and keeps the interval within it', async () => {
+    const one = budgets();
+    const { moments, nearestMs } = await callTogether([one], 17);
+    expect(moments).toHaveLength(17);
+    expect(nearestMs).toBeGreaterThanOrEqual(INTERVAL_MS);
+    // Three runs of eight at most would do; what the machine was late is reserved anew.
+    expect(Number((await rowOf()).reservation)).toBeLessThan(17);
+  });
+
+  it('gives the rest of a run back when nobody wants it any more, so that another process need not wait for it', async () => {
+    const intervalMs = 2_000;
+    const [one, other] = [budgets({ intervalsMs: () => intervalMs }), budgets({ intervalsMs: () => intervalMs, pool: secondPool })];
+    const stop = new AbortController();
+    const [first, ...rest] = Array.from({ length: 8 }, (_, i) => one.takeSlot('a', 'send', i === 0 ? undefined : stop.signal));
+    await first;
+    expect((await rowOf()).blocked_ms).toBeGreaterThan(7 * intervalMs);
+    stop.abort(new Error('no longer'));
+    expect((await Promise.allSettled(rest)).map(({ status }) => status)).toEqual(rest.map(() => 'rejected'));
+    await reserved(2);
+    expect((await rowOf()).blocked_ms).toBeLessThan(intervalMs + 100);
+    const leave = new AbortController();
+    const next = other.takeSlot('a', 'send', leave.signal);
+    await reserved(3);
+    expect((await rowOf()).blocked_ms).toBeLessThan(2 * intervalMs + 200);
+    leave.abort(new Error('enough'));
+    await expect(next).rejects.toThrow('enough');
+  });
+
+  it('gives the rest of a run back after a 429: the next call waits for the interval that was told and no longer', async () => {
+    const one = budgets({ intervalsMs: () => 500 });
+    const stop = new AbortController();
+    const waiting = Array.from({ length: 8 }, () => one.takeSlot('a', 'send', stop.signal));
+    const settled = Promise.allSettled(waiting);
+    await waiting[0];
+    const { slot_at: first, blocked_ms: blockedMs } = await rowOf();
+    expect(blockedMs).toBeGreaterThan(3_000);
+    await one.learnFrom429('a', 'send', { intervalMs: 800 });
+    const { slot_at: next } = await reserved(3);
+    expect(next.getTime() - first.getTime()).toBeGreaterThanOrEqual(800);
+    expect(next.getTime() - first.getTime()).toBeLessThan(1_500);
+    stop.abort(new Error('enough'));
+    await settled;
+  });
+
+  it('moves the row on when a call is written long after its slot, so that other processes keep their distance too', async () => {
+    const clock = new VirtualClock();
+    const one = budgets({ clock, intervalsMs: () => 5_000 });
+    await one.takeSlot('a', 'send');
+    const before = Number((await rowOf()).blocked_ms);
+    // The connection had to come up first.
+    clock.advance(2_000);
+    one.called('a', 'send');
+    while (Number((await rowOf()).blocked_ms) < before + 1_500) await new Promise(setImmediate);
+    expect((await rowOf()).blocked_ms).toBeLessThan(before + 2_100);
   });
 
   it('counts each account and method for itself', async () => {
@@ -80,7 +140,7 @@ describe('the call budgets', () => {
   it('drops a slot that it reached too late and takes another', async () => {
     await db.pool.query(`INSERT INTO call_budget (account, method, slot_at, next_allowed_at) VALUES ('a', 'send', now(), now() + interval '1 hour')`);
     const clock = new VirtualClock();
-    const one = budgets({ clock, intervalsMs: () => 1_000 });
+    const one = budgets({ ...FAR, clock, intervalsMs: () => 1_000 });
     const granted = jest.fn();
     const call = one.takeSlot('a', 'send').then(granted);
     await reserved(2);
@@ -105,9 +165,9 @@ describe('the call budgets', () => {
     await db.pool.query(`INSERT INTO call_budget (account, method, slot_at, next_allowed_at) VALUES ('a', 'send', now(), now() + interval '1 hour')`);
     const [clock, otherClock] = [new VirtualClock(), new VirtualClock()];
     const stop = new AbortController();
-    const call = budgets({ clock, intervalsMs: () => 1_000 }).takeSlot('a', 'send', stop.signal);
+    const call = budgets({ ...FAR, clock, intervalsMs: () => 1_000 }).takeSlot('a', 'send', stop.signal);
     const mine = await reserved(2);
-    const behind = budgets({ clock: otherClock, intervalsMs: () => 1_000, pool: secondPool }).takeSlot('a', 'send', stop.signal);
+    const behind = budgets({ ...FAR, clock: otherClock, intervalsMs: () => 1_000, pool: secondPool }).takeSlot('a', 'send', stop.signal);
     await reserved(3);
     await turns();
     clock.advance(3_600_005);
@@ -122,7 +182,7 @@ describe('the call budgets', () => {
     const clock = new VirtualClock();
     const granted = jest.fn();
     const stop = new AbortController();
-    const call = budgets({ clock }).takeSlot('a', 'send', stop.signal).then(granted, granted);
+    const call = budgets({ ...FAR, clock }).takeSlot('a', 'send', stop.signal).then(granted, granted);
     await reserved(2);
     for (let i = 0; i < 10; i += 1) {
       clock.advance(300_000);
@@ -135,7 +195,7 @@ describe('the call budgets', () => {
   });
 
   it('gives a slot back that nobody wants any more', async () => {
-    const one = budgets({ intervalsMs: () => 3_600_000 });
+    const one = budgets({ ...FAR, intervalsMs: () => 3_600_000 });
     await one.takeSlot('a', 'send');
     const { next_allowed_at: before } = await rowOf();
     const stop = new AbortController();

@@ -17,6 +17,20 @@ const MOST_LEAD_MS = 50;
 /** Above this the offset to the database's clock is measured again. */
 const WANTED_UNCERTAINTY_MS = 1;
 const MOST_PROBES = 3;
+/**
+ * Where several callers wait, slots are reserved as a run: within it the process keeps the distance by its own clock, which is exact, and
+ * hands over to another process once per run instead of once per call. A crash or a 429 elsewhere leaves at most a run unused.
+ */
+const RUN_SLOTS = 16;
+const WAITING_FOR_A_RUN = 3;
+/** Calls are late now and then; a run is made longer when it is behind by more than this, as long as nobody queued behind it. */
+const BEHIND_MS = 2;
+/** A write that comes this much after its slot was granted is told to the others: the guard covers less. */
+const LATE_WRITE_MS = 5;
+/** How long before a run ends the next one may be reserved, at the least and in intervals; and how often those who wait longer look. */
+const LEAST_HORIZON_MS = 50;
+const HORIZON_STEPS = 1.5;
+const LOOK_EVERY_MS = 250;
 
 export interface CallBudgetsOptions {
   pool: Pool;
@@ -37,6 +51,8 @@ export interface CallBudgetsOptions {
   refreshMs?: number;
   /** Most callers that may wait for one (account, method). Default 1,000. */
   mostWaiting?: number;
+  /** How far ahead a slot may be reserved. Default: one and a half intervals, at least 50. */
+  horizonMs?: number;
 }
 
 interface Answer {
@@ -46,16 +62,19 @@ interface Answer {
   next_ms: number;
 }
 
-/** In Unix ms of the database: the call may go out from `fromMs` to `untilMs`, and the row counts on `stepMs` after `untilMs`. */
-interface Slot {
+/** In Unix ms of the database: calls may go out from `fromMs` to `untilMs`, `stepMs` apart, and the row counts on `stepMs` after `untilMs`. */
+interface Run {
   fromMs: number;
   untilMs: number;
   stepMs: number;
+  slots: number;
+  /** Calls that went out in it. */
+  calls: number;
 }
 
 /**
  * The minimum interval per (account, method) over all processes, by one row each (interface 8; DESIGN section 6, Budgets; promise 4). Callers of
- * one process queue in memory and one of them at a time holds a reservation, so that a crash or a 429 loses one slot at most. A
+ * one process queue in memory and one of them at a time holds a reservation: of one slot, or of a short run of them where many wait. A
  * process that comes too late for its slot reserves anew, which costs nothing while nobody queued behind it.
  */
 export class PostgresCallBudgets implements CallBudgets {
@@ -93,7 +112,19 @@ export class PostgresCallBudgets implements CallBudgets {
 
   called(account: string, method: string): void {
     const line = this.line(account, method);
-    line.lastCallMs = Math.max(line.lastCallMs, this.clock.monotonicMs());
+    const nowMs = this.clock.monotonicMs();
+    const lateMs = nowMs - line.lastCallMs;
+    line.lastCallMs = Math.max(line.lastCallMs, nowMs);
+    if (lateMs > LATE_WRITE_MS && line.mine.stepMs > 0) this.tellLateWrite(line, nowMs);
+  }
+
+  /** Moves the row on for a call that was written long after its slot was granted, so that other processes keep their distance from it too. */
+  private tellLateWrite(line: BudgetLine, writtenMs: number): void {
+    const { reservation, stepMs } = line.mine;
+    const freeAtMs = this.databaseClock.latestAt(writtenMs) + stepMs;
+    line.mine.freeAtMs = Math.max(line.mine.freeAtMs, freeAtMs);
+    // In the background, and only while nobody queued behind: who did will keep its own slot.
+    this.pool.query(sql.EXTEND, [line.account, line.method, reservation, freeAtMs]).catch(() => undefined);
   }
 
   answered(account: string, method: string, roundTripMs: number): void {
@@ -109,7 +140,7 @@ export class PostgresCallBudgets implements CallBudgets {
     await this.pool.query(sql.ENSURE, [account, method]);
     const answer = await this.ask<Answer>(sql.LEARN, [
       ...[account, method, line.options.profileIntervalMs, guardMs, cut(told.intervalMs), cut(told.retryAfterMs)],
-      ...[lastCallAgoMs, firstBackoffMs, maxIntervalMs, mostExtraGuardMs],
+      ...[lastCallAgoMs, firstBackoffMs, maxIntervalMs, mostExtraGuardMs, line.mine.reservation, line.mine.freeAtMs],
     ]);
     this.note(line, answer[0]);
     this.lessons += 1;
@@ -131,15 +162,12 @@ export class PostgresCallBudgets implements CallBudgets {
     try {
       while (line.waiting > 0) {
         line.interruption = new AbortController();
-        const slot = await this.reserve(line, drops > 0);
-        if (await this.reach(line, slot)) {
-          this.callNow(line, slot);
-          drops = 0;
-          // The call goes out before this process asks for its next slot.
-          await nextTurn();
-        } else if (line.waiting === 0) {
-          await this.pool.query(sql.GIVE_BACK, [line.account, line.method, line.mine.reservation]);
-        } else {
+        const run = await this.reserve(line, drops > 0);
+        if (run === undefined) continue;
+        await this.use(line, run);
+        if (run.calls > 0) drops = 0;
+        if (line.waiting === 0) await this.giveBack(line, run);
+        else if (run.calls === 0) {
           line.droppedSlots += 1;
           drops += 1;
           if (drops >= MOST_DROPS) throw new PedigreeError('unavailable', `${line.account}/${line.method}: ${drops} slots in a row were missed by more than ${this.options.slotSlackMs} ms`);
@@ -152,29 +180,63 @@ export class PostgresCallBudgets implements CallBudgets {
     }
   }
 
-  private async reserve(line: BudgetLine, again: boolean): Promise<Slot> {
+  /** Lets callers go, one after the other, until the run is over, interrupted, or wanted by nobody. */
+  private async use(line: BudgetLine, run: Run): Promise<void> {
+    while (line.waiting > 0 && run.calls < run.slots && (await this.reach(line, run))) {
+      this.callNow(line, run);
+      // The call goes out before this process asks for anything else.
+      await nextTurn();
+      await this.keepRoom(line, run);
+    }
+  }
+
+  /** Makes a run that is behind longer, so that its last call still fits. Not where another process has queued behind it: that one counts on the end. */
+  private async keepRoom(line: BudgetLine, run: Run): Promise<void> {
+    const left = run.slots - run.calls;
+    const behindMs = line.mine.freeAtMs + (left - 1) * run.stepMs + left * this.lateness.guardMs - run.untilMs;
+    if (left === 0 || line.waiting === 0 || behindMs <= BEHIND_MS) return;
+    const { rowCount } = await this.pool.query(sql.EXTEND, [line.account, line.method, line.mine.reservation, run.untilMs + behindMs + run.stepMs]);
+    if (rowCount === 1) run.untilMs += behindMs;
+  }
+
+  /** What nobody wants any more. What a lone call leaves over is not worth a statement: this process's next reservation takes it into account. */
+  private async giveBack(line: BudgetLine, run: Run): Promise<void> {
+    const unused = run.slots - run.calls;
+    if (run.calls > 0 && unused <= 1) return;
+    await this.pool.query(sql.GIVE_BACK, [line.account, line.method, line.mine.reservation, line.mine.freeAtMs, unused]);
+  }
+
+  /** Undefined when the row is not free for long yet: by then it was waited for a while. */
+  private async reserve(line: BudgetLine, again: boolean): Promise<Run | undefined> {
     for (let probes = 0; this.databaseClock.uncertaintyMs > WANTED_UNCERTAINTY_MS && probes < MOST_PROBES; probes += 1) await this.ask(sql.NOW, []);
     const leadMs = Math.min(MOST_LEAD_MS, Math.max(LEAST_LEAD_MS, 2 * this.slowestTripMs));
     const sentMs = this.clock.monotonicMs();
-    const rows = await this.ask<Answer & { slot_ms: number }>(sql.RESERVE, [
+    const slots = line.waiting >= WAITING_FOR_A_RUN ? RUN_SLOTS : Math.max(1, line.waiting);
+    const horizonMs = this.options.horizonMs ?? Math.max(LEAST_HORIZON_MS, HORIZON_STEPS * (line.intervalMs + this.options.guardMs));
+    const rows = await this.ask<Answer & { slot_ms: number; step_ms: number }>(sql.RESERVE, [
       ...[line.account, line.method, line.options.profileIntervalMs, this.options.guardMs, leadMs],
-      ...[line.mine.reservation, line.mine.freeAtMs, again ? 0 : 1],
+      ...[line.mine.reservation, line.mine.freeAtMs, again ? 0 : slots, slots, horizonMs],
     ]);
     this.slowestTripMs = Math.max(this.slowestTripMs * 0.9, this.clock.monotonicMs() - sentMs);
     const row = rows[0];
-    if (row === undefined) throw new Error('a reservation was not answered');
+    if (row === undefined) return this.waitUntilNearlyFree(line, horizonMs);
     line.learntIntervalMs = row.learnt_interval_ms ?? 0;
-    line.mine = { reservation: row.reservation, freeAtMs: row.slot_ms };
-    const untilMs = Math.max(row.slot_ms, row.now_ms + leadMs);
-    return { fromMs: row.slot_ms, untilMs, stepMs: row.next_ms - untilMs };
+    line.mine = { reservation: row.reservation, freeAtMs: row.slot_ms, stepMs: row.step_ms };
+    return { fromMs: row.slot_ms, untilMs: row.next_ms - row.step_ms, stepMs: row.step_ms, slots, calls: 0 };
+  }
+
+  private async waitUntilNearlyFree(line: BudgetLine, horizonMs: number): Promise<undefined> {
+    const [row] = await this.ask<{ now_ms: number; free_in_ms: number }>(sql.FREE_IN, [line.account, line.method]);
+    const waitMs = Math.min((row?.free_in_ms ?? 0) - horizonMs, LOOK_EVERY_MS);
+    if (waitMs > 0) await this.clock.wait(Math.ceil(waitMs), line.interruption.signal);
   }
 
   /**
-   * Waits for the slot and says whether the call may go out now: not before the slot by any reading of the database's clock, not before this
-   * process's own last call plus the interval and its guards, and not later than the slack after its end, because the next slot counts on that.
+   * Waits for the next slot of a run and says whether the call may go out now: not before the run by any reading of the database's clock, not before
+   * this process's own last call plus the interval and its guards, and not later than the slack after its end, because the next run counts on that.
    */
-  private async reach(line: BudgetLine, slot: Slot): Promise<boolean> {
-    const distanceMs = line.intervalMs > 0 ? line.intervalMs + this.options.guardMs + this.lateness.guardMs : 0;
+  private async reach(line: BudgetLine, slot: Run): Promise<boolean> {
+    const distanceMs = line.intervalMs > 0 ? Math.max(line.intervalMs + this.options.guardMs, slot.stepMs) + this.lateness.guardMs : 0;
     const fromMs = (): number => Math.max(this.databaseClock.surelyAt(slot.fromMs), line.lastCallMs + distanceMs + (distanceMs > 0 ? line.arrival.lastMs : 0));
     const endMs = Math.max(this.databaseClock.perhapsAt(slot.untilMs), this.databaseClock.surelyAt(slot.untilMs) - WANTED_UNCERTAINTY_MS);
     await waitUntil(this.clock, fromMs(), line.interruption.signal);
@@ -185,10 +247,11 @@ export class PostgresCallBudgets implements CallBudgets {
   }
 
   /** Lets the first caller go. What was held open and not needed is free again for this process's next reservation. */
-  private callNow(line: BudgetLine, slot: Slot): void {
+  private callNow(line: BudgetLine, slot: Run): void {
     const nowMs = this.clock.monotonicMs();
     const calledAtMs = Math.min(slot.untilMs, Math.max(slot.fromMs, this.databaseClock.latestAt(nowMs)));
     line.mine.freeAtMs = calledAtMs + slot.stepMs;
+    slot.calls += 1;
     line.grant(nowMs);
   }
 
@@ -243,6 +306,7 @@ const NAMES = new Map([
   [sql.LEARN, 'budget-learn'],
   [sql.LEARNT, 'budget-learnt'],
   [sql.NOW, 'budget-now'],
+  [sql.FREE_IN, 'budget-free-in'],
 ]);
 
 const keyOf = (account: string, method: string): string => `${account}\n${method}`;

@@ -220,6 +220,16 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     return Math.min(...lanes.map((lane) => this.watch.dueMs(lane, kindsKey) ?? Infinity));
   }
 
+  /** Who holds leases that are running. */
+  async holders(): Promise<string[]> {
+    return (await this.pool.query<{ holder: string }>(sql.HOLDERS)).rows.map((row) => row.holder);
+  }
+
+  /** Ends the running leases of holders that surely do nothing any more, as if they had run out. Returns how many. */
+  async endLeasesOf(holders: string[]): Promise<number> {
+    return holders.length === 0 ? 0 : ((await this.pool.query(sql.END_LEASES, [holders])).rowCount ?? 0);
+  }
+
   /**
    * A statement may serve each lane once, because a row lock taken in the same statement would not be skipped; holders and leases
    * that differ need statements of their own too. In one process both are rare.

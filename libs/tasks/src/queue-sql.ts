@@ -100,3 +100,8 @@ WITH again AS (
   WHERE key = $1::text AND failed_at IS NOT NULL RETURNING lane
 )
 SELECT pg_notify('${TASK_CHANNEL}', '0 ' || lane) FROM again`;
+
+export const HOLDERS = `SELECT DISTINCT holder FROM task WHERE lease_until > statement_timestamp() AND holder IS NOT NULL`;
+
+/** $1 holders. A lease that ends now is one that ran out: whoever claims the task next is told so. */
+export const END_LEASES = `UPDATE task SET lease_until = statement_timestamp() WHERE holder = ANY ($1::text[]) AND lease_until > statement_timestamp()`;

@@ -1,23 +1,18 @@
 import { ApiKeys, ROLES, type Role } from '../../../gateway/src/access/api-keys.js';
 import { gatewaySchemas } from '../../../gateway/src/gateway.js';
+import { refuseUnfinishedRestore } from '#backup';
 import { PedigreeError } from '#kernel';
-import { migrate, openPool, startEmbeddedPostgres } from '#postgres';
+import { migrate } from '#postgres';
 import type { CliConfig } from '../config.js';
 import { out, table } from '../print.js';
-import { DataDir } from '../stack/data-dir.js';
+import { withDatabase } from '../stack/with-database.js';
 
-/** Opens the keys of the configured database, or of the embedded one, which is started for it and left as it was found. */
-async function withKeys<T>(config: CliConfig, work: (keys: ApiKeys) => Promise<T>): Promise<T> {
-  const embedded = config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: new DataDir(config.dataDir).file('postgres') }) : undefined;
-  const pool = openPool({ connectionString: config.databaseUrl ?? (embedded?.url as string), maxConnections: 2 });
-  try {
+const withKeys = <T>(config: CliConfig, work: (keys: ApiKeys) => Promise<T>): Promise<T> =>
+  withDatabase(config, async (pool) => {
+    await refuseUnfinishedRestore(pool);
     await migrate(pool, gatewaySchemas);
-    return await work(new ApiKeys(pool));
-  } finally {
-    await pool.end();
-    if (embedded?.reused === false) await embedded.stop();
-  }
-}
+    return work(new ApiKeys(pool));
+  });
 
 /** Makes a key and prints it, this once. */
 export async function addKey(config: CliConfig, name: string, roles: string[]): Promise<number> {

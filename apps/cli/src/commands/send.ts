@@ -1,11 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { PedigreeError, sha256Hex } from '#kernel';
+import { MAX_LARGE_COMMAND_BYTES } from '../../../gateway/src/api/body-limits.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { out, table } from '../print.js';
 
 /** The gateway takes no larger command; a larger file is refused here, before it is read. */
-const MAX_FILE_BYTES = 8 * 1024 * 1024;
+const MAX_FILE_BYTES = MAX_LARGE_COMMAND_BYTES;
 
 export interface SendOptions {
   account?: string;
@@ -59,7 +60,7 @@ async function commandIn(file: string): Promise<string> {
   return text.trimStart().startsWith('{') ? text : JSON.stringify({ command_id: `file-${sha256Hex(bytes)}`, type: 'send_document', xml: text });
 }
 
-async function readWhole(file: string): Promise<Buffer> {
+export async function readWhole(file: string): Promise<Buffer> {
   const { size } = await stat(file).catch((error: Error) => {
     throw new PedigreeError('invalid_parameter', `${file}: ${error.message}`, { field: file });
   });
@@ -69,7 +70,7 @@ async function readWhole(file: string): Promise<Buffer> {
 }
 
 /** UTF-8 without a byte order mark. Another encoding is refused: read as UTF-8 its letters would be lost. */
-function textOf(file: string, bytes: Buffer): string {
+export function textOf(file: string, bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { document as documentShape, packHistory } from '../../../gateway/src/api/answers.js';
+import type { document as documentShape, inboundDocument, inboundPage, packHistory } from '../../../gateway/src/api/answers.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { out, table } from '../print.js';
 
@@ -18,7 +18,31 @@ function documentText(document: DocumentAnswer): string {
   const parts = [`${document.request_id}  type ${doc_type}  ${item_count} items  account ${account}`, `${outcome ?? phase}: ${sentence}`];
   if (remedy !== undefined) parts.push(remedy);
   parts.push(table(['at', 'event', 'what'], document.timeline.map((one) => [one.at, one.type, one.sentence])));
+  if (document.notifications.length > 0) parts.push(table(['seen', 'told by others', 'document', 'found by'], document.notifications.map((one) => [one.seen_at, one.title, one.document_id, one.by])));
   if (document.errors.length > 0) parts.push(table(['item', 'code', 'error'], document.errors.map((one) => [one.object_id, one.code, one.text])));
+  return parts.join('\n');
+}
+
+type InboundAnswer = z.infer<typeof inboundDocument>;
+
+/** Lists documents that are not ours, or shows one of them with its timeline. */
+export async function showInbound(gateway: GatewayClient, documentId: string | undefined, json: boolean): Promise<number> {
+  if (documentId !== undefined) {
+    const document = (await gateway.raw(`/v1/inbound/${encodeURIComponent(documentId)}`)) as InboundAnswer;
+    out(json ? JSON.stringify(document) : inboundText(document));
+    return 0;
+  }
+  const { items } = (await gateway.raw('/v1/inbound')) as z.infer<typeof inboundPage>;
+  const rows = items.map((one) => [one.seen_at, one.document_id, one.title, one.channel, one.outcome ?? one.phase, one.belongs_to?.request_id]);
+  out(json ? JSON.stringify(items) : table(['seen', 'document', 'what', 'channel', 'outcome', 'belongs to'], rows));
+  return 0;
+}
+
+function inboundText({ document_id, title, channel, account, outcome, phase, sentence, belongs_to, timeline, errors }: InboundAnswer): string {
+  const parts = [`${document_id}  ${title}  ${channel}  account ${account}`, `${outcome ?? phase}: ${sentence}`];
+  if (belongs_to !== undefined) parts.push(`belongs to ${belongs_to.request_id} (${belongs_to.by})`);
+  parts.push(table(['at', 'event', 'what'], timeline.map((one) => [one.at, one.type, one.sentence])));
+  if (errors.length > 0) parts.push(table(['item', 'code', 'error'], errors.map((one) => [one.object_id, one.code, one.text])));
   return parts.join('\n');
 }
 
@@ -30,8 +54,8 @@ export async function showHistory(gateway: GatewayClient, sgtin: string, json: b
     out(`${history.sgtin}  GTIN ${history.gtin}  serial ${history.serial}\nstatus ${history.status ?? 'unknown'}  place ${history.place ?? 'unknown'}  container ${history.container ?? 'none'}`);
     out(
       table(
-        ['accepted', 'document', 'result', 'status', 'through', 'receipt'],
-        history.movements.map((one) => [one.accepted_at, `${one.doc_type} ${one.title}`, one.error_code ?? one.result, one.status, one.through === undefined ? '' : one.item, one.receipt_sha256?.slice(0, 16)]),
+        ['accepted', 'document', 'channel', 'result', 'status', 'through', 'receipt'],
+        history.movements.map((one) => [one.accepted_at, `${one.doc_type} ${one.title}`, one.channel ?? 'ours', one.error_code ?? one.result, one.status, one.through === undefined ? '' : one.item, one.receipt_sha256?.slice(0, 16)]),
       ),
     );
   }

@@ -3,7 +3,7 @@ import { out, table } from '../print.js';
 
 interface Status {
   tasks: { ready: number; leased: number; failed: number; overdue: number; oldestDueAt?: string };
-  subscriptions: { name: string; lag: string; updatedAt: string; running: boolean }[];
+  subscriptions: { name: string; lag: string; lagUnit: 'event' | 'byte'; updatedAt: string; running: boolean }[];
 }
 
 interface Failed {
@@ -18,7 +18,7 @@ export async function showTasks(gateway: GatewayClient, json: boolean): Promise<
   else {
     const { ready, leased, overdue, failed, oldestDueAt } = status.tasks;
     out(`tasks: ${ready} waiting, ${leased} at work, ${overdue} overdue${oldestDueAt === undefined ? '' : ` since ${oldestDueAt}`}, ${failed} given up`);
-    out(table(['subscription', 'behind', 'newest', ''], status.subscriptions.map((one) => [one.name, one.lag, one.updatedAt, one.running ? '' : 'nobody runs it'])));
+    out(table(['subscription', 'behind', 'newest', ''], status.subscriptions.map((one) => [one.name, `${one.lag} ${one.lagUnit}${one.lag === '1' ? '' : 's'}`, one.updatedAt, one.running ? '' : 'nobody runs it'])));
     if (items.length > 0) out(table(['given up', 'attempts', 'at', 'error'], items.map((one) => [one.key, one.attempts, one.failedAt, one.error])));
   }
   return items.length === 0 ? 0 : 2;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PedigreeError } from '#kernel';
+import { newSigningKey } from '#merkle';
 import { writeWhole, writeWholeOnce } from './whole-file.js';
 
 /** Where a running `up` can be found by send, document and history. */
@@ -19,6 +20,13 @@ export class DataDir {
   /** The key that encrypts tokens at rest; made at the first start. */
   ensureKey(file: string): void {
     if (!existsSync(file)) writeWholeOnce(file, `${randomBytes(32).toString('hex')}\n`, 0o600);
+  }
+
+  /** The key that signs the checkpoints of the Merkle log; made at the first start. */
+  ensureAuditKey(): string {
+    const file = this.file('audit-key.pem');
+    if (!existsSync(file)) writeWholeOnce(file, newSigningKey(), 0o600);
+    return file;
   }
 
   writeAddress(address: RunningAddress): void {

@@ -90,6 +90,16 @@ describe('a sandbox in its own process', () => {
     expect(await isUp(other)).toBe(true);
   });
 
+  it('names things as the overrides do that its clients read', async () => {
+    const overrides = join(folder.path, 'overrides.json');
+    writeFileSync(overrides, JSON.stringify({ operations: { sign_in_code: { path: '/hello' } }, fields: { error_description: 'why' } }));
+    const sandbox = await sandboxProcess({ dataDir: dataDir(), profile: 'interface-v1', profileOverrides: overrides });
+    started.push(sandbox);
+    const asked = (path: string) => fetch(`${sandbox.url}/api/v1${path}`, { method: 'POST', body: '{}' });
+    expect((await asked('/auth')).status).toBe(404);
+    expect(await (await asked('/hello')).json()).toEqual({ why: expect.any(String) });
+  });
+
   it('that cannot start says why', async () => {
     await expect(sandboxProcess({ dataDir: dataDir(), profile: 'no-such-profile' })).rejects.toThrow(/did not start \(exit 1\).*no-such-profile/s);
   });

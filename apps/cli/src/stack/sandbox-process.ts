@@ -19,6 +19,8 @@ export interface SandboxOptions {
   /** Where its state, its log and its address are kept. */
   dataDir: string;
   profile: string;
+  /** File of overrides that its clients read the profile with. */
+  profileOverrides?: string;
   /** Further command line flags. */
   flags?: string[];
 }
@@ -85,7 +87,8 @@ async function spawnSandbox(options: SandboxOptions, folder: Folder): Promise<{ 
   const log = openSync(logFile, 'a');
   const begin = fstatSync(log).size;
   const program = fileURLToPath(builtFile('apps/sandbox/src/main.js'));
-  const args = [program, '--port', '0', '--control-port', '0', '--data', stateDir, '--profile', options.profile, ...WELL_BEHAVED, ...(options.flags ?? [])];
+  const overrides = options.profileOverrides === undefined ? [] : ['--profile-overrides', resolve(options.profileOverrides)];
+  const args = [program, '--port', '0', '--control-port', '0', '--data', stateDir, '--profile', options.profile, ...overrides, ...WELL_BEHAVED, ...(options.flags ?? [])];
   // Its own process group, so that Ctrl-C on the terminal reaches us alone and we stop it last.
   const child = spawn(process.execPath, args, { stdio: ['ignore', log, log], detached: true });
   closeSync(log);

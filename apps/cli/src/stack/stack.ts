@@ -1,5 +1,9 @@
+import { startAuditor } from '../../../auditor/src/auditor.js';
+import { auditorConfig } from '../../../auditor/src/config.js';
 import { gatewayConfig } from '../../../gateway/src/config.js';
 import { startGateway, type RunningGateway } from '../../../gateway/src/gateway.js';
+import { reconcilerConfig } from '../../../reconciler/src/config.js';
+import { startReconciler } from '../../../reconciler/src/reconciler.js';
 import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker, type RunningWorker } from '../../../worker/src/worker.js';
 import { PedigreeError } from '#kernel';
@@ -31,7 +35,7 @@ export interface StackOptions {
 /** Key of the advisory lock that keeps a second `up` away from one DATA_DIR. The session holds it: it ends with the process, however that ends. */
 const UP_LOCK = 7_031_960_421;
 
-/** Starts PostgreSQL, the sandbox, the gateway and the worker. When a step fails, what was started is stopped again. */
+/** Starts PostgreSQL, the sandbox, the gateway, the worker, the auditor and the reconciler. When a step fails, what was started is stopped again. */
 export async function startStack(config: CliConfig, options: StackOptions): Promise<Stack> {
   checkConfigFiles(config);
   const stops: (() => Promise<void>)[] = [];
@@ -68,11 +72,15 @@ async function startParts(config: CliConfig, options: StackOptions, ending: { st
   const registryUrl = config.registryUrl ?? (sandbox as SandboxProcess).url;
 
   const env = environmentOf(config, databaseUrl, registryUrl);
-  options.say('starting the gateway and the worker');
+  options.say('starting the gateway, the worker, the auditor and the reconciler');
   const gateway = await gatewayOnFreePort(config, env);
   stops.push(() => gateway.stop());
   const worker = await startWorker(workerConfig(env));
   stops.push(() => worker.stop());
+  const auditor = await startAuditor(auditorConfig({ ...env, AUDIT_KEY_FILE: env['AUDIT_KEY_FILE'] ?? dataDir.ensureAuditKey() }));
+  stops.push(() => auditor.stop());
+  const reconciler = await startReconciler(reconcilerConfig(env));
+  stops.push(() => reconciler.stop());
   dataDir.writeAddress({ url: gateway.url, pid: process.pid });
   stops.push(async () => dataDir.forgetAddress());
   return { dataDir, pool, gateway, worker, registryUrl, controlUrl: sandbox?.controlUrl ?? config.registryControlUrl, stop };
@@ -80,7 +88,11 @@ async function startParts(config: CliConfig, options: StackOptions, ending: { st
 
 async function ownSandbox(config: CliConfig, dataDir: DataDir, options: StackOptions): Promise<SandboxProcess> {
   options.say('starting the sandbox registry');
-  return sandboxProcess({ dataDir: dataDir.file('sandbox'), profile: config.registryProfile, ...(options.sandboxFlags === undefined ? {} : { flags: options.sandboxFlags }) });
+  return sandboxProcess({
+    ...{ dataDir: dataDir.file('sandbox'), profile: config.registryProfile },
+    ...(config.registryProfileOverrides === undefined ? {} : { profileOverrides: config.registryProfileOverrides }),
+    ...(options.sandboxFlags === undefined ? {} : { flags: options.sandboxFlags }),
+  });
 }
 
 async function lockOut(pool: Pool, dataDir: string): Promise<() => Promise<void>> {
@@ -115,7 +127,7 @@ async function gatewayOnFreePort(config: CliConfig, env: NodeJS.ProcessEnv): Pro
   try {
     return await startGateway(gatewayConfig(env));
   } catch (error) {
-    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error;
+    if ((error as { cause?: { code?: string } }).cause?.code !== 'EADDRINUSE') throw error;
     if (config.portIsGiven) throw new PedigreeError('invalid_configuration', `PORT: ${config.port} is already in use on ${config.host}`, { field: 'PORT' });
     return startGateway(gatewayConfig({ ...env, PORT: '0' }));
   }

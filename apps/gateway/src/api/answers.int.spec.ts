@@ -81,6 +81,13 @@ describe('answers are as their description says, in the names of the commands', 
     expect(items).toHaveLength(4);
   });
 
+  it('the outcomes and their items', async () => {
+    const page = (await trial.ask('/v1/outcomes')).json<{ items: { type: string; data: { items: { href: string } } }[] }>();
+    conform('OutcomePage', page);
+    expect(page.items.map((one) => one.type.split('.')[2])).toEqual(['concluded', 'duplicate', 'concluded', 'waiting']);
+    conform('DocumentItems', (await trial.ask(`${String(page.items[0]?.data.items.href)}?limit=1`)).json());
+  });
+
   it('the summary and a pack’s history', async () => {
     const summary = (await trial.ask('/v1/summary')).json();
     conform('OutcomeCounts', summary);

@@ -127,3 +127,52 @@ describe('a fault of ours', () => {
     }
   });
 });
+
+describe('a command longer than a line of NDJSON may be', () => {
+  /** A body of one more byte than a line may have: what it holds is not looked at in these tests. */
+  const LONG = Buffer.alloc(MAX_COMMAND_BYTES + 1, ' ');
+  const codeOf = async (answer: Promise<IncomingMessage>): Promise<[number | undefined, string]> => {
+    const response = await answer;
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    return [response.statusCode, (JSON.parse(Buffer.concat(chunks).toString()) as { code: string }).code];
+  };
+
+  it('is read when it tells its length', async () => {
+    expect((await trial.post(LONG)).json()).toMatchObject({ code: 'invalid_json' });
+    const xml = arrival().replace('<documents', `${' '.repeat(MAX_COMMAND_BYTES)}<documents`);
+    expect((await trial.post({ command_id: 'long', xml })).status).toBe(202);
+  });
+
+  it('is refused when it does not', async () => {
+    const { sending, answer } = open('application/json');
+    sending.end(LONG);
+    expect(await codeOf(answer)).toEqual([413, 'body_too_large']);
+  });
+
+  it('waits its turn: two are taken in at a time, and others come again later', async () => {
+    const { port } = new URL(trial.gateway.url);
+    const begin = (): ClientRequest => {
+      const sending = request({ port, path: '/v1/commands', method: 'POST', headers: { 'content-type': 'application/json', 'content-length': LONG.length } });
+      sending.on('error', () => undefined);
+      sending.flushHeaders();
+      return sending;
+    };
+    const answerTo = (sending: ClientRequest) => codeOf(once(sending, 'response').then(([response]) => response as IncomingMessage));
+    const [first, second, third] = [begin(), begin(), begin()] as [ClientRequest, ClientRequest, ClientRequest];
+    expect(await Promise.race([first, second, third].map(answerTo))).toEqual([503, 'backlog_full']);
+    for (const one of [first, second, third]) one.destroy();
+    expect(await untilRead()).toMatchObject({ code: 'invalid_json' });
+  });
+
+  /** The places of requests that broke off are free when the server has noticed. */
+  async function untilRead(): Promise<object> {
+    for (let tries = 0; tries < 100; tries += 1) {
+      const answer = await trial.post(LONG);
+      // Whoever has a place and is read too slowly on a busy machine comes again as well.
+      if (answer.status !== 503 && answer.status !== 408) return answer.json();
+      await systemClock.wait(50);
+    }
+    throw new Error('no place became free');
+  }
+});

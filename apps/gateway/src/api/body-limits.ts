@@ -1,8 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { PedigreeError } from '#kernel';
 
-/** Largest command, as JSON or as one line of NDJSON. */
+/** Largest line of NDJSON, and largest JSON body whose length is not told beforehand. */
 export const MAX_COMMAND_BYTES = 8 * 1024 * 1024;
+/** Largest command at all: a JSON body that tells its length. A document of 32 MiB fits in with its quotation marks escaped. */
+export const MAX_LARGE_COMMAND_BYTES = 48 * 1024 * 1024;
+/** Bodies above MAX_COMMAND_BYTES that are taken in at the same time: each costs memory several times its size. */
+const LARGE_AT_ONCE = 2;
 
 /** How long a request's body may take, and how much is kept for a client that does not read its answer. */
 export interface BodyLimits {
@@ -23,6 +27,16 @@ const LINGER_MS = 2_000;
 
 /** The HTTP server itself cannot tell a long upload from a stalled one, so its own limit on bodies is off and these take its place. */
 export function limitBodies(fastify: FastifyInstance, { jsonBodyMs }: BodyLimits): void {
+  let largeUnderWay = 0;
+  fastify.addHook('preParsing', async (request, reply, payload) => {
+    const told = request.headers['content-length'];
+    if (request.headers['content-type']?.startsWith('application/x-ndjson') === true || told === undefined) return payload;
+    if (Number(told) <= MAX_COMMAND_BYTES || Number(told) > MAX_LARGE_COMMAND_BYTES) return payload;
+    if (largeUnderWay >= LARGE_AT_ONCE) throw new PedigreeError('backlog_full', `${largeUnderWay} commands of more than ${MAX_COMMAND_BYTES} bytes are being taken; try again later`);
+    largeUnderWay += 1;
+    reply.raw.once('close', () => (largeUnderWay -= 1));
+    return payload;
+  });
   fastify.addHook('preParsing', async (request, reply, payload) => {
     if (request.headers['content-type']?.startsWith('application/x-ndjson') !== true) {
       const timer = setTimeout(() => {

@@ -2,19 +2,22 @@ import { Controller, Get, HttpStatus, Inject, Param, Post, Query, Req, Res } fro
 import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
-import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { PedigreeError } from '#kernel';
+import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { parseCommand } from '../intake/command-body.js';
 import type { AcknowledgedCommand } from '../intake/command-table.js';
-import { Intake, type Acknowledgement } from '../intake/intake.js';
-import type { acknowledgement, commandAnswer } from './answers.js';
+import { Intake } from '../intake/intake.js';
+import { acknowledgementOf } from './acknowledgement.js';
+import type { commandAnswer } from './answers.js';
 import { MAX_COMMAND_BYTES, type BodyLimits } from './body-limits.js';
+import { groupAnswer, isGroupKind } from './group-answer.js';
 import { documentAnswer } from './document-answer.js';
 import { arriving, linesOf, type Line } from './ndjson.js';
 import { commandParameters, commandPath, parameters } from './parameters.js';
 import { reportProblem } from './problem.filter.js';
+import { inTraceOf } from '../watch/caller-trace.js';
 import { BODY_LIMITS, FindCommand, LOG } from './queries.js';
 import { resultsOf } from './result-lines.js';
 
@@ -26,7 +29,7 @@ export class CommandsController {
   constructor(
     @Inject(Intake) private readonly intake: Intake,
     @Inject(QueryBus) private readonly queries: QueryBus,
-    @Inject(LOG) private readonly log: Logger,
+    @Inject(LOG) private readonly log: ServiceLog,
     @Inject(BODY_LIMITS) private readonly limits: BodyLimits,
   ) {}
 
@@ -37,17 +40,21 @@ export class CommandsController {
     const { account } = parameters(commandParameters, query);
     if (request.headers['content-type']?.startsWith('application/x-ndjson')) return this.postLines(request, account, reply);
     const command = parseCommand((request.body as Buffer | undefined) ?? Buffer.alloc(0), account);
-    const taken = await this.intake.take(command, request.caller.actor);
+    const taken = await inTraceOf(request.headers.traceparent, () => this.intake.take(command, request.caller.actor));
     const location = `/v1/commands/${encodeURIComponent(taken.commandId)}`;
     await reply.status(taken.repeated ? HttpStatus.OK : HttpStatus.ACCEPTED).header('location', location).send(acknowledgementOf(taken));
   }
 
-  /** What became of a command: its document as it stands. */
+  /** What became of a command: its document, or its group, as it stands. */
   @Get(':commandId')
   @Allow('erp', 'operator', 'auditor')
   async show(@Param() path: unknown): Promise<z.infer<typeof commandAnswer>> {
     const { commandId } = parameters(commandPath, path);
     const command = await this.queries.execute<FindCommand, AcknowledgedCommand | undefined>(new FindCommand({ commandId }));
+    if (command !== undefined && isGroupKind(command.kind)) {
+      const group = await groupAnswer(this.queries, command.requestId, command);
+      if (group !== undefined) return { command_id: commandId, request_id: command.requestId, group };
+    }
     const document = command === undefined ? undefined : await documentAnswer(this.queries, command.requestId, command);
     if (command === undefined || document === undefined) throw new PedigreeError('not_found', `no command ${commandId} was acknowledged`, { field: 'commandId', item: commandId });
     return { command_id: commandId, request_id: command.requestId, document };
@@ -71,7 +78,7 @@ export class CommandsController {
 
   private async takeLine({ line, bytes }: Line, { method, url, caller }: CallerRequest, account: string | undefined): Promise<object> {
     try {
-      if (bytes === undefined) throw new PedigreeError('body_too_large', `longer than ${MAX_COMMAND_BYTES} bytes`);
+      if (bytes === undefined) throw new PedigreeError('body_too_large', `longer than ${MAX_COMMAND_BYTES} bytes; a longer command goes by itself, as JSON`);
       return { line, ...acknowledgementOf(await this.intake.take(parseCommand(bytes, account), caller.actor)) };
     } catch (error) {
       return { line, error: reportProblem(error, this.log, { method, url, line }) };
@@ -87,10 +94,3 @@ async function* startingWith(first: Line, rest: AsyncIterable<Line>): AsyncGener
 async function* asText(results: AsyncIterable<object>): AsyncGenerator<string> {
   for await (const result of results) yield `${JSON.stringify(result)}\n`;
 }
-
-const acknowledgementOf = (taken: Acknowledgement): z.infer<typeof acknowledgement> => ({
-  command_id: taken.commandId,
-  request_id: taken.requestId,
-  repeated: taken.repeated,
-  document: `/v1/documents/${taken.requestId}`,
-});

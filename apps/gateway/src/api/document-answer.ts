@@ -4,6 +4,7 @@ import type { DocumentDetail } from '#read-models';
 import type { AcknowledgedCommand } from '../intake/command-table.js';
 import type { document } from './answers.js';
 import { DocumentByRequestId, FindCommand } from './queries.js';
+import { isGroupKind } from './group-answer.js';
 import { snakeCase } from './snake-case.js';
 
 /**
@@ -14,10 +15,10 @@ export async function documentAnswer(queries: QueryBus, requestId: string, comma
   const detail = await queries.execute<DocumentByRequestId, DocumentDetail | undefined>(new DocumentByRequestId(requestId));
   if (detail !== undefined) return snakeCase(detail);
   const waiting = command ?? (await queries.execute<FindCommand, AcknowledgedCommand | undefined>(new FindCommand({ requestId })));
-  return waiting === undefined ? undefined : acknowledged(waiting);
+  return waiting === undefined || isGroupKind(waiting.kind) ? undefined : acknowledged(waiting);
 }
 
-function acknowledged({ receivedAt, ...command }: AcknowledgedCommand): z.infer<typeof document> {
+function acknowledged({ receivedAt, kind: _, ...command }: AcknowledgedCommand): z.infer<typeof document> {
   const sentence = 'Acknowledged and stored; it will be registered in a moment.';
   return snakeCase({ ...command, phase: 'acknowledged' as const, sentence, acknowledgedAt: receivedAt.toISOString() });
 }

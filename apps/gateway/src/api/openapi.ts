@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { ERROR_CODES } from '#kernel';
 import { commandBody } from '../intake/command-body.js';
+import { resendBody } from '../resends/resend-body.js';
 import { ANSWERS } from './answers.js';
-import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES } from './body-limits.js';
-import { commandParameters, documentListParameters, historyParameters, retryBody } from './parameters.js';
+import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './body-limits.js';
+import { commandParameters, configurationParameters, deadLetterListParameters, documentListParameters, documentItemsParameters, groupListParameters, historyParameters, inboundListParameters, outcomeFeedParameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, replayBody, resumptionBody, retryBody, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
 
 const text = { type: 'string' };
 const json = (schema: object) => ({ 'application/json': { schema } });
@@ -33,7 +34,7 @@ const paths = {
   '/v1/commands': {
     post: {
       summary: 'Give one command (JSON) or many (NDJSON)',
-      description: `A JSON body has at most ${MAX_COMMAND_BYTES} bytes and ${jsonBodyMs / 1_000} s to arrive. Names must not stand twice in one object, and ids must not begin or end with blanks: nothing is corrected in silence.`,
+      description: `A JSON body has at most ${MAX_LARGE_COMMAND_BYTES} bytes (above ${MAX_COMMAND_BYTES} it must tell its Content-Length, and only a few are taken at a time) and ${jsonBodyMs / 1_000} s to arrive. Names must not stand twice in one object, and ids must not begin or end with blanks: nothing is corrected in silence.`,
       parameters: queryParameters(commandParameters),
       requestBody: {
         required: true,
@@ -71,6 +72,91 @@ const paths = {
       responses: { 200: { description: 'The document; known from the moment at which its command was acknowledged', content: answer('Document') }, ...errors(400, 401, 403, 404) },
     },
   },
+  '/v1/documents/{requestId}/items': {
+    get: {
+      summary: 'What became of each item of a concluded document',
+      parameters: [inPath('requestId', 'UUID'), ...queryParameters(documentItemsParameters)],
+      responses: { 200: { description: 'A page in document order; all pages are of one conclusion', content: answer('DocumentItems') }, ...errors(400, 401, 403, 404) },
+    },
+  },
+  '/v1/documents/{requestId}/resends': {
+    post: {
+      summary: 'Send a rejected or failed document again, as another one, for a reason that is kept',
+      description: 'The same bytes, or corrected ones, under a request_id of their own; both documents name each other. Once for each document; the same call again changes nothing. 409 not_resendable says why a document is not sent again.',
+      parameters: [inPath('requestId', 'UUID of the document that ended badly')],
+      requestBody: { required: true, content: json(z.toJSONSchema(resendBody, { io: 'input' })) },
+      responses: { 202: { description: 'Acknowledged, as a command is', content: answer('Resent') }, 200: { description: 'The same call again', content: answer('Resent') }, ...errors(400, 401, 403, 404, 409, 413, 422, 503) },
+    },
+  },
+  '/v1/groups': {
+    get: {
+      summary: 'List groups, newest first',
+      description: 'Documents that the registry processes in order (bulk processing), and large documents that were split into parts.',
+      parameters: queryParameters(groupListParameters),
+      responses: { 200: { description: 'A page', content: answer('GroupPage') }, ...errors(400, 401, 403) },
+    },
+  },
+  '/v1/groups/{groupId}': {
+    get: {
+      summary: 'One group with its members and its timeline',
+      parameters: [inPath('groupId', 'UUID')],
+      responses: { 200: { description: 'The group; known from the moment at which its command was acknowledged', content: answer('Group') }, ...errors(400, 401, 403, 404) },
+    },
+  },
+  '/v1/groups/{groupId}/resumptions': {
+    post: {
+      summary: 'Resume a group that halted: the corrected member, and what was not processed, in order',
+      parameters: [inPath('groupId', 'UUID')],
+      requestBody: { required: true, content: json(z.toJSONSchema(resumptionBody, { io: 'input' })) },
+      responses: {
+        202: { description: 'Acknowledged; the answer names the new group', headers: { Location: { schema: text } }, content: answer('Acknowledgement') },
+        200: { description: 'The same resumption again', content: answer('Acknowledgement') },
+        ...errors(400, 401, 403, 404, 409, 413, 415, 422, 503),
+      },
+    },
+  },
+  '/v1/outcomes': {
+    get: {
+      summary: 'What the ERP is told, in order: the feed for those without a bus',
+      description: 'CloudEvents 1.0, the same bytes as on the bus. Take them, keep next_after, and ask again; with `wait` the answer comes as soon as there is one. 410 when outcomes after that place are kept no longer.',
+      parameters: queryParameters(outcomeFeedParameters),
+      responses: { 200: { description: 'A page, perhaps empty', content: answer('OutcomePage') }, ...errors(400, 401, 403, 410, 503) },
+    },
+  },
+  '/v1/webhooks': {
+    get: { summary: 'Webhooks, with how far each has come', responses: { 200: { description: 'All of them', content: answer('WebhookList') }, ...errors(401, 403) } },
+    post: {
+      summary: 'Have outcomes posted to an address, signed by Standard Webhooks',
+      requestBody: { required: true, content: json(z.toJSONSchema(webhookBody, { io: 'input' })) },
+      responses: { 201: { description: 'Made; the secret is shown this once', content: answer('NewWebhook') }, ...errors(400, 401, 403, 503) },
+    },
+  },
+  '/v1/webhooks/{id}': {
+    delete: { summary: 'Remove a webhook', parameters: [inPath('id', 'UUID'), ...queryParameters(webhookRemoval)], responses: { 204: { description: 'Removed' }, ...errors(400, 401, 403, 404) } },
+  },
+  '/v1/webhooks/{id}/resume': {
+    post: {
+      summary: 'Have a halted webhook go on',
+      parameters: [inPath('id', 'UUID')],
+      requestBody: { required: false, content: json(z.toJSONSchema(webhookResumption, { io: 'input' })) },
+      responses: { 200: { description: 'It goes on', content: answer('Webhook') }, ...errors(400, 401, 403, 404, 410) },
+    },
+  },
+  '/v1/inbound': {
+    get: {
+      summary: 'List documents that are not ours, newest first: told by other participants, or sent in our name past this system; NDJSON streams the whole list',
+      description: 'As NDJSON (Accept: application/x-ndjson) every line is an InboundSummary, and all pages come in one answer; when it cannot be completed the connection breaks off.',
+      parameters: queryParameters(inboundListParameters),
+      responses: { 200: { description: 'A page, or all as NDJSON', content: { ...answer('InboundPage'), 'application/x-ndjson': { schema: text } } }, ...errors(400, 401, 403) },
+    },
+  },
+  '/v1/inbound/{documentId}': {
+    get: {
+      summary: 'One document that is not ours, with its whole timeline and the document of ours that it belongs to',
+      parameters: [inPath('documentId', "The registry's id")],
+      responses: { 200: { description: 'The document', content: answer('InboundDocument') }, ...errors(400, 401, 403, 404) },
+    },
+  },
   '/v1/packs/{sgtin}/history': {
     get: {
       summary: "One pack's movements, its containers' while they held it included",
@@ -97,6 +183,54 @@ const paths = {
       summary: 'Have a failed task tried again, for a reason that is kept',
       requestBody: { required: true, content: json(z.toJSONSchema(retryBody, { io: 'input' })) },
       responses: { 204: { description: 'It is due now' }, ...errors(400, 401, 403, 404) },
+    },
+  },
+  '/v1/operations/configuration': {
+    get: {
+      summary: 'What programs were set to, who changed it and why, newest first',
+      parameters: queryParameters(configurationParameters),
+      responses: { 200: { description: 'A page', content: answer('ConfigurationChanges') }, ...errors(400, 401, 403) },
+    },
+  },
+  '/v1/operations/dead-letters': {
+    get: {
+      summary: 'Messages of the bus that could not be handled, with why; oldest first',
+      parameters: queryParameters(deadLetterListParameters),
+      responses: { 200: { description: 'Without their bodies', content: answer('DeadLetterList') }, ...errors(400, 401, 403, 503) },
+    },
+  },
+  '/v1/operations/dead-letters/{id}': {
+    get: {
+      summary: 'One of them with its body',
+      parameters: [inPath('id', 'As in the list')],
+      responses: { 200: { description: 'The message as it came', content: answer('DeadLetter') }, ...errors(400, 401, 403, 404, 503) },
+    },
+  },
+  '/v1/operations/dead-letters/{id}/replays': {
+    post: {
+      summary: 'Put it back into the queue, for a reason that is kept',
+      parameters: [inPath('id', 'As in the list')],
+      requestBody: { required: true, content: json(z.toJSONSchema(replayBody, { io: 'input' })) },
+      responses: { 204: { description: 'It stands at the end of the queue' }, ...errors(400, 401, 403, 404, 503) },
+    },
+  },
+  '/v1/reconciliations': {
+    get: {
+      summary: 'Comparisons of what we hold with what the lists of the registry show, newest first',
+      parameters: queryParameters(reconciliationListParameters),
+      responses: { 200: { description: 'A page', content: answer('ReconciliationPage') }, ...errors(400, 401, 403) },
+    },
+    post: {
+      summary: 'Ask for a comparison now, for a reason that is kept; the reconciler makes it',
+      requestBody: { required: true, content: json(z.toJSONSchema(reconciliationBody, { io: 'input' })) },
+      responses: { 202: { description: 'Asked for, durably', headers: { Location: { schema: text } }, content: answer('Reconciliation') }, ...errors(400, 401, 403) },
+    },
+  },
+  '/v1/reconciliations/{runId}': {
+    get: {
+      summary: 'One comparison with its findings',
+      parameters: [inPath('runId', 'UUID'), ...queryParameters(reconciliationFindingParameters)],
+      responses: { 200: { description: 'As it stands; with a page of its findings once it was made', content: answer('ReconciliationDetail') }, ...errors(400, 401, 403, 404) },
     },
   },
   '/health/live': { get: { summary: 'The process is alive', security: [], responses: { 200: { description: 'live' } } } },

@@ -1,11 +1,12 @@
-import { Controller, Get, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { Controller, Get, HttpCode, Inject, Post, Query, Req } from '@nestjs/common';
 import type { z } from 'zod';
+import type { RecordedChange } from '#configuration';
 import { PedigreeError } from '#kernel';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { parseStrictJson } from '../intake/strict-json.js';
 import { Operations } from '../operations/operations.js';
-import type { failedTasks, operationsStatus } from './answers.js';
-import { retryBody } from './parameters.js';
+import type { configurationChanges, failedTasks, operationsStatus } from './answers.js';
+import { configurationParameters, parameters, retryBody } from './parameters.js';
 import { snakeCase } from './snake-case.js';
 
 /** For operators: how the machinery stands, and what to do with tasks that were given up. */
@@ -26,6 +27,14 @@ export class OperationsController {
     return { items: tasks.map(({ key, kind, lane, attempts, failedAt, error }) => ({ key, kind, lane, attempts, failed_at: failedAt.toISOString(), error })) };
   }
 
+  @Get('configuration')
+  @Allow('auditor', 'operator')
+  async configuration(@Query() query: unknown): Promise<z.infer<typeof configurationChanges>> {
+    const { changes, hasMore } = await this.operations.configuration(parameters(configurationParameters, query));
+    const oldest = changes.at(-1);
+    return { items: changes.map(changeAnswer), ...(hasMore && oldest !== undefined ? { next_before: oldest.version } : {}) };
+  }
+
   @Post('retries')
   @HttpCode(204)
   @Allow('operator')
@@ -38,4 +47,13 @@ export class OperationsController {
     }
     await this.operations.retry(parsed.data.key, parsed.data.reason, request.caller.actor);
   }
+}
+
+function changeAnswer({ state, local = {}, position, at, actor, ...rest }: RecordedChange): z.infer<typeof configurationChanges>['items'][number] {
+  const { kind, name, authenticatedBy } = actor;
+  return {
+    ...snakeCase(rest),
+    ...{ position: position.toString(), at: at.toISOString(), actor: { kind, name, authenticated_by: authenticatedBy }, fields: Object.keys(state).length },
+    local: Object.entries(local).map(([field, value]) => ({ field, value })),
+  };
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { PedigreeError } from '#kernel';
-import { accountName, commandId, reference } from '../intake/command-body.js';
-import { documentOutcome, documentPhase } from './answers.js';
+import { accountName, commandId, memberBody, reference } from '../intake/command-body.js';
+import { configurationPart, documentOutcome, documentPhase, inboundChannel, inboundDirection, inboundOutcome, inboundPhase } from './answers.js';
+import { findingKind } from './reconciliation-answers.js';
+import { groupKind, groupPhase } from './group-answers.js';
 
 const instant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 const wholeNumber = (least: number, most: number) =>
@@ -25,6 +27,67 @@ export const documentListParameters = z.strictObject({
     .optional(),
   registered_from: instant.optional(),
   registered_to: instant.optional(),
+  limit: wholeNumber(1, 1_000).default(100),
+  cursor: z.string().min(1).max(500).optional(),
+});
+
+/** Query parameters of the list of groups. */
+export const groupListParameters = z.strictObject({
+  phase: groupPhase.optional(),
+  outcome: documentOutcome.optional(),
+  account: accountName.optional(),
+  kind: groupKind.optional(),
+  halted: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional()
+    .describe('true: only those that stopped.'),
+  limit: wholeNumber(1, 1_000).default(100),
+  cursor: z.string().min(1).max(500).optional(),
+});
+
+/** How a halted group is resumed by a person. */
+export const resumptionBody = z.strictObject({
+  command_id: commandId.optional().describe('Default: resume-{groupId}, so that the same again is a no-op.'),
+  corrected: memberBody.optional().describe('Takes the place of the member that stopped the group; absent only when none did.'),
+  reason: z.string().trim().min(3).max(1_000).describe('Why: kept in the log.'),
+});
+
+/** The largest position that the log can have. */
+const MOST_POSITION = 9_223_372_036_854_775_807n;
+
+/** Query parameters of the outcome feed. */
+export const outcomeFeedParameters = z.strictObject({
+  after: z
+    .string()
+    .regex(/^\d{1,20}$/, 'must be the sequence of an outcome, or next_after of an answer')
+    .transform((text) => BigInt(text))
+    .refine((position) => position <= MOST_POSITION, 'lies beyond any log')
+    .optional()
+    .describe('The sequence of the last outcome that was taken, or next_after. Absent: from the oldest that is kept.'),
+  limit: wholeNumber(1, 500).default(100),
+  wait: wholeNumber(0, 30).default(0).describe('Seconds to wait for the first outcome while there is none.'),
+});
+
+/** Query parameters of a concluded document's items. */
+export const documentItemsParameters = z.strictObject({
+  result: z.enum(['accepted', 'refused', 'undetermined']).optional(),
+  limit: wholeNumber(1, 5_000).default(1_000),
+  cursor: z.string().min(1).max(100).optional(),
+});
+
+const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+/** Query parameters of the list of documents that are not ours; names as in the API. */
+export const inboundListParameters = z.strictObject({
+  direction: inboundDirection.optional(),
+  channel: inboundChannel.optional(),
+  phase: inboundPhase.optional(),
+  outcome: inboundOutcome.optional(),
+  account: accountName.optional(),
+  doc_type: wholeNumber(1, 999_999).optional(),
+  request_id: z.uuid().optional().describe('What belongs to this document of ours.'),
+  linked: flag.optional().describe('Whether it belongs to a document of ours.'),
   limit: wholeNumber(1, 1_000).default(100),
   cursor: z.string().min(1).max(500).optional(),
 });
@@ -53,5 +116,52 @@ export function parameters<T extends z.ZodType>(schema: T, given: unknown): z.ou
   throw new PedigreeError('invalid_parameter', `${field}: ${unknown === undefined ? (issue?.message ?? 'invalid') : 'no such parameter'}`, { field });
 }
 
+const why = z.string().trim().min(3).max(1_000).optional().describe('Why: it is kept in the log.');
+
+/** A webhook that is to be made. */
+export const webhookBody = z.strictObject({
+  url: z.string().min(1).describe('https, or http on the same machine; without user, password and fragment.'),
+  description: z.string().trim().min(1).max(200).optional(),
+  from: z.enum(['now', 'oldest']).default('now').describe('Begin with what comes from now on, or with the oldest outcome that is kept.'),
+  reason: why,
+});
+
+export const webhookRemoval = z.strictObject({ reason: why });
+
+/** How a webhook that was halted goes on. */
+export const webhookResumption = z.strictObject({
+  from: z.enum(['here', 'oldest', 'now']).default('here').describe('Go on where it stopped, with the oldest outcome that is kept, or with what comes from now on.'),
+  reason: why,
+});
+
 /** A failed task that is to be tried again, and why. */
 export const retryBody = z.strictObject({ key: z.string().min(1).max(400), reason: z.string().trim().min(3).max(1_000) });
+
+export const deadLetterListParameters = z.strictObject({ limit: wholeNumber(1, 10_000).default(100) });
+export const deadLetterPath = z.strictObject({ id: z.string().min(1).max(200) });
+/** Why a dead letter goes back into the queue. */
+export const replayBody = z.strictObject({ reason: z.string().trim().min(3).max(1_000) });
+
+/** Query parameters of the changes of settings. */
+export const configurationParameters = z.strictObject({
+  program: z.string().min(1).max(100).optional(),
+  part: configurationPart.optional(),
+  before: wholeNumber(0, 999_999_999).optional().describe('Only what came before this version: next_before of an answer.'),
+  limit: wholeNumber(1, 1_000).default(100),
+});
+
+/** Why a comparison is asked for. */
+export const reconciliationBody = z.strictObject({ reason: z.string().trim().min(3).max(1_000).describe('Why: it is kept in the log.') });
+export const reconciliationPath = z.strictObject({ runId: z.string().min(1).max(100) });
+
+export const reconciliationListParameters = z.strictObject({
+  before: z.string().min(1).max(100).optional().describe('next_before of an answer.'),
+  limit: wholeNumber(1, 100).default(20),
+});
+
+/** Query parameters of a run's findings. */
+export const reconciliationFindingParameters = z.strictObject({
+  kind: findingKind.optional(),
+  after: wholeNumber(0, 999_999_999).default(0).describe('next_after of an answer.'),
+  limit: wholeNumber(1, 5_000).default(1_000),
+});

@@ -1,8 +1,9 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
-import type { Logger } from 'pino';
 import { PedigreeError, type ErrorCode, type ErrorPlace } from '#kernel';
+import { databaseIsAway } from '#postgres';
+import { RETRY_AFTER_SECONDS, type ServiceLog } from '#service';
 
 /** An RFC 9457 problem document, with our code and the place of the error as extension members. */
 export interface Problem extends ErrorPlace {
@@ -32,6 +33,7 @@ const REFUSED_BY_HTTP: Record<number, ErrorCode> = { 404: 'not_found', 408: 'req
 /** Whatever was thrown, as one of our errors. What is a fault of ours keeps its details for the log. */
 function asPedigreeError(error: unknown): PedigreeError {
   if (error instanceof PedigreeError) return error;
+  if (databaseIsAway(error)) return new PedigreeError('unavailable', 'the database is away; nothing is known to have been stored, so the same may be given again');
   const { statusCode, message } = error as { statusCode?: number; message?: string };
   const status = error instanceof HttpException ? error.getStatus() : statusCode;
   if (status === undefined || status < 400 || status >= 500) return new PedigreeError('internal', 'an unexpected fault; the log has it under this instance');
@@ -40,13 +42,14 @@ function asPedigreeError(error: unknown): PedigreeError {
 
 /**
  * The problem document for whatever was thrown. A fault of ours goes into the log with all its details, and its name into both. A full
- * backlog is no fault. `where` tells the log what was asked; its `line`, if any, is put into the problem too.
+ * backlog or a database that is away is no fault. `where` tells the log what was asked; its `line`, if any, is put into the problem too.
  */
-export function reportProblem(error: unknown, log: Logger, where: { method?: string; url?: string; line?: number }): Problem {
+export function reportProblem(error: unknown, log: ServiceLog, where: { method?: string; url?: string; line?: number }): Problem {
   const known = asPedigreeError(error);
   const { line } = where;
   const problem = problemOf(line === undefined ? known : new PedigreeError(known.code, `line ${line}: ${known.message}`, { ...known.place, line }));
-  if (problem.status < 500 || problem.code === 'backlog_full') return problem;
+  // What is full or away is told by readiness and operations, not by every request that meets it.
+  if (problem.status < 500 || problem.code === 'backlog_full' || problem.code === 'unavailable') return problem;
   const instance = `urn:uuid:${randomUUID()}`;
   log.error({ err: error, instance, ...where }, 'request failed');
   return { ...problem, instance };
@@ -55,13 +58,13 @@ export function reportProblem(error: unknown, log: Logger, where: { method?: str
 /** Turns every exception into a problem document, and keeps faults of ours out of the answer and in the log. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  constructor(private readonly log: Logger) {}
+  constructor(private readonly log: ServiceLog) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     const { method, url } = host.switchToHttp().getRequest<FastifyRequest>();
     const problem = reportProblem(error, this.log, { method, url });
-    if (problem.code === 'backlog_full') void reply.header('retry-after', '5');
+    if (problem.status === 503) void reply.header('retry-after', String(RETRY_AFTER_SECONDS));
     if (problem.code === 'unauthenticated') void reply.header('www-authenticate', 'Bearer');
     if (problem.code === 'request_timeout') void reply.header('connection', 'close');
     void reply.status(problem.status).header('content-type', 'application/problem+json').send(JSON.stringify(problem));

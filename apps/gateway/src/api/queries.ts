@@ -1,7 +1,7 @@
 import { type IQueryHandler, QueryHandler } from '@nestjs/cqrs';
 import { Inject } from '@nestjs/common';
 import { findCommand, type AcknowledgedCommand } from '../intake/command-table.js';
-import type { DocumentDetail, DocumentListQuery, DocumentSummary, HistoryQuery, OutcomeCounts, Page, ReadModels, SgtinHistory } from '#read-models';
+import type { DocumentDetail, DocumentListQuery, DocumentSummary, GroupDetail, GroupListQuery, GroupSummary, HistoryQuery, InboundDetail, InboundListQuery, InboundSummary, OutcomeCounts, Page, ReadModels, SgtinHistory } from '#read-models';
 import type { Pool } from '#postgres';
 
 /** Injection tokens of what has no class of its own. */
@@ -78,4 +78,56 @@ export class HistoryOfSgtinHandler implements IQueryHandler<HistoryOfSgtin, Sgti
   }
 }
 
-export const QUERY_HANDLERS = [FindCommandHandler, DocumentByRequestIdHandler, ListDocumentsHandler, CountOutcomesHandler, HistoryOfSgtinHandler];
+export class ListGroups {
+  constructor(readonly query: GroupListQuery) {}
+}
+
+@QueryHandler(ListGroups)
+export class ListGroupsHandler implements IQueryHandler<ListGroups, Page<GroupSummary>> {
+  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
+
+  execute({ query }: ListGroups): Promise<Page<GroupSummary>> {
+    return this.readModels.groups(query);
+  }
+}
+
+export class GroupById {
+  constructor(readonly groupId: string) {}
+}
+
+@QueryHandler(GroupById)
+export class GroupByIdHandler implements IQueryHandler<GroupById, GroupDetail | undefined> {
+  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
+
+  execute({ groupId }: GroupById): Promise<GroupDetail | undefined> {
+    return this.readModels.group(groupId);
+  }
+}
+
+export class ListInbound {
+  constructor(readonly query: InboundListQuery) {}
+}
+
+@QueryHandler(ListInbound)
+export class ListInboundHandler implements IQueryHandler<ListInbound, Page<InboundSummary>> {
+  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
+
+  execute({ query }: ListInbound): Promise<Page<InboundSummary>> {
+    return this.readModels.inboundDocuments(query);
+  }
+}
+
+export class InboundByDocumentId {
+  constructor(readonly documentId: string) {}
+}
+
+@QueryHandler(InboundByDocumentId)
+export class InboundByDocumentIdHandler implements IQueryHandler<InboundByDocumentId, InboundDetail | undefined> {
+  constructor(@Inject(READ_MODELS) private readonly readModels: ReadModels) {}
+
+  execute({ documentId }: InboundByDocumentId): Promise<InboundDetail | undefined> {
+    return this.readModels.inboundDocument(documentId);
+  }
+}
+
+export const QUERY_HANDLERS = [ListGroupsHandler, GroupByIdHandler, FindCommandHandler, DocumentByRequestIdHandler, ListDocumentsHandler, CountOutcomesHandler, HistoryOfSgtinHandler, ListInboundHandler, InboundByDocumentIdHandler];

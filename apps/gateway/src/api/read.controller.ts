@@ -3,10 +3,10 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import type { EvidenceStore } from '#evidence';
-import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { isSgtin, isSha256, isUuid, PedigreeError, requestIdOf } from '#kernel';
 import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page, SgtinHistory } from '#read-models';
+import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import type { document, documentPage, outcomeCounts, packHistory } from './answers.js';
 import { documentAnswer } from './document-answer.js';
@@ -22,7 +22,7 @@ export class ReadController {
     @Inject(QueryBus) private readonly queries: QueryBus,
     @Inject(EVIDENCE) private readonly evidence: EvidenceStore,
     @Inject(INSTALLATION_ID) private readonly installationId: string,
-    @Inject(LOG) private readonly log: Logger,
+    @Inject(LOG) private readonly log: ServiceLog,
   ) {}
 
   @Get('documents')

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_GROUP_MEMBERS } from '#domain';
 import { PedigreeError } from '#kernel';
 import { parseStrictJson, pointer } from './strict-json.js';
 
@@ -19,31 +20,78 @@ export const commandId = id(200);
 export const accountName = id(100);
 export const reference = text(200);
 
+const xml = z
+  .string()
+  .min(1)
+  // What else XML cannot hold is said by its reader, with the line.
+  .refine((value) => !/\p{Surrogate}/u.test(value), { error: ({ input }) => `holds half of a surrogate pair, at position ${String(input).search(/\p{Surrogate}/u)}` })
+  .optional()
+  .describe('The document as XML. Either this or `document`.');
+const document = z
+  .looseObject({ action_id: z.number().int().describe('Scheme number, for example 415.') })
+  .optional()
+  .describe('The document as JSON: action_id, then the children of its action element by name; an array repeats an element.');
+
+const EITHER = { error: 'give either `xml` or `document`, and not both', path: ['xml'] };
+const isOneDocument = (given: { xml?: unknown; document?: unknown }): boolean => (given.xml === undefined) !== (given.document === undefined);
+
+/** One document of a group. It is known by its own command id, as if it had come by itself. */
+export const memberBody = z
+  .strictObject({
+    command_id: commandId.describe("The ERP's own id of this member."),
+    reference: reference.optional().describe("The ERP's reference, given back with every outcome."),
+    xml,
+    document,
+  })
+  .refine(isOneDocument, EITHER);
+
+export type MemberBody = z.infer<typeof memberBody>;
+
+const members = z.array(memberBody).min(1).max(MAX_GROUP_MEMBERS).describe('In the order in which the registry processes them.');
+const group = z.strictObject({ members }).optional().describe('For type send_group: documents that are processed in order, until one fails.');
+
+const resume = z
+  .strictObject({
+    group: commandId.describe('The command of the group that halted.'),
+    corrected: memberBody.optional().describe('Takes the place of the member that stopped the group; absent only when none did.'),
+    reason: text(1_000).optional().describe('Why, where a person decided it: kept in the log.'),
+  })
+  .optional()
+  .describe('For type resume_group: what was not processed goes again, in order, after the corrected member.');
+
 /** The shape of an ERP command, for people, for the check and for the API's documentation: one source. */
 export const commandBody = z
   .strictObject({
     command_id: commandId.describe("The ERP's own id of this command. The same id again is a no-op; with other content it is refused."),
-    type: z.literal('send_document').default('send_document'),
+    type: z.enum(['send_document', 'send_group', 'resume_group']).default('send_document'),
     account: accountName.optional().describe('Name of the registry account to send with. Default: the query parameter `account`, else the first of the accounts file.'),
     reference: reference.optional().describe("The ERP's reference, given back with every outcome."),
     after: z
       .array(commandId)
       .max(100)
       .default([])
-      .describe('Ids of commands whose documents must have concluded accepted or partial before this one is sent. They may come later than this command, but not wait for it.'),
-    xml: z
-      .string()
-      .min(1)
-      // What else XML cannot hold is said by its reader, with the line.
-      .refine((value) => !/\p{Surrogate}/u.test(value), { error: ({ input }) => `holds half of a surrogate pair, at position ${String(input).search(/\p{Surrogate}/u)}` })
-      .optional()
-      .describe('The document as XML. Either this or `document`.'),
-    document: z
-      .looseObject({ action_id: z.number().int().describe('Scheme number, for example 415.') })
-      .optional()
-      .describe('The document as JSON: action_id, then the children of its action element by name; an array repeats an element.'),
+      .describe('Ids of commands whose documents or groups must have concluded accepted or partial before this one is sent. They may come later than this command, but not wait for it.'),
+    xml,
+    document,
+    group,
+    resume,
   })
-  .refine((body) => (body.xml === undefined) !== (body.document === undefined), { error: 'give either `xml` or `document`, and not both', path: ['xml'] });
+  .superRefine((body, issues) => {
+    const misplaced = misplacedField(body);
+    if (misplaced !== undefined) issues.addIssue({ code: 'custom', ...misplaced });
+  });
+
+/** Which content belongs to which type; the first that does not, and why. */
+function misplacedField(body: { type: string; after: string[]; xml?: unknown; document?: unknown; group?: unknown; resume?: unknown }): { message: string; path: string[] } | undefined {
+  const wanted = { send_document: undefined, send_group: 'group', resume_group: 'resume' }[body.type];
+  for (const [field, type] of [['group', 'send_group'], ['resume', 'resume_group']] as const) {
+    if (body[field] !== undefined && wanted !== field) return { message: `belongs to type ${type}, and this is ${body.type}`, path: [field] };
+  }
+  if (wanted === undefined) return isOneDocument(body) ? undefined : { message: EITHER.error, path: EITHER.path };
+  if (body[wanted as 'group'] === undefined) return { message: `is needed for type ${body.type}`, path: [wanted] };
+  for (const field of ['xml', 'document'] as const) if (body[field] !== undefined) return { message: `does not belong to type ${body.type}`, path: [field] };
+  return body.type === 'resume_group' && body.after.length > 0 ? { message: 'does not belong to type resume_group', path: ['after'] } : undefined;
+}
 
 export type CommandBody = z.infer<typeof commandBody>;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PostgresEvidenceStore } from '#evidence';
-import { installationId } from '#postgres';
-import { PostgresTaskQueue } from '#tasks';
+import { installationId, migrate } from '#postgres';
+import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { arrival, SGTIN, Trial } from '../../test/trial.js';
 import { Intake, type Acknowledgement } from './intake.js';
@@ -22,6 +22,9 @@ beforeAll(async () => {
   trial = await Trial.start(await testDatabase());
 });
 afterAll(() => trial.stop());
+
+/** These trials give single documents alone. */
+const NO_GROUPS = { maxItems: () => 25_000, groupState: () => Promise.resolve({ phase: 'absent' } as const) };
 
 describe('texts that cannot be stored, and names that are read in two ways', () => {
   const good = { command_id: 'x', xml: arrival() };
@@ -88,7 +91,7 @@ describe('commands in one batch', () => {
     const { pool } = trial.db;
     const queue = new PostgresTaskQueue({ pool });
     try {
-      const options = { pool, evidence: new PostgresEvidenceStore({ pool }), queue, installationId: await installationId(pool), accounts: ['main'], maxDocumentBytes: 1e6, maxBacklog: 1e6 };
+      const options = { pool, evidence: new PostgresEvidenceStore({ pool }), queue, installationId: await installationId(pool), accounts: ['main'], maxDocumentBytes: 1e6, maxBacklog: 1e6, ...NO_GROUPS };
       const intake = new Intake(options);
       // Past the check of its shape, as a fault that nobody thought of: PostgreSQL refuses the whole statement for it.
       const ids = ['batch-1', `batch-${NUL}`, 'batch-2', 'batch-3'];
@@ -111,7 +114,7 @@ describe('commands in one batch', () => {
         return Promise.reject(Object.assign(new Error('gone'), { code: '57P01' }));
       },
     };
-    const options = { pool, evidence: new PostgresEvidenceStore({ pool }), queue, installationId: await installationId(pool), accounts: ['main'], maxDocumentBytes: 1e6, maxBacklog: 1e6 };
+    const options = { pool, evidence: new PostgresEvidenceStore({ pool }), queue, installationId: await installationId(pool), accounts: ['main'], maxDocumentBytes: 1e6, maxBacklog: 1e6, ...NO_GROUPS };
     const intake = new Intake(options);
     const take = (command_id: string): Promise<Acknowledgement> => intake.take({ command_id, type: 'send_document', after: [], xml: arrival() }, ACTOR);
     const taken = await Promise.allSettled(['gone-1', 'gone-2', 'gone-3'].map(take));
@@ -136,14 +139,39 @@ describe('commands that wait for each other', () => {
   });
 });
 
+describe('a group', () => {
+  const member = (command_id: string, xml = arrival()) => ({ command_id, xml });
+  const group = (command_id: string, members: object[], more: object = {}) => ({ command_id, type: 'send_group', group: { members }, ...more });
+
+  it.each([
+    ['whose member’s id was used before', group('g', [member('m-1'), member('used')]), 409, { field: '/group/members/1/command_id', item: 'used' }],
+    ['in which an id stands twice', group('g', [member('m-1'), member('m-1')]), 400, { code: 'invalid_command', field: '/group/members', item: 'm-1' }],
+    ['whose member has its own id', group('g', [member('g')]), 400, { code: 'invalid_command', field: '/group/members', item: 'g' }],
+    ['for an account that nobody knows', group('g', [member('m-1')], { account: 'south' }), 422, { code: 'unknown_account', field: '/account', item: 'south' }],
+    ['with a member of malformed XML', group('g', [member('m-1'), member('m-2', '<documents version="1.38">\n<')]), 422, { code: 'malformed_xml', field: '/group/members/1/xml', line: 2 }],
+    ['that would wait for itself', group('g', [member('m-1')], { after: ['after-g'] }), 400, { code: 'invalid_command', field: '/after', item: 'after-g' }],
+    ['that would wait for its own member', group('g', [member('m-1')], { after: ['after-m-1'] }), 400, { code: 'invalid_command', field: '/after' }],
+    ['of no members', group('g', []), 400, { code: 'invalid_command', field: '/group/members' }],
+  ])('%s is refused whole, with the place', async (_, body, status, place) => {
+    for (const one of [{ command_id: 'used' }, { command_id: 'after-g', after: ['g'] }, { command_id: 'after-m-1', after: ['m-1'] }]) await trial.post({ ...one, xml: arrival() });
+    const before = await trial.registered();
+    const answer = await trial.post(body);
+    expect([answer.status, answer.json()]).toEqual([status, expect.objectContaining(place)]);
+    expect(await trial.registered()).toBe(before);
+  });
+});
+
 describe('the backlog', () => {
   it('counts tasks of every lane, also those that wait for their time', async () => {
-    const busy = await Trial.start(await testDatabase(), { maxBacklog: 3 });
+    const db = await testDatabase();
+    // They wait there before the program starts: whenever it counts, it counts them.
+    await migrate(db.pool, [tasksSchema]);
+    const queue = new PostgresTaskQueue({ pool: db.pool });
+    const task = (n: number) => ({ key: `send:${n}`, kind: 'send', lane: `account-${n}/send`, dueAt: new Date('2999-01-01T00:00:00Z'), payload: {} });
+    await queue.schedule(db.pool, [task(1), task(2), task(3)]);
+    await queue.close();
+    const busy = await Trial.start(db, { maxBacklog: 3 });
     try {
-      const queue = new PostgresTaskQueue({ pool: busy.db.pool });
-      const task = (n: number) => ({ key: `send:${n}`, kind: 'send', lane: `account-${n}/send`, dueAt: new Date('2999-01-01T00:00:00Z'), payload: {} });
-      await queue.schedule(busy.db.pool, [task(1), task(2), task(3)]);
-      await queue.close();
       const answer = await busy.post({ command_id: 'one-more', xml: arrival() });
       expect([answer.status, answer.json()['code'], answer.headers.get('retry-after'), await busy.registered()]).toEqual([503, 'backlog_full', '5', 0]);
     } finally {

@@ -1,17 +1,19 @@
-import { buildDocument, checkDocument, documentTypeOf, type DocumentFacts, type DocumentJson } from '#documents';
-import type { Registration } from '#domain';
+import type { DocumentReference, GroupRegistration, GroupState } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import { canonicalJson, coalesce, PedigreeError, requestIdOf, sha256Hex } from '#kernel';
+import { canonicalJson, coalesce, PedigreeError, sha256Hex } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
 import type { NewTask, PostgresTaskQueue } from '#tasks';
-import type { CommandBody } from './command-body.js';
-import { storeCommands, type Checked, type Taken } from './command-table.js';
+import type { CommandBody, MemberBody } from './command-body.js';
+import { conflictOf, KIND_OF_GROUP, storeCommands, storeGroup, type Checked, type CommandRow, type Taken } from './command-table.js';
+import { Registrations, type HaltedGroup } from './registrations.js';
 
 /** The answer to a command: what it is known by from now on. */
 export interface Acknowledgement {
   commandId: string;
+  /** The id of its document, or of its group. */
   requestId: string;
+  kind: 'document' | 'group';
   /** True when this very command had been acknowledged before. */
   repeated: boolean;
 }
@@ -23,94 +25,138 @@ export interface IntakeOptions {
   installationId: string;
   /** Account names; the first is the default. */
   accounts: string[];
-  /** The registry's limit for one document, from the profile. */
+  /** The longest document that is taken, from the profile (rules.maxLargeDocumentBytes). */
   maxDocumentBytes: number;
+  /** Most items in one document of a type: the least of what schema and profile say. A larger one is split. */
+  maxItems(docType: number): number;
+  /** A group as the log has it. */
+  groupState(groupId: string): Promise<GroupState>;
   /** Most tasks of any kind that may wait to be done. Past it, 503. */
   maxBacklog: number;
 }
 
+/** A document that an operator sends again, and why. */
+export interface Resend {
+  of: DocumentReference;
+  reason: string;
+}
+
 export const INTAKE_LANE = 'intake';
+
+const BACKLOG_BELIEVED_MS = 1_000;
 
 /**
  * Takes commands: checks everything that can be checked without the registry, keeps the document's bytes, then stores the command and
  * the task that runs it in one transaction. That commit is the acknowledgement; before it nothing is promised, after it nothing is lost.
  */
 export class Intake {
+  private readonly registrations: Registrations;
   private readonly store: (checked: Checked) => Promise<Taken | { failed: unknown }>;
-  private backlog = { count: 0, readAtMs: -Infinity };
+  private backlog = { count: 0, countedAtMs: -Infinity };
+  private counting: Promise<number> | undefined;
 
   constructor(private readonly options: IntakeOptions) {
+    this.registrations = new Registrations(options);
     this.store = coalesce((batch) => this.storeBatch(batch), { maxBatch: 200, maxWaiting: 5_000 });
   }
 
   /** Takes one command. Throws PedigreeError for bad input, for an id that is known with other content, and when the backlog is full. */
-  async take(body: CommandBody, actor: Actor): Promise<Acknowledgement> {
+  async take(body: CommandBody, actor: Actor, resend?: Resend): Promise<Acknowledgement> {
     await this.refuseWhenFull();
-    const account = body.account ?? (this.options.accounts[0] as string);
-    if (!this.options.accounts.includes(account)) {
-      const known = this.options.accounts.join(', ');
-      throw new PedigreeError('unknown_account', `/account: no account is named ${account}; known are ${known}`, { field: '/account', item: account });
-    }
-    const { xml, facts } = this.documentOf(body);
-    const documentSha256 = await this.options.evidence.put(xml, 'application/xml');
-    const registration = this.registrationOf(body, { account, facts, documentSha256, byteLength: xml.length });
-    const taken = await this.store({ registration, bodySha256: sha256Hex(canonicalJson(body)), actor });
+    const checked = await this.check(body, actor, resend);
+    const taken = 'registration' in checked.work ? await this.store(checked) : await this.storeWhole(checked);
     if (typeof taken === 'object') throw 'circle' in taken ? circleError(taken.circle) : taken.failed;
-    if (taken === 'conflict') {
-      const message = `command ${body.command_id} was acknowledged before with other content; nothing was changed`;
-      throw new PedigreeError('command_conflict', message, { field: '/command_id', item: body.command_id });
-    }
-    return { commandId: body.command_id, requestId: registration.requestId, repeated: taken === 'repeated' };
+    if (taken === 'conflict') throw conflictOf(body.command_id, '/command_id');
+    const { commandId, requestId } = checked.row;
+    return { commandId, requestId, kind: 'registration' in checked.work ? 'document' : 'group', repeated: taken === 'repeated' };
   }
 
-  /** The document's bytes and facts, checked. Errors are placed in what the ERP sent. */
-  private documentOf(body: CommandBody): { xml: Buffer; facts: DocumentFacts } {
-    try {
-      const xml = body.xml === undefined ? buildDocument(body.document as DocumentJson) : Buffer.from(body.xml, 'utf8');
-      const facts = checkDocument(xml);
-      refuseUnsendable(facts);
-      const { maxDocumentBytes } = this.options;
-      if (xml.length > maxDocumentBytes) throw new PedigreeError('body_too_large', `the document has ${xml.length} bytes; the registry takes at most ${maxDocumentBytes}`);
-      return { xml, facts };
-    } catch (error) {
-      if (!(error instanceof PedigreeError)) throw error;
-      throw body.xml === undefined ? inJsonDocument(error) : new PedigreeError(error.code, error.message, { ...error.place, field: '/xml' });
+  private async check(body: CommandBody, actor: Actor, resend?: Resend): Promise<Checked> {
+    const { registrations } = this;
+    const { resume, group } = body;
+    if (resume !== undefined) {
+      const halted = await this.haltedGroup(resume.group, body.command_id);
+      const account = this.accountOf(body.account ?? halted.registration.account);
+      const group = await registrations.resumption(body, account, halted);
+      const corrected = resume.corrected === undefined ? [] : [{ given: resume.corrected, field: '/resume/corrected/command_id' }];
+      return { ...this.checkedGroup(body, actor, { group, members: corrected }), ...(resume.reason === undefined ? {} : { reason: resume.reason }) };
     }
+    const account = this.accountOf(body.account ?? (this.options.accounts[0] as string));
+    if (group !== undefined) {
+      const members = group.members.map((given, i) => ({ given, field: `/group/members/${i}/command_id` }));
+      return this.checkedGroup(body, actor, { group: await registrations.group(body, account), members });
+    }
+    const work = await registrations.document(body, account);
+    if ('members' in work) {
+      if (resend !== undefined) throw new PedigreeError('too_many_items', 'the document has more items than one may have, and what is sent again is not split: send it as a new command');
+      return this.checkedGroup(body, actor, { group: work, members: [] });
+    }
+    const row = rowOf(body, { requestId: work.requestId, account, documentSha256: work.documentSha256, kind: 'document' });
+    if (resend === undefined) return { row, actor, work: { registration: work } };
+    const { of, reason } = resend;
+    const bodySha256 = sha256Hex(canonicalJson({ ...body, resend_of: of.requestId, reason }));
+    return { row: { ...row, bodySha256, resendOf: of.requestId }, actor, reason, work: { registration: { ...work, resendOf: of } } };
   }
 
-  private registrationOf(body: CommandBody, of: { account: string; facts: DocumentFacts; documentSha256: string; byteLength: number }): Registration {
-    const { facts } = of;
-    const requestIdFor = (commandId: string) => requestIdOf(this.options.installationId, commandId);
-    return {
-      requestId: requestIdFor(body.command_id),
-      commandId: body.command_id,
-      ...(body.reference === undefined ? {} : { reference: body.reference }),
-      account: of.account,
-      docType: facts.docType,
-      documentSha256: of.documentSha256,
-      byteLength: of.byteLength,
-      itemCount: facts.items.length,
-      subjectId: facts.subjectId,
-      ...(facts.counterpartyId === undefined ? {} : { counterpartyId: facts.counterpartyId }),
-      ...(facts.docNum === undefined ? {} : { docNum: facts.docNum }),
-      operationDate: facts.operationDate,
-      after: [...new Set(body.after)].map((commandId) => {
-        if (commandId === body.command_id) throw new PedigreeError('invalid_command', '/after: a command cannot come after itself', { field: '/after', item: commandId });
-        return { commandId, requestId: requestIdFor(commandId) };
-      }),
-    };
+  private checkedGroup(body: CommandBody, actor: Actor, of: { group: GroupRegistration; members: { given: MemberBody; field: string }[] }): Checked {
+    const { group, members } = of;
+    const { account, kind, original } = group;
+    const memberRows = members.map(({ given, field }) => ({ row: this.memberRow(given, group, body.command_id), field }));
+    const documentSha256 = original?.documentSha256 ?? sha256Hex(canonicalJson(body));
+    return { row: rowOf(body, { requestId: group.groupId, account, documentSha256, kind: KIND_OF_GROUP[kind] }), actor, work: { group }, members: memberRows };
+  }
+
+  /** A member waits with its group: that is what `after` says of it, for those who look for circles. */
+  private memberRow(given: MemberBody, { account, members }: GroupRegistration, groupCommand: string): CommandRow {
+    const requestId = this.registrations.idOf(given.command_id);
+    const documentSha256 = members.find((one) => one.requestId === requestId)?.documentSha256 ?? sha256Hex(canonicalJson(given));
+    return { commandId: given.command_id, requestId, account, bodySha256: sha256Hex(canonicalJson(given)), documentSha256, after: [groupCommand], kind: 'member' };
+  }
+
+  /** The group that a resumption is about. Throws PedigreeError where there is nothing to resume. */
+  private async haltedGroup(commandId: string, byCommand: string): Promise<HaltedGroup> {
+    const field = '/resume/group';
+    const state = await this.options.groupState(this.registrations.idOf(commandId));
+    if (state.phase === 'absent') throw new PedigreeError('not_found', `${field}: no group was registered by command ${commandId}`, { field, item: commandId });
+    if (state.phase !== 'concluded' || state.halt === undefined) {
+      const why = state.phase === 'concluded' ? 'went to its end' : 'has not concluded yet';
+      throw new PedigreeError('group_not_resumable', `${field}: group ${commandId} ${why}; only one that halted is resumed`, { field, item: commandId });
+    }
+    const by = state.resumedBy?.commandId;
+    if (by === undefined || by === byCommand) return state;
+    throw new PedigreeError('group_not_resumable', `${field}: group ${commandId} was resumed before, by command ${by}`, { field, item: commandId });
+  }
+
+  private accountOf(account: string): string {
+    if (this.options.accounts.includes(account)) return account;
+    const known = this.options.accounts.join(', ');
+    throw new PedigreeError('unknown_account', `/account: no account is named ${account}; known are ${known}`, { field: '/account', item: account });
+  }
+
+  /** A group is rare and has many rows: it has a transaction of its own. */
+  private storeWhole(group: Checked): Promise<Taken> {
+    return inTransaction(this.options.pool, async (tx) => {
+      const taken = await storeGroup(tx, group);
+      if (taken === 'new') await this.options.queue.schedule(tx, [runCommandTask(group)]);
+      return taken;
+    });
+  }
+
+  /** Whether another command would be taken now. Rejects while the database does not answer. */
+  async hasRoom(): Promise<boolean> {
+    const { queue, maxBacklog } = this.options;
+    if (performance.now() - this.backlog.countedAtMs > BACKLOG_BELIEVED_MS) {
+      const countedAtMs = performance.now();
+      this.counting ??= queue.readyCount(maxBacklog).finally(() => (this.counting = undefined));
+      this.backlog = { count: await this.counting, countedAtMs };
+    }
+    return this.backlog.count < maxBacklog;
   }
 
   /** The backlog is counted at most once a second: the limit protects the machine, it is no exact quota. */
   private async refuseWhenFull(): Promise<void> {
-    const nowMs = performance.now();
-    if (nowMs - this.backlog.readAtMs > 1_000) {
-      this.backlog.readAtMs = nowMs;
-      this.backlog.count = await this.options.queue.readyCount(this.options.maxBacklog);
-    }
-    if (this.backlog.count >= this.options.maxBacklog) {
-      throw new PedigreeError('backlog_full', `${this.backlog.count} or more tasks wait to be done; try again later`, { field: '' });
-    }
+    if (await this.hasRoom()) return;
+    throw new PedigreeError('backlog_full', `${this.backlog.count} or more tasks wait to be done; try again later`, { field: '' });
   }
 
   /** Commands share a transaction, but not their faults: where one of them makes it fail, each is stored by itself. */
@@ -146,28 +192,20 @@ function isFaultOfOne(error: unknown): boolean {
   return error instanceof PedigreeError || (typeof code === 'string' && /^(22|23|54)...$/.test(code));
 }
 
-/** The ERP never saw the XML that was built from its JSON, so no line of that is named. */
-function inJsonDocument({ code, message, place }: PedigreeError): PedigreeError {
-  const { line: _, field, ...rest } = place;
-  if (field?.startsWith('/') === true) return new PedigreeError(code, `/document${message}`, { ...rest, field: `/document${field}` });
-  return new PedigreeError(code, `/document: ${message.replace(/^line \d+[:,] /, '')}`, { ...rest, field: '/document' });
-}
-
 const circleError = (circle: string[]): PedigreeError =>
   new PedigreeError('invalid_command', `/after: the command would wait for itself: ${circle.join(' after ')}`, { field: '/after', item: circle[1] as string });
 
-/** Notifications are made by the registry alone, and the answers to queries are not understood yet. */
-function refuseUnsendable({ docType, element }: DocumentFacts): void {
-  const direction = documentTypeOf(docType)?.direction;
-  if (direction === 'outgoing') return;
-  const why = direction === 'query' ? 'is a query, which this version does not send' : 'is a notification, which only the registry makes';
-  throw new PedigreeError('unknown_document_type', `document type ${docType} (${element}) ${why}`, { element });
-}
+const rowOf = (body: CommandBody, of: Pick<CommandRow, 'requestId' | 'account' | 'documentSha256' | 'kind'>): CommandRow => ({
+  commandId: body.command_id,
+  bodySha256: sha256Hex(canonicalJson(body)),
+  after: [...new Set(body.after)],
+  ...of,
+});
 
-const runCommandTask = ({ registration, actor }: Checked): NewTask => ({
-  key: `run_command:${registration.requestId}`,
+const runCommandTask = ({ row, work, actor, reason }: Checked): NewTask => ({
+  key: `run_command:${row.requestId}`,
   kind: 'run_command',
   lane: INTAKE_LANE,
   dueAt: new Date(0),
-  payload: { registration, actor } as unknown as NewTask['payload'],
+  payload: { ...work, actor, ...(reason === undefined ? {} : { reason }) } as unknown as NewTask['payload'],
 });

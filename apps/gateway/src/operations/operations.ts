@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { foundSince, listsSince, newestRestoration, type RestorationState } from '#backup';
+import { configurationHistory, type HistoryQuery, type RecordedChange } from '#configuration';
 import type { Actor, EventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
@@ -8,7 +10,18 @@ import type { FailedTask, PostgresTaskQueue } from '#tasks';
 /** How the machinery stands: what waits, what was given up, and how far the subscriptions are behind the log. */
 export interface OperationsStatus {
   tasks: { ready: number; leased: number; failed: number; overdue: number; oldestDueAt?: string };
-  subscriptions: { name: string; position: string; lag: string; updatedAt: string; running: boolean }[];
+  /** `lag` counts events, or bytes where the log is on a server that numbers so: `lagUnit` tells. */
+  subscriptions: { name: string; position: string; lag: string; lagUnit: 'event' | 'byte'; updatedAt: string; running: boolean }[];
+  /** Where this database is a restored backup. */
+  restoration?: {
+    state: RestorationState;
+    backupTakenAt: string;
+    restoredBy: string;
+    releasedAt?: string;
+    /** What was not known here before, as far as the lists were read. */
+    found: { incoming: number; outgoing: number };
+    unread: { account: string; list: string; problem?: string }[];
+  };
 }
 
 export interface OperationsOptions {
@@ -27,16 +40,33 @@ export class Operations {
   async status(): Promise<OperationsStatus> {
     const { pool, store, queue } = this.options;
     const [{ ready, leased, failed, lanes }, subscriptions] = await Promise.all([queue.queueFigures(), subscriptionLag(pool, store)]);
+    const restoration = await this.restoration();
     const oldest = lanes.flatMap((lane) => (lane.oldestDueAt === undefined ? [] : [lane.oldestDueAt.getTime()]));
     return {
       tasks: {
         ...{ ready, leased, failed, overdue: lanes.reduce((sum, lane) => sum + lane.overdue, 0) },
         ...(oldest.length === 0 ? {} : { oldestDueAt: new Date(Math.min(...oldest)).toISOString() }),
       },
-      subscriptions: subscriptions.map(({ name, position, lag, updatedAt, holder }) => ({
-        ...{ name, position: position.toString(), lag: lag.toString(), updatedAt: updatedAt.toISOString(), running: holder !== undefined },
+      subscriptions: subscriptions.map(({ name, position, lag, unit, updatedAt, holder }) => ({
+        ...{ name, position: position.toString(), lag: lag.toString(), lagUnit: unit, updatedAt: updatedAt.toISOString(), running: holder !== undefined },
       })),
+      ...(restoration === undefined ? {} : { restoration }),
     };
+  }
+
+  /** What programs were set to and who changed it, newest first. */
+  configuration(query: HistoryQuery): Promise<{ changes: RecordedChange[]; hasMore: boolean }> {
+    return configurationHistory(this.options.store, query);
+  }
+
+  private async restoration(): Promise<OperationsStatus['restoration']> {
+    const { pool } = this.options;
+    const newest = await newestRestoration(pool);
+    if (newest === undefined) return undefined;
+    const [lists, found] = await Promise.all([listsSince(pool, newest), foundSince(pool, newest)]);
+    const unread = lists.filter((one) => newest.state !== 'released' && !one.isRead).map(({ account, list, problem }) => ({ account, list, ...(problem === null ? {} : { problem }) }));
+    const { state, takenAt, restoredBy, releasedAt } = newest;
+    return { state, backupTakenAt: takenAt.toISOString(), restoredBy, found, unread, ...(releasedAt === null ? {} : { releasedAt: releasedAt.toISOString() }) };
   }
 
   failedTasks(): Promise<FailedTask[]> {

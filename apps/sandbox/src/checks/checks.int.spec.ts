@@ -152,3 +152,29 @@ describe('what documents do to packs, and for which reasons they fail', () => {
     expect(await client.pack(id)).toMatchObject({ status: 'in_circulation' });
   });
 });
+
+describe('what an error names when a pack inside a listed container is wrong', () => {
+  const GOOD = '046000000000000079';
+
+  it.each([
+    ['container', [`4 ${BOX}`]],
+    ['pack', [`4 ${pack(2, 0, 'INNER')}`, `12 ${pack(3, 0, 'INNER')}`]],
+    ['nothing', ['4']],
+  ] as const)('%s: the container stays as it is and the rest is done', async (innerErrors, errors) => {
+    const client = await TestClient.start({ innerErrors });
+    try {
+      const at = (index: number, sscc: string) => ({ sgtin: pack(index, 0, 'INNER'), sscc, place: PLACES.warehouse });
+      const sound = [at(0, GOOD), at(1, BOX)].map((one) => ({ ...one, owner: 'own' }));
+      const packsInside = [...sound, { ...at(2, BOX), owner: 'supplier-a' }, { ...at(3, BOX), owner: 'own', status: 'paused_circulation' }];
+      expect((await client.control('POST', '/plant', { packs: packsInside })).status).toBe(200);
+      const outcome = await client.process(doc.moveOrder([BOX, GOOD]));
+      expect({ result: outcome.result, errors: outcome.errors }).toEqual({ result: 'Partial', errors });
+      expect(await client.pack(pack(1, 0, 'INNER'))).toMatchObject({ status: 'in_circulation', transfer: null });
+      expect(await client.pack(pack(0, 0, 'INNER'))).toMatchObject({ status: 'in_realization' });
+      const alone = await client.process(doc.moveOrder([BOX]));
+      expect({ result: alone.result, errors: alone.errors }).toEqual({ result: 'Rejected', errors });
+    } finally {
+      await client.stop();
+    }
+  });
+});

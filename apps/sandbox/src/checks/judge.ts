@@ -9,7 +9,7 @@ import type { Operation, OperationRule } from './operation.js';
 import { unitAppend, unitExtract, unitPack, unitUnpack } from './packing.js';
 import { endPacking, productEmission } from './production.js';
 import { hierarchyInfo, kizInfo } from './queries.js';
-import { because, receiptError } from './reasons.js';
+import { because, itemErrors, receiptError, type InnerErrors } from './reasons.js';
 import { refusalByReceiver, refusalBySender } from './refusals.js';
 import { accept, moveOrder, movePlace, receiveOrder } from './transfers.js';
 
@@ -67,6 +67,7 @@ export interface JudgeParts {
   packs: PackStore;
   world: World;
   maxItemsPerDocument: number;
+  innerErrors: InnerErrors;
 }
 
 /**
@@ -111,14 +112,14 @@ function* judgeContent(parts: JudgeParts, document: RegistryDocument, reading: D
 }
 
 function* judgeRow(parts: JudgeParts, { element, rule }: Row, { document, content }: { document: RegistryDocument; content: DocumentContent }): Generator<void, Verdict> {
-  const { world, packs } = parts;
+  const { world, packs, innerErrors } = parts;
   if (element !== undefined && element !== content.element) return untyped(content);
   const sender = world.participants.get(document.sender) as Participant;
   const place = content.fields.get('subject_id') ?? '';
   const speaks = sender.branches.includes(place) || (rule.answer !== undefined && sender.systemId === place);
   if (!speaks) return rejected([receiptError(because('subject_not_yours', place))]);
   packs.begin({ atMs: document.dueVirtualMs, document, docType: content.docType });
-  return yield* carryOut(rule, { content: withUnits(content), sender, place, packs, world });
+  return yield* carryOut(rule, { content: withUnits(content), sender, place, packs, world }, innerErrors);
 }
 
 /** The units that a 912 names are its items. */
@@ -126,7 +127,7 @@ function withUnits(content: DocumentContent): DocumentContent {
   return content.docType === 912 ? { ...content, items: content.ssccs.map((id) => ({ kind: 'sscc', id })) } : content;
 }
 
-function* carryOut(rule: OperationRule, operation: Operation): Generator<void, Verdict> {
+function* carryOut(rule: OperationRule, operation: Operation, innerErrors: InnerErrors): Generator<void, Verdict> {
   const against = rule.document?.(operation);
   if (against !== undefined) return rejected([receiptError(against)]);
   if (rule.answer !== undefined) return { ...accepted(), answer: rule.answer(operation) };
@@ -137,14 +138,17 @@ function* carryOut(rule: OperationRule, operation: Operation): Generator<void, V
     return errors.length > 0 ? rejected(errors) : accepted();
   }
   const errors: ReceiptError[] = [];
+  const notDone: string[] = [];
   for (const [at, item] of items.entries()) {
     if (at % SLICE_ITEMS === SLICE_ITEMS - 1) yield;
     const reason = rule.item?.(operation, item);
-    if (reason !== undefined) errors.push(receiptError(reason, item.id));
+    if (reason === undefined) continue;
+    notDone.push(item.id);
+    for (const error of itemErrors(reason, item.id, innerErrors)) errors.push(error);
   }
   if (errors.length === 0) return accepted();
-  if (errors.length === items.length) return rejected(errors);
-  return { kind: 'receipt', result: 'Partial', comment: PARTLY_DONE, errors };
+  if (notDone.length === items.length) return rejected(errors);
+  return { kind: 'receipt', result: 'Partial', comment: PARTLY_DONE, errors, notDone };
 }
 
 const accepted = (): Extract<Verdict, { kind: 'receipt' }> => ({ kind: 'receipt', result: 'Accepted', comment: DONE, errors: [] });

@@ -99,17 +99,21 @@ function applyToContainer(rule: PackRule, operation: Operation, item: DocumentIt
   return undefined;
 }
 
+/** So many packs inside one container are named at most. */
+const MAX_INNER = 100;
+
 /** A container can do what every pack in it can. */
 function whyContainerFails(rule: PackRule, operation: Operation, container: Container | undefined): Reason | undefined {
   if (container === undefined) return because('container_not_found');
   if (container.unpacked) return because('container_unpacked');
   const content = operation.packs.contentOf(container);
   if (content === undefined) return because('container_nesting');
+  const inner: NonNullable<Reason['inner']> = [];
   for (const sgtin of content.sgtins) {
     const reason = rule.check(operation.packs.pack(sgtin) as PackState, operation);
-    if (reason !== undefined) return because(reason.name, reason.detail === undefined ? sgtin : `${reason.detail}, ${sgtin}`);
+    if (reason !== undefined && inner.push({ sgtin, reason }) >= MAX_INNER) break;
   }
-  return undefined;
+  return inner[0] === undefined ? undefined : { ...inner[0].reason, inner };
 }
 
 /** Marks a part that cannot be: more than is left, or no fraction at all. */

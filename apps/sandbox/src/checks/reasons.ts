@@ -45,9 +45,25 @@ export type ReasonName = keyof typeof REASONS;
 export interface Reason {
   name: ReasonName;
   detail?: string | undefined;
+  /** The packs inside a listed container that it is about, each with its own reason. */
+  inner?: { sgtin: string; reason: Reason }[];
 }
 
+/** What an error names when a pack inside a listed container is wrong. All three occur in receipts (public-facts 2.3: object_id is optional). */
+export const INNER_ERRORS = ['container', 'pack', 'nothing'] as const;
+export type InnerErrors = (typeof INNER_ERRORS)[number];
+
 export const because = (name: ReasonName, detail?: string): Reason => ({ name, detail });
+
+/** The errors of one listed item: about itself, about the packs inside it, or about nothing that could be looked up. */
+export function itemErrors(reason: Reason, objectId: string, innerErrors: InnerErrors): ReceiptError[] {
+  const [first] = reason.inner ?? [];
+  if (first === undefined) return [receiptError(reason, objectId)];
+  if (innerErrors === 'pack') return (reason.inner ?? []).map((one) => receiptError(one.reason, one.sgtin));
+  if (innerErrors === 'nothing') return [receiptError(first.reason)];
+  const { name, detail } = first.reason;
+  return [receiptError(because(name, detail === undefined ? first.sgtin : `${detail}, ${first.sgtin}`), objectId)];
+}
 
 export function receiptError(reason: Reason, objectId?: string): ReceiptError {
   const { code, text } = REASONS[reason.name];

@@ -6,7 +6,7 @@ import { jsonAnswer, writeAnswer, type Answer } from '../http/answer.js';
 import { jsonObjectOf, readBody } from '../http/body.js';
 import { Refusal, refuse } from '../http/refusal.js';
 import type { Registry } from '../registry.js';
-import { clockTruth, containerTruth, documentsTruth, limitsTruth, packTruth, summaryTruth } from './truth.js';
+import { clockTruth, containerTruth, documentsTruth, limitsTruth, packTruth, filesTruth, summaryTruth } from './truth.js';
 
 interface ControlCall {
   registry: Registry;
@@ -25,6 +25,7 @@ const ROUTES: Record<string, ControlRoute> = {
   'GET /clock': ({ registry }) => clockTruth(registry),
   'POST /clock': ({ registry, body }) => moveClock(registry, body),
   'GET /truth/documents': ({ registry, query }) => documentsTruth(registry, query),
+  'GET /truth/files/': ({ registry, rest }) => filesTruth(registry, rest),
   'GET /truth/packs/': ({ registry, rest }) => packTruth(registry, rest),
   'GET /truth/sscc/': ({ registry, rest }) => containerTruth(registry, rest),
   'GET /truth/tokens': ({ registry }) => ({ tokens: registry.sessions.counts() }),

@@ -1,5 +1,6 @@
 import { isSgtin } from '#kernel';
 import { isFinal, type RegistryDocument } from '../documents/document.js';
+import { receiptXml } from '../documents/receipt.js';
 import { refuse } from '../http/refusal.js';
 import type { Registry } from '../registry.js';
 
@@ -24,6 +25,7 @@ function documentTruth(document: RegistryDocument): unknown {
     request_id: document.requestId,
     document_id: document.documentId,
     account: document.account ?? null,
+    sender: document.sender,
     doc_type: document.docType ?? null,
     doc_num: document.docNum ?? null,
     status: document.status,
@@ -41,6 +43,13 @@ function documentTruth(document: RegistryDocument): unknown {
     notice_of: document.noticeOf?.documentId ?? null,
     sends: document.sends,
   };
+}
+
+/** The bytes of a document and of its receipt, in base64; `receipt` is null while there is none. */
+export function filesTruth(registry: Registry, documentId: string): unknown {
+  const document = registry.documents.get(documentId);
+  if (document === undefined) throw refuse(404, `there is no document ${documentId}`);
+  return { document: registry.intake.bytesOf(document).toString('base64'), receipt: receiptXml(document, registry.profile)?.toString('base64') ?? null };
 }
 
 /** The state of a pack; `known: false` when the registry has none. */

@@ -1,6 +1,6 @@
 import { uuid5 } from '#kernel';
 import { zonedInstant } from '../clock/dates.js';
-import { UPLOAD_TYPES, type DocumentContent, type DocumentItem, type RegistryDocument } from '../documents/document.js';
+import { undoneBy, UPLOAD_TYPES, type DocumentContent, type DocumentItem, type RegistryDocument } from '../documents/document.js';
 import { NOTICES, ORDER_ERRORS } from '../documents/notice.js';
 import type { Intake } from '../documents/intake.js';
 import type { SandboxSettings } from '../config.js';
@@ -72,8 +72,7 @@ export class Counterparties {
     const notice = NOTICES[docType ?? 0];
     const counterparty = this.participantOf(document);
     if (notice !== undefined && verdict.result !== 'Rejected' && counterparty !== undefined && this.users.has(counterparty.key)) told(counterparty.key, notice.docType);
-    const wrongItems = verdict.errors.some((error) => error.objectId !== undefined);
-    if (docType === 416 && wrongItems && this.users.has(document.sender)) told(document.sender, ORDER_ERRORS);
+    if (docType === 416 && undoneBy(verdict).size > 0 && this.users.has(document.sender)) told(document.sender, ORDER_ERRORS);
   }
 
   /** The other side of a shipment or reverse order acts, or stays silent. */
@@ -167,6 +166,6 @@ export class Counterparties {
 
 /** What the document moved: its items without those in error. */
 function movedItems(document: RegistryDocument, items: DocumentItem[]): DocumentItem[] {
-  const errors = new Set(document.verdict?.kind === 'receipt' ? document.verdict.errors.map((error) => error.objectId) : []);
-  return items.filter((item) => !errors.has(item.id));
+  const undone = undoneBy(document.verdict);
+  return items.filter((item) => !undone.has(item.id));
 }

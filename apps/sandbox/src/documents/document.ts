@@ -18,10 +18,16 @@ export type Verdict =
       result: OperationResult;
       comment: string;
       errors: ReceiptError[];
+      /** Items that were not carried out although no error names them: a pack inside is named, or nothing. */
+      notDone?: string[];
       /** What a query is answered with, instead of a receipt (public-facts 2.4). */
       answer?: string;
     }
   | { kind: 'critical'; reason: string };
+
+/** Ids of everything that the document did not do. */
+export const undoneBy = (verdict: Verdict | undefined): Set<string> =>
+  new Set(verdict?.kind === 'receipt' ? [...verdict.errors.flatMap((error) => error.objectId ?? []), ...(verdict.notDone ?? [])] : []);
 
 export interface DocumentItem {
   kind: 'sgtin' | 'sscc';
@@ -70,8 +76,10 @@ export interface RegistryDocument {
   noticeOf: RegistryDocument | undefined;
   /** Whether its receiver has fetched it. */
   isRead: boolean;
-  /** The same bytes were accepted before. */
+  /** The same bytes were accepted before; those of a member of a group count from its turn on, for before that they are not processed. */
   repeatsBytes: boolean;
+  /** Sender and digest. */
+  bytesKey: string;
   /** Until then, after it is processed, it shows FAILED (a fault that a test ordered). */
   maskForMs: number;
   /** Until then, after it is processed, its receipt says that the answer could not be prepared (misbehaviour). */
@@ -122,6 +130,7 @@ export const newDocument = (origin: Origin): RegistryDocument => ({
   isRead: false,
   bulk: false,
   repeatsBytes: false,
+  bytesKey: '',
   maskForMs: 0,
   transientForMs: 0,
   masked: false,

@@ -80,12 +80,12 @@ function filterReaders(request: ListRequest, profile: Profile): Record<string, (
     processed_date_from: (value) => (request.processedFromVirtualMs = date('processed_date_from', value)),
     processed_date_to: (value) => (request.processedToVirtualMs = date('processed_date_to', value, true)),
     [f('doc_status')]: (value) => (request.status = text('doc_status', value)),
-    processing_document_status: (value) => (request.result = text('processing_document_status', value)),
+    [f('processing_document_status')]: (value) => (request.result = text('processing_document_status', value)),
     [f('doc_type')]: (value) => (request.docType = wholeNumber(value, 'doc_type', 99_999)),
     [f('doc_num')]: (value) => (request.docNum = text('doc_num', value)),
-    file_uploadtype: (value) => (request.uploadType = wholeNumber(value, 'file_uploadtype', 4)),
-    sender_id: (value) => (request.senderId = text('sender_id', value)),
-    receiver_id: (value) => (request.receiverId = text('receiver_id', value)),
+    [f('file_uploadtype')]: (value) => (request.uploadType = wholeNumber(value, 'file_uploadtype', 4)),
+    [f('sender_id')]: (value) => (request.senderId = text('sender_id', value)),
+    [f('receiver_id')]: (value) => (request.receiverId = text('receiver_id', value)),
     [f('only_new')]: (value) => (request.onlyNew = flag('only_new', value)),
   };
 }

@@ -39,7 +39,7 @@ export class Intake {
   readonly groups: Groups;
 
   constructor(private readonly registry: IntakeParts) {
-    this.groups = new Groups((document) => registry.processing.add(document));
+    this.groups = new Groups((document) => this.process(document));
   }
 
   /** Takes a document: journal first, then the queue, unless it waits for its group. */
@@ -234,10 +234,16 @@ export class Intake {
   }
 
   private enqueue(document: RegistryDocument, digest: string): void {
-    document.repeatsBytes = this.registry.documents.repeatsBytes(`${document.sender} ${digest}`);
-    if (!document.bulk) return this.registry.processing.add(document);
+    document.bytesKey = `${document.sender} ${digest}`;
+    if (!document.bulk) return this.process(document);
     document.waits = 'group_start';
     document.dueVirtualMs = Infinity;
+  }
+
+  /** Hands a document to processing, now that its turn has come. */
+  process(document: RegistryDocument): void {
+    document.repeatsBytes = this.registry.documents.repeatsBytes(document.bytesKey);
+    this.registry.processing.add(document);
   }
 
   private addAct(record: RecordOf<'act'>, at: Place): RegistryDocument {

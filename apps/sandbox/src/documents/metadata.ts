@@ -37,12 +37,12 @@ export function documentMetadata(document: RegistryDocument, context: MetadataCo
     [name('document_id')]: document.documentId,
     [name('date')]: listDate(document.acceptedVirtualMs, profile.zoneMinutes),
     [name('sender')]: document.subject ?? context.systemIdOf(document.sender),
-    sys_id: context.systemIdOf(document.sender),
+    [name('sys_id')]: context.systemIdOf(document.sender),
     [name('doc_status')]: shownStatus(document, context.virtualMs, profile),
-    file_uploadtype: document.uploadType,
+    [name('file_uploadtype')]: document.uploadType,
   };
   if (isOutgoing(document)) {
-    record['processing_document_status'] = processingResult(document);
+    record[name('processing_document_status')] = processingResult(document);
   } else {
     record['sender_sys_id'] = context.systemIdOf(document.sender);
     record['is_new'] = !document.isRead;

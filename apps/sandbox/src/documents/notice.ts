@@ -1,5 +1,5 @@
 import { zonedInstant } from '../clock/dates.js';
-import type { RegistryDocument, ReceiptError } from './document.js';
+import { undoneBy, type ReceiptError, type RegistryDocument } from './document.js';
 import { escape } from './receipt.js';
 
 /** A notification that the system owes to a participant. */
@@ -33,7 +33,7 @@ export function noticeXml(origin: RegistryDocument, { docType, xml }: { docType:
     .toString('utf8')
     .replace(new RegExp(`<${row.from}(\\s[^>]*?)action_id\\s*=\\s*["']${origin.docType}["']`), `<${row.element}$1action_id="${row.docType}"`)
     .replace(new RegExp(`</${row.from}\\s*>`), `</${row.element}>`);
-  return Buffer.from(withoutItems(renamed, new Set(errors.flatMap((error) => error.objectId ?? []))));
+  return Buffer.from(withoutItems(renamed, undoneBy(origin.verdict)));
 }
 
 const PRICED = /<union>.*?<\/union>\s*/gs;

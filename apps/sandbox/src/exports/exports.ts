@@ -15,7 +15,7 @@ export interface ExportTask {
   dueMs: number;
 }
 
-export type ExportState = 'PREPARATION' | 'COMPLETED' | 'FAILED';
+export type ExportState = 'preparing' | 'completed' | 'failed';
 
 /** Tasks of one user, finished ones included, until their results are deleted (public-facts 1.8). */
 export const MAX_TASKS = 10;
@@ -60,8 +60,8 @@ export class Exports {
 }
 
 export function stateOf({ reportId, dueMs }: ExportTask, virtualMs: number): ExportState {
-  if (virtualMs < dueMs) return 'PREPARATION';
-  return reportId in IMPOSSIBLE ? 'FAILED' : 'COMPLETED';
+  if (virtualMs < dueMs) return 'preparing';
+  return reportId in IMPOSSIBLE ? 'failed' : 'completed';
 }
 
 /** The report as text, in pieces, and between them others have their turn. */

@@ -64,6 +64,17 @@ describe.each(['interface-v1', 'mdlp'])('groups under the profile %s', (profile)
     await check();
   });
 
+  it('leave the bytes of what was not processed free to be sent again', async () => {
+    const behind = doc.accept([pack(2)]);
+    const ids = [await send(doc.accept([pack(1, 900)])), await send(behind)];
+    await call('bulk', ids);
+    await client.advance(60_000);
+    const again = [await send(behind)];
+    await call('bulk', again);
+    await client.advance(60_000);
+    expect(await truths([ids[1] as string, ...again])).toMatchObject([{ result: null }, { result: 'Accepted' }]);
+  });
+
   it('go on after a restart where they stood', async () => {
     const ids = [await send(doc.accept([pack(1)])), await send(doc.movePlace([pack(1)]))];
     await client.stop();

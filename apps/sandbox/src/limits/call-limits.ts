@@ -10,6 +10,8 @@ export interface LimitVerdict {
   intervalMs: number;
   /** The call before this one was refused too, and this one did not wait. */
   afterRefusal: boolean;
+  /** Time since the call before this one, with all doubt in the client's favour; undefined for the first. */
+  sinceMs: number | undefined;
 }
 
 /**
@@ -37,9 +39,10 @@ export class CallLimits {
     const key = `${account} ${method}`;
     const before = this.last.get(key);
     const intervalMs = this.intervalOf(method);
-    const soon = before !== undefined && arrival.latestMs - before.arrival.earliestMs < intervalMs - SLACK_MS;
+    const sinceMs = before === undefined ? undefined : arrival.latestMs - before.arrival.earliestMs;
+    const soon = sinceMs !== undefined && sinceMs < intervalMs - SLACK_MS;
     const allowed = !this.enabled || !soon;
     this.last.set(key, { arrival, refused: !allowed });
-    return { allowed, intervalMs, afterRefusal: !allowed && before?.refused === true };
+    return { allowed, intervalMs, afterRefusal: !allowed && before?.refused === true, sinceMs };
   }
 }

@@ -20,7 +20,7 @@ export function shown(registry: Registry, { method }: UserCall, { entries, total
 /** A page of entries and how many there are in all. */
 export function entriesAnswer(registry: Registry, call: UserCall, page: Shown): Answer {
   const { entries, total } = shown(registry, call, page);
-  return jsonAnswer(200, { entries, [registry.profile.field('total')]: total });
+  return jsonAnswer(200, registry.profile.named({ entries, total }));
 }
 
 /** Not found, or none of the caller's business (public-facts 1.9). */

@@ -16,8 +16,8 @@ const RESIDENT = 1;
 export const users: UserOperation = (registry, call) => {
   const { filter, page } = listBody(call.body, registry.profile);
   const all = usersOf(registry, call.account, filter);
-  const { entries, total } = shown(registry, call, { entries: pageOfList(all, page).map(userRecord), total: all.length });
-  return jsonAnswer(200, { users: entries, [registry.profile.field('total')]: total });
+  const { entries, total } = shown(registry, call, { entries: pageOfList(all, page).map((one) => registry.profile.named(userRecord(one))), total: all.length });
+  return jsonAnswer(200, registry.profile.named({ users: entries, total }));
 };
 
 /** POST users/find, deprecated: the same without paging or with, and its filter beside or inside `filter`. */
@@ -46,7 +46,7 @@ const userRecord = ({ userId, name, firstName, lastName, position, isAdmin }: Ac
   last_name: lastName ?? name,
   position,
   login: name,
-  status: 'ACTIVE',
+  user_status: 'ACTIVE',
   groups: [],
   is_admin: isAdmin ?? false,
 });
@@ -56,7 +56,7 @@ export const branches: UserOperation = (registry, call) => {
   const { filter, page } = listBody(call.body, registry.profile);
   const { branches: ids, retailBranches = [] } = call.account.participant;
   const id = filter.text('branch_id');
-  const status = filter.numbers('status');
+  const status = filter.numbers('branch_status');
   const pharmacy = filter.flag('has_pharm_license');
   const never = [filter.flag('has_prod_license'), filter.flag('has_med_license'), filter.flag('is_withdrawal_via_document_allowed')].includes(true);
   const elsewhere = ['federal_subject_code', 'federal_district_code'].some((name) => !['77', undefined].includes(filter.text(name))) || filter.text('houseguid') !== undefined;
@@ -64,24 +64,24 @@ export const branches: UserOperation = (registry, call) => {
   filter.end();
   const found = ids.filter((one) => (id === undefined || one === id) && (pharmacy === undefined || retailBranches.includes(one) === pharmacy));
   const all = never || elsewhere || !isRegistered || status?.includes(1) === false ? [] : found;
-  return entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => branchRecord(call.account.participant, one)), total: all.length });
+  return entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => registry.profile.named(branchRecord(call.account.participant, one))), total: all.length });
 };
 
 /** GET reestr/branches, deprecated: all of them, page by page. */
 export const branchesList: UserOperation = (registry, call) => {
   const all = call.account.participant.branches;
   const page = pageOfQuery(call.query, registry.profile);
-  return entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => branchRecord(call.account.participant, one)), total: all.length });
+  return entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => registry.profile.named(branchRecord(call.account.participant, one))), total: all.length });
 };
 
 const branchRecord = ({ name, address, retailBranches = [] }: Participant, id: string) => ({
-  id,
+  branch_record_id: id,
   federal_subject_code: '77',
   federal_subject_name: 'Moscow',
   org_name: name,
   work_list: [retailBranches.includes(id) ? 'Retail sale of medicines' : 'Wholesale of medicines'],
   address: { aoguid: '', houseguid: '', address_description: address ?? name },
-  status: 1,
+  branch_status: 1,
   registration_date: REGISTERED,
   has_pharm_license: retailBranches.includes(id),
 });
@@ -100,20 +100,18 @@ export const partners: UserOperation = (registry, call) => {
   const isWanted = (one: Participant) =>
     one !== call.account.participant && Object.entries(wanted).every(([key, value]) => value === undefined || one[key as keyof typeof wanted] === value) && holds(one.name, name);
   const all = type?.includes(RESIDENT) === true && !elsewhere && isRegistered ? [...registry.world.participants.values()].filter(isWanted) : [];
-  const records = pageOfList(all, page).map((one) => ({
-    system_subj_id: one.systemId,
-    inn: one.inn,
-    KPP: one.kpp,
-    OGRN: one.ogrn,
-    ORG_NAME: one.name,
-    reg_entity_type: RESIDENT,
-    country: 'RU',
-    branches: one.branches,
-    op_date: { $date: Date.parse(REGISTERED) },
-  }));
+  const records = pageOfList(all, page).map((one) => partnerRecord(registry, one));
   const { entries, total } = shown(registry, call, { entries: records, total: all.length });
-  return jsonAnswer(200, { filtered_records: entries, filtered_records_count: total });
+  return jsonAnswer(200, registry.profile.named({ filtered_records: entries, filtered_records_count: total }));
 };
+
+function partnerRecord({ profile }: Registry, { systemId, inn, kpp, ogrn, name, branches: places }: Participant): Record<string, unknown> {
+  const capitals = (field: string): string => profile.field(field).toUpperCase();
+  return {
+    ...profile.named({ system_subj_id: systemId, inn, reg_entity_type: RESIDENT, country: 'RU', branches: places, op_date: { $date: Date.parse(REGISTERED) } }),
+    ...{ [capitals('kpp')]: kpp, [capitals('ogrn')]: ogrn, [capitals('org_name')]: name },
+  };
+}
 
 /** POST reestr/med_products/public/filter: the products of the register. */
 export const products: UserOperation = (registry, call) => {

@@ -20,7 +20,7 @@ describe('a list out of very many packs', () => {
     const { index } = registry.packs;
     const state = jest.spyOn(index, 'state');
     const sgtin = jest.spyOn(index, 'sgtin');
-    const found = findPacks(registry, new FilterReader(filter, '+03:00'), { page: { startFrom, count: 100 }, owner: 'own', archived: false });
+    const found = findPacks(registry, new FilterReader(filter, registry.profile), { page: { startFrom, count: 100 }, owner: 'own', archived: false });
     const looked = state.mock.calls.length + sgtin.mock.calls.length;
     state.mockRestore();
     sgtin.mockRestore();

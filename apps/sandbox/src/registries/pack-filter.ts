@@ -32,7 +32,7 @@ export function findPacks(registry: Registry, filter: FilterReader, search: Pack
   const { packs, world } = registry;
   const { page, archived } = search;
   const owner = ownerOf(world, filter, search.owner);
-  const statuses = filter.texts('status');
+  const statuses = filter.texts('sgtin_status');
   const gtin = filter.text('gtin');
   const series = filter.text('batch');
   const sgtin = filter.text('sgtin');

@@ -13,7 +13,7 @@ export const salesAwaiting: UserOperation = (registry, call) =>
   queue(registry, call, 'kkt')(({ entry, checkedMs }, inn) => ({
     sgtin: entry.sgtin,
     sold_type: entry.soldPart === undefined ? 0 : 1,
-    status: WAITING,
+    sale_status: WAITING,
     op_date: isoSecond(entry.opMs),
     inn,
     branch_id: entry.branch,
@@ -53,5 +53,5 @@ function queue(registry: Registry, call: UserCall, kind: AwaitingEntry['kind']) 
   const isWanted = ({ entry }: { entry: AwaitingEntry }) =>
     (branch === undefined || entry.branch === branch) && (sgtin === undefined || entry.sgtin === sgtin) && isWithin(entry.opMs);
   const all = registry.awaiting.of(kind, branches).filter(isWanted);
-  return (show: Show) => entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => show(one, inn)), total: all.length });
+  return (show: Show) => entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => registry.profile.named(show(one, inn))), total: all.length });
 }

@@ -9,19 +9,19 @@ export const EMISSION_OWN = 1;
 export const SOURCE_DOMESTIC = 1;
 const REGION = { federal_subject_code: '77', federal_subject_name: 'Moscow' };
 
-/** The record of a pack, as its owner sees it (public-facts 1.3). */
+/** The record of a pack, as its owner sees it (public-facts 1.3), under the profile's names. */
 export function sgtinRecord(registry: Registry, sgtin: Sgtin, state: PackState): Record<string, unknown> {
   const { world, packs } = registry;
   const gtin = sgtin.slice(0, 14);
   const product = world.products.get(gtin);
   const owner = world.participants.get(state.owner);
   const emitted = isoSecond(emittedMs(state));
-  return {
+  return registry.profile.named({
     id: sgtin,
     inn: owner?.inn ?? '',
     gtin,
     sgtin,
-    status: state.status,
+    sgtin_status: state.status,
     status_date: isoSecond(statusSinceMs(state)),
     batch: packs.seriesOf(sgtin) ?? '',
     owner: owner?.name ?? state.owner,
@@ -39,24 +39,24 @@ export function sgtinRecord(registry: Registry, sgtin: Sgtin, state: PackState):
     sys_id: owner?.systemId,
     branch_id: state.place,
     ...halt(registry, sgtin, state),
-  };
+  });
 }
 
 /** What anybody may know of a pack. */
 export function publicRecord(registry: Registry, sgtin: Sgtin, state: PackState): Record<string, unknown> {
   const product = registry.world.products.get(sgtin.slice(0, 14));
-  return {
+  return registry.profile.named({
     sgtin,
     batch: registry.packs.seriesOf(sgtin) ?? '',
     expiration_date: expiration(registry.world),
     ...productNames(registry.world, product),
     reg_date: product?.regDate,
     reg_number: product?.regNumber,
-    status: state.status,
+    sgtin_status: state.status,
     emission_type: EMISSION_OWN,
     branch_id: state.place,
     sscc: state.sscc,
-  };
+  });
 }
 
 /** A product of the register, under the names of public-facts 1.3; `prod_desc_label` is the deprecated name of `prod_sell_name` (interface 9). */
@@ -66,7 +66,7 @@ export function productRecord(registry: Registry, gtin: Gtin): Record<string, un
   if (product === undefined) return undefined;
   const holder = world.participants.get(product.supplier);
   const { productLabel } = settings;
-  return {
+  return registry.profile.named({
     gtin,
     reg_number: product.regNumber,
     reg_date: product.regDate,
@@ -85,7 +85,7 @@ export function productRecord(registry: Registry, gtin: Gtin): Record<string, un
     prod_status: 'ACTIVE',
     gnvlp: false,
     vzn_drug: false,
-  };
+  });
 }
 
 /** The decision that stops the pack, when one does and the pack is not gone already. */

@@ -12,16 +12,16 @@ export interface Page {
   count: number;
 }
 
-/** The filter of a list, read name by name; a name that nobody read is refused, so that a typing error is no silent "everything". */
+/** The filter of a list, read name by name, each as the profile writes it; a name that nobody read is refused, so that a typing error is no silent "everything". */
 export class FilterReader {
   private readonly known = new Set<string>();
 
-  constructor(private readonly raw: Record<string, unknown>, private readonly zone: string) {}
+  constructor(private readonly raw: Record<string, unknown>, private readonly profile: Pick<Profile, 'field' | 'zone'>) {}
 
   text(name: string): string | undefined {
     const value = this.take(name);
     if (value === undefined || typeof value === 'string') return value;
-    throw refuse(400, `${name} is not a text`);
+    throw refuse(400, `${this.profile.field(name)} is not a text`);
   }
 
   /** One text or a list of them. */
@@ -29,7 +29,7 @@ export class FilterReader {
     const value = this.take(name);
     if (value === undefined) return undefined;
     const list: unknown[] = Array.isArray(value) ? value : [value];
-    if (list.length > MAX_VALUES || list.some((one) => typeof one !== 'string')) throw refuse(400, `${name} is not a list of at most ${MAX_VALUES} texts`);
+    if (list.length > MAX_VALUES || list.some((one) => typeof one !== 'string')) throw refuse(400, `${this.profile.field(name)} is not a list of at most ${MAX_VALUES} texts`);
     return list as string[];
   }
 
@@ -38,7 +38,7 @@ export class FilterReader {
     const value = this.take(name);
     if (value === undefined) return undefined;
     const list = (Array.isArray(value) ? value : [value]).map((one: unknown) => (typeof one === 'string' && /^\d{1,9}$/.test(one) ? Number(one) : one));
-    if (list.length > MAX_VALUES || list.some((one) => typeof one !== 'number')) throw refuse(400, `${name} is not a number`);
+    if (list.length > MAX_VALUES || list.some((one) => typeof one !== 'number')) throw refuse(400, `${this.profile.field(name)} is not a number`);
     return list as number[];
   }
 
@@ -46,21 +46,21 @@ export class FilterReader {
     const value = this.take(name);
     if (value === undefined || typeof value === 'boolean') return value;
     if (value === 'true' || value === 'false') return value === 'true';
-    throw refuse(400, `${name} must be true or false`);
+    throw refuse(400, `${this.profile.field(name)} must be true or false`);
   }
 
   /** A moment; of a date with or without a time, in either format (public-facts 1.2). */
   date(name: string): number | undefined {
     const value = this.take(name);
     if (value === undefined) return undefined;
-    const unixMs = typeof value === 'string' ? parseListDate(value, this.zone) : undefined;
-    if (unixMs === undefined) throw refuse(400, `${name} is not a date: ${JSON.stringify(value)}`);
+    const unixMs = typeof value === 'string' ? parseListDate(value, this.profile.zone) : undefined;
+    if (unixMs === undefined) throw refuse(400, `${this.profile.field(name)} is not a date: ${JSON.stringify(value)}`);
     return unixMs;
   }
 
   /** From a moment to the end of another second, or of a day when it has no time. */
   range(from: string, to: string): (unixMs: number) => boolean {
-    const text = this.raw[to];
+    const text = this.raw[this.profile.field(to)];
     const first = this.date(from) ?? -Infinity;
     const last = (this.date(to) ?? Infinity) + (typeof text === 'string' && text.length === 10 ? 86_399_999 : 999);
     return (unixMs) => unixMs >= first && unixMs <= last;
@@ -68,7 +68,7 @@ export class FilterReader {
 
   /** Whether the list is asked for dates at all. */
   has(...names: string[]): boolean {
-    return names.some((name) => this.raw[name] !== undefined && this.raw[name] !== null && this.raw[name] !== '');
+    return names.some((name) => ![undefined, null, ''].includes(this.raw[this.profile.field(name)] as undefined | null | ''));
   }
 
   /** Refuses names that were not read. */
@@ -78,8 +78,9 @@ export class FilterReader {
   }
 
   private take(name: string): unknown {
-    this.known.add(name);
-    const value = this.raw[name];
+    const written = this.profile.field(name);
+    this.known.add(written);
+    const value = this.raw[written];
     return value === null || value === '' ? undefined : value;
   }
 }
@@ -89,7 +90,7 @@ export function listBody(body: Buffer, profile: Profile): { filter: FilterReader
   const raw = body.length === 0 ? {} : jsonObjectOf(body);
   const filter = raw[profile.field('filter')] ?? {};
   if (typeof filter !== 'object' || Array.isArray(filter)) throw refuse(400, 'the filter is not an object');
-  return { filter: new FilterReader(filter as Record<string, unknown>, profile.zone), page: pageOf(raw[profile.field('start_from')], raw[profile.field('count')]) };
+  return { filter: new FilterReader(filter as Record<string, unknown>, profile), page: pageOf(raw[profile.field('start_from')], raw[profile.field('count')]) };
 }
 
 /** The page that a query asks for. Throws a 400. */

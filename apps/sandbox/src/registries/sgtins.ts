@@ -35,8 +35,8 @@ export const sgtinsByList: UserOperation = (registry, call) => {
   const failed: unknown[] = [];
   for (const sgtin of asked) {
     const state = livePack(registry, sgtin);
-    if (state === undefined) failed.push({ sgtin, ...NOT_FOUND });
-    else if (!mayRead(registry.world, call.account.participant, state)) failed.push({ sgtin, ...NOT_YOURS });
+    if (state === undefined) failed.push(registry.profile.named({ sgtin, ...NOT_FOUND }));
+    else if (!mayRead(registry.world, call.account.participant, state)) failed.push(registry.profile.named({ sgtin, ...NOT_YOURS }));
     else entries.push(sgtinRecord(registry, sgtin, state));
   }
   return byListAnswer(registry, { asked, entries, failed });
@@ -77,7 +77,7 @@ function publicList(registry: Registry, call: UserCall, find: Find) {
 
 function askedSgtins({ profile }: Registry, call: UserCall): string[] {
   const filter = jsonObjectOf(call.body)[profile.field('filter')];
-  const list = typeof filter === 'object' && filter !== null ? (filter as Record<string, unknown>)['sgtins'] : undefined;
+  const list = typeof filter === 'object' && filter !== null ? (filter as Record<string, unknown>)[profile.field('sgtins')] : undefined;
   if (!Array.isArray(list) || list.length === 0) throw refuse(400, 'filter.sgtins is missing or empty');
   if (list.length > MAX_LISTED) throw refuse(400, `filter.sgtins holds more than ${MAX_LISTED} packs`);
   if (list.some((one) => typeof one !== 'string')) throw refuse(400, 'filter.sgtins is not a list of texts');
@@ -86,14 +86,14 @@ function askedSgtins({ profile }: Registry, call: UserCall): string[] {
 
 /** `total` is how many were asked for and found out about; `failed`, how many of them failed (public-facts 1.3). */
 function byListAnswer(registry: Registry, { asked, entries, failed }: { asked: string[]; entries: unknown[]; failed: unknown[] }) {
-  return jsonAnswer(200, { [registry.profile.field('total')]: asked.length, failed: failed.length, entries: listed(registry, entries), failed_entries: listed(registry, failed) });
+  return jsonAnswer(200, registry.profile.named({ total: asked.length, failed: failed.length, entries: listed(registry, entries), failed_entries: listed(registry, failed) }));
 }
 
 function oneSgtin(registry: Registry, call: UserCall, find: Find) {
   registry.upToNow();
   const sgtin = call.params['sgtin'] ?? '';
   const state = readable(registry, call, { sgtin, state: find(registry, sgtin) });
-  return jsonAnswer(200, { sgtin_info: sgtinRecord(registry, sgtin, state), gtin_info: productRecord(registry, sgtin.slice(0, 14)) ?? null });
+  return jsonAnswer(200, registry.profile.named({ sgtin_info: sgtinRecord(registry, sgtin, state), gtin_info: productRecord(registry, sgtin.slice(0, 14)) ?? null }));
 }
 
 function readable(registry: Registry, call: UserCall, { sgtin, state }: { sgtin: string; state: PackState | undefined }): PackState {
@@ -104,7 +104,7 @@ function readable(registry: Registry, call: UserCall, { sgtin, state }: { sgtin:
 
 function documentsOf(registry: Registry, call: UserCall, find: Find) {
   const virtualMs = registry.upToNow();
-  const sgtin = call.query.get('sgtin');
+  const sgtin = call.query.get(registry.profile.field('sgtin'));
   if (sgtin === null) throw refuse(400, 'sgtin is missing');
   const state = readable(registry, call, { sgtin, state: find(registry, sgtin) });
   const { key } = call.account.participant;
@@ -114,7 +114,7 @@ function documentsOf(registry: Registry, call: UserCall, find: Find) {
   for (let step = state.trail; step !== undefined; step = step.previous) {
     const { document } = step.change;
     if (document === undefined || (document.sender !== key && document.receiver !== key)) continue;
-    entries.push({ ...documentMetadata(document, context), sgtin, sscc: step.sscc });
+    entries.push({ ...documentMetadata(document, context), ...profile.named({ sgtin, sscc: step.sscc }) });
   }
   return entriesAnswer(registry, call, { entries: pageOfList(entries, pageOfQuery(call.query, profile)), total: entries.length });
 }

@@ -4,6 +4,7 @@ import { refuse } from '../http/refusal.js';
 import type { UserCall, UserOperation } from '../operations/call.js';
 import type { Container } from '../packs/pack.js';
 import type { Registry } from '../registry.js';
+import type { Decision } from '../suspensions/suspensions.js';
 import { entriesAnswer, listed, NOT_FOUND, NOT_YOURS } from './answers.js';
 import { expiration, isoSecond, mayRead } from './pack-facts.js';
 import { sgtinRecord } from './records.js';
@@ -17,10 +18,11 @@ export const ssccHierarchy: UserOperation = (registry, call) => {
   registry.upToNow();
   const sscc = call.params['sscc'] ?? '';
   const unit = registry.packs.container(sscc);
-  if (unit === undefined || !mayReadUnit(registry, call, unit)) return jsonAnswer(200, { up: [], down: [], ...(unit === undefined ? NOT_FOUND : NOT_YOURS) });
-  const shown = (one: Container) => ({ sscc: one.sscc, release_date: isoSecond(one.packedAtMs ?? 0), system_subj_id: registry.world.participants.get(one.owner)?.systemId });
+  if (unit === undefined || !mayReadUnit(registry, call, unit)) return jsonAnswer(200, registry.profile.named({ up: [], down: [], ...(unit === undefined ? NOT_FOUND : NOT_YOURS) }));
+  const shown = (one: Container) =>
+    registry.profile.named({ sscc: one.sscc, release_date: isoSecond(one.packedAtMs ?? 0), system_subj_id: registry.world.participants.get(one.owner)?.systemId });
   const inside = registry.packs.contentOf(unit)?.containers.slice(1) ?? [];
-  return jsonAnswer(200, { up: listed(registry, outwards(registry, unit).map(shown)), down: listed(registry, inside.map(shown)) });
+  return jsonAnswer(200, registry.profile.named({ up: listed(registry, outwards(registry, unit).map(shown)), down: listed(registry, inside.map(shown)) }));
 };
 
 /** POST reestr/sscc/{sscc}/sgtins: every pack inside, however deep; a miss is a 200 with an error_code. */
@@ -30,7 +32,7 @@ export const ssccSgtins: UserOperation = (registry, call) => {
   const special = filter.flag('vzn_drug') === true || filter.flag('gnvlp') === true;
   filter.end();
   const unit = registry.packs.container(call.params['sscc'] ?? '');
-  if (unit === undefined || !mayReadUnit(registry, call, unit)) return jsonAnswer(200, { entries: [], [registry.profile.field('total')]: 0, ...(unit === undefined ? NOT_FOUND : NOT_YOURS) });
+  if (unit === undefined || !mayReadUnit(registry, call, unit)) return jsonAnswer(200, registry.profile.named({ entries: [], total: 0, ...(unit === undefined ? NOT_FOUND : NOT_YOURS) }));
   const all = special ? [] : (registry.packs.contentOf(unit)?.sgtins ?? []);
   const entries = pageOfList(all, page).flatMap((sgtin) => {
     const state = registry.packs.pack(sgtin);
@@ -47,7 +49,7 @@ export const ssccFullHierarchy: UserOperation = (registry, call) => {
   registry.upToNow();
   const { sscc } = call.params;
   if (sscc !== undefined) return jsonAnswer(200, fullHierarchy(registry, call, sscc));
-  const asked = call.query.getAll('sscc').flatMap((text) => text.split(',')).filter((text) => text !== '');
+  const asked = call.query.getAll(registry.profile.field('sscc')).flatMap((text) => text.split(',')).filter((text) => text !== '');
   if (asked.length === 0) throw refuse(400, 'sscc is missing');
   if (asked.length > MAX_ASKED) throw refuse(400, `more than ${MAX_ASKED} units are asked for`);
   return jsonAnswer(200, asked.map((one) => fullHierarchy(registry, call, one)));
@@ -58,39 +60,47 @@ function fullHierarchy(registry: Registry, call: UserCall, sscc: Sscc): unknown 
   if (unit === undefined) throw refuse(404, `the logistic unit ${sscc} is not registered`);
   if (!mayReadUnit(registry, call, unit)) throw refuse(403, NOT_YOURS.error_desc);
   let up: Record<string, unknown> | undefined;
-  for (const one of outwards(registry, unit)) up = { ...node(registry, one), childs: up === undefined ? [] : [up] };
-  return { up, down: contentNode(registry, unit, 0) };
+  for (const one of outwards(registry, unit)) up = { ...node(registry, one), ...registry.profile.named({ childs: up === undefined ? [] : [up] }) };
+  return registry.profile.named({ up, down: contentNode(registry, unit, 0) });
 }
 
 function contentNode(registry: Registry, unit: Container, level: number): Record<string, unknown> {
   if (level > MAX_LEVELS) throw new Error(`the logistic unit ${unit.sscc} nests too deep`);
   const units = [...unit.containers].flatMap((sscc) => registry.packs.container(sscc) ?? []);
   const packs = [...unit.packs].map((sgtin) => leaf(registry, unit.sscc, sgtin));
-  return { ...node(registry, unit), childs: [...packs.slice(0, 1), ...units.map((one) => contentNode(registry, one, level + 1)), ...packs.slice(1)] };
+  const childs = [...packs.slice(0, 1), ...units.map((one) => contentNode(registry, one, level + 1)), ...packs.slice(1)];
+  return { ...node(registry, unit), ...registry.profile.named({ childs }) };
 }
 
-function node({ world }: Registry, unit: Container): Record<string, unknown> {
+function node({ world, profile }: Registry, unit: Container): Record<string, unknown> {
   const owner = world.participants.get(unit.owner);
-  return { sscc: unit.sscc, packing_date: isoSecond(unit.packedAtMs ?? 0), owner_id: owner?.systemId, owner_organization_name: owner?.name };
+  return profile.named({ sscc: unit.sscc, packing_date: isoSecond(unit.packedAtMs ?? 0), owner_id: owner?.systemId, owner_organization_name: owner?.name });
 }
 
 /** A pack in the tree; what says its status and series has two names in the wild (public-facts 1.5). */
 function leaf(registry: Registry, sscc: Sscc, sgtin: string): Record<string, unknown> {
-  const { packs, world, settings } = registry;
+  const { packs, world, settings, profile } = registry;
   const status = packs.pack(sgtin)?.status;
   const series = packs.seriesOf(sgtin) ?? '';
   const decision = packs.suspensionOf(sgtin);
-  return {
+  return profile.named({
     sgtin,
     sscc,
     gtin: sgtin.slice(0, 14),
-    ...(settings.leafNames === 'internal_state' ? { internal_state: status, series_number: series } : { status, batch: series }),
+    ...(settings.leafNames === 'internal_state' ? { internal_state: status, series_number: series } : { sgtin_status: status, batch: series }),
     expiration_date: expiration(world),
     ...(decision === undefined
       ? {}
-      : { pause_decision_info: { id: decision.haltId, number: decision.docNum, date: isoSecond(decision.docDateMs), halt_date: isoSecond(decision.haltDateMs) } }),
-  };
+      : { pause_decision_info: profile.named(suspension(decision)) }),
+  });
 }
+
+const suspension = ({ haltId, docNum, docDateMs, haltDateMs }: Decision): Record<string, unknown> => ({
+  pause_decision_id: haltId,
+  pause_decision_num: docNum,
+  pause_decision_date: isoSecond(docDateMs),
+  halt_date: isoSecond(haltDateMs),
+});
 
 /** The unit itself, what holds it, and so on to the outermost. */
 function outwards({ packs }: Registry, unit: Container): Container[] {

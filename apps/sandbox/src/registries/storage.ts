@@ -15,5 +15,5 @@ export const virtualStorage: UserOperation = (registry, call) => {
   // The real system answers a foreign place with a 500 (public-facts 1.9); the sandbox says what is wrong.
   if (storageId !== undefined && !branches.includes(storageId)) throw refuse(400, `${storageId} is no place of yours`);
   const rows = [...registry.packs.storage.rows(storageId === undefined ? branches : [storageId])].filter((row) => gtin === undefined || row.gtin === gtin);
-  return entriesAnswer(registry, call, { entries: pageOfList(rows, page).map(storageRecord), total: rows.length });
+  return entriesAnswer(registry, call, { entries: pageOfList(rows, page).map((row) => registry.profile.named(storageRecord(row))), total: rows.length });
 };

@@ -55,7 +55,7 @@ export const suspensionDecisionSgtins: UserOperation = (registry, call) => {
   const entries = pageOfList(all, page).map((sgtin) => {
     const owner = registry.world.participants.get(registry.packs.pack(sgtin)?.owner ?? '');
     const product = registry.world.products.get(decision.gtin);
-    return {
+    return registry.profile.named({
       sgtin,
       gtin: decision.gtin,
       batch: registry.packs.seriesOf(sgtin) ?? '',
@@ -64,7 +64,7 @@ export const suspensionDecisionSgtins: UserOperation = (registry, call) => {
       owner_name: owner?.name,
       prod_name: product?.prodName,
       product_sell_name: product?.prodSellName,
-    };
+    });
   });
   return entriesAnswer(registry, call, { entries, total: all.length });
 };
@@ -76,7 +76,7 @@ function decisionRecord(registry: Registry, decision: Decision): Record<string, 
   const product = registry.world.products.get(decision.gtin);
   const holder = holderOf(registry, decision);
   const { packs } = registry;
-  return {
+  return registry.profile.named({
     halt_id: decision.haltId,
     halt_type: typeOf(decision),
     halt_doc_num: decision.docNum,
@@ -91,5 +91,5 @@ function decisionRecord(registry: Registry, decision: Decision): Record<string, 
     owner_address: holder?.address,
     reg_num: product?.regNumber,
     reg_date: product?.regDate,
-  };
+  });
 }

@@ -1,7 +1,8 @@
 import { Inject } from '@nestjs/common';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { DocumentCommand, DocumentEvent, DocumentState } from '#domain';
-import { DocumentRepository, type Cause } from './document-repository.js';
+import type { Cause } from '../noun/noun-repository.js';
+import { DocumentRepository } from './document-repository.js';
 
 /** A command to one document, carried by the CommandBus. Answers with the events that followed and the state they led to. */
 export class DecideDocument {

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import type { DocumentCommand } from '#domain';
-import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { eventsOf, openStores, registerDocument, repositoryOn, stateIn, type Stores } from '../../test/trial.js';
-import { DocumentRepository, type Cause } from './document-repository.js';
+import { documentStream, type DocumentCommand } from '#domain';
+import { testDatabase } from '../../../../test/support/database.js';
+import { eventsOf, registerDocument, repositoryOn, stateIn, storesForSpec } from '../../test/trial.js';
+import type { Cause } from '../noun/noun-repository.js';
+import { DocumentRepository } from './document-repository.js';
 
 const SHA = 'a'.repeat(64);
 const BEGIN: DocumentCommand = { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA };
@@ -12,16 +13,7 @@ const UNCONFIRMED: DocumentCommand = { type: 'RecordSendAnswer', attempt: 1, ans
 
 const by = (taskKey: string): Cause => ({ taskKey, actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } });
 
-let db: TestDatabase;
-let stores: Stores;
-beforeAll(async () => {
-  db = await testDatabase();
-  stores = await openStores(db.pool);
-});
-afterAll(async () => {
-  await stores.close();
-  await db.drop();
-});
+const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
 const registered = async (): Promise<string> => (await registerDocument(stores)).requestId;
 const typesOf = async (requestId: string): Promise<string[]> => (await eventsOf(stores.store, requestId)).map((event) => event.type);
@@ -68,6 +60,16 @@ describe('one document in two processes', () => {
     const { events } = await stale.execute(requestId, { type: 'ObserveStatus', status: 'processed', answerSha256: SHA }, by('status:1'));
     // On what it remembered there was nothing to observe: it was not even sent.
     expect(events.map((one) => one.type)).toEqual(['StatusObserved']);
+  });
+});
+
+describe('two documents to which one task speaks', () => {
+  it('have events of different ids, for outcomes and proofs go by them', async () => {
+    const requestIds = [await registered(), await registered()];
+    const repository = repositoryOn(stores.store);
+    for (const requestId of requestIds) await repository.execute(requestId, BEGIN, by('conclude_members:g'));
+    const ids = (await Promise.all(requestIds.map((requestId) => stores.store.readStream(documentStream(requestId))))).map((events) => events.at(-1)?.id);
+    expect(new Set(ids).size).toBe(2);
   });
 });
 

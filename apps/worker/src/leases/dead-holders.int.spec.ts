@@ -56,14 +56,14 @@ describe('leases of processes that are gone', () => {
   it(`end at once${tells ? '' : ' (not on this system: they run their time)'}, and the next holder is told that one ran out`, async () => {
     const lane = await leasedBy(await killed());
     expect(await claim(lane)).toEqual([]);
-    expect(await endLeasesOfTheDead(db.pool)).toBe(tells ? 1 : 0);
+    expect(await endLeasesOfTheDead(queue)).toBe(tells ? 1 : 0);
     expect((await claim(lane)).map((task) => [task.key, task.leaseExpiredBefore])).toEqual(tells ? [[lane, true]] : []);
-    expect(await endLeasesOfTheDead(db.pool)).toBe(0);
+    expect(await endLeasesOfTheDead(queue)).toBe(0);
   });
 
   it('are not those of processes that live: this one, and another', async () => {
     const lanes = await Promise.all([leasedBy(processName()), leasedBy((await otherProcess()).name)]);
-    expect(await endLeasesOfTheDead(db.pool)).toBe(0);
+    expect(await endLeasesOfTheDead(queue)).toBe(0);
     for (const lane of lanes) expect(await claim(lane)).toEqual([]);
   });
 
@@ -71,7 +71,7 @@ describe('leases of processes that are gone', () => {
     const holder = await killed();
     const lane = await leasedBy(holder);
     await db.pool.query(`UPDATE task SET lease_until = '-infinity' WHERE lane = $1`, [lane]);
-    expect(await endLeasesOfTheDead(db.pool)).toBe(0);
+    expect(await endLeasesOfTheDead(queue)).toBe(0);
     expect((await claim(lane))[0]?.leaseExpiredBefore).toBe(false);
   });
 });

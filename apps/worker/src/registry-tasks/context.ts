@@ -1,20 +1,35 @@
 import type { CommandBus } from '@nestjs/cqrs';
-import type { DocumentOutcome } from '#domain';
+import type { DocumentOutcome, GroupCommand, PlannedGroupTask } from '#domain';
+import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Clock, Sha256 } from '#kernel';
-import type { Profile, RawAnswer, RegistryClient } from '#registry-client';
+import type { Groups, LargeDocuments, Profile, RawAnswer, RegistryClient, UploadLinks } from '#registry-client';
 import type { Task } from '#tasks';
 import { DecideDocument, type Decided } from '../document/decide-document.js';
 import type { DocumentRepository } from '../document/document-repository.js';
+import { DecideGroup, type GroupDecided } from '../group/decide-group.js';
+import type { GroupRepository } from '../group/group-repository.js';
+import type { RegistryDocuments } from '../inbound/registry-documents.js';
+import type { Restored } from '../restoration/restored.js';
 
 /** What every registry task needs. */
 export interface TaskContext {
   commands: CommandBus;
   documents: DocumentRepository;
+  groups: GroupRepository;
   evidence: EvidenceStore;
   registry: RegistryClient;
+  /** The steps of a document above the limit of a plain send, and where its bytes go meanwhile. */
+  largeDocuments: Pick<LargeDocuments, 'step'>;
+  uploadLinks: UploadLinks;
+  /** Check and start of groups at the registry. */
+  bulk: Pick<Groups, 'check' | 'start'>;
   profile: Profile;
   clock: Clock;
+  /** What the document lists have shown; absent where none are read. */
+  held?: RegistryDocuments;
+  /** Whether this database is a restored backup; absent where none can be. */
+  restored?: Pick<Restored, 'was' | 'takenAt' | 'isHolding' | 'releaseWhenCompared'>;
 }
 
 /** What the document saga puts into a task (libs/domain/src/document/saga.ts). */
@@ -24,6 +39,7 @@ export interface DocumentTaskPayload {
   attempt: number;
   documentId?: string;
   attemptEndedAt?: string;
+  round?: number;
   predecessor?: string;
   outcome?: DocumentOutcome;
 }
@@ -42,10 +58,28 @@ export const bySystem = (context: TaskContext, task: Task, command: DecideDocume
 /** Gives a document a command that carries the registry's word. */
 export function byRegistry(context: TaskContext, task: Task, said: DecideDocument['command'] & { at?: Date }): Promise<Decided> {
   const { at, ...command } = said;
-  const actor = { kind: 'registry', name: context.profile.name, authenticatedBy: 'registry-session' } as const;
-  const cause = { taskKey: task.key, actor, ...(at === undefined ? {} : { effectiveAt: at }) };
+  const cause = { taskKey: task.key, actor: registryActor(context), ...(at === undefined ? {} : { effectiveAt: at }) };
   return context.commands.execute(new DecideDocument(payloadOf(task).requestId, command as DecideDocument['command'], cause));
 }
+
+/** What the saga puts into a task about a group. */
+export type GroupTaskPayload = PlannedGroupTask['payload'];
+
+export const groupPayloadOf = (task: Task): GroupTaskPayload => task.payload as unknown as GroupTaskPayload;
+
+/** Gives the group of a task a command in the name of this system. */
+export const groupBySystem = (context: TaskContext, task: Task, command: GroupCommand): Promise<GroupDecided> =>
+  context.commands.execute(new DecideGroup(groupPayloadOf(task).groupId, command, { taskKey: task.key, actor: SYSTEM }));
+
+/** Gives the group of a task a command that carries the registry's word. */
+export const groupByRegistry = (context: TaskContext, task: Task, command: GroupCommand): Promise<GroupDecided> =>
+  context.commands.execute(new DecideGroup(groupPayloadOf(task).groupId, command, { taskKey: task.key, actor: registryActor(context) }));
+
+/** Gives one document of a group a command; `by` says whose word it is. */
+export const memberCommand = (context: TaskContext, task: Task, of: { requestId: string; command: DecideDocument['command']; by: 'registry' | 'system' }): Promise<Decided> =>
+  context.commands.execute(new DecideDocument(of.requestId, of.command, { taskKey: task.key, actor: of.by === 'system' ? SYSTEM : registryActor(context) }));
+
+const registryActor = (context: TaskContext): Actor => ({ kind: 'registry', name: context.profile.name, authenticatedBy: 'registry-session' });
 
 /** Keeps the registry's answer, byte for byte, before an event names it. */
 export const keep = (context: TaskContext, raw: RawAnswer): Promise<Sha256> =>

@@ -1,13 +1,51 @@
-import type { Registration } from '#domain';
+import type { GroupRegistration, Registration } from '#domain';
 import type { Actor } from '#event-store';
 import type { Task, TaskResult } from '#tasks';
 import { DecideDocument } from '../document/decide-document.js';
+import { DecideGroup } from '../group/decide-group.js';
 import { bySystem, payloadOf, type TaskContext } from './context.js';
 
 /** Runs an accepted command: the document comes into being in the log (DESIGN section 3, intake). */
 export async function runCommand(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { registration, actor } = task.payload as unknown as { registration: Registration; actor: Actor };
-  await context.commands.execute(new DecideDocument(registration.requestId, { type: 'Register', registration }, { taskKey: task.key, actor }));
+  const payload = task.payload as unknown as AcceptedCommand;
+  if ('group' in payload) return runGroupCommand(context, task, payload);
+  const { registration, actor, reason } = payload;
+  const cause = { taskKey: task.key, actor, ...(reason === undefined ? {} : { reason }) };
+  const { requestId, commandId, resendOf } = registration;
+  await context.commands.execute(new DecideDocument(requestId, { type: 'Register', registration }, cause));
+  if (resendOf !== undefined) await context.commands.execute(new DecideDocument(resendOf.requestId, { type: 'NoteResent', by: { commandId, requestId } }, cause));
+  return { kind: 'done' };
+}
+
+type AcceptedCommand = { registration: Registration; actor: Actor; reason?: string } | AcceptedGroup;
+
+interface AcceptedGroup {
+  group: GroupRegistration;
+  actor: Actor;
+  reason?: string;
+}
+
+/** Most members that come into being at once. */
+const MEMBERS_AT_ONCE = 20;
+
+/**
+ * The members come into being before their group, so that whatever the group's first event sets going finds them. Each step says nothing new when it
+ * is done again.
+ */
+async function runGroupCommand(context: TaskContext, task: Task, { group, actor, reason }: AcceptedGroup): Promise<TaskResult> {
+  const cause = { taskKey: task.key, actor, ...(reason === undefined ? {} : { reason }) };
+  const all = async (work: (member: Registration) => Promise<unknown>): Promise<void> => {
+    for (let from = 0; from < group.members.length; from += MEMBERS_AT_ONCE) await Promise.all(group.members.slice(from, from + MEMBERS_AT_ONCE).map(work));
+  };
+  await all((registration) => context.commands.execute(new DecideDocument(registration.requestId, { type: 'Register', registration }, cause)));
+  await context.commands.execute(new DecideGroup(group.groupId, { type: 'Register', registration: group }, cause));
+  const { groupId, resumes } = group;
+  if (resumes === undefined) return { kind: 'done' };
+  await context.commands.execute(new DecideGroup(resumes.groupId, { type: 'NoteResumption', by: { groupId, commandId: group.commandId } }, cause));
+  await all(async ({ supersedes, commandId, requestId }) => {
+    if (supersedes === undefined) return;
+    await context.commands.execute(new DecideDocument(supersedes.requestId, { type: 'NoteSuperseded', by: { commandId, requestId }, groupId }, cause));
+  });
   return { kind: 'done' };
 }
 

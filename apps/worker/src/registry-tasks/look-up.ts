@@ -5,7 +5,7 @@ const RETRY_MS = 2_000;
 
 /** Asks the registry by request_id whether a document of unknown outcome has arrived (DESIGN section 6, unknown outcome). */
 export async function lookUp(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { requestId, account, attempt, attemptEndedAt } = payloadOf(task);
+  const { requestId, account, attempt, attemptEndedAt, round } = payloadOf(task);
   const sinceAttemptEndedMs = context.clock.now().getTime() - new Date(attemptEndedAt ?? 0).getTime();
   const outcome = await context.registry.findByRequestId(account, requestId);
   if (outcome.kind !== 'ok' && outcome.kind !== 'not_found') {
@@ -13,7 +13,10 @@ export async function lookUp(context: TaskContext, task: Task): Promise<TaskResu
   }
   const answerSha256 = await keep(context, outcome.raw);
   const documentIds = outcome.kind === 'ok' ? outcome.value.map((one) => one.documentId) : [];
+  const uploading = outcome.kind === 'ok' ? outcome.value.filter((one) => one.status === 'uploading').map((one) => one.documentId) : [];
   const { unknownGraceMs } = context.profile.rules;
-  await byRegistry(context, task, { type: 'RecordLookUp', attempt, documentIds, sinceAttemptEndedMs, unknownGraceMs, answerSha256 });
+  const inRound = round === undefined ? {} : { round };
+  const { state } = await byRegistry(context, task, { type: 'RecordLookUp', attempt, documentIds, uploading, ...inRound, sinceAttemptEndedMs, unknownGraceMs, answerSha256 });
+  if (round !== undefined && state.phase !== 'uploading') await context.uploadLinks.forget(requestId);
   return { kind: 'done' };
 }

@@ -2,22 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DocumentEvent } from '#domain';
 import { sha256Hex, VirtualClock } from '#kernel';
 import type { Task } from '#tasks';
-import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry, receiptXml, type BadOutcome, type SendFate } from '../../test/fake-registry.js';
-import { ACCOUNT, asTask, eventsOf, openStores, plannedTasks, processOn, registerDocument, runTask, stateIn, workOff, type Stores } from '../../test/trial.js';
+import { ACCOUNT, asTask, eventsOf, openStores, plannedTasks, processOn, registerDocument, runTask, stateIn, storesForSpec, workOff } from '../../test/trial.js';
 import type { TaskContext } from './context.js';
 import { readStatuses } from './status.js';
 
-let db: TestDatabase;
-let stores: Stores;
-beforeAll(async () => {
-  db = await testDatabase();
-  stores = await openStores(db.pool);
-});
-afterAll(async () => {
-  await stores.close();
-  await db.drop();
-});
+const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
 interface Trial {
   context: TaskContext;
@@ -117,8 +108,8 @@ describe('a send', () => {
   it('is given up in words when the document’s bytes are gone', async () => {
     const one = await trial();
     const { registration } = (await stateIn(stores.store, one.requestId)) as { registration: { documentSha256: string } };
-    await db.pool.query('DELETE FROM evidence WHERE sha256 = $1', [Buffer.from(registration.documentSha256, 'hex')]);
-    const fresh = processOn({ ...(await openStores(db.pool)), registry: one.registry, clock: one.clock });
+    await stores.pool.query('DELETE FROM evidence WHERE sha256 = $1', [Buffer.from(registration.documentSha256, 'hex')]);
+    const fresh = processOn({ ...(await openStores(stores.pool)), registry: one.registry, clock: one.clock });
     expect(await runTask(fresh, await planned(one.requestId, 'send'))).toEqual({ kind: 'failed', error: expect.stringContaining(registration.documentSha256) });
     expect(one.registry.calls).toEqual([]);
   });

@@ -1,12 +1,11 @@
 import type { SendAnswer } from '#domain';
 import { neverReached, PedigreeError, type Sha256 } from '#kernel';
-import type { CallOutcome } from '#registry-client';
+import type { CallOutcome, DocumentToSend } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
+import { heldAlready } from '../inbound/held-already.js';
 import { after, bySystem, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
+import { retryAfterMs, WRITE_WITHIN_MS } from './patience.js';
 
-/** How long a document that was surely not taken rests before it goes again: doubled with each attempt, to a minute. */
-const RETRY_AFTER_MS = 500;
-const MAX_RETRY_AFTER_MS = 60_000;
 /** How long a document rests that could not be signed. */
 const SIGN_AGAIN_AFTER_MS = 10_000;
 
@@ -14,15 +13,10 @@ const SIGN_AGAIN_AFTER_MS = 10_000;
 const NOT_READY_MS = 1_000;
 
 /**
- * Longest time from the intent to the first byte. Less than a lease: whoever takes the task over after that may believe that nothing of
- * this attempt is still to come, even when this process had only been asleep.
- */
-const WRITE_WITHIN_MS = 20_000;
-
-/**
  * Sends one document once. The order of durable steps is the promise (DESIGN, promise 2): signature and certificate into the evidence,
  * then the intent as an event, then the call, then its answer as an event. A crash after the intent leaves the phase `sending`; whoever
- * takes the task next records an unknown outcome, and the look-up decides.
+ * takes the task next records an unknown outcome, and the look-up decides. Of a document above the registry's limit the call only announces it;
+ * its bytes go up by another task (upload.ts).
  */
 export async function send(context: TaskContext, task: Task): Promise<TaskResult> {
   const { requestId, account, attempt } = payloadOf(task);
@@ -32,11 +26,14 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   if (state.phase === 'sending' && state.attempt === attempt) return giveUpEarlierRun(context, task);
   if (state.phase !== 'ready' || state.nextAttempt !== attempt) return { kind: 'done' };
 
+  const alreadyHeld = await heldAlready(context, task, state.registration);
+  if (alreadyHeld !== undefined) return alreadyHeld;
   const { documentSha256 } = state.registration;
   const blob = await context.evidence.get(documentSha256);
   if (blob === undefined) return { kind: 'failed', error: `evidence ${documentSha256} of document ${requestId} is missing` };
-  const { maxDocumentBytes } = context.profile.rules;
-  if (blob.bytes.length > maxDocumentBytes) return { kind: 'failed', error: `document ${requestId} has ${blob.bytes.length} bytes; the registry takes ${maxDocumentBytes}` };
+  const { maxDocumentBytes, maxLargeDocumentBytes } = context.profile.rules;
+  if (blob.bytes.length > maxLargeDocumentBytes) return { kind: 'failed', error: `document ${requestId} has ${blob.bytes.length} bytes; the registry takes ${maxLargeDocumentBytes}` };
+  const isLarge = blob.bytes.length > maxDocumentBytes;
   // Before the signature: each one is new evidence, and a document that cannot go needs none.
   const prepared = await context.registry.prepare(account);
   if (prepared.kind === 'not_ready') return { kind: 'retry', dueAt: after(context, NOT_READY_MS), error: prepared.reason, countsAsAttempt: false };
@@ -45,11 +42,11 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   const { signature } = signing;
   const signed = signature === undefined ? {} : await keepSignature(context, account, signature);
   const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
-  const begun = await bySystem(context, task, { type: 'BeginSend', ...signed });
+  const begun = await bySystem(context, task, { type: 'BeginSend', ...signed, ...(isLarge ? { upload: true } : {}) });
   if (begun.events.length === 0) return begun.state.phase === 'sending' && begun.state.attempt === attempt ? giveUpEarlierRun(context, task) : { kind: 'done' };
 
-  const outcome = await context.registry.sendDocument(account, { xml: blob.bytes, signature, requestId, notAfterMonotonicMs });
-  const answer = await answerOf(context, outcome, attempt);
+  const document: DocumentToSend = { xml: blob.bytes, signature, requestId, ...(state.registration.group === undefined ? {} : { bulkProcessing: true }), notAfterMonotonicMs };
+  const answer = isLarge ? await announce(context, { account, attempt }, document) : await answerOf(context, await context.registry.sendDocument(account, document), attempt);
   await byRegistry(context, task, { type: 'RecordSendAnswer', attempt, answer });
   return { kind: 'done' };
 }
@@ -71,8 +68,17 @@ async function giveUpEarlierRun(context: TaskContext, task: Task): Promise<TaskR
   return { kind: 'done' };
 }
 
+/** Where the bytes go is kept before the event that says that they may go. */
+async function announce(context: TaskContext, { account, attempt }: { account: string; attempt: number }, document: DocumentToSend): Promise<SendAnswer> {
+  const outcome = await context.largeDocuments.step(account, document, { next: 'announce' });
+  if (outcome.kind !== 'ok') return answerOf(context, outcome, attempt);
+  const at = outcome.value;
+  if (at.next !== 'upload') throw new Error(`document ${document.requestId} was announced, and then comes ${at.next}`);
+  await context.uploadLinks.keep(document.requestId, { documentId: at.documentId, link: at.link, uploadedBytes: 0 });
+  return { kind: 'announced', documentId: at.documentId };
+}
+
 async function answerOf(context: TaskContext, outcome: CallOutcome<{ documentId: string }>, attempt: number): Promise<SendAnswer> {
-  const retryAfterMs = Math.min(MAX_RETRY_AFTER_MS, RETRY_AFTER_MS * 2 ** Math.min(attempt - 1, 10));
   switch (outcome.kind) {
     case 'ok':
       return { kind: 'sent', documentId: outcome.value.documentId, answerSha256: await keep(context, outcome.raw) };
@@ -81,9 +87,9 @@ async function answerOf(context: TaskContext, outcome: CallOutcome<{ documentId:
     case 'not_found':
       return { kind: 'refused', code: 'not_found', text: outcome.text, answerSha256: await keep(context, outcome.raw) };
     case 'rate_limited':
-      return { kind: 'not_delivered', reason: outcome.text, retryAfterMs, answerSha256: await keep(context, outcome.raw) };
+      return { kind: 'not_delivered', reason: outcome.text, retryAfterMs: retryAfterMs(attempt), answerSha256: await keep(context, outcome.raw) };
     case 'not_sent':
-      return { kind: 'not_delivered', reason: outcome.reason, retryAfterMs };
+      return { kind: 'not_delivered', reason: outcome.reason, retryAfterMs: retryAfterMs(attempt) };
     case 'unknown':
       return {
         kind: 'unconfirmed',

@@ -2,20 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { SendAttempted } from '#domain';
 import { PedigreeError, VirtualClock } from '#kernel';
 import type { DocumentToSend } from '#registry-client';
-import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
-import { asTask, eventsOf, openStores, plannedTasks, processOn, registerDocument, runTask, workOff, type Stores } from '../../test/trial.js';
+import { asTask, eventsOf, plannedTasks, processOn, registerDocument, runTask, storesForSpec, workOff } from '../../test/trial.js';
 
-let db: TestDatabase;
-let stores: Stores;
-beforeAll(async () => {
-  db = await testDatabase();
-  stores = await openStores(db.pool);
-});
-afterAll(async () => {
-  await stores.close();
-  await db.drop();
-});
+const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
 /** Signs as it is told: an Error is thrown, undefined is an account without a signature. */
 class SigningRegistry extends FakeRegistry {

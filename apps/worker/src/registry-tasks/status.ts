@@ -34,7 +34,9 @@ async function readSingle(context: TaskContext, task: Task): Promise<TaskResult>
 async function observe(context: TaskContext, task: Task, seen: { shown: DocumentMetadata | undefined; answerSha256: Sha256 }): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, 'not in the list yet');
   const { status } = seen.shown;
-  await byRegistry(context, task, { type: 'ObserveStatus', status, answerSha256: seen.answerSha256 });
+  const { state } = await byRegistry(context, task, { type: 'ObserveStatus', status, answerSha256: seen.answerSha256 });
+  // A member that its halted group has ended is not waited for any more.
+  if (state.phase === 'concluded' && state.cause === 'not_processed') return { kind: 'done' };
   return status === 'uploading' || status === 'processing' ? again(context) : { kind: 'done' };
 }
 

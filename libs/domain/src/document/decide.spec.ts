@@ -100,6 +100,17 @@ describe('sending', () => {
   it('is sent when the registry took it', () => {
     expect(when(sending, answerSent(1))).toEqual([sent()]);
   });
+  it('is looked up when it is refused after an attempt that counted as absent: that one may have landed late', () => {
+    const answer = { kind: 'refused', code: '400', text: 'the request_id is known', answerSha256: SHA } as const;
+    const twice = [registered(), attempted(1), unconfirmed(1), missed(1, 1), absenceProven(1), attempted(2)];
+    const inDoubt = when(twice, { type: 'RecordSendAnswer', attempt: 2, answer });
+    expect(inDoubt).toMatchObject([{ type: 'SendUnconfirmed', data: { attempt: 2, reason: expect.stringContaining('the request_id is known') } }]);
+    const found: DocumentCommand = { type: 'RecordLookUp', attempt: 2, documentIds: [DOCUMENT_ID], sinceAttemptEndedMs: 0, unknownGraceMs: 60_000, answerSha256: SHA };
+    expect(typesOf(when([...twice, ...inDoubt], found))).toEqual(['DocumentSent']);
+    const often = [...twice, unconfirmed(2), missed(2, 1), absenceProven(2), attempted(3), unconfirmed(3), missed(3, 1), absenceProven(3), attempted(4)];
+    expect(typesOf(when(often, { type: 'RecordSendAnswer', attempt: 4, answer }))).toEqual(['SendRefused', 'DocumentConcluded']);
+  });
+
   it('is concluded when the registry refused to take it', () => {
     const answer = { kind: 'refused', code: '400', text: 'wrong system', answerSha256: SHA } as const;
     expect(when(sending, { type: 'RecordSendAnswer', attempt: 1, answer })).toEqual([

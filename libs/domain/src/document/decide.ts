@@ -1,26 +1,46 @@
 import { neverReached, type Sha256 } from '#kernel';
-import type { DocumentConcluded, DocumentEvent, DocumentOutcome, ReceiptStored, RegistryStatus } from './events.js';
+import type { DocumentConcluded, DocumentEvent, DocumentNotProcessed, DocumentOutcome, DocumentReference, ReceiptStored, RegistryStatus } from './events.js';
 import type { DocumentState, Registration } from './state.js';
+import { beginFinish, lookedUp, recordUploadAnswer, type UploadAnswer } from './upload.js';
 
 /** What may be asked of a document. Answers of the registry come as commands too: what happened is decided here, once. */
 export type DocumentCommand =
   | { type: 'Register'; registration: Registration }
   | { type: 'NotePredecessor'; requestId: string; outcome: DocumentOutcome }
-  | { type: 'BeginSend'; /** Both are absent where the account does not sign. */ signatureSha256?: Sha256; certificateSha256?: Sha256 }
+  | { type: 'BeginSend'; /** Both are absent where the account does not sign. */ signatureSha256?: Sha256; certificateSha256?: Sha256; /** The call only announces it. */ upload?: true }
   | { type: 'RecordSendAnswer'; attempt: number; answer: SendAnswer }
-  | { type: 'RecordLookUp'; attempt: number; documentIds: string[]; sinceAttemptEndedMs: number; unknownGraceMs: number; answerSha256: Sha256 }
+  | {
+      type: 'RecordLookUp';
+      attempt: number;
+      documentIds: string[];
+      /** Those of them whose upload the registry shows still open; and the round of the upload that the look-up is about. */
+      uploading?: string[];
+      round?: number;
+      sinceAttemptEndedMs: number;
+      unknownGraceMs: number;
+      answerSha256: Sha256;
+    }
+  | { type: 'BeginFinish'; attempt: number; round: number }
+  | { type: 'RecordUploadAnswer'; attempt: number; round: number; answer: UploadAnswer }
   | { type: 'ObserveStatus'; status: RegistryStatus; answerSha256: Sha256 }
   | { type: 'RecordReceipt'; receipt: Omit<ReceiptStored['data'], 'documentId'> }
-  | { type: 'RecordDownload'; documentSha256: Sha256 };
+  | { type: 'RecordDownload'; documentSha256: Sha256 }
+  | { type: 'ConcludeNotProcessed'; because: DocumentNotProcessed['data'] }
+  | { type: 'NoteSuperseded'; by: DocumentReference; groupId: string }
+  | { type: 'NoteResent'; by: DocumentReference };
 
 export type SendAnswer =
   | { kind: 'sent'; documentId: string; answerSha256: Sha256 }
+  /** A large document was announced: its bytes may go up. */
+  | { kind: 'announced'; documentId: string }
   | { kind: 'refused'; code: string; text: string; answerSha256: Sha256 }
   | { kind: 'not_delivered'; reason: string; retryAfterMs: number; answerSha256?: Sha256 }
   | { kind: 'unconfirmed'; reason: string; answerSha256?: Sha256 };
 
 /** A look-up is believed only from the second on (DESIGN section 6, unknown outcome). */
 const LOOK_UPS_TO_PROVE_ABSENCE = 2;
+/** A refusal after so many attempts that were proven absent is the document's fault. */
+const DOUBTS_TO_BELIEVE_A_NO = 3;
 
 /**
  * The events that follow from a command in a state; none when the command says nothing new, which makes every repeat harmless.
@@ -37,12 +57,22 @@ export function decide(state: DocumentState, command: DocumentCommand): Document
       return recordSendAnswer(state, command);
     case 'RecordLookUp':
       return recordLookUp(state, command);
+    case 'BeginFinish':
+      return state.phase === 'uploading' ? beginFinish(state, command) : [];
+    case 'RecordUploadAnswer':
+      return state.phase === 'uploading' ? recordUploadAnswer(state, command) : [];
     case 'ObserveStatus':
       return observeStatus(state, command);
     case 'RecordReceipt':
       return recordReceipt(state, command.receipt);
     case 'RecordDownload':
       return recordDownload(state, command.documentSha256);
+    case 'ConcludeNotProcessed':
+      return concludeNotProcessed(state, command.because);
+    case 'NoteResent':
+      return noteResent(state, command.by);
+    case 'NoteSuperseded':
+      return noteSuperseded(state, command);
     default:
       return neverReached(command, 'document command');
   }
@@ -75,6 +105,7 @@ function beginSend(state: DocumentState, { type: _, ...signed }: Extract<Documen
 
 function recordSendAnswer(state: DocumentState, command: { attempt: number; answer: SendAnswer }): DocumentEvent[] {
   const { answer } = command;
+  if (answer.kind === 'announced') return recordAnnounced(state, command.attempt, answer.documentId);
   if (state.phase !== 'sending' || state.attempt !== command.attempt) return answer.kind === 'sent' ? sentAfterAll(state, command.attempt, answer) : [];
   const { attempt } = state;
   switch (answer.kind) {
@@ -82,6 +113,9 @@ function recordSendAnswer(state: DocumentState, command: { attempt: number; answ
       return [{ type: 'DocumentSent', data: { attempt, documentId: answer.documentId, answerSha256: answer.answerSha256, foundByLookUp: false } }];
     case 'refused': {
       const { code, text, answerSha256 } = answer;
+      // An attempt that counted as absent may have landed since, and this one be refused as its second: that is looked up, and not believed.
+      const { doubts = 0 } = state;
+      if (doubts > 0 && doubts < DOUBTS_TO_BELIEVE_A_NO) return [{ type: 'SendUnconfirmed', data: { attempt, reason: `refused after an attempt of unknown outcome: ${text === '' ? code : text}`, answerSha256 } }];
       return [{ type: 'SendRefused', data: { attempt, code, text, answerSha256 } }, failed(state.registration, 'send_refused')];
     }
     case 'not_delivered': {
@@ -108,6 +142,7 @@ function sentAfterAll(state: DocumentState, attempt: number, answer: Extract<Sen
       return attempt < state.nextAttempt ? [{ type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: false } }] : [];
     case 'sending':
     case 'unconfirmed':
+    case 'uploading':
       return attempt <= state.attempt ? [{ type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: false } }] : [];
     case 'sent':
     case 'received':
@@ -124,6 +159,17 @@ function sentAfterAll(state: DocumentState, attempt: number, answer: Extract<Sen
   }
 }
 
+/**
+ * The registry waits for the document's bytes. The same answer after somebody else took over still tells where they go; a second announcement that
+ * got through as well is found by the look-up that follows every doubt.
+ */
+function recordAnnounced(state: DocumentState, attempt: number, documentId: string): DocumentEvent[] {
+  const opened = (by: number): DocumentEvent[] => [{ type: 'UploadOpened', data: { attempt: by, documentId, foundByLookUp: false } }];
+  if (state.phase === 'sending' || state.phase === 'unconfirmed') return attempt <= state.attempt ? opened(state.attempt) : [];
+  // It takes the place of the attempt that was to come: what follows it must have numbers of its own.
+  return state.phase === 'ready' && attempt < state.nextAttempt ? opened(state.nextAttempt) : [];
+}
+
 function recordLookUp(state: DocumentState, command: Extract<DocumentCommand, { type: 'RecordLookUp' }>): DocumentEvent[] {
   if (state.phase === 'absent') return [];
   const { attempt, sinceAttemptEndedMs, answerSha256 } = command;
@@ -131,10 +177,17 @@ function recordLookUp(state: DocumentState, command: Extract<DocumentCommand, { 
   const documentIds = [...new Set([...(ours === undefined ? [] : [ours]), ...command.documentIds])];
   const [documentId, ...others] = documentIds;
   const duplicate: DocumentEvent[] = others.length === 0 ? [] : [{ type: 'DuplicateDetected', data: { documentIds, answerSha256 } }];
-  if (state.phase !== 'unconfirmed' || state.attempt !== attempt) return duplicate;
+  if (state.phase === 'uploading') return state.attempt === attempt && state.round === command.round && state.step === 'doubtful' ? [...lookedUp(state, command), ...duplicate] : duplicate;
+  // Before its first attempt a document is looked up where a list has shown its request_id: the registry has it from a time that we do not know of.
+  const isReadyFor = state.phase === 'ready' && state.nextAttempt === attempt;
+  if (!isReadyFor && (state.phase !== 'unconfirmed' || state.attempt !== attempt)) return duplicate;
   if (documentId !== undefined) {
-    return [{ type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: true } }, ...duplicate];
+    const found: DocumentEvent = (state.phase === 'ready' || state.upload === true) && command.uploading?.includes(documentId) === true
+      ? { type: 'UploadOpened', data: { attempt, documentId, foundByLookUp: true, answerSha256 } }
+      : { type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: true } };
+    return [found, ...duplicate];
   }
+  if (state.phase === 'ready') return duplicate;
   const lookUp = state.lookUps + 1;
   const absent = lookUp >= LOOK_UPS_TO_PROVE_ABSENCE && sinceAttemptEndedMs >= command.unknownGraceMs;
   return absent
@@ -172,6 +225,25 @@ function recordDownload(state: DocumentState, documentSha256: Sha256): DocumentE
   if (!('documentId' in state) || state.documentId === undefined) return [];
   const sameBytes = documentSha256 === state.registration.documentSha256;
   return [{ type: 'DocumentDownloaded', data: { documentId: state.documentId, documentSha256, sameBytes } }];
+}
+
+/**
+ * Only what was never tried, or lies at the registry without a final status. While an attempt is open nobody knows what there is to conclude, and
+ * whoever asked has to ask again.
+ */
+function concludeNotProcessed(state: DocumentState, because: DocumentNotProcessed['data']): DocumentEvent[] {
+  const untouched = state.phase === 'ready' || (state.phase === 'sent' && (state.status === undefined || state.status === 'uploading' || state.status === 'processing'));
+  if (!untouched || state.registration.group?.groupId !== because.groupId) return [];
+  return [{ type: 'DocumentNotProcessed', data: because }, failed(state.registration, 'not_processed')];
+}
+
+function noteSuperseded(state: DocumentState, { by, groupId }: { by: DocumentReference; groupId: string }): DocumentEvent[] {
+  return state.phase === 'concluded' && state.supersededBy === undefined ? [{ type: 'DocumentSuperseded', data: { by, groupId } }] : [];
+}
+
+/** Once: by whom it was sent again first stays. */
+function noteResent(state: DocumentState, by: DocumentReference): DocumentEvent[] {
+  return state.phase === 'concluded' && state.resentAs === undefined ? [{ type: 'DocumentResent', data: { by } }] : [];
 }
 
 function failed(registration: Registration, cause: NonNullable<DocumentConcluded['data']['cause']>): DocumentConcluded {

@@ -21,12 +21,32 @@ const answer = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'refused' as const, code: '400', text: 'no', answerSha256: SHA }) },
   { weight: 3, arbitrary: fc.constant({ kind: 'not_delivered' as const, reason: '429', retryAfterMs: 100 }) },
   { weight: 4, arbitrary: fc.constant({ kind: 'unconfirmed' as const, reason: 'timeout' }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('announced' as const), documentId }) },
 );
+const round = fc.oneof({ weight: 3, arbitrary: fc.constant(1) }, fc.constantFrom(2, 3));
+const uploadAnswer = fc.oneof(
+  fc.constant({ kind: 'sent' as const, answerSha256: SHA }),
+  fc.constant({ kind: 'refused' as const, code: '400', text: 'no', answerSha256: SHA }),
+  fc.constant({ kind: 'not_delivered' as const, reason: '429', retryAfterMs: 100 }),
+  { weight: 2, arbitrary: fc.constant({ kind: 'unconfirmed' as const, reason: 'timeout' }) },
+);
+
+const uploadCommands = [
+  fc.record({ type: fc.constant('BeginFinish' as const), attempt: fc.constant(1), round }),
+  fc.record({ type: fc.constant('RecordUploadAnswer' as const), attempt: fc.constant(1), round, answer: uploadAnswer.filter((one) => one.kind !== 'sent') }),
+  fc.record({
+    ...{ type: fc.constant('RecordLookUp' as const), attempt: fc.constant(1), round, documentIds: fc.constantFrom<string[]>(['d-1'], ['d-1'], []), uploading: fc.constant<string[]>(['d-1']) },
+    ...{ sinceAttemptEndedMs: fc.constantFrom(0, UNKNOWN_GRACE_MS), unknownGraceMs: fc.constant(UNKNOWN_GRACE_MS), answerSha256: fc.constant(SHA) },
+  }),
+];
 
 const command: fc.Arbitrary<DocumentCommand> = fc.oneof(
   fc.record({ type: fc.constant('Register' as const), registration: after.map(registration) }),
   fc.record({ type: fc.constant('NotePredecessor' as const), requestId: fc.constantFrom('r-1', 'r-2', 'r-3'), outcome }),
   { weight: 4, arbitrary: fc.constant<DocumentCommand>({ type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA }) },
+  { weight: 2, arbitrary: fc.constant<DocumentCommand>({ type: 'BeginSend', upload: true }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('BeginFinish' as const), attempt, round }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('RecordUploadAnswer' as const), attempt, round, answer: uploadAnswer }) },
   { weight: 4, arbitrary: fc.record({ type: fc.constant('RecordSendAnswer' as const), attempt, answer }) },
   {
     weight: 4,
@@ -34,6 +54,8 @@ const command: fc.Arbitrary<DocumentCommand> = fc.oneof(
       type: fc.constant('RecordLookUp' as const),
       attempt,
       documentIds: fc.oneof({ weight: 12, arbitrary: fc.constant<string[]>([]) }, fc.uniqueArray(documentId, { maxLength: 3 })),
+      uploading: fc.uniqueArray(documentId, { maxLength: 3 }),
+      round,
       sinceAttemptEndedMs: fc.constantFrom(0, UNKNOWN_GRACE_MS - 1, UNKNOWN_GRACE_MS, UNKNOWN_GRACE_MS, UNKNOWN_GRACE_MS * 2),
       unknownGraceMs: fc.constant(UNKNOWN_GRACE_MS),
       answerSha256: fc.constant(SHA),
@@ -92,6 +114,8 @@ describe(`any sequence of commands to one document (seed ${SEED}; repeat with PR
           openAttempt = event.data.attempt;
           if (openAttempt > 1) resends += 1;
         }
+        // A late answer tells where the bytes go: that is the attempt from then on.
+        if (event.type === 'UploadOpened') openAttempt = event.data.attempt;
         if (NON_DELIVERY.includes(event.type)) {
           expect((event.data as { attempt: number }).attempt).toBe(openAttempt);
           openAttempt = undefined;
@@ -100,6 +124,25 @@ describe(`any sequence of commands to one document (seed ${SEED}; repeat with PR
     });
     // Without a second attempt anywhere the property would hold of nothing.
     expect(resends).toBeGreaterThan(RUNS / 20);
+  });
+
+  it('never tells the end of an upload while an earlier one may land', () => {
+    let again = 0;
+    const inUpload = fc.array(fc.oneof(...uploadCommands, command), { minLength: 20, maxLength: 60, size: 'max' });
+    const property = fc.property(inUpload, (rest) => {
+      let open = false;
+      const sequence: DocumentCommand[] = [{ type: 'Register', registration: registration([]) }, { type: 'BeginSend', upload: true }, { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'announced', documentId: 'd-1' } }, ...rest];
+      for (const event of history(sequence)) {
+        if (event.type === 'UploadFinishAttempted') {
+          expect(open).toBe(false);
+          open = true;
+          if (event.data.round > 1) again += 1;
+        }
+        if (['UploadFinishNotDelivered', 'UploadProvenOpen', 'SendAbsenceProven'].includes(event.type)) open = false;
+      }
+    });
+    fc.assert(property, { seed: SEED, numRuns: RUNS });
+    expect(again).toBeGreaterThan(0);
   });
 
   it('never sends what the registry has, what was refused, or what is held', () => {

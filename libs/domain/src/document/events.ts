@@ -1,9 +1,11 @@
 import type { Sha256 } from '#kernel';
+import type { UploadEvent } from './upload-events.js';
 
 /** How a document ended. `failed`: without a receipt that says otherwise; the cause tells why. */
 export type DocumentOutcome = 'accepted' | 'partial' | 'rejected' | 'failed';
 
-export type FailureCause = 'registry_failed' | 'send_refused' | 'predecessor_failed';
+/** `not_processed`: it stood behind a member of its group that did not succeed, and the registry does not process it (interface 3.2). */
+export type FailureCause = 'registry_failed' | 'send_refused' | 'predecessor_failed' | 'not_processed';
 
 /** Canonical document statuses (interface 3.1). */
 export type RegistryStatus = 'uploading' | 'processing' | 'processed' | 'failed_result_ready' | 'failed';
@@ -13,6 +15,19 @@ export interface DocumentReference {
   commandId: string;
   requestId: string;
 }
+
+/** The group that a document belongs to, and its place there, from 0. */
+export interface GroupMembership {
+  groupId: string;
+  index: number;
+  /** Members of the group. */
+  of: number;
+  /** `split`: a part of one document that was too large; the group is what the ERP knows. */
+  kind: GroupKind;
+}
+
+/** `given`: the ERP gave a group. `split`: one document in parts. `resumption`: what is left of a group that halted, with a corrected member. */
+export type GroupKind = 'given' | 'split' | 'resumption';
 
 /** The command was taken; the document's bytes are in the evidence store. */
 export interface DocumentRegistered {
@@ -33,6 +48,12 @@ export interface DocumentRegistered {
     /** As the document claims it, ISO 8601 with zone. */
     operationDate: string;
     after: DocumentReference[];
+    /** It is sent with bulk_processing, when its turn comes, and processed when its group was started. */
+    group?: GroupMembership;
+    /** The member of a halted group in whose place this one stands. */
+    supersedes?: DocumentReference;
+    /** The document that ended rejected or failed, and that an operator sent again by this one, corrected or not. */
+    resendOf?: DocumentReference;
   };
 }
 
@@ -65,7 +86,14 @@ export interface DocumentRefused {
  */
 export interface SendAttempted {
   type: 'SendAttempted';
-  data: { attempt: number; account: string; signatureSha256?: Sha256; certificateSha256?: Sha256 };
+  data: {
+    attempt: number;
+    account: string;
+    signatureSha256?: Sha256;
+    certificateSha256?: Sha256;
+    /** Set for a document above the limit of a plain send: the call announces it, and its bytes go up afterwards. */
+    upload?: true;
+  };
 }
 
 /** The registry took it. `foundByLookUp` when we learnt it afterwards, by request_id. */
@@ -127,6 +155,18 @@ export interface DocumentDownloaded {
   data: { documentId: string; documentSha256: Sha256; sameBytes: boolean };
 }
 
+/** It stood in a group that halted, and the registry does not process it. `failed`: the member that stopped the group. */
+export interface DocumentNotProcessed {
+  type: 'DocumentNotProcessed';
+  data: { groupId: string; failed?: DocumentReference & { outcome: DocumentOutcome }; /** The answer that showed it unprocessed; absent when the group was not started. */ answerSha256?: Sha256 };
+}
+
+/** A resumption of its group carries another document in its place. */
+export interface DocumentSuperseded {
+  type: 'DocumentSuperseded';
+  data: { by: DocumentReference; groupId: string };
+}
+
 export interface DocumentConcluded {
   type: 'DocumentConcluded';
   data: {
@@ -146,6 +186,12 @@ export interface ConclusionRevised {
   data: DocumentConcluded['data'] & { previousOutcome: DocumentOutcome };
 }
 
+/** An operator sent it again, with a reason that is in the metadata: as another document, which stands for itself. */
+export interface DocumentResent {
+  type: 'DocumentResent';
+  data: { by: DocumentReference };
+}
+
 export type DocumentEvent =
   | DocumentRegistered
   | DocumentWaiting
@@ -163,8 +209,12 @@ export type DocumentEvent =
   | StatusObserved
   | ReceiptStored
   | DocumentDownloaded
+  | DocumentNotProcessed
+  | DocumentSuperseded
+  | DocumentResent
   | DocumentConcluded
-  | ConclusionRevised;
+  | ConclusionRevised
+  | UploadEvent;
 
 export const DOCUMENT_STREAM_PREFIX = 'document-';
 export const documentStream = (requestId: string): string => `${DOCUMENT_STREAM_PREFIX}${requestId}`;

@@ -1,14 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { documentStream, type DocumentEvent } from './events.js';
 import { absenceProven, attempted, concludedFailed, DOCUMENT_ID, FIRST, missed, observed, registered, sent, SHA, unconfirmed } from './given.js';
-import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent, type DocumentRules, type DocumentSagaState, type PlannedTask } from './saga.js';
+import type { DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
+import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from './saga.js';
 
-const RULES: DocumentRules = { statusAfterSendMs: 3_000, receiptAfterStatusMs: 5_000, failedGraceMs: 0, unknownGraceMs: 60_000, statusGridMs: 1_000, lookUpEveryMs: 2_000 };
+const RULES: DocumentRules = { statusAfterSendMs: 3_000, receiptAfterStatusMs: 5_000, statusPollMs: 2_000, failedGraceMs: 0, unknownGraceMs: 60_000, statusGridMs: 1_000, lookUpEveryMs: 2_000 };
 const START_MS = Date.parse('2026-03-01T10:00:00.250Z');
 
 /** Given these events of r-9, a second apart: the state, and the tasks that followed from the last one. */
-function after(events: DocumentEvent[], rules: DocumentRules = RULES): { state: DocumentSagaState; tasks: PlannedTask[] } {
-  return events.reduce<{ state: DocumentSagaState; tasks: PlannedTask[] }>(
+function after(events: DocumentEvent[], rules: DocumentRules = RULES): { state: DocumentSagaState; tasks: (PlannedTask | PlannedGroupTask)[] } {
+  return events.reduce<{ state: DocumentSagaState; tasks: (PlannedTask | PlannedGroupTask)[] }>(
     ({ state }, event, i) => reactToDocumentEvent(rules)(state, recorded(event, i), 'r-9'),
     { state: DOCUMENT_SAGA.initial, tasks: [] },
   );

@@ -1,38 +1,9 @@
 import { neverReached } from '#kernel';
-import { DOCUMENT_STREAM_PREFIX, requestIdOfStream, type DocumentEvent, type DocumentOutcome } from './events.js';
-
-/** The registry's times, from the profile (interface section 8, DESIGN section 6). All in milliseconds. */
-export interface DocumentRules {
-  statusAfterSendMs: number;
-  receiptAfterStatusMs: number;
-  failedGraceMs: number;
-  unknownGraceMs: number;
-  /** Status reads are put on this grid, so that one page of the outgoing list serves all that are due together. */
-  statusGridMs: number;
-  /** Least time between two look-ups of one document. */
-  lookUpEveryMs: number;
-}
-
-/** A task as the saga plans it; the task table's shape. */
-export interface PlannedTask {
-  key: string;
-  kind: 'send' | 'look_up' | 'status' | 'receipt' | 'download' | 'note_predecessor';
-  lane: string;
-  dueAt: Date;
-  payload: { requestId: string; account: string; attempt?: number; predecessor?: string; outcome?: DocumentOutcome; documentId?: string; attemptEndedAt?: string };
-}
-
-/** What is remembered between events of one document: who sends it, how it ended, and who waits for that. */
-export interface DocumentSagaState {
-  account: string;
-  concluded: DocumentOutcome | undefined;
-  dependents: { requestId: string; account: string }[];
-  lookUps: number;
-  attemptEndedAt: string | undefined;
-  receiptsAsked: number;
-  /** We learnt by a look-up that the registry has the document: its copy is then fetched and compared with what we sent. */
-  compareCopy: boolean;
-}
+import { GROUP_STREAM_PREFIX, groupIdOfStream, type GroupEvent, type GroupRegistered } from '../group/events.js';
+import { notePredecessor, reactToOwnGroup } from '../group/saga.js';
+import { DOCUMENT_STREAM_PREFIX, requestIdOfStream, type ConclusionRevised, type DocumentConcluded, type DocumentEvent, type DocumentRegistered } from './events.js';
+import type { Dependent, DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
+import { isAboutUpload, type UploadEvent } from './upload-events.js';
 
 interface SagaEvent {
   stream: string;
@@ -41,51 +12,51 @@ interface SagaEvent {
   recordedAt: Date;
 }
 
+/** Documents and groups have one saga, because either may wait for the other. */
 export const DOCUMENT_SAGA = {
   name: 'document',
-  filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX] },
+  filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX] },
   initial: { account: '', concluded: undefined, dependents: [], lookUps: 0, attemptEndedAt: undefined, receiptsAsked: 0, compareCopy: false } as DocumentSagaState,
 };
 
-/** The instances an event concerns: its own document and, at registration, the documents that it comes after. */
+const ownerOf = (stream: string): string => (stream.startsWith(GROUP_STREAM_PREFIX) ? groupIdOfStream(stream) : requestIdOfStream(stream));
+
+/** The instances an event concerns: its own document or group and, at registration, those that it comes after. */
 export function keysOfDocumentEvent(recorded: SagaEvent): string[] {
-  const own = requestIdOfStream(recorded.stream);
-  const event = recorded as unknown as DocumentEvent;
-  return event.type === 'DocumentRegistered' ? [own, ...event.data.after.map((one) => one.requestId)] : [own];
+  const own = ownerOf(recorded.stream);
+  const event = recorded as unknown as DocumentEvent | GroupEvent;
+  return event.type === 'DocumentRegistered' || event.type === 'GroupRegistered' ? [own, ...event.data.after.map((one) => one.requestId)] : [own];
 }
 
 const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
 const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime() / gridMs) * gridMs);
+
+type Reaction = { state: DocumentSagaState; tasks: (PlannedTask | PlannedGroupTask)[] };
 
 /**
  * What follows from one event. Due times count from the moment the event was recorded, by the database's clock, which is after the
  * answer arrived; tasks are judged by the same clock, so that no skew between machines can make a call too early.
  */
 export function reactToDocumentEvent(rules: DocumentRules) {
-  return (state: DocumentSagaState, recorded: SagaEvent, key: string): { state: DocumentSagaState; tasks: PlannedTask[] } => {
-    const own = requestIdOfStream(recorded.stream);
-    const event = recorded as unknown as DocumentEvent;
+  return (state: DocumentSagaState, recorded: SagaEvent, key: string): Reaction => {
+    const own = ownerOf(recorded.stream);
+    const event = recorded as unknown as DocumentEvent | GroupEvent;
     if (key !== own) return registeredAfterMe(state, event, { key, own });
-    return reactToOwn({ state, event, requestId: own, at: recorded.recordedAt, rules });
+    const at = recorded.recordedAt;
+    if (recorded.stream.startsWith(GROUP_STREAM_PREFIX)) return reactToOwnGroup({ state, event: event as GroupEvent, groupId: own, at, rules });
+    return reactToOwn({ state, event: event as DocumentEvent, requestId: own, at, rules });
   };
 }
 
-function registeredAfterMe(state: DocumentSagaState, event: DocumentEvent, ids: { key: string; own: string }) {
-  if (event.type !== 'DocumentRegistered') throw new Error(`${event.type} routed to another document`);
-  const dependent = { requestId: ids.own, account: event.data.account };
+function registeredAfterMe(state: DocumentSagaState, event: DocumentEvent | GroupEvent, ids: { key: string; own: string }): Reaction {
+  if (event.type !== 'DocumentRegistered' && event.type !== 'GroupRegistered') throw new Error(`${event.type} routed to another document`);
+  const dependent = dependentOf(event, ids.own);
   if (state.concluded === undefined) return { state: { ...state, dependents: [...state.dependents, dependent] }, tasks: [] };
   return { state, tasks: [notePredecessor(dependent, ids.key, state.concluded)] };
 }
 
-function notePredecessor(dependent: { requestId: string; account: string }, predecessor: string, outcome: DocumentOutcome): PlannedTask {
-  return {
-    key: `note_predecessor:${dependent.requestId}:${predecessor}`,
-    kind: 'note_predecessor',
-    lane: 'internal',
-    dueAt: new Date(0),
-    payload: { ...dependent, predecessor, outcome },
-  };
-}
+const dependentOf = (event: DocumentRegistered | GroupRegistered, requestId: string): Dependent =>
+  event.type === 'GroupRegistered' ? { requestId, account: event.data.account, kind: 'group' } : { requestId, account: event.data.account };
 
 interface Own {
   state: DocumentSagaState;
@@ -95,51 +66,29 @@ interface Own {
   rules: DocumentRules;
 }
 
-function reactToOwn({ state, event, requestId, at, rules }: Own): { state: DocumentSagaState; tasks: PlannedTask[] } {
-  const { account } = state;
-  const send = (attempt: number, dueAt: Date, by = account): PlannedTask => ({
-    key: `send:${requestId}:${attempt}`,
-    kind: 'send',
-    lane: `${by}/send`,
-    dueAt,
-    payload: { requestId, account: by, attempt },
-  });
+function reactToOwn(own: Own): Reaction {
+  const { state, event, at } = own;
+  if (isAboutUpload(event)) return reactToUpload(own, event);
   switch (event.type) {
-    case 'DocumentRegistered': {
-      const mine = { ...state, account: event.data.account };
-      return { state: mine, tasks: event.data.after.length === 0 ? [send(1, at, mine.account)] : [] };
-    }
+    case 'DocumentRegistered':
+      return afterRegistration(own, event);
     case 'DocumentReleased':
-      return { state, tasks: [send(1, at)] };
+      return { state, tasks: [send(own, 1, at)] };
     case 'SendNotDelivered':
-      return { state, tasks: [send(event.data.attempt + 1, later(at, event.data.retryAfterMs))] };
+      return { state, tasks: [send(own, event.data.attempt + 1, later(at, event.data.retryAfterMs))] };
     case 'SendAbsenceProven':
-      return { state, tasks: [send(event.data.attempt + 1, at)] };
-    case 'SendUnconfirmed': {
-      const ended = { ...state, lookUps: 0, attemptEndedAt: at.toISOString() };
-      return { state: ended, tasks: [lookUp({ state: ended, requestId, attempt: event.data.attempt, dueAt: later(at, rules.lookUpEveryMs) })] };
-    }
-    case 'LookUpMissed': {
-      const asked = { ...state, lookUps: event.data.lookUp };
-      const graceEnd = later(new Date(state.attemptEndedAt ?? at), rules.unknownGraceMs);
-      const dueAt = new Date(Math.max(graceEnd.getTime(), later(at, rules.lookUpEveryMs).getTime()));
-      return { state: asked, tasks: [lookUp({ state: asked, requestId, attempt: event.data.attempt, dueAt })] };
-    }
-    case 'DocumentSent': {
-      const dueAt = onGrid(later(at, rules.statusAfterSendMs), rules.statusGridMs);
-      const { attempt, documentId } = event.data;
-      const status: PlannedTask = { key: `status:${requestId}:${attempt}`, kind: 'status', lane: `${account}/status`, dueAt, payload: { requestId, account, documentId } };
-      const known = event.data.foundByLookUp ? { ...state, compareCopy: true } : state;
-      return { state: known, tasks: state.attemptEndedAt === undefined ? [status] : [status, verify({ state, requestId, attempt, dueAt: later(at, rules.unknownGraceMs) })] };
-    }
+      return sendAnew(own, event.data.attempt + 1);
+    case 'SendUnconfirmed':
+      return doubt(own, event.data.attempt);
+    case 'LookUpMissed':
+      return lookAgain(own, event.data);
+    case 'DocumentSent':
+      return afterSent({ ...own, event });
     case 'StatusObserved':
-      return afterStatus({ state, event, requestId, at, rules });
+      return afterStatus({ ...own, event });
     case 'DocumentConcluded':
-    case 'ConclusionRevised': {
-      const { outcome } = event.data;
-      const tasks = event.type === 'DocumentConcluded' ? state.dependents.map((one) => notePredecessor(one, requestId, outcome)) : [];
-      return { state: { ...state, concluded: outcome, dependents: [] }, tasks };
-    }
+    case 'ConclusionRevised':
+      return afterConclusion(own, event);
     case 'DocumentWaiting':
     case 'PredecessorConcluded':
     case 'DocumentRefused':
@@ -148,27 +97,115 @@ function reactToOwn({ state, event, requestId, at, rules }: Own): { state: Docum
     case 'DuplicateDetected':
     case 'ReceiptStored':
     case 'DocumentDownloaded':
+    case 'DocumentNotProcessed':
+    case 'DocumentSuperseded':
+    case 'DocumentResent':
       return { state, tasks: [] };
     default:
       return neverReached(event, 'document event');
   }
 }
 
+function reactToUpload(own: Own, event: UploadEvent): Reaction {
+  switch (event.type) {
+    case 'UploadOpened':
+    case 'UploadFinishNotDelivered':
+    case 'UploadProvenOpen':
+      return upload({ ...own, event });
+    case 'UploadFinishUnconfirmed':
+    case 'UploadRefused':
+      return doubt(own, event.data.attempt);
+    case 'UploadSeenOpen':
+      return lookAgain(own, event.data);
+    case 'UploadFinishAttempted':
+      return { state: own.state, tasks: [] };
+    default:
+      return neverReached(event, 'upload event');
+  }
+}
+
+function send({ state: { account }, requestId }: Own, attempt: number, dueAt: Date): PlannedTask {
+  return { key: `send:${requestId}:${attempt}`, kind: 'send', lane: `${account}/send`, dueAt, payload: { requestId, account, attempt } };
+}
+
+function afterRegistration(own: Own, { data: { account, group, after } }: DocumentRegistered): Reaction {
+  const state = { ...own.state, account };
+  // A member is sent when its group says so.
+  if (group !== undefined) return { state: { ...state, memberOf: group.groupId }, tasks: [] };
+  return { state, tasks: after.length === 0 ? [send({ ...own, state }, 1, own.at)] : [] };
+}
+
+function sendAnew(own: Own, attempt: number): Reaction {
+  const { round: _, ...anew } = own.state;
+  return { state: anew, tasks: [send(own, attempt, own.at)] };
+}
+
+/** Nobody knows what became of the attempt: it is looked up. */
+function doubt({ state, requestId, at, rules }: Own, attempt: number): Reaction {
+  const ended = { ...state, lookUps: 0, attemptEndedAt: at.toISOString() };
+  return { state: ended, tasks: [lookUp({ state: ended, requestId, attempt, dueAt: later(at, rules.lookUpEveryMs) })] };
+}
+
+/** The last look-up is no sooner than the grace after the attempt's end, for only then its silence proves anything. */
+function lookAgain({ state, requestId, at, rules }: Own, { attempt, lookUp: lookUps }: { attempt: number; lookUp: number }): Reaction {
+  const asked = { ...state, lookUps };
+  const graceEnd = later(new Date(state.attemptEndedAt ?? at), rules.unknownGraceMs);
+  const dueAt = new Date(Math.max(graceEnd.getTime(), later(at, rules.lookUpEveryMs).getTime()));
+  return { state: asked, tasks: [lookUp({ state: asked, requestId, attempt, dueAt })] };
+}
+
+function afterConclusion({ state, requestId }: Own, event: DocumentConcluded | ConclusionRevised): Reaction {
+  const { outcome, cause } = event.data;
+  const tasks = event.type === 'DocumentConcluded' ? state.dependents.map((one) => notePredecessor(one, requestId, outcome)) : [];
+  const told = tellGroup({ state, requestId }, outcome, { outcome, ...(cause === undefined ? {} : { cause }) });
+  return { state: { ...state, concluded: outcome, dependents: [] }, tasks: [...tasks, ...told] };
+}
+
+/** A member's status moves only when its group was started: until then the group alone is told. */
+function afterSent({ state, event, requestId, at, rules }: Own & { event: Extract<DocumentEvent, { type: 'DocumentSent' }> }): Reaction {
+  const { attempt, documentId, foundByLookUp } = event.data;
+  const { account } = state;
+  const known = foundByLookUp ? { ...state, compareCopy: true } : state;
+  const dueAt = onGrid(later(at, rules.statusAfterSendMs), rules.statusGridMs);
+  const status: PlannedTask = { key: `status:${requestId}:${attempt}`, kind: 'status', lane: `${account}/status`, dueAt, payload: { requestId, account, documentId } };
+  const next = state.memberOf === undefined ? [status] : tellGroup({ state, requestId }, 'sent', { documentId });
+  return { state: known, tasks: state.attemptEndedAt === undefined ? next : [...next, verify({ state, requestId, attempt, dueAt: later(at, rules.unknownGraceMs) })] };
+}
+
+/** The task that tells the group of a member how the member goes. `what` is new each time it is told. */
+function tellGroup({ state, requestId }: { state: DocumentSagaState; requestId: string }, what: string, news: Partial<PlannedGroupTask['payload']>): PlannedGroupTask[] {
+  const { memberOf: groupId, account } = state;
+  if (groupId === undefined) return [];
+  return [{ key: `note_member:${groupId}:${requestId}:${what}`, kind: 'note_member', lane: 'internal', dueAt: new Date(0), payload: { groupId, account, requestId, ...news } }];
+}
+
 /** After an attempt of unknown outcome one more look: an attempt that lands late makes a second document, and that must be seen. */
 const verify = (of: { state: DocumentSagaState; requestId: string; attempt: number; dueAt: Date }): PlannedTask => ({ ...lookUp(of), key: `look_up:${of.requestId}:${of.attempt}:verify` });
 
+/** Parts and end of a large document: in a lane of their own, for they take long. */
+function upload(of: { state: DocumentSagaState; event: Extract<DocumentEvent, { type: 'UploadOpened' | 'UploadFinishNotDelivered' | 'UploadProvenOpen' }>; requestId: string; at: Date }) {
+  const { state, event, requestId, at } = of;
+  const { account } = state;
+  const { attempt } = event.data;
+  const round = event.type === 'UploadOpened' ? 1 : event.data.round + 1;
+  const dueAt = event.type === 'UploadFinishNotDelivered' ? later(at, event.data.retryAfterMs) : at;
+  const task: PlannedTask = { key: `upload:${requestId}:${attempt}:${round}`, kind: 'upload', lane: `${account}/upload`, dueAt, payload: { requestId, account, attempt, round } };
+  return { state: { ...state, round, lookUps: 0 }, tasks: [task] };
+}
+
 function lookUp(of: { state: DocumentSagaState; requestId: string; attempt: number; dueAt: Date }): PlannedTask {
-  const { account, lookUps, attemptEndedAt } = of.state;
+  const { account, lookUps, attemptEndedAt, round } = of.state;
+  const inRound = round === undefined ? '' : `round-${round}:`;
   return {
-    key: `look_up:${of.requestId}:${of.attempt}:${lookUps + 1}`,
+    key: `look_up:${of.requestId}:${of.attempt}:${inRound}${lookUps + 1}`,
     kind: 'look_up',
     lane: `${account}/find_by_request_id`,
     dueAt: of.dueAt,
-    payload: { requestId: of.requestId, account, attempt: of.attempt, ...(attemptEndedAt === undefined ? {} : { attemptEndedAt }) },
+    payload: { requestId: of.requestId, account, attempt: of.attempt, ...(attemptEndedAt === undefined ? {} : { attemptEndedAt }), ...(round === undefined ? {} : { round }) },
   };
 }
 
-function afterStatus({ state, event, requestId, at, rules }: Own & { event: Extract<DocumentEvent, { type: 'StatusObserved' }> }) {
+function afterStatus({ state, event, requestId, at, rules }: Own & { event: Extract<DocumentEvent, { type: 'StatusObserved' }> }): Reaction {
   const { account } = state;
   const { status, documentId } = event.data;
   const payload = { requestId, account, documentId };

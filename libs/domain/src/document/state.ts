@@ -1,19 +1,33 @@
 import { neverReached } from '#kernel';
-import type { DocumentEvent, DocumentOutcome, DocumentReference, DocumentRegistered, RegistryStatus } from './events.js';
+import type { DocumentConcluded, DocumentEvent, DocumentOutcome, DocumentReference, DocumentRegistered, FailureCause, RegistryStatus } from './events.js';
+import { evolveUpload, openedUpload, type Uploading } from './upload.js';
+import { isAboutUpload, type UploadEvent } from './upload-events.js';
 
 export type Registration = DocumentRegistered['data'];
+
+/** The documents that came in place of one that had ended badly: in a resumption of its group, or by an operator. */
+interface Successors {
+  supersededBy?: string;
+  resentAs?: string;
+}
+
+/** How many attempts of unknown outcome were proven absent; none where it is not set. */
+interface Doubts {
+  doubts?: number;
+}
 
 /** Where a document stands, as a union of named phases. */
 export type DocumentState =
   | { phase: 'absent' }
   | { phase: 'waiting'; registration: Registration; waitingFor: DocumentReference[] }
-  | { phase: 'ready'; registration: Registration; nextAttempt: number }
+  | ({ phase: 'ready'; registration: Registration; nextAttempt: number } & Doubts)
   | { phase: 'refused'; registration: Registration }
-  | { phase: 'sending'; registration: Registration; attempt: number }
-  | { phase: 'unconfirmed'; registration: Registration; attempt: number; lookUps: number }
+  | ({ phase: 'sending'; registration: Registration; attempt: number; /** Set for a large document, which is only announced. */ upload?: true } & Doubts)
+  | ({ phase: 'unconfirmed'; registration: Registration; attempt: number; lookUps: number; upload?: true } & Doubts)
+  | Uploading
   | { phase: 'sent'; registration: Registration; attempt: number; documentId: string; status: RegistryStatus | undefined }
-  | { phase: 'received'; registration: Registration; documentId: string; status: RegistryStatus }
-  | { phase: 'concluded'; registration: Registration; outcome: DocumentOutcome; documentId: string | undefined; status: RegistryStatus | undefined };
+  | ({ phase: 'received'; registration: Registration; documentId: string; status: RegistryStatus } & Successors)
+  | ({ phase: 'concluded'; registration: Registration; outcome: DocumentOutcome; documentId: string | undefined; status: RegistryStatus | undefined; cause?: FailureCause } & Successors);
 
 export const ABSENT: DocumentState = { phase: 'absent' };
 
@@ -31,49 +45,92 @@ export function evolve(state: DocumentState, event: DocumentEvent): DocumentStat
 
 function evolveRegistered(state: Registered, event: Exclude<DocumentEvent, DocumentRegistered>): DocumentState {
   const { registration } = state;
+  if (isAboutUpload(event)) return duringUpload(state, event);
   switch (event.type) {
     case 'DocumentWaiting':
       return { phase: 'waiting', registration, waitingFor: event.data.for };
     case 'PredecessorConcluded':
-      return state.phase === 'waiting'
-        ? { ...state, waitingFor: state.waitingFor.filter((one) => one.requestId !== event.data.requestId) }
-        : state;
+      return state.phase === 'waiting' ? { ...state, waitingFor: state.waitingFor.filter((one) => one.requestId !== event.data.requestId) } : state;
     case 'DocumentReleased':
       return { phase: 'ready', registration, nextAttempt: 1 };
     case 'DocumentRefused':
-      return { phase: 'refused', registration };
-    case 'SendAttempted':
-      return { phase: 'sending', registration, attempt: event.data.attempt };
-    case 'SendNotDelivered':
-    case 'SendAbsenceProven':
-      return { phase: 'ready', registration, nextAttempt: event.data.attempt + 1 };
-    case 'SendUnconfirmed':
-      return { phase: 'unconfirmed', registration, attempt: event.data.attempt, lookUps: 0 };
-    case 'LookUpMissed':
-      return { phase: 'unconfirmed', registration, attempt: event.data.attempt, lookUps: event.data.lookUp };
-    case 'DocumentSent':
-      return { phase: 'sent', registration, attempt: event.data.attempt, documentId: event.data.documentId, status: undefined };
     case 'SendRefused':
       return { phase: 'refused', registration };
+    case 'SendAttempted':
+    case 'SendNotDelivered':
+    case 'SendAbsenceProven':
+    case 'SendUnconfirmed':
+    case 'LookUpMissed':
+    case 'DocumentSent':
+      return duringSend(state, event);
     case 'DuplicateDetected':
     case 'DocumentDownloaded':
+    case 'DocumentNotProcessed':
       return state;
+    case 'DocumentSuperseded':
+      return withSuccessor(state, { supersededBy: event.data.by.requestId });
+    case 'DocumentResent':
+      return withSuccessor(state, { resentAs: event.data.by.requestId });
     case 'StatusObserved':
       return withStatus(state, event.data.status);
     case 'ReceiptStored':
-      return { phase: 'received', registration, documentId: event.data.documentId, status: statusOf(state) ?? 'processed' };
+      return { phase: 'received', registration, documentId: event.data.documentId, status: statusOf(state) ?? 'processed', ...successorsOf(state) };
     case 'DocumentConcluded':
     case 'ConclusionRevised':
-      return { phase: 'concluded', registration, outcome: event.data.outcome, documentId: documentIdOf(state), status: statusOf(state) };
+      return concluded(state, event.data);
     default:
       return neverReached(event, 'document event');
   }
 }
+
+type SendEvent = Extract<DocumentEvent, { type: 'SendAttempted' | 'SendNotDelivered' | 'SendAbsenceProven' | 'SendUnconfirmed' | 'LookUpMissed' | 'DocumentSent' }>;
+
+function duringSend(state: Registered, event: SendEvent): DocumentState {
+  const { registration } = state;
+  const { attempt } = event.data;
+  switch (event.type) {
+    case 'SendAttempted':
+      return { phase: 'sending', registration, attempt, ...doubtsOf(state), ...(event.data.upload === undefined ? {} : { upload: true }) };
+    case 'SendNotDelivered':
+      return { phase: 'ready', registration, nextAttempt: attempt + 1, ...doubtsOf(state) };
+    case 'SendAbsenceProven':
+      return { phase: 'ready', registration, nextAttempt: attempt + 1, doubts: (doubtsOf(state).doubts ?? 0) + 1 };
+    case 'SendUnconfirmed':
+      return { phase: 'unconfirmed', registration, attempt, lookUps: 0, ...uploadOf(state), ...doubtsOf(state) };
+    case 'LookUpMissed':
+      return state.phase === 'uploading' ? evolveUpload(state, event) : { phase: 'unconfirmed', registration, attempt, lookUps: event.data.lookUp, ...uploadOf(state), ...doubtsOf(state) };
+    case 'DocumentSent':
+      return { phase: 'sent', registration, attempt, documentId: event.data.documentId, status: undefined };
+    default:
+      return neverReached(event, 'send event');
+  }
+}
+
+function duringUpload(state: Registered, event: UploadEvent): DocumentState {
+  if (event.type === 'UploadOpened') return openedUpload(state.registration, event.data);
+  if (state.phase !== 'uploading') throw new Error(`${event.type} in phase ${state.phase}`);
+  return evolveUpload(state, event);
+}
+
+function concluded(state: Registered, { outcome, cause }: DocumentConcluded['data']): DocumentState {
+  const { registration } = state;
+  return { phase: 'concluded', registration, outcome, documentId: documentIdOf(state), status: statusOf(state), ...(cause === undefined ? {} : { cause }), ...successorsOf(state) };
+}
+
+const withSuccessor = (state: Registered, successor: Successors): DocumentState => (state.phase === 'concluded' ? { ...state, ...successor } : state);
 
 function withStatus(state: Registered, status: RegistryStatus): DocumentState {
   if (state.phase === 'sent' || state.phase === 'concluded') return { ...state, status };
   throw new Error(`StatusObserved in phase ${state.phase}`);
 }
 
+function successorsOf(state: Registered): Successors {
+  if (state.phase !== 'concluded' && state.phase !== 'received') return {};
+  const { supersededBy, resentAs } = state;
+  return { ...(supersededBy === undefined ? {} : { supersededBy }), ...(resentAs === undefined ? {} : { resentAs }) };
+}
+
+const uploadOf = (state: Registered): { upload?: true } => ('upload' in state && state.upload !== undefined ? { upload: state.upload } : {});
+const doubtsOf = (state: Registered): Doubts => ('doubts' in state && state.doubts !== undefined ? { doubts: state.doubts } : {});
 const statusOf = (state: Registered): RegistryStatus | undefined => ('status' in state ? state.status : undefined);
 const documentIdOf = (state: Registered): string | undefined => ('documentId' in state ? state.documentId : undefined);

@@ -14,6 +14,9 @@ const POLL_MS = 20;
 /** A server that a power cut stopped replays its log before it answers. */
 const READY_WAIT_MS = 300_000;
 const START_ATTEMPTS = 3;
+/** How long the sessions of a server that was killed may take to end, and how often that is looked at. */
+const ORPHANS_LEAVE_MS = 20_000;
+const ORPHANS_LOOK_MS = 100;
 const STOP_WAIT_MS = 60_000;
 /** A log longer than this begins anew; the old one is kept beside it. */
 const LOG_LIMIT_BYTES = 10_000_000;
@@ -77,12 +80,21 @@ export function urlOf(cluster: Cluster, port: number, database = 'postgres'): st
  */
 export async function startPostmaster(cluster: Cluster, options: StartOptions): Promise<Postmaster> {
   await rotateLog(options.logFile);
+  const untilMs = performance.now() + ORPHANS_LEAVE_MS;
   let reason = '';
   for (let attempt = 0; attempt < START_ATTEMPTS; attempt += 1) {
     const ended = await spawnServer(cluster, options, await freePort());
     const found = await untilReady(cluster, ended);
     if (found !== undefined) return found;
-    reason = `(${ended() ?? 'no answer'}):\n${await logEnd(options.logFile)}`;
+    const said = await logEnd(options.logFile);
+    reason = `(${ended() ?? 'no answer'}):\n${said}`;
+    // The sessions of a server that was killed end by themselves within moments, and until then hold what the new one needs: that is no attempt.
+    const [, lastReason = ''] = /[\s\S]*FATAL: +([^\n]*)/.exec(said) ?? [];
+    if (lastReason.includes('pre-existing shared memory block') && performance.now() < untilMs) {
+      attempt -= 1;
+      await delay(ORPHANS_LOOK_MS);
+      continue;
+    }
     // Somebody else took the port between our look and the server's; any other reason would only repeat itself.
     if (!reason.includes('could not create any TCP/IP sockets')) break;
   }

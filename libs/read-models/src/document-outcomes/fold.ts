@@ -1,4 +1,4 @@
-import type { DocumentEvent, DocumentRegistered } from '#domain';
+import { isAboutUpload, type DocumentConcluded, type DocumentEvent, type DocumentRegistered, type ReceiptStored, type UploadEvent } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { neverReached } from '#kernel';
 import type { DocumentOutcomeRow } from './row.js';
@@ -44,6 +44,12 @@ function registered(event: DocumentRegistered, recorded: RecordedEvent): Documen
     documentSha256: data.documentSha256,
     receiptSha256: null,
     duplicate: false,
+    groupId: data.group?.groupId ?? null,
+    groupIndex: data.group?.index ?? null,
+    groupSize: data.group?.of ?? null,
+    supersededBy: null,
+    resendOf: data.resendOf?.requestId ?? null,
+    resentAs: null,
     registeredAt: recorded.recordedAt,
     acceptedAt: null,
     concludedAt: null,
@@ -51,6 +57,7 @@ function registered(event: DocumentRegistered, recorded: RecordedEvent): Documen
 }
 
 function changes(row: DocumentOutcomeRow, event: Exclude<DocumentEvent, DocumentRegistered>, at: Date): Partial<DocumentOutcomeRow> {
+  if (isAboutUpload(event)) return uploadChanges(event);
   switch (event.type) {
     case 'DocumentWaiting':
       return { phase: 'waiting', waitingFor: event.data.for };
@@ -60,6 +67,54 @@ function changes(row: DocumentOutcomeRow, event: Exclude<DocumentEvent, Document
       return { phase: 'ready', waitingFor: [] };
     case 'DocumentRefused':
       return { waitingFor: [], problem: `${event.data.predecessor.commandId} ${event.data.predecessorOutcome}` };
+    case 'SendAttempted':
+    case 'SendNotDelivered':
+    case 'SendUnconfirmed':
+    case 'SendAbsenceProven':
+    case 'SendRefused':
+    case 'DocumentSent':
+      return sendChanges(event);
+    case 'LookUpMissed':
+    case 'DocumentDownloaded':
+      return {};
+    case 'DocumentNotProcessed':
+      return { problem: event.data.failed === undefined ? null : `${event.data.failed.commandId} ${event.data.failed.outcome}` };
+    case 'DocumentResent':
+      return { resentAs: event.data.by.requestId };
+    case 'DocumentSuperseded':
+      return { supersededBy: event.data.by.requestId };
+    case 'DuplicateDetected':
+      return { duplicate: true };
+    case 'StatusObserved':
+      return { status: event.data.status };
+    case 'ReceiptStored':
+      return received(row, event.data);
+    case 'DocumentConcluded':
+    case 'ConclusionRevised':
+      return concluded(row, event.data, at);
+    default:
+      return neverReached(event, 'document event');
+  }
+}
+
+function received(row: DocumentOutcomeRow, { receiptSha256, errorCount, comment, acceptedAt }: ReceiptStored['data']): Partial<DocumentOutcomeRow> {
+  return { phase: row.phase === 'concluded' ? row.phase : 'received', receiptSha256, errorCount, comment: comment ?? null, acceptedAt: new Date(acceptedAt) };
+}
+
+function concluded(row: DocumentOutcomeRow, data: DocumentConcluded['data'], concludedAt: Date): Partial<DocumentOutcomeRow> {
+  const { outcome, cause, acceptedAt, receiptSha256 } = data;
+  return {
+    phase: 'concluded',
+    outcome,
+    cause: cause ?? null,
+    acceptedAt: acceptedAt === undefined ? row.acceptedAt : new Date(acceptedAt),
+    receiptSha256: receiptSha256 ?? row.receiptSha256,
+    concludedAt,
+  };
+}
+
+function sendChanges(event: Extract<DocumentEvent, { type: `Send${string}` | 'DocumentSent' }>): Partial<DocumentOutcomeRow> {
+  switch (event.type) {
     case 'SendAttempted':
       return { phase: 'sending', attempts: event.data.attempt };
     case 'SendNotDelivered':
@@ -72,32 +127,28 @@ function changes(row: DocumentOutcomeRow, event: Exclude<DocumentEvent, Document
       return { problem: event.data.text === '' ? event.data.code : event.data.text };
     case 'DocumentSent':
       return { phase: 'sent', documentId: event.data.documentId, problem: null };
-    case 'LookUpMissed':
-    case 'DocumentDownloaded':
-      return {};
-    case 'DuplicateDetected':
-      return { duplicate: true };
-    case 'StatusObserved':
-      return { status: event.data.status };
-    case 'ReceiptStored': {
-      const { receiptSha256, errorCount, comment } = event.data;
-      const phase = row.phase === 'concluded' ? row.phase : 'received';
-      return { phase, receiptSha256, errorCount, comment: comment ?? null, acceptedAt: new Date(event.data.acceptedAt) };
-    }
-    case 'DocumentConcluded':
-    case 'ConclusionRevised': {
-      const { outcome, cause, acceptedAt, receiptSha256 } = event.data;
-      return {
-        phase: 'concluded',
-        outcome,
-        cause: cause ?? null,
-        acceptedAt: acceptedAt === undefined ? row.acceptedAt : new Date(acceptedAt),
-        receiptSha256: receiptSha256 ?? row.receiptSha256,
-        concludedAt: at,
-      };
-    }
     default:
-      return neverReached(event, 'document event');
+      return neverReached(event, 'send event');
+  }
+}
+
+function uploadChanges(event: UploadEvent): Partial<DocumentOutcomeRow> {
+  switch (event.type) {
+    case 'UploadOpened':
+      return { phase: 'uploading', documentId: event.data.documentId, problem: null };
+    case 'UploadFinishNotDelivered':
+      return { problem: event.data.reason };
+    case 'UploadFinishUnconfirmed':
+      return { phase: 'unconfirmed', problem: event.data.reason };
+    case 'UploadRefused':
+      return { phase: 'unconfirmed', problem: event.data.text === '' ? event.data.code : event.data.text };
+    case 'UploadProvenOpen':
+      return { phase: 'uploading' };
+    case 'UploadFinishAttempted':
+    case 'UploadSeenOpen':
+      return {};
+    default:
+      return neverReached(event, 'upload event');
   }
 }
 

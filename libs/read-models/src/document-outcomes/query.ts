@@ -91,6 +91,12 @@ export function summaryOf(row: DocumentOutcomeRow, beside: { waitingFor: WaitedF
     receiptSha256: row.receiptSha256,
     acceptedAt: row.acceptedAt?.toISOString(),
     concludedAt: row.concludedAt?.toISOString(),
+    groupId: row.groupId,
+    groupIndex: row.groupIndex,
+    groupSize: row.groupSize,
+    supersededBy: row.supersededBy,
+    resendOf: row.resendOf,
+    resentAs: row.resentAs,
   };
   return {
     requestId: row.requestId,
@@ -117,4 +123,11 @@ type Present<T> = { [K in keyof T]?: Exclude<T[K], null | undefined> };
 
 function withoutAbsent<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as Present<T>;
+}
+
+/** Which of these request_ids are documents of ours, each with the registry's id as far as it is known. As far as the log has been read. */
+export async function documentIdsOf(db: Queryable, requestIds: string[]): Promise<Map<string, string | undefined>> {
+  const text = 'SELECT request_id, document_id FROM document_outcome WHERE request_id = ANY($1::text[])';
+  const { rows } = await db.query<{ request_id: string; document_id: string | null }>({ name: 'document-ids-of', text, values: [requestIds] });
+  return new Map(rows.map((row) => [row.request_id, row.document_id ?? undefined]));
 }

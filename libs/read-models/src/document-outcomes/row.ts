@@ -34,6 +34,13 @@ export interface DocumentOutcomeRow {
   documentSha256: Sha256;
   receiptSha256: Sha256 | null;
   duplicate: boolean;
+  groupId: string | null;
+  groupIndex: number | null;
+  groupSize: number | null;
+  supersededBy: string | null;
+  /** Which document it was sent in place of, and which in place of it, by an operator. */
+  resendOf: string | null;
+  resentAs: string | null;
   registeredAt: Date;
   acceptedAt: Date | null;
   concludedAt: Date | null;
@@ -69,6 +76,12 @@ export const DocumentOutcomeEntity = new EntitySchema<DocumentOutcomeRow>({
     documentSha256: { name: 'document_sha256', type: 'text' },
     receiptSha256: { name: 'receipt_sha256', type: 'text', nullable: true },
     duplicate: { type: 'boolean' },
+    groupId: { name: 'group_id', type: 'text', nullable: true },
+    groupIndex: { name: 'group_index', type: 'integer', nullable: true },
+    groupSize: { name: 'group_size', type: 'integer', nullable: true },
+    supersededBy: { name: 'superseded_by', type: 'text', nullable: true },
+    resendOf: { name: 'resend_of', type: 'text', nullable: true },
+    resentAs: { name: 'resent_as', type: 'text', nullable: true },
     registeredAt: { name: 'registered_at', type: 'timestamptz' },
     acceptedAt: { name: 'accepted_at', type: 'timestamptz', nullable: true },
     concludedAt: { name: 'concluded_at', type: 'timestamptz', nullable: true },

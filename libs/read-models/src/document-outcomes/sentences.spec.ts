@@ -12,7 +12,8 @@ const base: Described = {
   comment: null,
   errorCount: 0,
   itemCount: 100,
-  duplicate: false,
+  duplicate: false, groupId: null, supersededBy: null,
+  resentAs: null,
   documentId: 'd-1',
 };
 const open = (over: Partial<Described>) => wordsFor({ ...base, outcome: null, ...over }).sentence;

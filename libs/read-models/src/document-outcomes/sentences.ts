@@ -13,7 +13,7 @@ export interface PlainWords {
 /** What the words are made of: the row, and the receipt's errors where they were read. */
 export type Described = Pick<
   DocumentOutcomeRow,
-  'phase' | 'attempts' | 'status' | 'outcome' | 'cause' | 'problem' | 'comment' | 'errorCount' | 'itemCount' | 'duplicate' | 'documentId'
+  'phase' | 'attempts' | 'status' | 'outcome' | 'cause' | 'problem' | 'comment' | 'errorCount' | 'itemCount' | 'duplicate' | 'documentId' | 'groupId' | 'supersededBy' | 'resentAs'
 > & { waitingFor: Pick<WaitedFor, 'commandId' | 'known'>[]; errors?: { text: string }[] };
 
 /** At most this many of the documents waited for are named in a sentence. */
@@ -39,20 +39,24 @@ function wordsByPhase(document: Described): PlainWords {
     case 'waiting':
       return held(document.waitingFor);
     case 'ready':
+      if (document.groupId !== null && document.attempts === 0) return { sentence: 'A member of a group: it is sent when its turn comes.' };
       return {
         sentence:
           document.attempts === 0 ? 'Ready to be sent.' : `Attempt ${document.attempts} did not reach the registry${because(document.problem)}; it will be sent again.`,
       };
     case 'sending':
       return { sentence: 'Being sent to the registry.' };
+    case 'uploading':
+      return { sentence: `Announced to the registry, and going up in parts${because(document.problem)}.` };
     case 'unconfirmed':
       return { sentence: `Nobody knows yet whether the registry took it${because(document.problem)}; it is looked up there before anything is sent again.` };
     case 'sent':
+      if (document.groupId !== null && document.status === null) return { sentence: 'The registry has it, and processes it when its group was started and its turn comes.' };
       return { sentence: SENT_BY_STATUS[document.status ?? 'unknown'] };
     case 'received':
       return { sentence: 'The registry has answered; its receipt is stored and is being read.' };
     case 'concluded':
-      return concluded(document);
+      return document.resentAs === null ? concluded(document) : { ...concluded(document), remedy: `Nothing: an operator sent it again as document ${document.resentAs}.` };
     default:
       return neverReached(phase, 'document phase');
   }
@@ -127,11 +131,21 @@ function failed(document: Described): PlainWords {
         sentence: `Not sent: the document that it was to come after did not succeed${because(document.problem)}.`,
         remedy: 'Correct and send the earlier document first, then send this one in a new command.',
       };
+    case 'not_processed':
+      return notProcessed(document);
     case null:
       throw new Error('a failed document without a cause');
     default:
       return neverReached(cause, 'failure cause');
   }
+}
+
+function notProcessed({ problem, groupId, supersededBy }: Described): PlainWords {
+  const why = unquoted(problem ?? '') === '' ? 'its group was not started' : `the registry stopped its group at an earlier document: ${unquoted(problem ?? '')}`;
+  const sentence = `Not processed: ${why}.`;
+  return supersededBy === null
+    ? { sentence, remedy: `Nothing of it has moved. Resume the group with a corrected document: pedigree resume ${groupId} --corrected FILE --reason TEXT.` }
+    : { sentence, remedy: `The group was resumed: document ${supersededBy} stands in its place.` };
 }
 
 /** For example `2 of 100 items, not the owner`. The reasons are the receipt's own words, the most frequent first. */

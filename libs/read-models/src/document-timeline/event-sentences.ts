@@ -17,11 +17,25 @@ const SENTENCES: SentenceOf = {
   SendUnconfirmed: (data) => `Attempt ${data.attempt} has no known outcome: ${sentencePart(data.reason)}. It is looked up before anything is sent again.`,
   LookUpMissed: (data) => `Look-up ${data.lookUp}: the registry does not show it, ${data.sinceAttemptEndedMs} ms after the attempt ended.`,
   SendAbsenceProven: (data) => `Attempt ${data.attempt} surely did not arrive: ${counted(data.lookUps, 'look-up')} without a hit, the last after ${data.sinceAttemptEndedMs} ms.`,
+  UploadOpened: (data) =>
+    data.foundByLookUp ? `Found at the registry by its request_id, as document ${data.documentId} whose bytes are awaited.` : `Announced to the registry as document ${data.documentId}; its bytes go up in parts.`,
+  UploadFinishAttempted: () => 'All its bytes are at the registry; it is told that this was the last of them.',
+  UploadFinishNotDelivered: (data) => `The end of the upload did not reach the registry: ${sentencePart(data.reason)}. It is told again after ${data.retryAfterMs} ms.`,
+  UploadFinishUnconfirmed: (data) => `Whether the upload has ended is not known: ${sentencePart(data.reason)}. It is looked up before anything else is done.`,
+  UploadRefused: (data) => `The registry said no to the upload (${data.code}): ${sentencePart(data.text)}. It is looked up before anything else is done.`,
+  UploadSeenOpen: (data) => `Look-up ${data.lookUp}: the registry still awaits bytes, ${data.sinceAttemptEndedMs} ms after it was told the end.`,
+  UploadProvenOpen: () => 'The registry still awaits bytes: the upload goes on.',
   DuplicateDetected: (data) => `Alarm: the registry holds ${data.documentIds.length} documents under this request_id: ${listed(data.documentIds)}.`,
   StatusObserved: (data) => `The registry's status is ${data.status}.`,
   ReceiptStored: (data) => `Receipt stored: ${data.result}, ${counted(data.errorCount, 'error')}, accepted at ${data.acceptedAt}.`,
   DocumentDownloaded: (data) =>
     data.sameBytes ? "The registry's copy was fetched; it is byte for byte what was sent." : "The registry's copy was fetched; it differs from what was sent.",
+  DocumentNotProcessed: (data) =>
+    data.failed === undefined
+      ? 'Not processed: its group was not started.'
+      : `Not processed: the registry stopped the group at ${data.failed.commandId}, which ended ${data.failed.outcome}.`,
+  DocumentResent: (data) => `Sent again by an operator, as ${data.by.commandId} (${data.by.requestId}).`,
+  DocumentSuperseded: (data) => `The group was resumed: ${data.by.commandId} (${data.by.requestId}) stands in its place.`,
   DocumentConcluded: (data) => `Concluded: ${data.outcome}${data.cause === undefined ? '' : ` (${CAUSES[data.cause]})`}.`,
   ConclusionRevised: (data) => `What counted as ${data.previousOutcome} turned out ${data.outcome}.`,
 };
@@ -30,6 +44,7 @@ const CAUSES: Record<NonNullable<Extract<DocumentEvent, { type: 'DocumentConclud
   registry_failed: 'the registry failed without a receipt',
   send_refused: 'the registry refused to take it',
   predecessor_failed: 'what it was to come after did not succeed',
+  not_processed: 'its group stopped before its turn',
 };
 
 /** The sentence of one stored event. Throws on a type that it does not know: the log is then newer than this program. */

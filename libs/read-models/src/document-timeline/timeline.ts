@@ -3,15 +3,15 @@ import { isSha256, type Sha256 } from '#kernel';
 import type { TimelineEntry } from '../port.js';
 import { sentenceOfEvent } from './event-sentences.js';
 
-/** A document's life, line by line in log order, from the events of its stream. Pure. `at` is when it happened in the world. */
-export function timelineOf(events: RecordedEvent[]): TimelineEntry[] {
+/** A document's life, ours or another's, line by line in log order, from the events of its stream. Pure. `at` is when it happened in the world. */
+export function timelineOf(events: RecordedEvent[], sentenceOf: (event: RecordedEvent) => string = sentenceOfEvent): TimelineEntry[] {
   return events.map((event) => ({
     position: String(event.position),
     version: event.version,
     type: event.type,
     at: event.recordedAt.toISOString(),
     actor: `${event.metadata.actor.name} (${event.metadata.actor.kind}, ${event.metadata.actor.authenticatedBy})`,
-    sentence: sentenceOfEvent(event),
+    sentence: sentenceOf(event),
     data: event.data,
     evidence: digestsIn(event.data),
   }));

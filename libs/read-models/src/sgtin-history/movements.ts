@@ -1,15 +1,22 @@
-import { requestIdOfStream, type ConclusionRevised, type DocumentConcluded, type FailureCause } from '#domain';
+import { requestIdOfStream, type ConclusionRevised, type DocumentConcluded, type FailureCause, type InboundChannel, type InboundOutcome } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from '#documents';
-import { neverReached } from '#kernel';
+import { neverReached, type Sha256 } from '#kernel';
 
 export type Conclusion = RecordedEvent & (DocumentConcluded | ConclusionRevised);
 
-/** What reads documents: the functions of #documents that this read model needs, so that a test or a cache can stand in. */
-export interface DocumentReading {
-  readDocument(bytes: Uint8Array): DocumentFacts;
+/** What reads documents of ours: the functions of #documents that this read model needs, so that a test or a cache can stand in. */
+export interface OwnReading {
+  /** The digest names the bytes, so that what was read before need not be read again. */
+  readDocument(bytes: Uint8Array, sha256: Sha256): DocumentFacts;
   readReceipt(bytes: Uint8Array): ReceiptFacts;
   effectsOf(facts: DocumentFacts, receipt: ReceiptFacts): ItemEffect[];
+}
+
+/** The same for documents that we did not send, too. */
+export interface DocumentReading extends OwnReading {
+  readForeignDocument(bytes: Uint8Array): DocumentFacts;
+  foreignEffectsOf(facts: DocumentFacts, receipt: ReceiptFacts | undefined): ItemEffect[];
 }
 
 /** What the evidence of a conclusion says. */
@@ -21,9 +28,13 @@ export interface ReadEvidence {
 /** A row of `movement_document`; its items refer to it by `knownFrom`. */
 export interface MovementDocument {
   knownFrom: bigint;
+  /** Empty for a document of others whose sender's id is not known. */
   requestId: string;
+  /** For a document of others: the registry's id, and the way by which it came. */
+  documentId: string | undefined;
+  channel: InboundChannel | undefined;
   docType: number;
-  outcome: DocumentConcluded['data']['outcome'];
+  outcome: InboundOutcome;
   cause: FailureCause | undefined;
   subjectId: string;
   counterpartyId: string | undefined;
@@ -58,19 +69,25 @@ export interface Movements {
  * its items carry the refused attempt with its cause, because an auditor asks for attempts too.
  */
 export function movementsOf(event: Conclusion, read: ReadEvidence, reading: Pick<DocumentReading, 'effectsOf'>): Movements {
+  return gather(documentRow(event, read.facts), itemEffectsOf(event, read, reading));
+}
+
+/** The rows of a document with these effects: equal ones are stored once. */
+export function gather(document: MovementDocument, itemEffects: ItemEffect[]): Movements {
   const effects: MovementEffect[] = [];
   const numbers = new Map<string, number>();
   const seen = new Map<string, number>();
-  const items = itemEffects(event, read, reading).map((itemEffect) => {
+  const items = itemEffects.map((itemEffect) => {
     const effect = effectNumber(effectOf(itemEffect), effects, numbers);
     const ordinal = seen.get(itemEffect.item.id) ?? 0;
     seen.set(itemEffect.item.id, ordinal + 1);
     return { item: itemEffect.item.id, effect, ordinal };
   });
-  return { document: documentRow(event, read.facts), effects, items };
+  return { document, effects, items };
 }
 
-function itemEffects(event: Conclusion, { facts, receipt }: ReadEvidence, reading: Pick<DocumentReading, 'effectsOf'>): ItemEffect[] {
+/** What became of each item. Pure. */
+export function itemEffectsOf(event: Conclusion, { facts, receipt }: ReadEvidence, reading: Pick<DocumentReading, 'effectsOf'>): ItemEffect[] {
   const { outcome, cause } = event.data;
   if (outcome === 'failed') return facts.items.map((item) => attempted(item, cause));
   if (receipt === undefined) throw new Error(`${event.stream} is ${outcome} at position ${event.position} but names no receipt`);
@@ -89,6 +106,8 @@ function attemptText(cause: FailureCause | undefined): string {
       return 'The registry refused to take the document.';
     case 'predecessor_failed':
       return 'Not sent: the document that it was to come after did not succeed.';
+    case 'not_processed':
+      return 'Not processed: a document before it in its group did not succeed.';
     case undefined:
       return 'The document failed.';
     default:
@@ -128,6 +147,8 @@ function documentRow(event: Conclusion, facts: DocumentFacts): MovementDocument 
   return {
     knownFrom: event.position,
     requestId: requestIdOfStream(event.stream),
+    documentId: undefined,
+    channel: undefined,
     docType,
     outcome,
     cause,
@@ -146,7 +167,7 @@ function documentRow(event: Conclusion, facts: DocumentFacts): MovementDocument 
  * The claimed moment as an instant, where the text is one: a date without a zone stays text alone rather than being guessed at, and so does one
  * whose year, in UTC, is none of four digits from 0001 on: PostgreSQL would refuse it, and one odd document would hold up every pack's history.
  */
-function instantOf(operationDate: string): string | undefined {
+export function instantOf(operationDate: string): string | undefined {
   const withZone = /(?:Z|[+-]\d\d:\d\d)$/.test(operationDate);
   const instant = withZone ? new Date(operationDate) : undefined;
   // A year beyond 9999, an invalid date (NaN) and one before the year 1 all fail this.

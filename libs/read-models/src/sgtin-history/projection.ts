@@ -1,10 +1,11 @@
-import { DOCUMENT_STREAM_PREFIX, requestIdOfStream, type DocumentEvent, type DocumentSent } from '#domain';
+import { DOCUMENT_STREAM_PREFIX, INBOUND_STREAM_PREFIX, requestIdOfStream, type DocumentEvent, type DocumentSent, type InboundEvent } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
 import type { Transaction } from '#postgres';
 import type { Projection } from '#subscriptions';
 import { copyRows } from './copy-rows.js';
+import { closeRecognised, inboundMovementsOf, tellsMovements, type InboundConclusion, type Recognition } from './inbound-movements.js';
 import { movementsOf, type Conclusion, type DocumentReading, type Movements } from './movements.js';
 
 export interface SgtinHistoryOptions {
@@ -24,15 +25,18 @@ const ROWS_AT_ONCE = 20_000;
 export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection {
   return {
     name: 'sgtin-history',
-    filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX], types: ['DocumentSent', 'DocumentConcluded', 'ConclusionRevised'] },
+    filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX, INBOUND_STREAM_PREFIX], types: ['DocumentSent', 'DocumentConcluded', 'ConclusionRevised', 'InboundConcluded', 'InboundRecognised'] },
     project: async (events, tx) => {
-      const typed = events as unknown as (RecordedEvent & DocumentEvent)[];
+      const typed = events as unknown as (RecordedEvent & (DocumentEvent | InboundEvent))[];
       await writeSent(tx, typed.filter((event): event is RecordedEvent & DocumentSent => event.type === 'DocumentSent'));
-      const conclusions = typed.filter((event): event is Conclusion => event.type === 'DocumentConcluded' || event.type === 'ConclusionRevised');
+      const isOurs = (event: RecordedEvent & { type: string }): event is Conclusion => event.type === 'DocumentConcluded' || event.type === 'ConclusionRevised';
+      const isOthers = (event: RecordedEvent & { type: string }): event is InboundConclusion => event.type === 'InboundConcluded';
+      const conclusions = typed.filter((event) => isOurs(event) || (isOthers(event) && tellsMovements(event))) as (Conclusion | InboundConclusion)[];
       for (let from = 0; from < conclusions.length; from += DOCUMENTS_AT_ONCE) {
         await projectConclusions(conclusions.slice(from, from + DOCUMENTS_AT_ONCE), tx, options);
       }
-      await closeRevised(tx, conclusions.filter((event) => event.type === 'ConclusionRevised'));
+      await closeRevised(tx, typed.filter((event) => event.type === 'ConclusionRevised'));
+      await closeRecognised(tx, typed.filter((event): event is Recognition => event.type === 'InboundRecognised'));
     },
     truncate: async (tx) => {
       await tx.query('TRUNCATE sent_document, movement_document, movement_effect, item_movement, containment');
@@ -40,16 +44,13 @@ export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection
   };
 }
 
-async function projectConclusions(conclusions: Conclusion[], tx: Transaction, { evidence, documents }: SgtinHistoryOptions): Promise<void> {
-  const digests = new Set(conclusions.flatMap(({ data }) => (data.receiptSha256 === undefined ? [data.documentSha256] : [data.documentSha256, data.receiptSha256])));
+async function projectConclusions(conclusions: (Conclusion | InboundConclusion)[], tx: Transaction, { evidence, documents }: SgtinHistoryOptions): Promise<void> {
+  const digests = new Set(conclusions.flatMap(({ data }) => [data.documentSha256, data.receiptSha256].filter((one) => one !== undefined)));
   const bytes = await evidence.getMany([...digests]);
   let batch: Movements[] = [];
   let rows = 0;
   for (const event of conclusions) {
-    const facts = documents.readDocument(present(bytes, event.data.documentSha256, event));
-    const { receiptSha256 } = event.data;
-    const receipt = receiptSha256 === undefined ? undefined : documents.readReceipt(present(bytes, receiptSha256, event));
-    const movements = movementsOf(event, { facts, receipt }, documents);
+    const movements = readMovements(event, bytes, documents);
     batch.push(movements);
     rows += movements.items.length;
     if (rows < ROWS_AT_ONCE) continue;
@@ -60,7 +61,20 @@ async function projectConclusions(conclusions: Conclusion[], tx: Transaction, { 
   await writeMovements(tx, batch);
 }
 
-function present(bytes: Map<Sha256, Buffer>, sha256: Sha256, event: Conclusion): Buffer {
+function readMovements(event: Conclusion | InboundConclusion, bytes: Map<Sha256, Buffer>, documents: DocumentReading): Movements {
+  const { documentSha256, receiptSha256 } = event.data;
+  const xml = present(bytes, documentSha256 as Sha256, event);
+  if (event.type === 'InboundConcluded') {
+    // A receipt that could not be read is kept all the same; only one that told the outcome is read here.
+    const hasTold = receiptSha256 !== undefined && event.data.outcome !== 'undetermined' && event.data.outcome !== 'failed';
+    const receipt = hasTold ? documents.readReceipt(present(bytes, receiptSha256, event)) : undefined;
+    return inboundMovementsOf(event, { facts: documents.readForeignDocument(xml), receipt }, documents);
+  }
+  const receipt = receiptSha256 === undefined ? undefined : documents.readReceipt(present(bytes, receiptSha256, event));
+  return movementsOf(event, { facts: documents.readDocument(xml, documentSha256 as Sha256), receipt }, documents);
+}
+
+function present(bytes: Map<Sha256, Buffer>, sha256: Sha256, event: Conclusion | InboundConclusion): Buffer {
   const found = bytes.get(sha256);
   if (found === undefined) throw new Error(`evidence ${sha256}, named by ${event.type} at position ${event.position} of ${event.stream}, is missing`);
   return found;
@@ -69,7 +83,7 @@ function present(bytes: Map<Sha256, Buffer>, sha256: Sha256, event: Conclusion):
 async function writeMovements(tx: Transaction, batch: Movements[]): Promise<void> {
   await copyRows(tx, `movement_document (${DOCUMENT_COLUMNS})`, batch.map(({ document: d }) => [
     d.knownFrom, d.requestId, d.docType, d.outcome, d.cause, d.subjectId, d.counterpartyId,
-    d.operationDate, d.operationAt, d.acceptedAt, d.orderedAt, d.documentSha256, d.receiptSha256,
+    d.operationDate, d.operationAt, d.acceptedAt, d.orderedAt, d.documentSha256, d.receiptSha256, d.documentId, d.channel,
   ]));
   await copyRows(tx, `movement_effect (${EFFECT_COLUMNS})`, batch.flatMap(({ document, effects }) =>
     effects.map((e, effect) => [document.knownFrom, effect, e.result, e.status, e.place, e.errorCode, e.errorText, e.containment, e.container]),
@@ -81,7 +95,7 @@ async function writeMovements(tx: Transaction, batch: Movements[]): Promise<void
 }
 
 const DOCUMENT_COLUMNS =
-  'known_from, request_id, doc_type, outcome, cause, subject_id, counterparty_id, operation_date, operation_at, accepted_at, ordered_at, document_sha256, receipt_sha256';
+  'known_from, request_id, doc_type, outcome, cause, subject_id, counterparty_id, operation_date, operation_at, accepted_at, ordered_at, document_sha256, receipt_sha256, document_id, channel';
 const EFFECT_COLUMNS = 'known_from, effect, result, status, place, error_code, error_text, containment, container';
 
 function packings({ document, effects, items }: Movements): (bigint | number | string)[][] {
@@ -103,7 +117,8 @@ async function writeSent(tx: Transaction, events: (RecordedEvent & DocumentSent)
   });
 }
 
-/** What counted as the truth until a revision did so up to the revision's position. Runs last, when the page's own rows are there. */
+/** What counted as the truth until a revision of ours did so up to the revision's position; a notification may carry the same
+ * request_id and is left alone. Runs last, when the page's own rows are there. */
 async function closeRevised(tx: Transaction, revisions: Conclusion[]): Promise<void> {
   if (revisions.length === 0) return;
   await tx.query(
@@ -111,7 +126,7 @@ async function closeRevised(tx: Transaction, revisions: Conclusion[]): Promise<v
      FROM (
        SELECT old.known_from, min(r.position) AS position
        FROM unnest($1::text[], $2::bigint[]) AS r (request_id, position)
-       JOIN movement_document old ON old.request_id = r.request_id AND old.known_from < r.position AND old.known_to IS NULL
+       JOIN movement_document old ON old.request_id = r.request_id AND old.known_from < r.position AND old.known_to IS NULL AND old.document_id IS NULL
        GROUP BY old.known_from
      ) revised
      WHERE d.known_from = revised.known_from`,

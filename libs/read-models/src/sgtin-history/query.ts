@@ -26,13 +26,13 @@ const MOVEMENTS = `
     WHERE held.depth < $4 AND (starts.at, starts.at_position) < (ends.at, ends.at_position)
   )
   SELECT DISTINCT ON (d.ordered_at, d.known_from, m.ordinal)
-    held.depth, m.item, d.known_from, d.request_id, s.document_id, d.doc_type, e.result, e.error_code, e.error_text, e.status, e.place,
+    held.depth, m.item, d.known_from, d.request_id, coalesce(d.document_id, s.document_id) AS document_id, d.channel, d.doc_type, e.result, e.error_code, e.error_text, e.status, e.place,
     d.subject_id, d.counterparty_id, d.operation_date, d.accepted_at, d.document_sha256, d.receipt_sha256
   FROM held
   JOIN item_movement m ON m.item = held.item
   JOIN movement_document d ON d.known_from = m.known_from
   JOIN movement_effect e ON e.known_from = m.known_from AND e.effect = m.effect
-  LEFT JOIN sent_document s ON s.request_id = d.request_id
+  LEFT JOIN sent_document s ON s.request_id = d.request_id AND d.document_id IS NULL
   WHERE d.known_from <= $2 AND (d.known_to IS NULL OR d.known_to > $2) AND d.ordered_at <= $3
     AND (held.depth = 0 OR ((d.ordered_at, d.known_from) > (held.from_at, held.from_position) AND (d.ordered_at, d.known_from) <= (held.to_at, held.to_position)))
   ORDER BY d.ordered_at, d.known_from, m.ordinal, held.depth, m.item`;
@@ -47,6 +47,7 @@ interface MovementRow {
   known_from: bigint;
   request_id: string;
   document_id: string | null;
+  channel: Movement['channel'] | null;
   doc_type: number;
   result: Movement['result'];
   error_code: string | null;
@@ -94,7 +95,8 @@ function movementOf(row: MovementRow, title: string): Movement {
     ...(row.depth > 0 ? { through: 'container' as const } : {}),
     docType: row.doc_type,
     title,
-    requestId: row.request_id,
+    ...(row.request_id === '' ? {} : { requestId: row.request_id }),
+    ...(typeof row.channel === 'string' ? { channel: row.channel } : {}),
     ...(row.document_id === null ? {} : { documentId: row.document_id }),
     result: row.result,
     ...(row.error_code === null ? {} : { errorCode: row.error_code }),

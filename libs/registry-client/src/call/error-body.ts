@@ -53,7 +53,7 @@ export function readErrorBody(raw: RawAnswer, fields: Profile['fields']): ErrorB
 
 function fromObject(json: JsonObject, raw: RawAnswer, fields: Profile['fields']): ErrorBody {
   const code = errorCodeOf(json, fields);
-  const description = scalar(json[fields.error_description]) ?? scalar(json['error_desc']);
+  const description = scalar(json[fields.error_description]) ?? scalar(json[fields.error_desc]);
   if (description !== undefined || code !== undefined) return { shape: 'registry', code, text: oneLine(description ?? `error ${code}`) };
   if (Array.isArray(json['violations'])) return { shape: 'violations', code: undefined, text: oneLine(json['violations'].map((item) => scalar(item) ?? JSON.stringify(item)).join(', ')) };
   if (/problem\+json/i.test(raw.contentType) || ('title' in json && 'detail' in json)) {

@@ -1,5 +1,5 @@
-import type { JsonObject } from '#kernel';
-import type { Account, DocumentToSend, OutgoingQuery } from '../port.js';
+import { PedigreeError, type JsonObject } from '#kernel';
+import type { Account, DocumentStatus, DocumentToSend, OutgoingQuery } from '../port.js';
 import type { OperationName, Profile } from '../profile.js';
 import { formatRegistryDate } from '../registry-dates.js';
 
@@ -76,8 +76,18 @@ export class Requests {
     const filter: JsonObject = {};
     if (query.documentIds !== undefined) filter[fields.document_ids] = query.documentIds;
     if (query.requestId !== undefined) filter[fields.request_id] = query.requestId;
+    if (query.docType !== undefined) filter[fields.doc_type] = query.docType;
+    if (query.status !== undefined) filter[fields.doc_status] = this.statusName(query.status);
     if (query.from !== undefined) filter[fields.start_date] = formatRegistryDate(query.from, listDateFormat, zone);
     if (query.to !== undefined) filter[fields.end_date] = formatRegistryDate(query.to, listDateFormat, zone);
     return filter;
+  }
+
+  private statusName(status: DocumentStatus): string {
+    const { statuses, name } = this.profile;
+    const names = Object.keys(statuses).filter((one) => statuses[one] === status);
+    if (names.length === 1) return names[0] as string;
+    const message = `lists cannot be filtered by status ${status}: profile ${name} has ${names.length === 0 ? 'no name' : `the names ${names.join(', ')}`} for it`;
+    throw new PedigreeError('invalid_parameter', message, { field: 'status' });
   }
 }

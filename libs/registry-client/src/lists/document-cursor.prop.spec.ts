@@ -35,13 +35,15 @@ const inboxes = fc.array(fc.record({ datedMs: fc.nat(600_000), lateMs: fc.nat(OV
 describe('a document list that is read again and again', () => {
   it('gives each document once, however late it shows up within the overlap, and whatever fails between', async () => {
     await fc.assert(
-      fc.asyncProperty(inboxes, fc.array(fc.record({ waitMs: fc.nat(120_000), fails: fc.boolean() }), { minLength: 1, maxLength: 12 }), async (inbox, readings) => {
+      fc.asyncProperty(inboxes, fc.array(fc.record({ waitMs: fc.nat(120_000), fails: fc.boolean() }), { minLength: 1, maxLength: 12 }), fc.option(fc.integer({ min: 5, max: 40 }), { nil: undefined }), async (inbox, readings, maxEntries) => {
         let cursor = cursorFrom(new Date(START));
         const given: string[] = [];
-        for (const { waitMs, fails } of [...readings, { waitMs: 1_000_000, fails: false }]) {
+        // Enough readings at the end for the shortest stretches of time.
+        const rest = Array.from({ length: 60 }, () => ({ waitMs: 0, fails: false }));
+        for (const { waitMs, fails } of [...readings, { waitMs: 1_000_000, fails: false }, ...rest]) {
           inbox.nowMs += waitMs;
           inbox.failing = fails;
-          const result = await readSince(inbox.list, cursor, { overlapMs: OVERLAP_MS, pageSize: 5 });
+          const result = await readSince(inbox.list, cursor, { overlapMs: OVERLAP_MS, pageSize: 5, ...(maxEntries === undefined ? {} : { maxEntries }) });
           // What is kept survives a restart of the program: it is plain data.
           cursor = JSON.parse(JSON.stringify(result.cursor)) as typeof cursor;
           given.push(...result.documents.map((document) => document.documentId));
@@ -67,6 +69,32 @@ describe('a document list that is read again and again', () => {
     const until = Date.parse(cursor.since);
     const sent = inbox.shown().filter((one) => one.datedMs <= until).map((one) => one.id);
     expect(given).toEqual(expect.arrayContaining(sent));
+  });
+
+  it('takes a long list in stretches of time, the oldest first, and comes further with each reading', async () => {
+    // Many more lie within one overlap than a reading is to take.
+    const inbox = new Inbox(Array.from({ length: 400 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 1_000, shownMs: START })));
+    let cursor = cursorFrom(new Date(START));
+    const given: string[] = [];
+    const readings: boolean[] = [];
+    for (let more = true; more; readings.push(more)) {
+      const result = await readSince(inbox.list, cursor, { overlapMs: OVERLAP_MS, pageSize: 10, maxEntries: 50 });
+      expect(result.walk.kind).toBe('complete');
+      expect(Date.parse(result.cursor.since)).toBeGreaterThan(Date.parse(cursor.since));
+      for (const document of result.documents) expect(result.answers.has(document.documentId)).toBe(true);
+      given.push(...result.documents.map((document) => document.documentId));
+      ({ cursor, more } = result);
+    }
+    expect(readings.length).toBeGreaterThan(3);
+    expect(new Set(given).size).toBe(given.length);
+    expect(given).toHaveLength(400);
+    expect(given.slice(0, 100)).toContain('d0');
+  });
+
+  it('asks for no further page once it is to stop', async () => {
+    const inbox = new Inbox(Array.from({ length: 50 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 60_000, shownMs: START })));
+    const result = await readSince(inbox.list, cursorFrom(new Date(START)), { overlapMs: OVERLAP_MS, pageSize: 10, signal: AbortSignal.abort(), again: () => Promise.resolve(true) });
+    expect(result).toMatchObject({ documents: [], walk: { kind: 'stopped', outcome: { kind: 'not_sent', reason: 'stopping' } } });
   });
 
   it('remembers only what the overlap may show again', async () => {

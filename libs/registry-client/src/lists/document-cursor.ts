@@ -1,4 +1,4 @@
-import type { CallOutcome, DocumentMetadata, OutgoingQuery } from '../port.js';
+import type { CallOutcome, DocumentMetadata, OutgoingQuery, RawAnswer } from '../port.js';
 import { walkPages, type WalkOptions, type WalkOutcome } from './walk-pages.js';
 
 /** How far a document list has been read: plain data, to be kept by the reader. Times are the registry's, so that no clock of ours matters. */
@@ -16,11 +16,28 @@ export interface NewDocuments {
   documents: DocumentMetadata[];
   cursor: DocumentCursor;
   walk: WalkOutcome<DocumentMetadata>;
+  /** The list goes on after what this reading was to take (`maxEntries`): the next one finds more at once. */
+  more: boolean;
+  /** The very answer that each document stood in, by document_id. */
+  answers: Map<string, RawAnswer>;
 }
 
 export interface SinceOptions extends Pick<WalkOptions<DocumentMetadata>, 'pageSize' | 'maxPages' | 'again'> {
   /** How late a document may show up and still be seen. */
   overlapMs: number;
+  /** About how many entries one reading takes: a longer list is read from its oldest end, a stretch of time after another. Default: all. */
+  maxEntries?: number;
+  /** Once it aborts no further page is asked for. */
+  signal?: AbortSignal;
+}
+
+/** What a reader of a list says: from where, and how much at once. */
+export type SinceQuery = Pick<SinceOptions, 'overlapMs' | 'maxPages' | 'maxEntries' | 'signal'> & { cursor: DocumentCursor };
+
+/** Reads document lists by cursor (interface section 4; DESIGN 6, inbound and foreign). */
+export interface DocumentLists {
+  /** What the list received since the cursor, each document once. */
+  documentsSince(account: string, list: 'outgoing' | 'incoming', query: SinceQuery): Promise<NewDocuments>;
 }
 
 type List = (query: OutgoingQuery) => Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
@@ -30,27 +47,64 @@ type List = (query: OutgoingQuery) => Promise<CallOutcome<{ documents: DocumentM
  * for documents that the registry shows later than it dates them; what was handed out is told by id.
  */
 export async function readSince(list: List, cursor: DocumentCursor, options: SinceOptions): Promise<NewDocuments> {
-  const { overlapMs, pageSize, maxPages, again } = options;
+  const { overlapMs, pageSize, maxPages, again, signal } = options;
   const from = new Date(Date.parse(cursor.since) - overlapMs);
-  let to: Date | undefined;
+  const stoppable: List = (query) => (signal?.aborted === true ? Promise.resolve({ kind: 'not_sent', reason: 'stopping' }) : list(query));
+  const first = await firstPage(stoppable, { from, since: cursor.since, ...options });
+  let ready: PageOutcome | undefined = first.outcome;
+  let { to } = first;
+  const answers = new Map<string, RawAnswer>();
   const walk = await walkPages<DocumentMetadata>({
     read: async (offset, limit) => {
-      const outcome = await list({ from, ...(to === undefined ? {} : { to }), offset, limit });
-      if (outcome.kind === 'ok') to ??= endOf(outcome.value);
-      return outcome.kind === 'ok' ? { ...outcome, value: { items: outcome.value.documents, total: outcome.value.total } } : outcome;
+      const outcome = ready ?? (await stoppable({ from, ...(to === undefined ? {} : { to }), offset, limit }));
+      ready = undefined;
+      if (outcome.kind !== 'ok') return outcome;
+      to ??= endOf(outcome.value);
+      for (const { documentId } of outcome.value.documents) answers.set(documentId, outcome.raw);
+      return { ...outcome, value: { items: outcome.value.documents, total: outcome.value.total } };
     },
     keyOf: (document) => document.documentId,
     pageSize,
     ...(maxPages === undefined ? {} : { maxPages }),
-    ...(again === undefined ? {} : { again }),
+    ...(again === undefined ? {} : { again: (outcome, failuresInARow) => (signal?.aborted === true ? Promise.resolve(false) : again(outcome, failuresInARow)) }),
   });
   const documents = walk.items.filter((document) => !Object.hasOwn(cursor.handedOut, document.documentId));
-  const dated = (document: DocumentMetadata): string => document.receivedAt ?? cursor.since;
-  const handedOut = { ...cursor.handedOut, ...Object.fromEntries(documents.map((document) => [document.documentId, dated(document)])) };
-  if (walk.kind !== 'complete') return { documents, cursor: { since: cursor.since, handedOut }, walk };
-  const since = walk.items.map(dated).reduce((newest, time) => (time > newest ? time : newest), cursor.since);
+  const handedOut = { ...cursor.handedOut, ...Object.fromEntries(documents.map((document) => [document.documentId, document.receivedAt ?? cursor.since])) };
+  if (walk.kind !== 'complete') return { documents, cursor: { since: cursor.since, handedOut }, walk, more: first.isCut, answers };
+  const dates = walk.items.map((document) => document.receivedAt ?? cursor.since);
+  const since = first.isCut && to !== undefined ? to.toISOString() : dates.reduce((newest, time) => (time > newest ? time : newest), cursor.since);
   const oldest = new Date(Date.parse(since) - overlapMs - SECOND_MS).toISOString();
-  return { documents, cursor: { since, handedOut: Object.fromEntries(Object.entries(handedOut).filter(([, time]) => time >= oldest)) }, walk };
+  const remembered = Object.fromEntries(Object.entries(handedOut).filter(([, time]) => time >= oldest));
+  return { documents, cursor: { since, handedOut: remembered }, walk, more: first.isCut, answers };
+}
+
+type PageOutcome = Awaited<ReturnType<List>>;
+interface FirstPage {
+  outcome: PageOutcome;
+  /** Where the reading ends; undefined while that is open. */
+  to: Date | undefined;
+  /** It ends before the list does. */
+  isCut: boolean;
+}
+const MAX_HALVINGS = 40;
+
+/**
+ * The first page, of a stretch of time that holds no more than it should: the end is moved towards the cursor by halves. It stays behind the
+ * cursor, so that each reading comes further, however much lies within the overlap.
+ */
+async function firstPage(list: List, options: SinceOptions & { from: Date; since: string }): Promise<FirstPage> {
+  const { from, since, pageSize, maxEntries = Infinity } = options;
+  const sinceMs = Date.parse(since);
+  let to: Date | undefined;
+  for (let halvings = 0; ; halvings += 1) {
+    const outcome = await list({ from, ...(to === undefined ? {} : { to }), offset: 0, limit: pageSize });
+    const isCut = to !== undefined;
+    if (outcome.kind !== 'ok') return { outcome, to, isCut };
+    const end = to ?? endOf(outcome.value);
+    const restMs = end === undefined ? 0 : end.getTime() - sinceMs;
+    if (outcome.value.total <= maxEntries || restMs <= 2 * SECOND_MS || halvings >= MAX_HALVINGS) return { outcome, to: end, isCut };
+    to = new Date(sinceMs + Math.ceil(restMs / 2 / SECOND_MS) * SECOND_MS);
+  }
 }
 
 /**

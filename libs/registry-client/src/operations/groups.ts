@@ -28,10 +28,13 @@ export class Groups {
     return this.caller.call(account, 'group_check', { request: this.request('group_check', requestIds), manner: READ, read });
   }
 
-  /** After an outcome `unknown` the members' statuses tell whether it has begun; it is not to be started again before. @throws PedigreeError invalid_parameter. */
-  async start(account: string, requestIds: string[]): Promise<CallOutcome<null>> {
+  /**
+   * After an outcome `unknown` the members' statuses tell whether it has begun; it is not to be started again before. Nothing is written after
+   * `notAfterMonotonicMs` by the client's clock: then it ends as `not_sent`. @throws PedigreeError invalid_parameter.
+   */
+  async start(account: string, requestIds: string[], { notAfterMonotonicMs }: { notAfterMonotonicMs?: number } = {}): Promise<CallOutcome<null>> {
     const { profile } = this.caller;
-    return this.caller.call(account, 'group_start', { request: this.request('group_start', requestIds), manner: CHANGE, read: (raw) => doneOf(raw, profile) });
+    return this.caller.call(account, 'group_start', { request: this.request('group_start', requestIds), manner: CHANGE, read: (raw) => doneOf(raw, profile), notAfterMonotonicMs });
   }
 
   private request(name: 'group_check' | 'group_start', requestIds: string[]): ReturnType<Caller['requests']['plain']> {

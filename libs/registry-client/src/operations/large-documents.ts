@@ -118,6 +118,6 @@ export class LargeDocuments {
       return requestId === document.requestId ? { value: { next: 'nothing', documentId } } : { problem: `the answer is about request ${JSON.stringify(requestId ?? null)}` };
     };
     const request = requests.plain('send_finished', {}, { [profile.fields.document_id]: documentId });
-    return this.caller.call(account, 'send_finished', { request, manner: CHANGE, read });
+    return this.caller.call(account, 'send_finished', { request, manner: CHANGE, read, notAfterMonotonicMs: document.notAfterMonotonicMs });
   }
 }

@@ -86,6 +86,19 @@ describe('operations over HTTP', () => {
     }
   });
 
+  it.each([
+    ['a group start', '/documents/bulk', (by: UndiciRegistryClient, notAfterMonotonicMs: number) => by.operations.groups.start('main', ['r'], { notAfterMonotonicMs })],
+    ['a send', '/documents/send', (by: UndiciRegistryClient, notAfterMonotonicMs: number) => by.sendDocument('main', { xml: XML, signature: undefined, requestId: 'r', notAfterMonotonicMs })],
+  ])('that change something are not written once their time is over: %s', async (_name, ending, change) => {
+    const by = await opened();
+    const before = timesCalled(ending);
+    expect(await change(by, systemClock.monotonicMs() - 1)).toEqual({ kind: 'not_sent', reason: 'the slot came too late for this attempt' });
+    expect(timesCalled(ending)).toBe(before);
+    script(ending, ok({ document_id: 'd' }));
+    expect(await change(by, systemClock.monotonicMs() + 60_000)).toMatchObject({ kind: 'ok' });
+    expect(timesCalled(ending)).toBe(before + 1);
+  });
+
   it('learn from a 429 of a list, renew the token at a 401, and go on', async () => {
     const by = await opened();
     script('/reestr/sgtin/filter', { status: 429, body: '{"error_description":"Интервал 1,5 секунды"}', headers: { 'retry-after': '3' } }, { status: 401, body: '' }, PAGE);

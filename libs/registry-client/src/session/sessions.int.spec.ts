@@ -225,6 +225,23 @@ describe('failures and limits', () => {
     expect(signIn.calls).toBe(8);
   });
 
+  it('waits at most five seconds while the registry is only away', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const sessions = process_(clock, signIn);
+    signIn.next = { kind: 'failed', reason: 'other side closed', counts: true, tokenMayExist: false, away: true };
+    const pauses: number[] = [];
+    for (let i = 0; i < 6; i += 1) {
+      await sessions.token('a');
+      pauses.push(((await row())['paused_until'] as Date).getTime() - clock.now().getTime());
+      clock.advance(60_000);
+    }
+    expect(pauses).toEqual([1, 2, 4, 5, 5, 5].map((s) => s * 1000));
+    // An answer that was lost may have cost a token: the patience is the long one again.
+    signIn.next = { kind: 'failed', reason: 'no answer', counts: true, tokenMayExist: true, away: false };
+    await sessions.token('a');
+    expect(((await row())['paused_until'] as Date).getTime() - clock.now().getTime()).toBe(60_000);
+  });
+
   it('does not pause after a 429', async () => {
     const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
     const sessions = process_(clock, signIn);

@@ -8,7 +8,16 @@ import type { Session, SessionRow, SessionStore } from './session-store.js';
 
 export type SignInResult =
   | { kind: 'ok'; token: string; /** As the answer says; undefined when it does not. */ lifeMs: number | undefined }
-  | { kind: 'failed'; reason: string; /** False when it is no sign of a fault, as a 429. */ counts: boolean; /** The registry may have issued a token that we never saw. */ tokenMayExist: boolean };
+  | {
+      kind: 'failed';
+      reason: string;
+      /** False when it is no sign of a fault, as a 429. */
+      counts: boolean;
+      /** The registry may have issued a token that we never saw. */
+      tokenMayExist: boolean;
+      /** The registry was away: nothing was refused, and another try costs no token. */
+      away?: boolean;
+    };
 
 /** A token to call with, or why there is none. */
 export type TokenResult = { kind: 'token'; token: string; generation: bigint } | { kind: 'none'; reason: string };
@@ -178,7 +187,7 @@ export class Sessions {
     if (result.kind === 'failed') {
       const failures = result.counts ? row.failures + 1 : row.failures;
       const abandoned = result.tokenMayExist ? [new Date(now.getTime() + rules.tokenIdleMs)] : [];
-      await store.giveUp(account, this.holder, { failures, pausedUntil: result.counts ? pauseAfterFailures(failures, now) : undefined, now, abandoned });
+      await store.giveUp(account, this.holder, { failures, pausedUntil: result.counts ? pauseAfterFailures(failures, now, result.away) : undefined, now, abandoned });
       log.warn({ account, failures, reason: result.reason }, 'sign-in failed');
       return this.fallBack(account, row, result.reason);
     }

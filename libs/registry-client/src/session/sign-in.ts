@@ -57,5 +57,6 @@ function failed(step: 'code' | 'token', outcome: Exclude<CallOutcome<unknown>, {
     reason: `sign-in (${step}) ${outcome.kind}: ${clean}`,
     counts: outcome.kind !== 'rate_limited',
     tokenMayExist: step === 'token' && outcome.kind === 'unknown',
+    away: outcome.kind === 'not_sent' || (step === 'code' && outcome.kind === 'unknown'),
   };
 }

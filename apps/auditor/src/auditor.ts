@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { pino, type Logger } from 'pino';
+import { refuseUnfinishedRestore } from '#backup';
+import { migrationsApplied, recordConfiguration, starterOf } from '#configuration';
+import { eventStoreSchema, openEventStore, settleLogPlace, SOFTWARE_VERSION, type EventStore } from '#event-store';
+import { PedigreeError, systemClock, type Clock } from '#kernel';
+import { noteSigner, type NoteSigner } from '#merkle';
+import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
+import { boundedLog, type ServiceLog } from '#service';
+import { runSubscription, subscriptionsSchema } from '#subscriptions';
+import { tasksSchema } from '#tasks';
+import { describeAuditorConfig, type AuditorConfig } from './config.js';
+import { signCheckpoint } from './log/checkpoints.js';
+import { seal } from './log/seal.js';
+
+export const auditorSchemas: MigrationSet[] = [
+  installationSchema,
+  eventStoreSchema,
+  tasksSchema,
+  subscriptionsSchema,
+  { name: 'auditor', directory: new URL('./log/migrations/', import.meta.url) },
+];
+
+/** Name of the subscription, as `GET /v1/operations` shows it. */
+export const AUDITOR_SUBSCRIPTION = 'auditor';
+
+export interface RunningAuditor {
+  /** Finishes what is in the air, then stops. */
+  stop(): Promise<void>;
+}
+
+export const auditorLog = (config: AuditorConfig): Logger => pino({ name: 'auditor', level: config.logLevel }, pino.destination(2));
+
+/** Seals every event of the log into the Merkle tree, and signs a checkpoint when it has grown. Several may run: one seals, the others stand by. */
+export async function startAuditor(config: AuditorConfig, log: ServiceLog = boundedLog(auditorLog(config)), clock: Clock = systemClock): Promise<RunningAuditor> {
+  const signer = signerOf(config);
+  const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 4, applicationName: 'pedigree-auditor' });
+  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  try {
+    await refuseUnfinishedRestore(pool);
+    await migrate(pool, auditorSchemas);
+    await settleLogPlace(pool, config.eventStoreUrl);
+    await recordSettings(config, { pool, store });
+  } catch (error) {
+    await store.close();
+    await pool.end();
+    throw error;
+  }
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const running = [
+    runSubscription({
+      store,
+      pool,
+      name: AUDITOR_SUBSCRIPTION,
+      handle: seal,
+      signal,
+      // Proofs may be a second behind; few large pages cost a fraction of many small ones.
+      minPageIntervalMs: 1_000,
+      batchSize: 1_000,
+      onError: (error, { kind, ...where }) => log.error({ err: error, ...where, from: where.from?.toString(), to: where.to?.toString() }, kind),
+    }),
+    signRegularly(pool, { signer, trusted: config.previousKeys, everyMs: config.checkpointEveryMs, signal, clock, log }),
+  ];
+  return {
+    stop: async () => {
+      stopping.abort();
+      await Promise.all(running);
+      await store.close();
+      await pool.end();
+    },
+  };
+}
+
+/** What this auditor is set to stands in the log before it seals anything. */
+async function recordSettings(config: AuditorConfig, { pool, store }: { pool: Pool; store: EventStore }): Promise<void> {
+  const { healthPort, healthHost, logLevel, keyFile, ...configuration } = describeAuditorConfig(config);
+  await recordConfiguration({
+    ...{ store, program: 'auditor', actor: starterOf(config.changedBy), reason: config.changeReason },
+    installation: { id: await installationId(pool), participant: config.participant, softwareVersion: SOFTWARE_VERSION, profile: 'none' },
+    parts: [
+      { part: 'configuration', state: configuration, local: { healthPort: healthPort ?? null, healthHost: healthHost ?? null, logLevel: logLevel ?? null, keyFile: keyFile ?? null } },
+      { part: 'schemas', state: { migrations: await migrationsApplied(pool, auditorSchemas) } },
+      { part: 'software', state: { version: SOFTWARE_VERSION } },
+    ],
+  });
+}
+
+function signerOf({ origin, keyFile }: AuditorConfig): NoteSigner {
+  try {
+    return noteSigner(origin, readFileSync(keyFile, 'utf8'));
+  } catch (error) {
+    throw new PedigreeError('invalid_configuration', `AUDIT_KEY_FILE: ${(error as Error).message}`, { field: 'AUDIT_KEY_FILE' });
+  }
+}
+
+interface Signing {
+  signer: NoteSigner;
+  trusted: string[];
+  everyMs: number;
+  signal: AbortSignal;
+  clock: Clock;
+  log: ServiceLog;
+}
+
+/** Until the signal; a last time at the end, so that an ordered stop leaves nothing unsigned that was sealed. Errors are said, never thrown. */
+async function signRegularly(pool: Pool, { signer, trusted, everyMs, signal, clock, log }: Signing): Promise<void> {
+  const sign = async (): Promise<void> => {
+    try {
+      const checkpoint = await signCheckpoint(pool, signer, trusted);
+      if (checkpoint !== undefined) log.info({ size: checkpoint.size }, 'signed a checkpoint');
+    } catch (error) {
+      log.error({ err: error }, 'no checkpoint was signed');
+    }
+  };
+  while (!signal.aborted) {
+    await sign();
+    await clock.wait(everyMs, signal);
+  }
+  await sign();
+}

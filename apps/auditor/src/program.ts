@@ -1,0 +1,18 @@
+import { SOFTWARE_VERSION } from '#event-store';
+import { optionalNeed, postgresNeed, type Program } from '#service';
+import { openWatching, serveMetrics } from '#telemetry';
+import { auditorLog, startAuditor } from './auditor.js';
+import type { AuditorConfig } from './config.js';
+
+/** The auditor as a program of its own: `pedigree auditor`. One seals, further ones stand by. */
+export const auditorProgram = (config: AuditorConfig): Program => ({
+  name: 'auditor',
+  log: auditorLog(config),
+  health: { port: config.healthPort, host: config.healthHost },
+  needs: [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl)],
+  start: async ({ log, health, healthPort }) => {
+    const auditor = await startAuditor(config, log);
+    serveMetrics(openWatching({ program: 'auditor', version: SOFTWARE_VERSION, profile: '', otlpEndpoint: undefined }).metrics, healthPort, health);
+    return auditor;
+  },
+});

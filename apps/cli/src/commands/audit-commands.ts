@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { DEFAULT_ORIGIN } from '../../../auditor/src/config.js';
+import type { CliConfig } from '../config.js';
+
+type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+
+const JSON_OPTION = ['--json', 'print JSON for programs'] as const;
+
+/** For auditors: what proves the log without our server. What does the work is loaded when it is asked for. */
+export function addAuditCommands(pedigree: Command, action: Action, config: () => CliConfig): void {
+  const audit = pedigree.command('audit').description('the Merkle log: keys, and proofs that hold without our server');
+  audit
+    .command('new-key')
+    .description('make the key that signs checkpoints, and print the verifier key that auditors are given')
+    .argument('<file>')
+    .option('--origin <name>', 'name of the log', DEFAULT_ORIGIN)
+    .action(action((file: string, options: { origin: string }) => import('./audit.js').then(({ newAuditKey }) => newAuditKey(file, options.origin))));
+  audit
+    .command('show-key')
+    .description('print the verifier key of a key that is there')
+    .argument('<file>')
+    .option('--origin <name>', 'name of the log', DEFAULT_ORIGIN)
+    .action(action((file: string, options: { origin: string }) => import('./audit.js').then(({ showAuditKey }) => showAuditKey(file, options.origin))));
+  audit
+    .command('prove')
+    .description('prove every event of a document: prints a file that verifies offline')
+    .argument('<request_id>')
+    .action(action((requestId: string) => import('./audit.js').then(({ proveDocument }) => proveDocument(config(), requestId))));
+  audit
+    .command('verify')
+    .description('check a proof with nothing but the file and the verifier key; - is standard input')
+    .argument('<file>')
+    .requiredOption('--key <verifier_key>', 'as `audit new-key` printed it')
+    .option(...JSON_OPTION)
+    .action(action((file: string, options: { key: string; json?: boolean }) => import('./audit.js').then(({ verifyProof }) => verifyProof(file, options.key, options.json === true))));
+}

@@ -1,0 +1,48 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { text as textOf } from 'node:stream/consumers';
+import { auditorSchemas } from '../../../auditor/src/auditor.js';
+import { parseBundle } from '../../../auditor/src/proof/bundle.js';
+import { proveStream } from '../../../auditor/src/proof/prove.js';
+import { verifyBundle } from '../../../auditor/src/proof/verify.js';
+import { documentStream } from '#domain';
+import { openEventStore } from '#event-store';
+import { PedigreeError } from '#kernel';
+import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
+import { migrate } from '#postgres';
+import type { CliConfig } from '../config.js';
+import { out, table } from '../print.js';
+import { writeWholeOnce } from '../stack/whole-file.js';
+import { withDatabase } from '../stack/with-database.js';
+
+/** Makes the key that signs checkpoints, never over another one, and prints what auditors are given beforehand. */
+export function newAuditKey(file: string, origin: string): number {
+  if (existsSync(file)) throw new PedigreeError('invalid_parameter', `${file} is there already; a key that signed is not written over`, { field: 'file' });
+  writeWholeOnce(file, newSigningKey(), 0o600);
+  return showAuditKey(file, origin);
+}
+
+export function showAuditKey(file: string, origin: string): number {
+  out(verifierKeyOf(noteSigner(origin, readFileSync(file, 'utf8'))));
+  return 0;
+}
+
+/** Prints the proof of every event of a document, from the configured database or the embedded one. */
+export const proveDocument = (config: CliConfig, requestId: string): Promise<number> =>
+  withDatabase(config, async (pool) => {
+    await migrate(pool, auditorSchemas);
+    const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+    try {
+      out(JSON.stringify(await proveStream(pool, store, documentStream(requestId)), null, 2));
+    } finally {
+      await store.close();
+    }
+    return 0;
+  });
+
+/** Checks a proof; needs no database and no network. */
+export async function verifyProof(file: string, key: string, json: boolean): Promise<number> {
+  const { checkpoint, events } = verifyBundle(parseBundle(file === '-' ? await textOf(process.stdin) : readFileSync(file, 'utf8')), key);
+  if (json) out(JSON.stringify({ origin: checkpoint.origin, size: checkpoint.size, root: checkpoint.root.toString('hex'), events }));
+  else out(`${table(['leaf', 'stream', 'event', 'recorded'], events.map((one) => [one.leaf, one.stream, one.type, one.recordedAt]))}\n${events.length} events are in the log ${checkpoint.origin} of ${checkpoint.size} events that the key has signed`);
+  return 0;
+}

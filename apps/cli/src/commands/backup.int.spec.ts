@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { newestRestoration, refuseUnfinishedRestore, restoreBackup, TABLES, takeBackup } from '#backup';
+import { PostgresEventStore } from '#event-store';
+import { PostgresEvidenceStore } from '#evidence';
+import { inTransaction, installationId, migrate, type Pool } from '#postgres';
+import { PostgresTaskQueue } from '#tasks';
+import { workerConfig } from '../../../worker/src/config.js';
+import { startWorker } from '../../../worker/src/worker.js';
+import { cliConfig } from '../config.js';
+import { allSchemas } from '../schemas.js';
+import { backup, mark, release, restorationStatus, restore } from './backup.js';
+
+let source: TestDatabase;
+let target: TestDatabase;
+let folder: TemporaryFolder;
+let file: string;
+
+beforeEach(async () => {
+  [source, target, folder] = await Promise.all([testDatabase(), testDatabase(), temporaryFolder()]);
+  file = join(folder.path, 'one.backup');
+  await migrate(source.pool, allSchemas());
+});
+afterEach(async () => {
+  await Promise.all([source.drop(), target.drop(), folder.remove()]);
+});
+
+const envOf = (db: TestDatabase): NodeJS.ProcessEnv => ({ DATABASE_URL: db.url, DATA_DIR: folder.path, LOG_LEVEL: 'silent' });
+const configOf = (db: TestDatabase) => cliConfig(envOf(db));
+const columnOf = async (pool: Pool, sql: string): Promise<string[]> => (await pool.query<{ one: string }>(sql)).rows.map((row) => row.one);
+const tableNames = (pool: Pool): Promise<string[]> =>
+  columnOf(pool, `SELECT relname AS one FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1`);
+const events = (pool: Pool, upTo: string): Promise<string[]> => columnOf(pool, `SELECT row(e.*)::text AS one FROM event e WHERE position <= ${upTo} ORDER BY position`);
+const head = async (pool: Pool): Promise<string> => (await columnOf(pool, 'SELECT position::text AS one FROM event_counter'))[0] as string;
+
+/** What an installation does all day, made small: a command with its evidence and task in one commit; the task's event; the end of the task. */
+class Writer {
+  private readonly store: PostgresEventStore;
+  private readonly evidence: PostgresEvidenceStore;
+  private readonly queue: PostgresTaskQueue;
+  accepted = 0;
+
+  constructor(private readonly pool: Pool) {
+    this.store = new PostgresEventStore({ pool });
+    this.evidence = new PostgresEvidenceStore({ pool });
+    this.queue = new PostgresTaskQueue({ pool });
+  }
+
+  async accept(): Promise<void> {
+    const id = `c-${(this.accepted += 1)}`;
+    const sha256 = await this.evidence.put(Buffer.from(`<xml>${id} ${'ж'.repeat(200)}</xml>`), 'application/xml');
+    await inTransaction(this.pool, async (tx) => {
+      await tx.query(`INSERT INTO command (command_id, request_id, body_sha256, document_sha256, account, actor) VALUES ($1, gen_random_uuid(), '\\x01', $2, 'main', '{"a":[1,null]}')`, [id, Buffer.from(sha256, 'hex')]);
+      await this.queue.schedule(tx, [{ key: `run:${id}`, kind: 'run', lane: 'intake', dueAt: new Date(0), payload: { id, sha256 } }]);
+    });
+  }
+
+  async work(): Promise<void> {
+    const [task] = await this.queue.claim('intake', { limit: 1, leaseMs: 10_000, holder: 'test' });
+    if (task === undefined) return;
+    const { id, sha256 } = task.payload as { id: string; sha256: string };
+    const metadata = { participant: 'own', actor: { kind: 'system' as const, name: 't', authenticatedBy: 'test' }, softwareVersion: '0', profile: 'p', effectiveAt: '2026-11-21T10:00:00Z', correlationId: id, causationId: id };
+    await this.store.append(`document-${id}`, 'none', [{ id: randomUUID(), type: 'Ran', schemaVersion: 1, data: { id, sha256 }, metadata }]);
+    await this.queue.settle(task, { kind: 'done' });
+  }
+
+  async close(): Promise<void> {
+    await this.store.close();
+    await this.queue.close();
+  }
+}
+
+async function fill(commands: number): Promise<void> {
+  const writer = new Writer(source.pool);
+  for (let n = 0; n < commands; n += 1) await writer.accept();
+  for (let n = 0; n < commands / 2; n += 1) await writer.work();
+  await writer.close();
+}
+
+describe('a backup', () => {
+  it('has said of every table of every program what becomes of it', async () => {
+    expect(await tableNames(source.pool)).toEqual(Object.keys(TABLES).sort());
+    await source.pool.query('CREATE TABLE novelty (n int)');
+    await expect(backup(configOf(source), file)).rejects.toThrow(/does not know the tables novelty/);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('taken under load is one moment of the log with all that belongs to it', async () => {
+    const writer = new Writer(source.pool);
+    let runs = true;
+    const loop = async (step: () => Promise<void>): Promise<void> => {
+      while (runs) await step();
+    };
+    for (let n = 0; n < 100; n += 1) await writer.accept();
+    for (let n = 0; n < 20; n += 1) await writer.work();
+    const loops = [1, 2].flatMap(() => [loop(() => writer.accept()), loop(() => writer.work())]);
+    const before = writer.accepted;
+    // Small pages, each in a transaction of its own, so that the day goes on between them.
+    await takeBackup({ pool: source.pool, file, softwareVersion: '0.1.0', pageRows: 40, handOnAfterMs: 0 });
+    runs = false;
+    await Promise.all(loops);
+    await writer.close();
+    expect(writer.accepted).toBeGreaterThan(before);
+
+    await restore(configOf(target), file);
+    const { logHead } = (await newestRestoration(target.pool)) as { logHead: bigint };
+    expect(logHead).toBeGreaterThan(0n);
+    expect(BigInt(await head(source.pool))).toBeGreaterThan(logHead);
+    expect(await events(target.pool, String(logHead))).toEqual(await events(source.pool, String(logHead)));
+    // One more: that it was restored.
+    expect(await columnOf(target.pool, `SELECT type AS one FROM event WHERE position > ${logHead}`)).toEqual(['BackupRestored']);
+    const lost = `SELECT command_id AS one FROM command c WHERE NOT EXISTS (SELECT FROM task WHERE key = 'run:' || c.command_id) AND NOT EXISTS (SELECT FROM event WHERE stream = 'document-' || c.command_id)`;
+    expect(await columnOf(target.pool, lost)).toEqual([]);
+    expect(await columnOf(target.pool, `SELECT key AS one FROM task WHERE NOT EXISTS (SELECT FROM command WHERE 'run:' || command_id = key)`)).toEqual([]);
+    expect(await columnOf(target.pool, `SELECT id AS one FROM (SELECT convert_from(data, 'UTF8')::json->>'sha256' AS id FROM event WHERE type = 'Ran') d WHERE NOT EXISTS (SELECT FROM evidence WHERE sha256 = decode(d.id, 'hex'))`)).toEqual([]);
+    for (const row of (await target.pool.query<{ sha256: Buffer }>('SELECT sha256 FROM evidence LIMIT 50')).rows) {
+      const blob = await new PostgresEvidenceStore({ pool: target.pool }).get(row.sha256.toString('hex'));
+      expect(createHash('sha256').update(blob?.bytes ?? '').digest('hex')).toBe(row.sha256.toString('hex'));
+    }
+  });
+
+  it('brings every row back as it was, and numbers go on after the highest', async () => {
+    await fill(20);
+    await backup(configOf(source), file);
+    await restore(configOf(target), file);
+    expect(await installationId(target.pool)).toBe(await installationId(source.pool));
+    for (const table of ['installation', 'command', 'task_key', 'evidence', 'schema_migration']) {
+      const dump = (pool: Pool) => columnOf(pool, `SELECT (to_jsonb(t) - 'applied_at')::text AS one FROM ${table} t ORDER BY 1`);
+      expect([table, await dump(target.pool)]).toEqual([table, await dump(source.pool)]);
+    }
+    const numbers = () => columnOf(target.pool, 'SELECT id::text AS one FROM task ORDER BY id DESC LIMIT 1');
+    const [highest] = await numbers();
+    await new PostgresTaskQueue({ pool: target.pool }).schedule(target.pool, [{ key: 'new', kind: 'k', lane: 'l', dueAt: new Date(0), payload: {} }]);
+    expect(Number((await numbers())[0])).toBe(Number(highest) + 1);
+  });
+
+  it('holds no token, and is not overwritten', async () => {
+    await source.pool.query(`INSERT INTO registry_session (account, token_cipher) VALUES ('main', 'SECRETTOKEN')`);
+    await backup(configOf(source), file);
+    expect(gunzipSync(readFileSync(file)).includes(Buffer.from('SECRETTOKEN').toString('hex'))).toBe(false);
+    await expect(backup(configOf(source), file)).rejects.toThrow(/is there already/);
+  });
+
+  it('is refused where the log lies on a server of its own', async () => {
+    const config = cliConfig({ ...envOf(source), EVENTSTORE_URL: 'esdb://127.0.0.1:2113?tls=false' });
+    await expect(backup(config, file)).rejects.toThrow(/EVENTSTORE_URL: .*covers a log in PostgreSQL only/);
+    await source.pool.query(`INSERT INTO log_place (place) VALUES ('server')`);
+    await expect(backup(configOf(source), file)).rejects.toThrow(/covers a log in PostgreSQL only/);
+  });
+});
+
+describe('a restore', () => {
+  it('writes nothing when the file is damaged', async () => {
+    await fill(5);
+    await backup(configOf(source), file);
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.subarray(0, bytes.length - 30));
+    await expect(restore(configOf(target), file)).rejects.toThrow(/is damaged/);
+    expect(await tableNames(target.pool)).toEqual([]);
+  });
+
+  it('is refused where anything is', async () => {
+    await fill(3);
+    await backup(configOf(source), file);
+    await expect(restore(configOf(source), file)).rejects.toThrow(/into a new, empty database only, and this one has tables: api_key/);
+    await restore(configOf(target), file);
+    await expect(restore(configOf(target), file)).rejects.toThrow(/this one was restored before/);
+  });
+
+  it('that was broken off is refused by programs, and begins anew', async () => {
+    await fill(10);
+    await takeBackup({ pool: source.pool, file, softwareVersion: '0.1.0' });
+    const dies = () => Promise.reject(new Error('killed'));
+    const options = { pool: target.pool, file, schemas: allSchemas(), by: 'tester' };
+    await expect(restoreBackup({ ...options, beforeRelease: dies })).rejects.toThrow('killed');
+    await expect(refuseUnfinishedRestore(target.pool)).rejects.toThrow(/is unfinished; run pedigree restore again/);
+    const env = { ...envOf(target), REGISTRY_URL: 'http://127.0.0.1:9', PEDIGREE_KEY_FILE: join(folder.path, 'key'), PEDIGREE_ACCOUNTS: configOf(target).accountsFile };
+    writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
+    await expect(startWorker(workerConfig(env))).rejects.toThrow(/is unfinished/);
+    const { restoration } = await restoreBackup(options);
+    expect(restoration).toMatchObject({ state: 'comparing', restoredBy: 'tester', logHead: BigInt(await head(source.pool)) });
+    expect(await events(target.pool, '1000')).toEqual(await events(source.pool, '1000'));
+    await refuseUnfinishedRestore(target.pool);
+  });
+
+  it('refuses a backup of a newer version', async () => {
+    await source.pool.query(`INSERT INTO schema_migration (set_name, file_name, sha256) VALUES ('tasks', '9999-later.sql', 'x')`);
+    await takeBackup({ pool: source.pool, file, softwareVersion: '9.0.0' });
+    await expect(restore(configOf(target), file)).rejects.toThrow(/taken by version 9\.0\.0, which is newer than this one: the migration tasks\/9999-later\.sql/);
+  });
+
+  it('can be declared for a database that came back by other means, and be released by a person with a reason', async () => {
+    await source.pool.query(`INSERT INTO list_cursor (account, list, since, read_at) VALUES ('gone', 'outgoing', now(), now())`);
+    expect(await restorationStatus(configOf(source), true)).toBe(0);
+    await expect(mark(configOf(source), 'yesterday')).rejects.toThrow(/--mark: yesterday is no instant/);
+    await mark(configOf(source), '2026-11-20T10:00:00Z');
+    expect(await newestRestoration(source.pool)).toMatchObject({ state: 'comparing', takenAt: new Date('2026-11-20T10:00:00Z') });
+    expect(await restorationStatus(configOf(source), false)).toBe(2);
+    await expect(release(configOf(source), ' ')).rejects.toThrow(/--reason/);
+    await release(configOf(source), 'the account was closed');
+    expect(await restorationStatus(configOf(source), true)).toBe(0);
+    expect(await columnOf(source.pool, 'SELECT type AS one FROM event ORDER BY position')).toEqual(['BackupRestored', 'RestorationReleased']);
+    expect(await columnOf(source.pool, `SELECT convert_from(metadata, 'UTF8')::json->>'reason' AS one FROM event ORDER BY position DESC LIMIT 1`)).toEqual(['the account was closed']);
+  });
+});

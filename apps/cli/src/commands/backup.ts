@@ -1,0 +1,155 @@
+import { userInfo } from 'node:os';
+import { foundSince, listsSince, markRestored, newestRestoration, ON_A_SERVER, refuseUnfinishedRestore, releaseRestoration, restoreBackup, takeBackup, type Restoration } from '#backup';
+import { openEventStore, SOFTWARE_VERSION, type Actor } from '#event-store';
+import { PedigreeError, uuid5, type JsonObject } from '#kernel';
+import { migrate, type Pool } from '#postgres';
+import type { CliConfig } from '../config.js';
+import { out, say, table } from '../print.js';
+import { allSchemas } from '../schemas.js';
+import { withDatabase } from '../stack/with-database.js';
+
+/** Progress of a table is said again after so many rows. */
+const SAY_EVERY_ROWS = 50_000;
+const LONGEST_REASON = 1_000;
+
+/** Writes the backup to a new file. Everything may go on running. */
+export async function backup(config: CliConfig, file: string): Promise<number> {
+  if (config.eventStoreUrl !== undefined) throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
+  const said = new Map<string, number>();
+  const progress = (name: string, rows: number): void => {
+    if (rows < (said.get(name) ?? 0) + SAY_EVERY_ROWS) return;
+    said.set(name, rows);
+    say(`${name}: ${rows} rows`);
+  };
+  const { header, rows, sha256 } = await withDatabase(config, async (pool) => {
+    await refuseUnfinishedRestore(pool);
+    return takeBackup({ pool, file, softwareVersion: SOFTWARE_VERSION, progress });
+  });
+  out(`${file}: the log up to event ${header.logHead} with all that belongs to it, as of ${header.takenAt}`);
+  out(`${rows['evidence'] ?? 0} pieces of evidence, ${rows['command'] ?? 0} commands, ${rows['task'] ?? 0} tasks; SHA-256 of the content ${sha256}`);
+  out(`Not in it: the encryption key (${config.keyFile}), the accounts file and the keys and certificates that it names. Keep them as well, elsewhere.`);
+  return 0;
+}
+
+/** Loads a backup into a new database; the worker then compares it with the registry before anything leaves. */
+export async function restore(config: CliConfig, file: string): Promise<number> {
+  if (config.eventStoreUrl !== undefined) throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
+  return withDatabase(config, async (pool) => {
+    say(`checking ${file}`);
+    const progress = (name: string, rows: number, of: number): void => {
+      if (rows === of || rows % SAY_EVERY_ROWS === 0) say(`${name}: ${rows} of ${of} rows`);
+    };
+    const { restoration, summary } = await restoreBackup({
+      ...{ pool, file, schemas: allSchemas(), by: osUser(), progress },
+      beforeRelease: (begun) => note(config, pool, { restoration: begun, type: 'BackupRestored' }),
+    });
+    out(`restored: the log up to event ${summary.header.logHead}, as of ${restoration.takenAt.toISOString()}`);
+    out('Start the programs with the key file and the accounts of then. Nothing leaves for the registry before the document lists since the backup were read; pedigree restore --status tells.');
+    out(`Whoever reads outcomes by a cursor goes on from event ${summary.header.logHead}; the ERP gives its messages since the backup again.`);
+    return 0;
+  });
+}
+
+/** For databases that were brought back by other means, of which this program knows nothing: what a restore ends with. */
+export async function mark(config: CliConfig, takenAt: string): Promise<number> {
+  const instant = new Date(takenAt);
+  if (!/^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(takenAt) || Number.isNaN(instant.getTime())) {
+    throw new PedigreeError('invalid_parameter', `--mark: ${takenAt} is no instant with its zone, as 2026-11-21T10:00:00Z`, { field: '--mark' });
+  }
+  return withDatabase(config, async (pool) => {
+    await refuseRunning(pool);
+    await migrate(pool, allSchemas());
+    const restoration = await markRestored(pool, { takenAt: instant, by: osUser() });
+    await note(config, pool, { restoration, type: 'BackupRestored' });
+    out('marked: nothing leaves for the registry before the document lists since then were read; pedigree restore --status tells');
+    return 0;
+  });
+}
+
+/** A program that runs already would not see it. */
+async function refuseRunning(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ name: string }>(
+    `SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'pedigree%' AND application_name NOT IN ('pedigree-cli', 'pedigree-test')`,
+  );
+  if (rows.length > 0) throw new PedigreeError('invalid_configuration', `--mark: ${rows.map((row) => row.name).join(', ')} still runs on this database; stop it first`, { field: '--mark' });
+}
+
+/** Prints how far the comparison has come. Returns 0 when nothing is held back, 2 when something is. */
+export async function restorationStatus(config: CliConfig, json: boolean): Promise<number> {
+  return withDatabase(config, async (pool) => {
+    const newest = await newestRestoration(pool);
+    if (newest === undefined) {
+      out(json ? '{}' : 'this database was never restored');
+      return 0;
+    }
+    const [lists, found] = newest.state === 'loading' ? [[], { incoming: 0, outgoing: 0 }] : [await listsSince(pool, newest), await foundSince(pool, newest)];
+    if (json) out(JSON.stringify({ restoration: newest, lists, found }, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)));
+    else {
+      out(`${newest.state}: the backup of ${newest.takenAt.toISOString()}, restored by ${newest.restoredBy}${newest.releasedAt === null ? '' : `, released at ${newest.releasedAt.toISOString()}`}`);
+      out(table(['account', 'list', 'read', 'up to', 'problem'], lists.map((one) => [one.account, one.list, one.isRead ? 'yes' : 'not yet', one.since.toISOString(), one.problem ?? ''])));
+      out(`new to this database: ${found.outgoing} outgoing, ${found.incoming} incoming documents`);
+    }
+    return newest.state === 'released' ? 0 : 2;
+  });
+}
+
+/** Ends the comparison by a person's word: for a list that the registry will not give any more. */
+export async function release(config: CliConfig, reason: string): Promise<number> {
+  if (reason.trim() === '' || reason.length > LONGEST_REASON) throw new PedigreeError('invalid_parameter', `--reason: must have 1 to ${LONGEST_REASON} characters`, { field: '--reason' });
+  return withDatabase(config, async (pool) => {
+    const newest = await newestRestoration(pool);
+    if (newest?.state !== 'comparing') throw new PedigreeError('invalid_parameter', newest === undefined ? 'this database was never restored' : `the restoration is ${newest.state}, and there is nothing to release`);
+    await note(config, pool, { restoration: newest, type: 'RestorationReleased', reason });
+    await releaseRestoration(pool, newest.id);
+    out('released: documents leave again');
+    return 0;
+  });
+}
+
+/** What was done goes into the log. The id follows from the restoration, so that doing it again says nothing twice. */
+async function note(config: CliConfig, pool: Pool, { restoration, type, reason }: { restoration: Restoration; type: 'BackupRestored' | 'RestorationReleased'; reason?: string }): Promise<void> {
+  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  const actor: Actor = { kind: 'person', name: osUser(), authenticatedBy: 'database' };
+  const { id, takenAt, backupSha256, logHead, restoredBy } = restoration;
+  const data: JsonObject = {
+    ...{ restorationId: id, takenAt: takenAt.toISOString(), restoredBy },
+    ...(backupSha256 === null ? {} : { backupSha256 }),
+    ...(logHead === null ? {} : { logHead: logHead.toString() }),
+    ...(type === 'RestorationReleased' ? { compared: false } : {}),
+  };
+  const metadata = {
+    ...{ participant: config.participant, actor, softwareVersion: SOFTWARE_VERSION, profile: config.registryProfile, effectiveAt: new Date().toISOString() },
+    ...{ correlationId: id, causationId: `restore:${id}`, ...(reason === undefined ? {} : { reason }) },
+  };
+  try {
+    await store.append('operations', 'any', [{ id: uuid5(type, id), type, schemaVersion: 1, data, metadata }]);
+  } finally {
+    await store.close();
+  }
+}
+
+const osUser = (): string => {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container's user may have no name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+};
+
+export interface RestoreFlags {
+  status?: boolean;
+  json?: boolean;
+  mark?: string;
+  release?: boolean;
+  reason?: string;
+}
+
+export function runRestore(config: CliConfig, file: string | undefined, flags: RestoreFlags): Promise<number> {
+  const chosen = [file !== undefined, flags.status === true, flags.mark !== undefined, flags.release === true].filter(Boolean).length;
+  if (chosen !== 1) throw new PedigreeError('invalid_configuration', 'restore: give a FILE, or one of --status, --mark INSTANT and --release');
+  if (flags.status === true) return restorationStatus(config, flags.json === true);
+  if (flags.mark !== undefined) return mark(config, flags.mark);
+  if (flags.release === true) return release(config, flags.reason ?? '');
+  return restore(config, file as string);
+}

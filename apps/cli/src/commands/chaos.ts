@@ -1,0 +1,40 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import type { ChaosOptions } from '../../../../test/chaos/run.js';
+
+const MOST_MINUTES = 24 * 60;
+const DEFAULT_MINUTES = 2;
+const SEEDS = 1_000_000;
+
+type Asked = Omit<ChaosOptions, 'path' | 'seed'> & { seed?: number };
+type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+
+/** The crash campaign; its code is loaded when it is asked for, as the bench's is. */
+export function addChaosCommand(pedigree: Command, action: Action, { PATH = '' }: NodeJS.ProcessEnv): void {
+  pedigree
+    .command('chaos')
+    .description('kill and cut everything at random moments, then check that nothing was lost and nothing done twice')
+    .option('--seed <n>', 'all that is random follows from it; default: a new one', wholeNumber)
+    .option('--minutes <m>', 'for how long things go wrong', minutes, DEFAULT_MINUTES)
+    .option('--kills <n>', 'kill -9 of programs', wholeNumber)
+    .option('--service-faults <n>', 'of PostgreSQL, RabbitMQ and the network to the registry', wholeNumber)
+    .option('--documents <n>', 'commands of the ERP', wholeNumber)
+    .option('--keep', 'leave the folder with everything that was written')
+    .option('--json', 'print JSON for programs')
+    .action(
+      action(async ({ seed = Date.now() % SEEDS, ...asked }: Asked) => {
+        const { runChaos } = await import('../../../../test/chaos/run.js');
+        return runChaos({ ...asked, seed, path: PATH });
+      }),
+    );
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number.');
+}
+
+function minutes(text: string): number {
+  const value = Number(text);
+  if (value > 0 && value <= MOST_MINUTES) return value;
+  throw new InvalidArgumentError(`It must be a number above 0, up to ${MOST_MINUTES}.`);
+}

@@ -1,0 +1,53 @@
+import type { GatewayClient } from '../gateway-client.js';
+import { out, table } from '../print.js';
+
+interface Summary {
+  id: string;
+  messageId?: string;
+  bodyBytes: number;
+  code: string;
+  reason: string;
+  deadAt: string;
+  deliveries: number;
+}
+
+interface Letter extends Summary {
+  contentType: string;
+  headers: Record<string, string>;
+  body?: string;
+  bodyBase64?: string;
+}
+
+const MOST_LISTED = 1_000;
+const letterPath = (id: string): string => `/v1/operations/dead-letters/${encodeURIComponent(id)}`;
+
+/** Prints the messages that could not be handled, oldest first. Returns 0 when there are none, 2 when somebody must look. */
+export async function listDeadLetters(gateway: GatewayClient, json: boolean): Promise<number> {
+  const path = `/v1/operations/dead-letters?limit=${MOST_LISTED}`;
+  const { items } = await gateway.get<{ items: Summary[] }>(path);
+  if (json) out(JSON.stringify(await gateway.raw(path)));
+  else if (items.length === 0) out('no dead letters');
+  else out(table(['id', 'message', 'at', 'bytes', 'code', 'reason'], items.map((one) => [one.id, one.messageId, one.deadAt, one.bodyBytes, one.code, one.reason])));
+  return items.length === 0 ? 0 : 2;
+}
+
+/** Prints one of them, and its body as it came. */
+export async function showDeadLetter(gateway: GatewayClient, id: string, json: boolean): Promise<number> {
+  const path = letterPath(id);
+  if (json) {
+    out(JSON.stringify(await gateway.raw(path)));
+    return 0;
+  }
+  const letter = await gateway.get<Letter>(path);
+  const rows = [['message', letter.messageId], ['at', letter.deadAt], ['code', letter.code], ['reason', letter.reason], ['deliveries', letter.deliveries], ['content type', letter.contentType]];
+  out(table(['dead letter', letter.id], [...rows, ...Object.entries(letter.headers).map(([name, value]) => [`header ${name}`, value])]));
+  out(letter.body ?? `${letter.bodyBytes} bytes that are no text, as base64:\n${letter.bodyBase64 ?? ''}`);
+  return 0;
+}
+
+/** Puts it back into the queue. */
+export async function replayDeadLetter(gateway: GatewayClient, id: string, reason: string): Promise<number> {
+  await gateway.replay(id, reason);
+  out(`${id} stands in the queue again`);
+  return 0;
+}

@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import type { newWebhook, webhook, webhookList } from '../../../gateway/src/api/answers.js';
+import type { GatewayClient } from '../gateway-client.js';
+import { out, table } from '../print.js';
+
+type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+type Webhook = z.infer<typeof webhook>;
+
+/** `pedigree webhooks add | list | remove | resume`. */
+export function addWebhookCommands(pedigree: Command, action: Action, gateway: () => GatewayClient): void {
+  const webhooks = pedigree.command('webhooks').description('addresses to which outcomes are posted, signed');
+  webhooks
+    .command('add')
+    .description('have outcomes posted to an address; prints the secret, once')
+    .argument('<url>', 'https, or http on the same machine')
+    .option('--description <text>')
+    .option('--from <place>', 'begin with what comes `now` or with the `oldest` that is kept', 'now')
+    .option('--reason <text>', 'why: it is kept')
+    .action(action((url: string, options: object) => addWebhook(gateway(), { url, ...options })));
+  webhooks
+    .command('list')
+    .option('--json', 'print JSON for programs')
+    .action(action((options: { json?: boolean }) => listWebhooks(gateway(), options.json === true)));
+  webhooks
+    .command('remove')
+    .argument('<id>')
+    .option('--reason <text>', 'why: it is kept')
+    .action(action((id: string, options: { reason?: string }) => removeWebhook(gateway(), id, options.reason)));
+  webhooks
+    .command('resume')
+    .description('have a halted webhook go on')
+    .argument('<id>')
+    .option('--from <place>', '`here`, where it stopped, or the `oldest` that is kept, or what comes `now`', 'here')
+    .option('--reason <text>', 'why: it is kept')
+    .action(action((id: string, options: object) => resumeWebhook(gateway(), id, options)));
+}
+
+async function addWebhook(gateway: GatewayClient, wanted: object): Promise<number> {
+  const { id, secret } = (await gateway.change('POST', '/v1/webhooks', wanted)) as z.infer<typeof newWebhook>;
+  out(`id      ${id}\nsecret  ${secret}`);
+  return 0;
+}
+
+/** Returns 0 when all work, 2 when one was given up and somebody must look. */
+async function listWebhooks(gateway: GatewayClient, json: boolean): Promise<number> {
+  const list = (await gateway.raw('/v1/webhooks')) as z.infer<typeof webhookList>;
+  if (json) out(JSON.stringify(list));
+  else out(table(['id', 'address', 'state', 'lacks', 'why'], list.items.map(({ id, url, state, behind, last_error }: Webhook) => [id, url, state, behind, last_error])));
+  return list.items.some((one) => one.state === 'halted') ? 2 : 0;
+}
+
+async function removeWebhook(gateway: GatewayClient, id: string, reason: string | undefined): Promise<number> {
+  await gateway.change('DELETE', `/v1/webhooks/${encodeURIComponent(id)}${reason === undefined ? '' : `?reason=${encodeURIComponent(reason)}`}`);
+  out(`${id} is removed`);
+  return 0;
+}
+
+async function resumeWebhook(gateway: GatewayClient, id: string, change: object): Promise<number> {
+  const { state, behind } = (await gateway.change('POST', `/v1/webhooks/${encodeURIComponent(id)}/resume`, change)) as Webhook;
+  out(`${id} is ${state}; it lacks ${behind}`);
+  return 0;
+}

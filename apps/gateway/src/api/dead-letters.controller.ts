@@ -1,0 +1,55 @@
+import { Controller, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nestjs/common';
+import { isUtf8 } from 'node:buffer';
+import type { z } from 'zod';
+import type { DeadLetterSummary } from '#bus';
+import { PedigreeError } from '#kernel';
+import { Allow, type CallerRequest } from '../access/access.guard.js';
+import { parseStrictJson } from '../intake/strict-json.js';
+import { DeadLetters } from '../operations/dead-letters.js';
+import type { deadLetter, deadLetterList, deadLetterSummary } from './answers.js';
+import { deadLetterListParameters, deadLetterPath, parameters, replayBody } from './parameters.js';
+
+/** For operators: messages of the bus that could not be handled, and putting them back once the cause is mended. */
+@Controller('v1/operations/dead-letters')
+export class DeadLettersController {
+  constructor(@Inject(DeadLetters) private readonly letters: DeadLetters) {}
+
+  @Get()
+  @Allow('operator', 'auditor')
+  async list(@Query() query: unknown): Promise<z.infer<typeof deadLetterList>> {
+    const { limit } = parameters(deadLetterListParameters, query);
+    return { items: (await this.letters.list(limit)).map(summaryOf) };
+  }
+
+  @Get(':id')
+  @Allow('operator', 'auditor')
+  async show(@Param() path: unknown): Promise<z.infer<typeof deadLetter>> {
+    const { id } = parameters(deadLetterPath, path);
+    const letter = await this.letters.find(id);
+    // A body that is no text would be mended by JSON without a word.
+    const body = isUtf8(letter.body) ? { body: letter.body.toString('utf8') } : { body_base64: letter.body.toString('base64') };
+    return { ...summaryOf(letter), headers: letter.headers, ...body };
+  }
+
+  @Post(':id/replays')
+  @HttpCode(204)
+  @Allow('operator')
+  async replay(@Req() request: CallerRequest, @Param() path: unknown): Promise<void> {
+    const { id } = parameters(deadLetterPath, path);
+    const parsed = replayBody.safeParse(parseStrictJson((request.body as Buffer | undefined) ?? Buffer.alloc(0)));
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      const field = `/${(issue?.path ?? []).map(String).join('/')}`;
+      throw new PedigreeError('invalid_command', `${field}: ${issue?.message ?? 'invalid'}`, { field });
+    }
+    await this.letters.replay(id, parsed.data.reason, request.caller.actor);
+  }
+}
+
+const summaryOf = ({ id, messageId, contentType, bodyBytes, code, reason, deadAt, deliveries }: DeadLetterSummary): z.infer<typeof deadLetterSummary> => ({
+  id,
+  ...(messageId === undefined ? {} : { message_id: messageId }),
+  content_type: contentType,
+  body_bytes: bodyBytes,
+  ...{ code, reason, dead_at: deadAt.toISOString(), deliveries },
+});

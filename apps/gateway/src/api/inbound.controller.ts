@@ -1,0 +1,53 @@
+import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import type { FastifyReply } from 'fastify';
+import { Readable } from 'node:stream';
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+import { PedigreeError } from '#kernel';
+import type { InboundDetail, InboundListQuery, InboundSummary, Page } from '#read-models';
+import { Allow, type CallerRequest } from '../access/access.guard.js';
+import type { inboundDocument, inboundPage } from './answers.js';
+import { asNdjson } from './ndjson.js';
+import { inboundListParameters, parameters } from './parameters.js';
+import { InboundByDocumentId, ListInbound, LOG } from './queries.js';
+import { snakeCase } from './snake-case.js';
+
+const MOST_ID_LENGTH = 200;
+
+/** Documents that we did not send: told by other participants, or sent in our name in the cabinet, by a till, a registrar or another system. */
+@Controller('v1')
+export class InboundController {
+  constructor(
+    @Inject(QueryBus) private readonly queries: QueryBus,
+    @Inject(LOG) private readonly log: Logger,
+  ) {}
+
+  @Get('inbound')
+  @Allow('erp', 'operator', 'auditor')
+  async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { doc_type: docType, request_id: requestId, ...rest } = parameters(inboundListParameters, query);
+    const given = { ...rest, docType, requestId: requestId?.toLowerCase() };
+    const wanted = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as InboundListQuery;
+    const pageAfter = async (cursor = wanted.cursor): Promise<z.infer<typeof inboundPage>> =>
+      snakeCase(await this.queries.execute<ListInbound, Page<InboundSummary>>(new ListInbound(cursor === undefined ? wanted : { ...wanted, cursor })));
+    // The first page comes before the headers: what is wrong from the start is answered as a problem.
+    const first = await pageAfter();
+    if (request.headers.accept?.includes('application/x-ndjson') !== true) return void (await reply.send(first));
+    const lines = Readable.from(asNdjson(first, pageAfter));
+    // The connection breaks off then, so that nobody takes the part for the whole.
+    lines.on('error', (err) => this.log.error({ err, url: request.url }, 'a list broke off'));
+    await reply.header('content-type', 'application/x-ndjson').send(lines);
+  }
+
+  @Get('inbound/:documentId')
+  @Allow('erp', 'operator', 'auditor')
+  async document(@Param('documentId') documentId: string): Promise<z.infer<typeof inboundDocument>> {
+    if (documentId.length > MOST_ID_LENGTH || /\p{Cc}|\p{Surrogate}/u.test(documentId)) {
+      throw new PedigreeError('invalid_parameter', `documentId: at most ${MOST_ID_LENGTH} characters, none of them a control character`, { field: 'documentId' });
+    }
+    const found = await this.queries.execute<InboundByDocumentId, InboundDetail | undefined>(new InboundByDocumentId(documentId));
+    if (found === undefined) throw new PedigreeError('not_found', `no list has shown a document ${documentId} that is not ours`, { field: 'documentId', item: documentId });
+    return snakeCase(found);
+  }
+}

@@ -1,0 +1,32 @@
+import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { isUuid, PedigreeError } from '#kernel';
+import { Allow } from '../access/access.guard.js';
+import { Outcomes } from '../outcomes/outcomes.js';
+import type { documentItems } from './answers.js';
+import { documentItemsParameters, outcomeFeedParameters, parameters } from './parameters.js';
+import { snakeCase } from './snake-case.js';
+
+/** What the ERP is told, for those without a bus: the same events as there, asked for instead of brought. */
+@Controller('v1')
+export class OutcomesController {
+  constructor(@Inject(Outcomes) private readonly outcomes: Outcomes) {}
+
+  @Get('outcomes')
+  @Allow('erp', 'operator', 'auditor')
+  async feed(@Query() query: unknown, @Res() reply: FastifyReply): Promise<void> {
+    const { after, limit, wait } = parameters(outcomeFeedParameters, query);
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
+    const body = await this.outcomes.feed({ after, limit, waitMs: wait * 1_000, signal: gone.signal });
+    await reply.header('content-type', 'application/json').send(body);
+  }
+
+  @Get('documents/:requestId/items')
+  @Allow('erp', 'operator', 'auditor')
+  async items(@Param('requestId') requestId: string, @Query() query: unknown): Promise<z.infer<typeof documentItems>> {
+    if (!isUuid(requestId)) throw new PedigreeError('invalid_parameter', `requestId: ${requestId} is not a UUID`, { field: 'requestId', item: requestId });
+    return snakeCase(await this.outcomes.items(requestId.toLowerCase(), parameters(documentItemsParameters, query)));
+  }
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { FINDING_KINDS } from '#reconciliation';
+
+/** The shapes of the answers about reconciliations; names as in the API. */
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const instant = z.iso.datetime();
+const count = z.number().int();
+
+export const findingKind = z.enum(FINDING_KINDS);
+
+const counts = z.strictObject({
+  documents: count.describe('Documents of ours that were compared.'),
+  listed: count.describe('Outgoing documents that the lists have shown.'),
+  missing_at_registry: count,
+  status_differs: count,
+  held_twice: count,
+  overdue: count,
+  not_covered: count.describe('Not looked for: no list has covered their time yet.'),
+  stale_status: count.describe('The list is older than our outcome, so that it contradicts nothing.'),
+});
+
+const runFields = {
+  id: z.string(),
+  state: z.enum(['requested', 'completed']),
+  requested_at: instant,
+  requested_by: z.string(),
+  reason: z.string(),
+  result: z
+    .strictObject({
+      completed_at: instant,
+      as_of: instant.describe('When both sides were read.'),
+      positions: z.record(z.string(), z.string()).describe('Log positions at which the read models stood.'),
+      inputs_digest: sha256.describe('Over the rows of both sides, what the lists cover, and the limits.'),
+      findings: count,
+      counts,
+      not_ours: z.record(z.string(), count).describe('Outgoing documents that are not ours, by channel: look at /v1/inbound?direction=outgoing.'),
+      digest: sha256.describe('Over inputs and findings: the same for two runs over the same.'),
+    })
+    .optional()
+    .describe('Absent while it was not made yet.'),
+};
+
+export const reconciliation = z.strictObject(runFields);
+export const reconciliationPage = z.strictObject({ items: z.array(reconciliation).describe('Newest first.'), next_before: z.string().optional().describe('Give it as `before`. Absent on the last page.') });
+
+export const reconciliationDetail = z.strictObject({
+  ...runFields,
+  findings: z.array(
+    z.strictObject({
+      n: count,
+      kind: findingKind,
+      reason_code: z.string(),
+      request_id: z.string(),
+      document_id: z.string().optional(),
+      account: z.string().optional(),
+      doc_type: count.optional(),
+      sentence: z.string(),
+      remedy: z.string(),
+      detail: z.record(z.string(), z.unknown()).describe('What was compared.'),
+    }),
+  ),
+  next_after: count.optional().describe('Give it as `after` for further findings. Absent on the last page.'),
+});

@@ -1,0 +1,73 @@
+import { Controller, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { PedigreeError } from '#kernel';
+import { wordsForFinding, type Finding, type RunShown } from '#reconciliation';
+import { Allow, type CallerRequest } from '../access/access.guard.js';
+import { parseStrictJson } from '../intake/strict-json.js';
+import { Reconciliations } from '../reconciliations/reconciliations.js';
+import { parameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, reconciliationPath } from './parameters.js';
+import type { reconciliation, reconciliationDetail, reconciliationPage } from './reconciliation-answers.js';
+import { snakeCase } from './snake-case.js';
+
+/** Comparisons of what we hold with what the registry shows. */
+@Controller('v1/reconciliations')
+export class ReconciliationsController {
+  constructor(@Inject(Reconciliations) private readonly reconciliations: Reconciliations) {}
+
+  @Post()
+  @HttpCode(202)
+  @Allow('operator')
+  async request(@Req() request: CallerRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<z.infer<typeof reconciliation>> {
+    const parsed = reconciliationBody.safeParse(parseStrictJson((request.body as Buffer | undefined) ?? Buffer.alloc(0)));
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      const field = `/${(issue?.path ?? []).map(String).join('/')}`;
+      throw new PedigreeError('invalid_command', `${field}: ${issue?.message ?? 'invalid'}`, { field });
+    }
+    const run = await this.reconciliations.request(parsed.data.reason, request.caller.actor);
+    void reply.header('location', `/v1/reconciliations/${run.runId}`);
+    return runAnswer(run);
+  }
+
+  @Get()
+  @Allow('operator', 'auditor')
+  async list(@Query() query: unknown): Promise<z.infer<typeof reconciliationPage>> {
+    const { runs, next } = await this.reconciliations.list(parameters(reconciliationListParameters, query));
+    return { items: runs.map(runAnswer), ...(next === undefined ? {} : { next_before: next }) };
+  }
+
+  @Get(':runId')
+  @Allow('operator', 'auditor')
+  async show(@Param() path: unknown, @Query() query: unknown): Promise<z.infer<typeof reconciliationDetail>> {
+    const { runId } = parameters(reconciliationPath, path);
+    const page = parameters(reconciliationFindingParameters, query);
+    const run = await this.reconciliations.find(runId);
+    const found = await this.reconciliations.findings(run, page);
+    const last = found.at(-1);
+    return { ...runAnswer(run), findings: found.map(findingAnswer), ...(found.length === page.limit && last !== undefined ? { next_after: last.n } : {}) };
+  }
+}
+
+function runAnswer({ runId, state, requestedAt, actor, reason, started, completed, completedAt }: RunShown): z.infer<typeof reconciliation> {
+  const request = { id: runId, state, requested_at: requestedAt.toISOString(), requested_by: actor.name, reason };
+  if (started === undefined || completed === undefined || completedAt === undefined) return request;
+  const { asOf, positions, inputsDigest } = started;
+  const { findings, counts, notOurs, digest } = completed;
+  return {
+    ...request,
+    result: { completed_at: completedAt.toISOString(), as_of: asOf, positions, inputs_digest: inputsDigest, findings, counts: snakeCase(counts), not_ours: notOurs, digest },
+  };
+}
+
+function findingAnswer({ n, finding }: { n: number; finding: Finding }): z.infer<typeof reconciliationDetail>['findings'][number] {
+  const { kind, reasonCode, requestId, documentId, account, docType, detail } = finding;
+  return {
+    ...{ n, kind, reason_code: reasonCode, request_id: requestId },
+    ...(documentId === undefined ? {} : { document_id: documentId }),
+    ...(account === undefined ? {} : { account }),
+    ...(docType === undefined ? {} : { doc_type: docType }),
+    ...wordsForFinding(finding),
+    detail: snakeCase(detail),
+  };
+}

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { testDatabase } from '../../../../test/support/database.js';
+import { until } from '../../../../test/support/until.js';
+import { arrival, Trial } from '../../test/trial.js';
+import { ApiKeys } from '../access/api-keys.js';
+import { newWebhook, webhook, webhookList } from './answers.js';
+
+const SHA = 'a'.repeat(64);
+
+let trial: Trial;
+let receiver: Server;
+const received: { body: string; headers: Record<string, string> }[] = [];
+
+beforeAll(async () => {
+  trial = await Trial.start(await testDatabase(), { encryptionKey: Buffer.alloc(32, 1) });
+  receiver = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      received.push({ body, headers: request.headers as Record<string, string> });
+      response.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+});
+afterAll(async () => {
+  await trial.stop();
+  receiver.closeAllConnections();
+  await new Promise((resolve) => receiver.close(resolve));
+});
+
+const address = () => `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+const refusal = async (body: object | string, path = '/v1/webhooks') => {
+  const { status, json } = await trial.post(body, path);
+  const { code, field } = json();
+  return [status, code, field];
+};
+
+describe('webhooks over the API', () => {
+  it('are made, post what became of a document, are listed, resumed and removed', async () => {
+    const made = await trial.post({ url: address(), description: 'stock system' }, '/v1/webhooks');
+    expect(made.status).toBe(201);
+    const { id, secret } = newWebhook.parse(made.json());
+    await trial.post({ command_id: 'w-1', xml: arrival(), reference: 'INV-1' });
+    const answer = { kind: 'refused', code: '7', text: 'no', answerSha256: SHA } as const;
+    await trial.run('w-1', [{ type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA }, { type: 'RecordSendAnswer', attempt: 1, answer }]);
+    await until('it was posted', () => received.length > 0);
+    const { body, headers } = received[0] as (typeof received)[0];
+    expect(new StandardWebhook(secret).verify(body, headers)).toMatchObject({ type: 'pedigree.document.concluded.v1', data: { reference: 'INV-1', outcome: 'failed', cause: 'send_refused' } });
+    const list = webhookList.parse((await trial.ask('/v1/webhooks')).json());
+    expect(list.items).toMatchObject([{ id, description: 'stock system', created_by: 'local', state: 'active' }]);
+    webhook.parse((await trial.post({ from: 'now', reason: 'a test' }, `/v1/webhooks/${id}/resume`)).json());
+    expect((await trial.ask(`/v1/webhooks/${id}?reason=no%20more`, { method: 'DELETE' })).status).toBe(204);
+    expect((await trial.ask(`/v1/webhooks/${id}`, { method: 'DELETE' })).status).toBe(404);
+    expect((await trial.ask('/v1/webhooks')).json()).toEqual({ items: [] });
+  });
+
+  it('are refused in words', async () => {
+    expect(await refusal({ url: 'https://169.254.169.254/' })).toEqual([400, 'invalid_command', '/url']);
+    expect(await refusal({ url: address(), colour: 'red' })).toEqual([400, 'invalid_command', '/colour']);
+    expect(await refusal({})).toEqual([400, 'invalid_command', '/url']);
+    expect(await refusal('{')).toEqual([400, 'invalid_json', '']);
+    expect(await refusal({}, '/v1/webhooks/x/resume')).toEqual([400, 'invalid_parameter', 'id']);
+    expect(await refusal({ from: 'there' }, '/v1/webhooks/00000000-0000-4000-8000-000000000000/resume')).toEqual([400, 'invalid_command', '/from']);
+  });
+
+  it('are for operators: auditors look, the ERP does neither', async () => {
+    const keys = new ApiKeys(trial.db.pool);
+    const asks = async (role: 'erp' | 'operator' | 'auditor') => {
+      const headers = { authorization: `Bearer ${await keys.add(role, [role])}`, 'content-type': 'application/json' };
+      const list = await trial.ask('/v1/webhooks', { headers });
+      const add = await trial.ask('/v1/webhooks', { method: 'POST', headers, body: JSON.stringify({ url: address() }) });
+      return [list.status, add.status, (await trial.ask('/v1/outcomes', { headers })).status];
+    };
+    expect(await asks('operator')).toEqual([200, 201, 200]);
+    expect(await asks('auditor')).toEqual([200, 403, 200]);
+    expect(await asks('erp')).toEqual([403, 403, 200]);
+  });
+});

@@ -1,0 +1,145 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ConsumeOptions, Handled } from '#bus';
+import { PedigreeError, VirtualClock } from '#kernel';
+import { MAX_COMMAND_BYTES } from '../api/body-limits.js';
+import type { CommandBody } from '../intake/command-body.js';
+import { BusIntake } from './bus-intake.js';
+
+const COMMAND = JSON.stringify({ command_id: 'erp-1', xml: '<documents/>' });
+const NO_DATABASE = Object.assign(new Error('the database system is shutting down'), { code: '57P03' });
+
+/** A bus intake over an intake that fails as told, with a clock that stands still. */
+function trial(faults: unknown[] = []) {
+  const clock = new VirtualClock();
+  const taken: string[] = [];
+  const actors: unknown[] = [];
+  let room: () => Promise<boolean> = async () => true;
+  let consumed: ConsumeOptions | undefined;
+  let endConsuming = (): void => undefined;
+  const intake = {
+    take: async (body: CommandBody, actor: unknown) => {
+      const fault = faults.shift();
+      if (fault !== undefined) throw fault;
+      taken.push(body.command_id);
+      actors.push(actor);
+      return { commandId: body.command_id, requestId: '', repeated: false };
+    },
+    hasRoom: () => room(),
+  };
+  const bus = { consumeCommands: (options: ConsumeOptions) => ((consumed = options), new Promise<void>((resolve) => (endConsuming = resolve))) };
+  const logged: string[] = [];
+  const log = { error: (_: unknown, text: string) => void logged.push(text), warn: (text: string) => void logged.push(text) } as never;
+  const busIntake = new BusIntake({ bus, intake: intake as never, authenticatedBy: 'amqp', log, clock, mostHeldMs: 60_000 });
+  busIntake.start();
+  const handle = (body: string | Buffer = COMMAND, deliveries = 1): Promise<Handled> =>
+    consumed!.handle({ messageId: 'm-1', body: Buffer.from(body), contentType: 'application/json', headers: {}, deliveries });
+  const mayTakeMore = () => consumed!.mayTakeMore!();
+  /** Lets everything go on that needs no time. */
+  const settle = async (): Promise<void> => {
+    for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    await settle();
+  };
+  return { busIntake, handle, mayTakeMore, settle, pass, taken, actors, logged, setRoom: (given: () => Promise<boolean>) => (room = given), endConsuming: () => endConsuming() };
+}
+
+describe('a message of the bus', () => {
+  it('is taken as the command of an ERP that the broker let in', async () => {
+    const { handle, taken, actors } = trial();
+    expect(await handle()).toEqual({ kind: 'done' });
+    expect([taken, actors]).toEqual([['erp-1'], [{ kind: 'system', name: 'erp', authenticatedBy: 'amqp' }]]);
+  });
+
+  it.each([
+    ['no JSON', '{"command_id":', 'invalid_json', /not JSON/],
+    ['nothing at all', '', 'missing_body', /no body/],
+    ['a wrong field', '{"command_id":"x","xml":"<a/>","prio":1}', 'invalid_command', /^\/prio: /],
+    ['more than is taken', Buffer.alloc(MAX_COMMAND_BYTES + 1, 0x20), 'body_too_large', /8388609 bytes.*8388608/],
+  ])('with %s is dead at once, with code and place', async (_, body, code, reason) => {
+    const { handle, taken } = trial();
+    expect(await handle(body)).toEqual({ kind: 'dead', code, reason: expect.stringMatching(reason) as unknown });
+    expect(taken).toEqual([]);
+  });
+
+  it('that the intake refuses is dead with its words', async () => {
+    const { handle } = trial([new PedigreeError('command_conflict', 'command erp-1 was acknowledged before with other content', { field: '/command_id' })]);
+    expect(await handle()).toEqual({ kind: 'dead', code: 'command_conflict', reason: 'command erp-1 was acknowledged before with other content' });
+  });
+
+  it('on which our code fails is tried again and counted, and the fault is logged', async () => {
+    const { handle, logged, mayTakeMore } = trial([new TypeError('cannot read x of undefined')]);
+    expect(await handle()).toEqual({ kind: 'retry', reason: 'cannot read x of undefined' });
+    expect(logged).toEqual(['a command of the bus failed']);
+    expect(await mayTakeMore()).toBe(true);
+  });
+});
+
+describe('while the time is not right', () => {
+  it.each([
+    ['the database is down', NO_DATABASE],
+    ['its connection broke', new Error('Connection terminated unexpectedly')],
+    ['nobody listens there', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })],
+    ['the backlog is full', new PedigreeError('backlog_full', 'too much')],
+  ])('because %s, a message is held and nothing more is taken, then it goes on', async (_, fault) => {
+    const { handle, mayTakeMore, settle, pass, setRoom, taken } = trial([fault]);
+    setRoom(async () => Promise.reject(NO_DATABASE));
+    let handled: Handled | undefined;
+    void handle().then((value) => (handled = value));
+    await settle();
+    expect(await mayTakeMore()).toBe(false);
+    for (let n = 0; n < 5; n += 1) await pass(5_000);
+    expect(handled).toBeUndefined();
+    setRoom(async () => true);
+    await pass(5_000);
+    expect([handled, taken]).toEqual([{ kind: 'done' }, ['erp-1']]);
+    expect(await mayTakeMore()).toBe(true);
+  });
+
+  it('a fault of unknown kind counts against the message only when the rest works', async () => {
+    const { handle, setRoom, settle, pass, taken } = trial([new Error('strange'), new Error('strange')]);
+    expect(await handle()).toEqual({ kind: 'retry', reason: 'strange' });
+    setRoom(async () => Promise.reject(NO_DATABASE));
+    const held = handle();
+    await settle();
+    setRoom(async () => true);
+    await pass(100);
+    expect([await held, taken]).toEqual([{ kind: 'done' }, ['erp-1']]);
+  });
+
+  it('waits once for all messages, with growing pauses', async () => {
+    const { handle, setRoom, settle, pass } = trial(Array.from({ length: 50 }, () => NO_DATABASE));
+    let asked = 0;
+    setRoom(async () => ((asked += 1), Promise.reject(NO_DATABASE)));
+    const held = Promise.all(Array.from({ length: 50 }, () => handle()));
+    await settle();
+    for (const ms of [100, 200, 400, 800]) await pass(ms);
+    expect(asked).toBe(4);
+    setRoom(async () => true);
+    await pass(1_600);
+    expect(await held).toEqual(Array.from({ length: 50 }, () => ({ kind: 'done' })));
+  });
+
+  it('gives a message back uncounted after the longest hold', async () => {
+    const { handle, setRoom, settle, pass } = trial([NO_DATABASE, NO_DATABASE]);
+    setRoom(async () => Promise.reject(NO_DATABASE));
+    const held = handle();
+    await settle();
+    for (let n = 0; n < 20; n += 1) await pass(5_000);
+    setRoom(async () => true);
+    await pass(5_000);
+    expect(await held).toEqual({ kind: 'postpone', reason: NO_DATABASE.message });
+  });
+
+  it('gives what it holds back uncounted at a stop, and then ends', async () => {
+    const { handle, busIntake, settle, setRoom, endConsuming } = trial([NO_DATABASE]);
+    setRoom(async () => Promise.reject(NO_DATABASE));
+    const held = handle();
+    await settle();
+    const stopped = busIntake.stop();
+    expect(await held).toEqual({ kind: 'postpone', reason: NO_DATABASE.message });
+    endConsuming();
+    await stopped;
+  });
+});

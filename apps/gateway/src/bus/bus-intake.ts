@@ -1,0 +1,102 @@
+import type { Handled, IncomingMessage, MessageBus } from '#bus';
+import type { Actor } from '#event-store';
+import { PedigreeError, systemClock, type Clock } from '#kernel';
+import type { ServiceLog } from '#service';
+import { MAX_COMMAND_BYTES } from '../api/body-limits.js';
+import { parseCommand, type CommandBody } from '../intake/command-body.js';
+import type { Intake } from '../intake/intake.js';
+import { inTraceOf } from '../watch/caller-trace.js';
+import { isOutage } from './outages.js';
+import { Patience } from './patience.js';
+
+export interface BusIntakeOptions {
+  bus: Pick<MessageBus, 'consumeCommands'>;
+  intake: Pick<Intake, 'take' | 'hasRoom'>;
+  /** How whoever publishes was authenticated: `amqp` by the broker, `database` by that of the embedded bus. */
+  authenticatedBy: string;
+  log: Pick<ServiceLog, 'error' | 'warn'>;
+  /** Messages under way at once: enough that one batch is stored while the next gathers. A message may have 8 MiB, and all of them lie in memory. */
+  concurrency?: number;
+  /** A message that cannot be tried is held so long, then put back: brokers cut off those who hold one for half an hour. */
+  mostHeldMs?: number;
+  clock?: Clock;
+}
+
+const CONCURRENCY = 128;
+const MOST_HELD_MS = 10 * 60_000;
+
+/**
+ * Takes the ERP's commands from the bus, by the same checks as those that come over HTTP. What is wrong with a message is said in its dead
+ * letter; what is wrong with us (no database, a full backlog) is waited for with the message in hand, and the queue keeps the others.
+ */
+export class BusIntake {
+  private readonly stopping = new AbortController();
+  private readonly patience: Patience;
+  private readonly clock: Clock;
+  private readonly actor: Actor;
+  private consuming: Promise<void> | undefined;
+
+  constructor(private readonly options: BusIntakeOptions) {
+    this.clock = options.clock ?? systemClock;
+    this.actor = { kind: 'system', name: 'erp', authenticatedBy: options.authenticatedBy };
+    this.patience = new Patience({ ready: () => options.intake.hasRoom(), signal: this.stopping.signal, clock: this.clock });
+  }
+
+  start(): void {
+    const { bus, concurrency = CONCURRENCY, intake } = this.options;
+    this.consuming ??= bus.consumeCommands({
+      concurrency,
+      signal: this.stopping.signal,
+      handle: (message) => this.handle(message),
+      mayTakeMore: () => !this.patience.isWaiting && intake.hasRoom(),
+    });
+  }
+
+  /** Resolves when what is under way has been settled; what waits for better times is put back. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.consuming;
+  }
+
+  private async handle({ body, messageId, headers }: IncomingMessage): Promise<Handled> {
+    try {
+      if (body.length > MAX_COMMAND_BYTES) throw new PedigreeError('body_too_large', tooLarge(body.length));
+      const command = parseCommand(body);
+      return await inTraceOf(headers['traceparent'], () => this.take(command));
+    } catch (error) {
+      if (error instanceof PedigreeError && error.httpStatus < 500) return { kind: 'dead', code: error.code, reason: error.message };
+      this.options.log.error({ err: error, messageId }, 'a command of the bus failed');
+      return { kind: 'retry', reason: (error as Error).message };
+    }
+  }
+
+  private async take(command: CommandBody): Promise<Handled> {
+    const { intake, mostHeldMs = MOST_HELD_MS } = this.options;
+    const untilMs = this.clock.monotonicMs() + mostHeldMs;
+    // Ends by success, by a fault of the message, by a stop, or when it was held for long enough.
+    for (;;) {
+      try {
+        await intake.take(command, this.actor);
+        this.patience.wentWell();
+        return { kind: 'done' };
+      } catch (error) {
+        if (!(await this.isOurs(error))) throw error;
+        const { message } = error as Error;
+        if (!this.patience.isWaiting) this.options.log.warn({ error: message }, 'commands wait in the bus');
+        await this.patience.wait();
+        if (this.stopping.signal.aborted || this.clock.monotonicMs() > untilMs) return { kind: 'postpone', reason: message };
+      }
+    }
+  }
+
+  /** What does not tell by itself whose fault it is, is ours when nothing else works either. */
+  private async isOurs(error: unknown): Promise<boolean> {
+    if (error instanceof PedigreeError || isOutage(error)) return isOutage(error);
+    return this.options.intake.hasRoom().then(
+      () => false,
+      () => true,
+    );
+  }
+}
+
+const tooLarge = (bytes: number): string => `the message has ${bytes} bytes; over the bus at most ${MAX_COMMAND_BYTES} are taken, larger commands go to POST /v1/commands`;

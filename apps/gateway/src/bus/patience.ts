@@ -1,0 +1,42 @@
+import { systemClock, type Clock } from '#kernel';
+
+export interface PatienceOptions {
+  /** Whether it is worth trying again. A rejection is a no. */
+  ready(): Promise<boolean>;
+  signal: AbortSignal;
+  clock?: Clock;
+  firstMs?: number;
+  mostMs?: number;
+}
+
+/** One wait for all who found that the time is not right: it is asked for them, with growing pauses, until it is. */
+export class Patience {
+  private waiting: Promise<void> | undefined;
+  private failures = 0;
+
+  constructor(private readonly options: PatienceOptions) {}
+
+  get isWaiting(): boolean {
+    return this.waiting !== undefined;
+  }
+
+  /** Somebody's try went well: the next pause is short again. */
+  wentWell(): void {
+    this.failures = 0;
+  }
+
+  /** Resolves when it is worth another try, or when the signal aborts. Never rejects. */
+  wait(): Promise<void> {
+    this.waiting ??= this.untilReady().finally(() => (this.waiting = undefined));
+    return this.waiting;
+  }
+
+  private async untilReady(): Promise<void> {
+    const { ready, signal, clock = systemClock, firstMs = 100, mostMs = 5_000 } = this.options;
+    do {
+      const delayMs = Math.min(mostMs, firstMs * 2 ** Math.min(this.failures, 16));
+      this.failures += 1;
+      await clock.wait(delayMs, signal);
+    } while (!signal.aborted && !(await ready().catch(() => false)));
+  }
+}

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { PostgresBus } from '#bus';
+import { PostgresEventStore } from '#event-store';
+import { testDatabase } from '../../../../test/support/database.js';
+import { until } from '../../../../test/support/until.js';
+import { arrival, Trial } from '../../test/trial.js';
+import { ANSWERS, deadLetterList } from '../api/answers.js';
+
+const LETTERS = '/v1/operations/dead-letters';
+
+let trial: Trial;
+let bus: PostgresBus;
+let ajv: Ajv2020;
+beforeAll(async () => {
+  trial = await Trial.start(await testDatabase());
+  bus = new PostgresBus({ pool: trial.db.pool });
+  ajv = new Ajv2020({ strict: false, formats: { uuid: true, 'date-time': true } });
+  ajv.addSchema({ $id: 'api', ...(await trial.ask('/v1/openapi.json')).json<object>() });
+});
+afterAll(async () => {
+  await bus.close();
+  await trial.stop();
+});
+
+const list = async () => deadLetterList.parse((await trial.ask(LETTERS)).json()).items;
+const conform = (name: keyof typeof ANSWERS, body: unknown): void => {
+  ANSWERS[name].parse(body);
+  if (!ajv.validate({ $ref: `api#/components/schemas/${name}` }, body)) throw new Error(ajv.errorsText());
+};
+
+describe('commands on the embedded bus', () => {
+  it('are taken like those over HTTP', async () => {
+    await bus.publishCommands([{ body: Buffer.from(JSON.stringify({ command_id: 'embedded', xml: arrival() })) }]);
+    await until('the command', async () => (await trial.ask('/v1/commands/embedded')).status === 200);
+    const { rows } = await trial.db.pool.query<{ actor: unknown }>(`SELECT actor FROM command WHERE command_id = 'embedded'`);
+    expect(rows).toEqual([{ actor: { kind: 'system', name: 'erp', authenticatedBy: 'database' } }]);
+  });
+});
+
+describe('dead letters', () => {
+  it('are listed without and read with their bodies, as the description of the API says', async () => {
+    await bus.publishCommands([
+      { messageId: 'text', body: Buffer.from('{"command_id":'), headers: { 'erp-batch': '7' } },
+      { body: Buffer.from([0xff, 0xfe]) },
+    ]);
+    await until('two letters', async () => (await list()).length === 2);
+    conform('DeadLetterList', (await trial.ask(LETTERS)).json());
+    expect((await trial.ask(`${LETTERS}?limit=1`)).json()).toMatchObject({ items: [{ code: 'invalid_json' }] });
+    for (const { id, message_id } of await list()) {
+      const letter = (await trial.ask(`${LETTERS}/${id}`)).json();
+      conform('DeadLetter', letter);
+      expect(letter).toMatchObject(message_id === 'text' ? { body: '{"command_id":', headers: { 'erp-batch': '7' }, body_bytes: 14, deliveries: 1 } : { body_base64: '//4=', body_bytes: 2 });
+    }
+  });
+
+  it('are not replayed without a reason, nor under a wrong name', async () => {
+    const [letter] = await list();
+    expect((await trial.post({}, `${LETTERS}/${letter?.id}/replays`)).json()).toMatchObject({ status: 400, field: '/reason' });
+    expect((await trial.post({ reason: ' ' }, `${LETTERS}/${letter?.id}/replays`)).status).toBe(400);
+    expect((await trial.post({ reason: 'mended', force: true }, `${LETTERS}/${letter?.id}/replays`)).status).toBe(400);
+    expect((await trial.post({ reason: 'mended' }, `${LETTERS}/nothing/replays`)).status).toBe(404);
+    expect((await trial.ask(`${LETTERS}/nothing`)).status).toBe(404);
+    expect((await trial.ask(`${LETTERS}?limit=0`)).json()).toMatchObject({ code: 'invalid_parameter', field: 'limit' });
+    expect(await list()).toHaveLength(2);
+  });
+
+  it('go back into the queue, and the log says first who asked and why', async () => {
+    // Two that were put aside at once may be listed either way round.
+    const letter = (await list()).find((one) => one.message_id === 'text');
+    expect((await trial.post({ reason: 'the ERP was mended' }, `${LETTERS}/${letter?.id}/replays`)).status).toBe(204);
+    // What is wrong with it is still wrong: it is put aside anew, as another letter.
+    await until('the new letter', async () => (await list()).length === 2);
+    expect((await list()).map(({ id }) => id)).not.toContain(letter?.id);
+    const store = new PostgresEventStore({ pool: trial.db.pool });
+    const events = await store.readStream('operations');
+    await store.close();
+    const data = { id: letter?.id, messageId: 'text', code: 'invalid_json', bodyBytes: 14, reason: 'the ERP was mended' };
+    expect(events).toMatchObject([{ type: 'DeadLetterReplayed', data, metadata: { actor: { name: 'local' }, reason: 'the ERP was mended' } }]);
+    expect(JSON.stringify(events[0]?.data)).not.toContain('command_id');
+  });
+});

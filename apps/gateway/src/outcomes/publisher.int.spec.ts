@@ -1,0 +1,227 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { MessageBus, OutgoingMessage } from '#bus';
+import { installationSchema, migrate, type Queryable } from '#postgres';
+import { readModelSchemas } from '#read-models';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { OutcomeBell } from './bell.js';
+import { deliveries } from './delivery-table.js';
+import { runPublisher, type PublisherOptions } from './publisher.js';
+import { removeOld } from './retention.js';
+import { outcomesSchema } from './schema.js';
+
+/** A broker that can be away, and that can keep a batch and still fail: what it has is `taken`, in the order in which it came. */
+class FakeBus implements Pick<MessageBus, 'publishOutcomes'> {
+  readonly taken: string[] = [];
+  readonly batches: number[] = [];
+  atOnce = 0;
+  mostAtOnce = 0;
+  /** Asked for each batch: what becomes of it. */
+  fate: (call: number) => 'confirm' | 'lose' | 'keep half and fail' | 'keep and fail' = () => 'confirm';
+  /** Before the confirm is given. */
+  beforeConfirm: (messages: OutgoingMessage[]) => Promise<void> | void = () => undefined;
+
+  async publishOutcomes(messages: OutgoingMessage[]): Promise<void> {
+    const fate = this.fate(this.batches.push(messages.length) - 1);
+    this.mostAtOnce = Math.max(this.mostAtOnce, (this.atOnce += 1));
+    try {
+      await new Promise(setImmediate);
+      if (fate === 'lose') throw new Error('no broker');
+      this.taken.push(...messages.slice(0, fate === 'keep half and fail' ? Math.ceil(messages.length / 2) : undefined).map((one) => one.id));
+      if (fate !== 'confirm') throw new Error('the confirm was lost');
+      await this.beforeConfirm(messages);
+    } finally {
+      this.atOnce -= 1;
+    }
+  }
+}
+
+const idOf = (n: number): string => `00000000-0000-5000-8000-${String(n).padStart(12, '0')}`;
+const upTo = (count: number): string[] => Array.from({ length: count }, (_, n) => idOf(n + 1));
+/** Each id once, in the order of its first appearance. */
+const firsts = (ids: string[]): string[] => [...new Set(ids)];
+
+let db: TestDatabase;
+let bell: OutcomeBell;
+let end: AbortController;
+let running: Promise<void>[];
+
+beforeAll(async () => {
+  db = await testDatabase();
+  await migrate(db.pool, [installationSchema, ...readModelSchemas, outcomesSchema]);
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  await db.pool.query('TRUNCATE outcome_event, outcome_removed, outcome_delivery');
+  bell = new OutcomeBell({ pool: db.pool, pollMs: 5 });
+  end = new AbortController();
+  running = [];
+});
+afterEach(async () => {
+  end.abort();
+  await bell.close();
+  await Promise.all(running);
+});
+
+/** Outcomes of the positions up to `count`, as the projection would write them. */
+const tell = (count: number, at = new Date()) =>
+  db.pool.query(
+    `INSERT INTO outcome_event SELECT n, ('00000000-0000-5000-8000-' || lpad(n::text, 12, '0'))::uuid, 't', 'document.concluded.accepted', 's' || n % 3, '{}', $2
+     FROM generate_series(1, $1) AS n ON CONFLICT DO NOTHING`,
+    [count, at],
+  );
+const start = (bus: FakeBus, over: Partial<PublisherOptions> = {}): { ended: Promise<void> } => {
+  const ended = runPublisher({ pool: db.pool, bell, bus, signal: end.signal, retryFirstMs: 1, retryMostMs: 4, standbyMs: 5, batchSize: 10, report: () => undefined, ...over });
+  running.push(ended);
+  return { ended };
+};
+const cursor = async (): Promise<bigint | undefined> => (await deliveries(db.pool))[0]?.position;
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let n = 0; n < 20_000 && !(await holds()); n += 1) await new Promise((resolve) => setTimeout(resolve, 1));
+  expect(await holds()).toBe(true);
+}
+/** A database that fails at the statement of this name: before it was done, or after. */
+const failingAt = (name: string, when: 'before' | 'after', times: number): Queryable => {
+  let left = times;
+  const query = async (statement: { name?: string }, values: never): Promise<unknown> => {
+    const fails = typeof statement === 'object' && statement.name === name && left > 0;
+    if (fails) left -= 1;
+    if (fails && when === 'before') throw new Error('the connection was lost');
+    const result = await db.pool.query(statement as never, values);
+    if (fails) throw new Error('the answer was lost');
+    return result;
+  };
+  return { query } as unknown as Queryable;
+};
+
+describe('the publisher', () => {
+  it('publishes each outcome once and in order, in bounded batches, and goes on where it stopped', async () => {
+    await tell(25);
+    const bus = new FakeBus();
+    const first = new AbortController();
+    const run = start(bus, { signal: first.signal });
+    await until(async () => (await cursor()) === 25n);
+    first.abort();
+    await run.ended;
+    await tell(32);
+    start(bus);
+    await until(async () => (await cursor()) === 32n);
+    expect(bus.taken).toEqual(upTo(32));
+    expect(bus.batches).toEqual([10, 10, 5, 7]);
+  });
+
+  it('publishes what comes while it waits', async () => {
+    const bus = new FakeBus();
+    start(bus);
+    await until(async () => (await deliveries(db.pool)).length === 1);
+    await tell(3);
+    await until(() => bus.taken.length === 3);
+    await tell(4);
+    await until(() => bus.taken.length === 4);
+    expect(bus.taken).toEqual(upTo(4));
+  });
+
+  it('loses nothing while the bus is away: it waits longer each time within a limit, says why, and takes up again', async () => {
+    await tell(5);
+    const bus = new FakeBus();
+    bus.fate = (call) => (call < 8 ? 'lose' : 'confirm');
+    const waits: number[] = [];
+    start(bus, { random: () => 1, report: ({ retryInMs, reason }) => waits.push(retryInMs) && expect(reason).toBe('no broker') });
+    expect((await deliveries(db.pool))[0]?.oldestWaitingAt ?? new Date()).toBeInstanceOf(Date);
+    await until(async () => (await cursor()) === 5n);
+    expect(waits).toEqual([1, 2, 4, 4, 4, 4, 4, 4]);
+    expect(bus.taken).toEqual(upTo(5));
+    expect((await deliveries(db.pool))[0]).toMatchObject({ failures: 0, lastError: null });
+  });
+
+  it.each(['keep half and fail', 'keep and fail'] as const)('publishes again under the same ids, in order, when the broker takes a batch and says it did not: %s', async (fate) => {
+    await tell(30);
+    const bus = new FakeBus();
+    bus.fate = (call) => (call % 2 === 0 ? fate : 'confirm');
+    start(bus);
+    await until(async () => (await cursor()) === 30n);
+    expect(firsts(bus.taken)).toEqual(upTo(30));
+    expect(bus.taken.length).toBe(fate === 'keep and fail' ? 60 : 45);
+  });
+
+  it('publishes again what was confirmed when the process dies before the cursor has moved', async () => {
+    await tell(20);
+    const bus = new FakeBus();
+    start(bus, { pool: failingAt('outcome-cursor', 'before', 3) });
+    await until(async () => (await cursor()) === 20n);
+    expect(firsts(bus.taken)).toEqual(upTo(20));
+    expect(bus.taken.length).toBe(50);
+  });
+
+  it('publishes nothing twice when the cursor has moved and the answer was lost', async () => {
+    await tell(20);
+    const bus = new FakeBus();
+    start(bus, { pool: failingAt('outcome-cursor', 'after', 2) });
+    await until(async () => (await cursor()) === 20n);
+    expect(bus.taken).toEqual(upTo(20));
+  });
+
+  it('takes over from a process that died in the middle, once its lease has run out', async () => {
+    await tell(5);
+    await db.pool.query(`INSERT INTO outcome_delivery (name, position, holder, held_until) VALUES ('bus', 2, gen_random_uuid(), clock_timestamp() + interval '150 milliseconds')`);
+    const bus = new FakeBus();
+    start(bus);
+    await until(async () => (await cursor()) === 5n);
+    expect(bus.taken).toEqual(upTo(5).slice(2));
+  });
+
+  it('is one at a time over all processes, and the others stand by', async () => {
+    const bus = new FakeBus();
+    for (let n = 0; n < 4; n += 1) start(bus);
+    expect((await deliveries(db.pool)).every((one) => one.oldestWaitingAt === null)).toBe(true);
+    for (const count of [40, 80, 120]) {
+      await tell(count);
+      await until(async () => (await cursor()) === BigInt(count));
+    }
+    expect(bus.mostAtOnce).toBe(1);
+    expect(bus.taken).toEqual(upTo(120));
+  });
+
+  it('leaves the cursor to whoever took over while it was slow, and passes nothing over', async () => {
+    await tell(5);
+    const slow = new FakeBus();
+    const other = '11111111-1111-4111-8111-111111111111';
+    slow.beforeConfirm = async () => {
+      await db.pool.query(`UPDATE outcome_delivery SET holder = $1, held_until = clock_timestamp() + interval '1 hour'`, [other]);
+    };
+    start(slow);
+    await until(() => slow.taken.length === 5);
+    end.abort();
+    await Promise.all(running);
+    expect(await cursor()).toBe(0n);
+  });
+
+  it('ends within a moment though the bus does not answer', async () => {
+    await tell(1);
+    const bus = { publishOutcomes: () => new Promise<void>(() => undefined) };
+    const run = runPublisher({ pool: db.pool, bell, bus, signal: end.signal, farewellMs: 20, report: () => undefined });
+    await until(async () => (await deliveries(db.pool))[0]?.running === true);
+    end.abort();
+    await run;
+    expect(await cursor()).toBe(0n);
+  });
+});
+
+describe('keeping outcomes', () => {
+  const DAY_MS = 86_400_000;
+  const round = (over: object = {}) => removeOld({ pool: db.pool, keptMs: DAY_MS, signal: end.signal, report: () => undefined, ...over });
+  const kept = async () => Number((await db.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM outcome_event')).rows[0]?.n);
+
+  it('removes what is old, and never what a way out has still to deliver', async () => {
+    await tell(10, new Date(Date.now() - 2 * DAY_MS));
+    await tell(12);
+    expect(await round()).toBe(0);
+    await db.pool.query(`INSERT INTO outcome_delivery (name, position) VALUES ('bus', 11), ('webhook:a', 4)`);
+    expect(await round({ batchSize: 3, mostBatches: 1 })).toBe(3);
+    expect(await round({ batchSize: 3 })).toBe(1);
+    await db.pool.query(`UPDATE outcome_delivery SET halted_at = clock_timestamp() WHERE name = 'webhook:a'`);
+    expect(await round()).toBe(0);
+    await db.pool.query(`UPDATE outcome_delivery SET halted_at = clock_timestamp() - interval '25 hours' WHERE name = 'webhook:a'`);
+    expect(await round()).toBe(6);
+    expect(await kept()).toBe(2);
+  });
+});

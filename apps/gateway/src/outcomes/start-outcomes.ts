@@ -1,0 +1,64 @@
+import type { MessageBus } from '#bus';
+import { SOFTWARE_VERSION, type EventStore } from '#event-store';
+import type { EvidenceStore } from '#evidence';
+import type { Pool } from '#postgres';
+import { TokenCipher } from '#registry-client';
+import type { ServiceLog } from '#service';
+import type { GatewayConfig } from '../config.js';
+import { AddressRules } from '../webhooks/addresses.js';
+import { runWebhooks } from '../webhooks/run-webhooks.js';
+import { Webhooks } from '../webhooks/webhooks.js';
+import { OutcomeBell } from './bell.js';
+import type { DeliveryOptions } from './delivery.js';
+import { Outcomes } from './outcomes.js';
+import { runPublisher } from './publisher.js';
+import { runRetention } from './retention.js';
+
+export interface StartOutcomesOptions {
+  pool: Pool;
+  store: EventStore;
+  evidence: EvidenceStore;
+  bus: Pick<MessageBus, 'publishOutcomes'>;
+  config: Pick<GatewayConfig, 'encryptionKey' | 'outcomesKeptMs' | 'webhookAllowed' | 'participant' | 'profile'>;
+  log: Pick<ServiceLog, 'error' | 'warn'>;
+}
+
+/** The way out to the ERP, under way. */
+export interface OutcomesSide {
+  outcomes: Outcomes;
+  webhooks: Webhooks;
+  /** Answers whoever waits, finishes what is in the air, gives its turns back. */
+  stop(): Promise<void>;
+}
+
+/** Starts all that brings outcomes to the ERP: the bus, the webhooks, the feed, and the removal of what everybody has. */
+export function startOutcomes({ pool, store, evidence, bus, config, log }: StartOutcomesOptions): OutcomesSide {
+  const { participant, profile, encryptionKey } = config;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const bell = new OutcomeBell({ pool });
+  const rules = new AddressRules(config.webhookAllowed);
+  const cipher = encryptionKey && new TokenCipher(encryptionKey);
+  const report = reportTo(log);
+  const running = [
+    runPublisher({ pool, bell, bus, signal, report }),
+    runWebhooks({ pool, bell, rules, cipher, softwareVersion: SOFTWARE_VERSION, signal, report }),
+    runRetention({ pool, keptMs: config.outcomesKeptMs, signal, report: (err) => log.warn({ err }, 'old outcomes could not be removed') }),
+  ];
+  return {
+    outcomes: new Outcomes({ pool, store, evidence, bell }),
+    webhooks: new Webhooks({ pool, store, rules, cipher, participant, softwareVersion: SOFTWARE_VERSION, profile }),
+    stop: async () => {
+      stopping.abort();
+      await bell.close();
+      await Promise.all(running);
+    },
+  };
+}
+
+const reportTo =
+  (log: StartOutcomesOptions['log']): DeliveryOptions['report'] =>
+  ({ halted, ...problem }) => {
+    if (halted) log.error(problem, 'outcomes go out no more until somebody resumes it');
+    else log.warn(problem, 'outcomes did not go out');
+  };

@@ -1,0 +1,28 @@
+import { HttpPort, type Program } from '#service';
+import { serveMetrics } from '#telemetry';
+import type { GatewayConfig } from './config.js';
+import { buildGateway, gatewayLog, gatewayNeeds, openApiPort, watchingOf } from './gateway.js';
+
+const CUT_AFTER_MS = 1_000;
+
+/** The gateway as a program of its own: `pedigree gateway`. Its API port answers before the database does. */
+export function gatewayProgram(config: GatewayConfig): Program {
+  let port: HttpPort | undefined;
+  return {
+    name: 'gateway',
+    log: gatewayLog(config),
+    health: { port: config.healthPort, host: config.healthHost },
+    needs: gatewayNeeds(config),
+    open: async ({ health }) => {
+      const opened = await openApiPort(config, health);
+      port = opened;
+      return { url: opened.url, stop: () => opened.drain(CUT_AFTER_MS) };
+    },
+    start: async ({ log, health, healthPort }) => {
+      const watching = watchingOf(config, log);
+      const gateway = await buildGateway(config, { port: port as HttpPort, log, watching });
+      serveMetrics(watching.metrics, healthPort, health);
+      return gateway;
+    },
+  };
+}

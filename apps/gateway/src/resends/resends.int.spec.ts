@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { DocumentCommand, Registration } from '#domain';
+import { testDatabase } from '../../../../test/support/database.js';
+import { arrival, SGTIN, Trial, type Answer } from '../../test/trial.js';
+import { resent } from '../api/answers.js';
+
+const SHA = 'a'.repeat(64);
+const SENT: DocumentCommand[] = [
+  { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA },
+  { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'sent', documentId: 'd-1', answerSha256: SHA } },
+];
+const answered = (result: 'accepted' | 'partial' | 'rejected'): DocumentCommand[] => [
+  ...SENT,
+  { type: 'RecordReceipt', receipt: { receiptSha256: SHA, result, acceptedAt: '2026-01-15T09:00:00Z', errorCount: 0 } },
+];
+const FAILED: DocumentCommand[] = [...SENT, { type: 'ObserveStatus', status: 'failed', answerSha256: SHA }];
+const REASON = 'the wholesaler has corrected the shipment';
+const GRACE_MS = 3_600_000;
+
+let trial: Trial;
+let patient: Trial;
+beforeAll(async () => {
+  trial = await Trial.start(await testDatabase());
+  patient = await Trial.start(await testDatabase(), { failedGraceMs: GRACE_MS });
+});
+afterAll(async () => {
+  await trial.stop();
+  await patient.stop();
+});
+
+let documents = 0;
+/** Another document, which went so far. */
+async function ended(commands: DocumentCommand[], on = trial): Promise<string> {
+  const command_id = `document-${(documents += 1)}`;
+  expect((await on.post({ command_id, account: 'north', reference: `ERP-${documents}`, xml: arrival(`<sgtin>${SGTIN.slice(0, -3)}${String(documents).padStart(3, '0')}</sgtin>`) })).status).toBe(202);
+  return on.run(command_id, commands, { projected: false });
+}
+
+const resend = (requestId: string, body: object, on = trial): Promise<Answer> => on.post({ reason: REASON, ...body }, `/v1/documents/${requestId}/resends`);
+
+interface RunTask {
+  registration: Registration;
+  reason?: string;
+  actor: object;
+}
+
+/** What the worker is told to run. */
+async function taskOf(requestId: string): Promise<RunTask> {
+  const { rows } = await trial.db.pool.query<{ payload: string }>('SELECT payload FROM task WHERE key = $1', [`run_command:${requestId}`]);
+  return JSON.parse(rows[0]?.payload ?? 'null') as RunTask;
+}
+
+describe('a document that is sent again by an operator', () => {
+  it.each([['rejected', answered('rejected')], ['failed', FAILED]] as const)('after it was %s goes as another one, with the same bytes, account and reference, and says why and in whose place', async (_outcome, commands) => {
+    const requestId = await ended([...commands]);
+    const answer = await resend(requestId, {});
+    expect(answer.status).toBe(202);
+    const taken = resent.parse(answer.json());
+    expect(taken).toMatchObject({ command_id: `resend-${requestId}`, resend_of: requestId, repeated: false });
+    expect(taken.request_id).not.toBe(requestId);
+    const { registration, reason, actor } = await taskOf(taken.request_id);
+    const original = (await taskOf(requestId)).registration;
+    const { documentSha256, account, reference, docType } = original;
+    expect(registration).toMatchObject({ documentSha256, account, reference, docType, requestId: taken.request_id, resendOf: { requestId, commandId: original.commandId } });
+    expect({ reason, actor }).toMatchObject({ reason: REASON, actor: { kind: expect.any(String), name: expect.any(String) } });
+  });
+
+  it('may be corrected, and given a command id and an account', async () => {
+    const requestId = await ended(answered('rejected'));
+    const xml = arrival(`<sgtin>${SGTIN.slice(0, -3)}999</sgtin>`);
+    const { request_id } = resent.parse((await resend(requestId, { xml, command_id: 'corrected', account: 'main' })).json());
+    const { registration } = await taskOf(request_id);
+    expect(registration).toMatchObject({ commandId: 'corrected', account: 'main', byteLength: Buffer.byteLength(xml) });
+    expect(registration.documentSha256).not.toBe((await taskOf(requestId)).registration.documentSha256);
+  });
+
+  it('goes once: the same call again changes nothing, another one is refused', async () => {
+    const requestId = await ended(answered('rejected'));
+    const first = resent.parse((await resend(requestId, {})).json());
+    const again = await resend(requestId, {});
+    expect([again.status, again.json()]).toEqual([200, { ...first, repeated: true }]);
+    expect((await resend(requestId, { reason: 'for another reason' })).json()).toMatchObject({ status: 409, code: 'command_conflict' });
+    expect((await resend(requestId, { command_id: 'another' })).json()).toMatchObject({ status: 409, code: 'not_resendable', detail: expect.stringContaining(first.request_id) });
+  });
+
+  it('goes once when two ask at the same moment', async () => {
+    const requestId = await ended(answered('rejected'));
+    const answers = await Promise.all(['one', 'two', 'three'].map((name) => resend(requestId, { command_id: `${requestId}-${name}` })));
+    expect(answers.map((one) => one.status).sort()).toEqual([202, 409, 409]);
+    for (const one of answers) if (one.status === 409) expect(one.json()).toMatchObject({ code: 'not_resendable' });
+  });
+
+  it.each([
+    ['was accepted', answered('accepted'), /was accepted/],
+    ['was accepted in part', answered('partial'), /in part.*new document for the items/],
+    ['is under way', SENT, /has not concluded: it is sent/],
+    ['was never sent', [], /has not concluded: it is ready/],
+  ] as const)('is refused when it %s', async (_what, commands, words) => {
+    const requestId = await ended([...commands]);
+    const answer = await resend(requestId, {});
+    expect(answer.json()).toMatchObject({ status: 409, code: 'not_resendable', item: requestId, detail: expect.stringMatching(words) });
+  });
+
+  it('is refused while the registry may still turn its FAILED', async () => {
+    const requestId = await ended(FAILED, patient);
+    expect((await resend(requestId, {}, patient)).json()).toMatchObject({ code: 'not_resendable', detail: expect.stringContaining('may still say otherwise until') });
+    expect((await resend(await ended(answered('rejected'), patient), {}, patient)).status).toBe(202);
+  });
+
+  it.each([
+    ['no reason', { reason: '  ' }, 'invalid_command', '/reason'],
+    ['two corrections', { xml: arrival(), document: { action_id: 701 } }, 'invalid_command', '/xml'],
+    ['an unknown field', { resaon: 'x' }, 'invalid_command', '/resaon'],
+    ['a correction that is no document', { xml: '<documents' }, 'malformed_xml', '/xml'],
+    ['an unknown account', { account: 'nobody' }, 'unknown_account', '/account'],
+  ])('is refused with %s', async (_what, body, code, field) => {
+    const requestId = await ended(answered('rejected'));
+    expect((await resend(requestId, body)).json()).toMatchObject({ code, field });
+    expect((await resend(requestId, {})).status).toBe(202);
+  });
+
+  it('must be known', async () => {
+    expect((await resend('0d9e1f22-3344-5566-8777-8899aabbccdd', {})).json()).toMatchObject({ status: 404, code: 'not_found' });
+    expect((await resend('nothing', {})).json()).toMatchObject({ status: 400, code: 'invalid_parameter' });
+  });
+});

@@ -1,0 +1,103 @@
+import { ABSENT, documentStream, evolve, type DocumentEvent, type DocumentState } from '#domain';
+import type { Actor, EventStore } from '#event-store';
+import type { EvidenceStore } from '#evidence';
+import { PedigreeError, type Clock } from '#kernel';
+import type { Pool } from '#postgres';
+import type { z } from 'zod';
+import type { CommandBody } from '../intake/command-body.js';
+import { findResend } from '../intake/command-table.js';
+import type { Acknowledgement, Intake } from '../intake/intake.js';
+import type { resendBody } from './resend-body.js';
+
+export interface ResendsOptions {
+  pool: Pool;
+  store: EventStore;
+  evidence: EvidenceStore;
+  intake: Pick<Intake, 'take'>;
+  clock: Pick<Clock, 'now'>;
+  /** For so long a FAILED may still turn out otherwise (profile rules.failedGraceMs). */
+  failedGraceMs: number;
+}
+
+interface Found {
+  state: Exclude<DocumentState, { phase: 'absent' }>;
+  concludedAt: Date | undefined;
+}
+
+/** Events of one read of a stream, and the most reads. */
+const READ_EVENTS = 1_000;
+const MAX_READS = 1_000;
+
+/**
+ * Documents that ended rejected or failed, sent again by an operator (interface 7.2): the same bytes, or corrected ones, as another document with a
+ * request_id of its own, through the intake like any command. A document is sent again once; what follows is done to its successor.
+ */
+export class Resends {
+  constructor(private readonly options: ResendsOptions) {}
+
+  /** A repeat of the same call is a no-op. @throws PedigreeError not_found, not_resendable, command_conflict, and whatever the intake says of the document. */
+  async resend(requestId: string, asked: z.output<typeof resendBody>, actor: Actor): Promise<Acknowledgement> {
+    const found = await this.find(requestId);
+    if (found === undefined) throw new PedigreeError('not_found', `no document has request_id ${requestId}`, { field: 'requestId', item: requestId });
+    const { registration } = found.state;
+    const command_id = asked.command_id ?? `resend-${requestId}`;
+    const earlier = await findResend(this.options.pool, requestId);
+    if (earlier === undefined) this.refuseUnlessEndedBadly(found);
+    else if (earlier.commandId !== command_id) throw alreadyResent(requestId, earlier.requestId);
+    const { reference } = registration;
+    const body: CommandBody = {
+      ...{ command_id, type: 'send_document', account: asked.account ?? registration.account, after: [] },
+      ...(reference === undefined ? {} : { reference }),
+      ...(asked.document === undefined ? { xml: asked.xml ?? (await this.xmlOf(registration.documentSha256)) } : { document: asked.document }),
+    };
+    const of = { commandId: registration.commandId, requestId };
+    try {
+      return await this.options.intake.take(body, actor, { of, reason: asked.reason });
+    } catch (error) {
+      // Somebody else was faster, by another command.
+      if ((error as { constraint?: string }).constraint !== 'command_resend') throw error;
+      throw alreadyResent(requestId, (await findResend(this.options.pool, requestId))?.requestId ?? 'another document');
+    }
+  }
+
+  private refuseUnlessEndedBadly({ state, concludedAt }: Found): void {
+    const { requestId, group } = state.registration;
+    if (state.phase !== 'concluded') throw refusal(requestId, `has not concluded: it is ${state.phase}; only a rejected or failed document is sent again`);
+    if (state.outcome === 'accepted' || state.outcome === 'partial') {
+      const why = state.outcome === 'accepted' ? '' : '; send a new document for the items that were refused';
+      throw refusal(requestId, `was ${state.outcome === 'accepted' ? 'accepted' : 'accepted in part'}; only a rejected or failed document is sent again${why}`);
+    }
+    if (group !== undefined) throw refusal(requestId, `is a member of group ${group.groupId}: the group is resumed, with a corrected member`);
+    const turnsUntilMs = (concludedAt?.getTime() ?? 0) + this.options.failedGraceMs;
+    if (state.cause === 'registry_failed' && this.options.clock.now().getTime() < turnsUntilMs) {
+      throw refusal(requestId, `failed a moment ago, and the registry may still say otherwise until ${new Date(turnsUntilMs).toISOString()}`);
+    }
+  }
+
+  /** The document as the log has it now: the read models may be a moment behind. */
+  private async find(requestId: string): Promise<Found | undefined> {
+    let state: DocumentState = ABSENT;
+    let concludedAt: Date | undefined;
+    let next = 0;
+    for (let reads = 0; reads < MAX_READS; reads += 1) {
+      const events = await this.options.store.readStream(documentStream(requestId), { fromVersion: next, limit: READ_EVENTS });
+      for (const event of events) {
+        state = evolve(state, event as unknown as DocumentEvent);
+        if (event.type === 'DocumentConcluded') concludedAt = event.recordedAt;
+      }
+      next += events.length;
+      if (events.length < READ_EVENTS) break;
+    }
+    return state.phase === 'absent' ? undefined : { state, concludedAt };
+  }
+
+  private async xmlOf(documentSha256: string): Promise<string> {
+    const blob = await this.options.evidence.get(documentSha256);
+    if (blob === undefined) throw new Error(`evidence ${documentSha256} is missing`);
+    return blob.bytes.toString('utf8');
+  }
+}
+
+const refusal = (requestId: string, why: string): PedigreeError => new PedigreeError('not_resendable', `document ${requestId} ${why}`, { field: 'requestId', item: requestId });
+
+const alreadyResent = (requestId: string, by: string): PedigreeError => refusal(requestId, `was sent again before, as document ${by}; what is still to be done is done to that one`);

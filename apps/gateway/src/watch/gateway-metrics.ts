@@ -1,0 +1,61 @@
+import type { MessageBus } from '#bus';
+import type { EventStore } from '#event-store';
+import type { Pool } from '#postgres';
+import { documentFigures } from '#read-models';
+import { subscriptionLag } from '#subscriptions';
+import type { PostgresTaskQueue } from '#tasks';
+import type { Metrics } from '#telemetry';
+import { deliveries } from '../outcomes/delivery-table.js';
+import { BUS_DELIVERY } from '../outcomes/publisher.js';
+
+export interface GatewayFigures {
+  pool: Pool;
+  store: EventStore;
+  queue: Pick<PostgresTaskQueue, 'queueFigures'>;
+  bus: Pick<MessageBus, 'state'>;
+}
+
+/** How the whole installation stands: read from the database when somebody asks, so any gateway tells the same. */
+export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bus }: GatewayFigures): void {
+  metrics.collect(async () => {
+    const { phases, outcomes, duplicates } = await documentFigures(pool);
+    metrics.replace('pedigree_documents', [
+      ...phases.map(({ phase, documents }) => ({ labels: { phase, outcome: '' }, value: documents })),
+      ...Object.entries(outcomes).map(([outcome, value]) => ({ labels: { phase: 'concluded', outcome }, value })),
+    ]);
+    metrics.replace('pedigree_documents_oldest_seconds', phases.map(({ phase, oldestSeconds }) => ({ labels: { phase }, value: oldestSeconds })));
+    metrics.set('pedigree_documents_duplicate', {}, duplicates);
+  });
+  metrics.collect(async () => {
+    const { lanes, failed } = await queue.queueFigures();
+    const nowMs = Date.now();
+    const each = (value: (lane: (typeof lanes)[number]) => number) => lanes.map((lane) => ({ labels: { lane: lane.lane }, value: value(lane) }));
+    metrics.replace('pedigree_tasks_ready', each((lane) => lane.ready));
+    metrics.replace('pedigree_tasks_overdue', each((lane) => lane.overdue));
+    metrics.replace('pedigree_task_lag_seconds', each((lane) => (lane.oldestDueAt === undefined ? 0 : secondsSince(lane.oldestDueAt, nowMs))));
+    metrics.set('pedigree_tasks_failed', {}, failed);
+  });
+  metrics.collect(async () => {
+    const lags = await subscriptionLag(pool, store);
+    const nowMs = Date.now();
+    metrics.replace('pedigree_subscription_lag_events', lags.map(({ name, lag }) => ({ labels: { subscription: name }, value: Number(lag) })));
+    metrics.replace('pedigree_subscription_lag_seconds', lags.map(({ name, lag, updatedAt }) => ({ labels: { subscription: name }, value: lag > 0n ? secondsSince(updatedAt, nowMs) : 0 })));
+  });
+  metrics.collect(async () => {
+    const { connected, commandsWaiting, deadLetters } = await bus.state();
+    metrics.set('pedigree_bus_connected', {}, connected ? 1 : 0);
+    if (commandsWaiting !== undefined) metrics.set('pedigree_bus_commands_waiting', {}, commandsWaiting);
+    if (deadLetters !== undefined) metrics.set('pedigree_dead_letters', {}, deadLetters);
+  });
+  metrics.collect(async () => {
+    const ways = await deliveries(pool);
+    const toBus = ways.find(({ name }) => name === BUS_DELIVERY);
+    const oldest = toBus?.oldestWaitingAt ?? null;
+    metrics.set('pedigree_outcomes_unpublished', {}, toBus?.behind ?? 0);
+    metrics.set('pedigree_outcomes_oldest_unpublished_seconds', {}, oldest === null ? 0 : secondsSince(oldest, Date.now()));
+    metrics.set('pedigree_webhooks_halted', {}, ways.filter(({ name, haltedAt }) => name !== BUS_DELIVERY && haltedAt !== null).length);
+  });
+}
+
+/** Clocks of two machines may differ: what lies ahead of ours has no age yet. */
+const secondsSince = (at: Date, nowMs: number): number => Math.max(0, (nowMs - at.getTime()) / 1_000);

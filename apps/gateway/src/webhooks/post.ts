@@ -1,0 +1,55 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { isIP } from 'node:net';
+import { hostOf, type AddressRules } from './addresses.js';
+
+export interface PostOptions {
+  rules: AddressRules;
+  headers: Record<string, string>;
+  body: string;
+  timeoutMs: number;
+  /** Ends the request early. */
+  signal: AbortSignal;
+}
+
+export interface Answer {
+  status: number;
+  retryAfterMs?: number;
+}
+
+/** An answer's body is read so far and then cut off: nothing in it is of use to us, and none of it is kept. */
+const MOST_ANSWER_BYTES = 16 * 1024;
+const MOST_HEADER_BYTES = 16 * 1024;
+
+/**
+ * Posts once. Resolves with the status of whatever answered, redirects too, which are not followed. Rejects when nothing did in time, or when the address is one
+ * that nothing may be posted to. Node's own client is used because it connects to the very address that its `lookup` has judged; fetch would look up again.
+ */
+export function post(url: URL, { rules, headers, body, timeoutMs, signal }: PostOptions): Promise<Answer> {
+  const host = hostOf(url);
+  const why = isIP(host) === 0 ? undefined : rules.whyNot(url.protocol, host);
+  if (why !== undefined) return Promise.reject(new Error(`it ${why}`));
+  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+  const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  return new Promise((resolve, reject) => {
+    const options = { method: 'POST', headers: { ...headers, 'content-length': Buffer.byteLength(body) }, agent: false as const, maxHeaderSize: MOST_HEADER_BYTES };
+    const request = send(url, { ...options, lookup: rules.lookupFor(url.protocol), signal: over }, (response) => {
+      const answer: Answer = { status: response.statusCode ?? 0, ...retryAfterOf(response.headers['retry-after']) };
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > MOST_ANSWER_BYTES) response.destroy();
+      });
+      // Whether the body comes whole does not matter: the status has said everything.
+      response.once('error', () => undefined);
+      response.once('close', () => resolve(answer));
+    });
+    request.once('error', (error) => reject(over.aborted && !signal.aborted ? new Error(`no answer within ${timeoutMs} ms`) : error));
+    request.end(body);
+  });
+}
+
+/** Seconds, as Retry-After may say them; a date there is passed over, our own back-off will do. */
+function retryAfterOf(header: string | undefined): { retryAfterMs?: number } {
+  return header !== undefined && /^\d{1,6}$/.test(header) ? { retryAfterMs: Number(header) * 1_000 } : {};
+}

@@ -1,0 +1,291 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { eventStoreSchema, PostgresEventStore } from '#event-store';
+import { installationSchema, migrate } from '#postgres';
+import { readModelSchemas, removeOutcomes } from '#read-models';
+import { TokenCipher } from '#registry-client';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { until } from '../../../../test/support/until.js';
+import { OutcomeBell } from '../outcomes/bell.js';
+import { outcomesSchema } from '../outcomes/schema.js';
+import { AddressRules, blockList } from './addresses.js';
+import { runWebhooks, type RunWebhooksOptions } from './run-webhooks.js';
+import { webhooksSchema } from './schema.js';
+import { Webhooks, type Webhook } from './webhooks.js';
+
+const ACTOR = { kind: 'person', name: 'olga', authenticatedBy: 'test' } as const;
+const cipher = new TokenCipher(Buffer.alloc(32, 7));
+const rules = new AddressRules();
+
+interface Received {
+  headers: Record<string, string>;
+  body: string;
+  at: number;
+}
+
+/** Whoever receives: keeps what came, and answers as the test says. */
+class Receiver {
+  readonly received: Received[] = [];
+  answer: (n: number, response: ServerResponse, subject: string) => void = (_, response) => response.writeHead(204).end();
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<Receiver> {
+    const server = createServer();
+    const receiver = new Receiver(server);
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => void receiver.take(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return receiver;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/outcomes`;
+  }
+
+  get numbers(): number[] {
+    return this.received.map((one) => (JSON.parse(one.body) as { n: number }).n);
+  }
+
+  private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    this.received.push({ headers: request.headers as Record<string, string>, body, at: performance.now() });
+    this.answer(this.received.length, response, (JSON.parse(body) as { subject: string }).subject);
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
+
+let db: TestDatabase;
+let store: PostgresEventStore;
+let bell: OutcomeBell;
+let receiver: Receiver;
+let webhooks: Webhooks;
+let end: AbortController;
+let running: Promise<void>[];
+
+beforeAll(async () => {
+  db = await testDatabase();
+  await migrate(db.pool, [installationSchema, eventStoreSchema, ...readModelSchemas, outcomesSchema, webhooksSchema]);
+  store = new PostgresEventStore({ pool: db.pool });
+  webhooks = new Webhooks({ pool: db.pool, store, rules, cipher, participant: 'own', softwareVersion: '0', profile: 'test', mostWebhooks: 3 });
+});
+afterAll(async () => {
+  await store.close();
+  await db.drop();
+});
+beforeEach(async () => {
+  await db.pool.query('TRUNCATE outcome_event, outcome_removed, outcome_delivery, webhook');
+  bell = new OutcomeBell({ pool: db.pool, pollMs: 5 });
+  receiver = await Receiver.start();
+  end = new AbortController();
+  running = [];
+});
+afterEach(async () => {
+  end.abort();
+  await bell.close();
+  await Promise.all(running);
+  await receiver.stop();
+});
+
+/** Outcomes of the positions `from` to `to`, of three documents in turn. */
+const tell = (from: number, to: number) =>
+  db.pool.query(
+    `INSERT INTO outcome_event SELECT n, ('00000000-0000-5000-8000-' || lpad(n::text, 12, '0'))::uuid, 't', 'document.concluded.accepted', 's' || n % 3,
+       json_build_object('n', n, 'subject', 's' || n % 3)::text, clock_timestamp() FROM generate_series($1::int, $2::int) AS n`,
+    [from, to],
+  );
+const start = (over: Partial<RunWebhooksOptions> = {}): void => {
+  const options = { pool: db.pool, bell, rules, cipher, softwareVersion: '1', signal: end.signal, retryFirstMs: 1, retryMostMs: 5, mostFailures: 6, standbyMs: 5, lookEveryMs: 5, report: () => undefined };
+  running.push(runWebhooks({ ...options, ...over }));
+};
+const add = (over: Partial<Parameters<Webhooks['add']>[0]> = {}) => webhooks.add({ url: receiver.url, from: 'oldest', ...over }, ACTOR);
+const only = async (): Promise<Webhook | undefined> => (await webhooks.list())[0];
+const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1);
+/** Per document, what arrived first of each outcome, in its order. */
+const firstsByDocument = (numbers: number[]): number[][] => [0, 1, 2].map((document) => [...new Set(numbers.filter((n) => n % 3 === document))]);
+const inOrder = (count: number): number[][] => [0, 1, 2].map((document) => upTo(count).filter((n) => n % 3 === document));
+
+describe('webhooks', () => {
+  it('get every outcome, signed as Standard Webhooks says, in order per document', async () => {
+    await tell(1, 40);
+    const { secret } = await add();
+    start();
+    await until('all arrived', async () => (await only())?.behind === 0);
+    expect(receiver.numbers.sort((a, b) => a - b)).toEqual(upTo(40));
+    expect(firstsByDocument(receiver.numbers)).toEqual(inOrder(40));
+    const [first] = receiver.received as [Received];
+    expect(new StandardWebhook(secret).verify(first.body, first.headers)).toEqual(JSON.parse(first.body));
+    expect(() => new StandardWebhook(secret).verify(`${first.body} `, first.headers)).toThrow('No matching signature');
+    expect(first.headers).toMatchObject({ 'content-type': 'application/cloudevents+json; charset=utf-8', 'user-agent': 'pedigree/1' });
+    expect(receiver.received.map((one) => one.headers['webhook-id']).sort()).toEqual(upTo(40).map((n) => `00000000-0000-5000-8000-${String(n).padStart(12, '0')}`));
+  });
+
+  it('begin with what comes from now on unless the oldest is asked for, and end when they are removed', async () => {
+    await tell(1, 5);
+    const { id } = await add({ from: 'now' });
+    start();
+    await tell(6, 7);
+    await until('the new ones arrived', () => receiver.received.length === 2);
+    expect(receiver.numbers.sort()).toEqual([6, 7]);
+    await webhooks.remove(id, { actor: ACTOR });
+    await tell(8, 9);
+    await add({ from: 'now' });
+    await tell(10, 10);
+    await until('the other webhook works', () => receiver.numbers.includes(10));
+    expect(receiver.numbers).not.toContain(8);
+  });
+
+  it('are tried again with growing pauses, in order per document, and under the same id', async () => {
+    await tell(1, 12);
+    await add();
+    receiver.answer = (n, response) => response.writeHead(n % 3 === 0 ? 200 : 500).end('x'.repeat(n));
+    start();
+    await until('all arrived', async () => (await only())?.behind === 0, 30_000);
+    expect(firstsByDocument(receiver.numbers)).toEqual(inOrder(12));
+    expect(await only()).toMatchObject({ state: 'active', failures: 0 });
+  });
+
+  it('halt after so many failures, say why, hold the place, and go on when they are resumed', async () => {
+    await tell(1, 3);
+    await add();
+    let broken = true;
+    receiver.answer = (_, response) => response.writeHead(broken ? 503 : 204).end();
+    start();
+    await until('halted', async () => (await only())?.state === 'halted');
+    expect(await only()).toMatchObject({ failures: 6, lastError: 'the receiver answered 503', position: '0', behind: 3 });
+    const tried = receiver.received.length;
+    broken = false;
+    const { id } = (await only()) as Webhook;
+    expect(receiver.received.length).toBe(tried);
+    expect(await webhooks.resume(id, { from: 'here', actor: ACTOR, reason: 'mended' })).toMatchObject({ state: 'active', failures: 0 });
+    await until('all arrived', async () => (await only())?.behind === 0);
+    expect(firstsByDocument(receiver.numbers)).toEqual(inOrder(3));
+  });
+
+  it.each([
+    ['a redirect, which is not followed', (response: ServerResponse) => response.writeHead(307, { location: receiver.url }).end(), 'the receiver answered 307, a redirect, which is not followed'],
+    ['silence', () => undefined, 'no answer within 50 ms'],
+    ['an answer that never ends', (response: ServerResponse) => void response.writeHead(500).write('x'), 'no answer within 50 ms'],
+    ['a connection that breaks', (response: ServerResponse) => response.destroy(), 'socket hang up'],
+  ])('count as failed: %s', async (_, answer, reason) => {
+    await tell(1, 1);
+    await add();
+    receiver.answer = (_n, response) => answer(response);
+    start({ timeoutMs: 50, mostFailures: 2 });
+    await until('halted', async () => (await only())?.state === 'halted');
+    expect((await only())?.lastError).toBe(reason);
+    expect(receiver.received).toHaveLength(2);
+  });
+
+  it('read no more of an answer than they must', async () => {
+    await tell(1, 1);
+    await add();
+    receiver.answer = (_, response) => {
+      response.writeHead(200);
+      const more = (): boolean => response.destroyed || !response.write(Buffer.alloc(65_536)) || more();
+      response.on('drain', more);
+      more();
+    };
+    start({ timeoutMs: 5_000 });
+    await until('taken', async () => (await only())?.behind === 0);
+  });
+
+  it('halt at once when the receiver says 410, and wait as long as a 429 asks for, within the limit', async () => {
+    await tell(1, 1);
+    await add();
+    receiver.answer = (n, response) => response.writeHead(n === 1 ? 429 : 410, { 'retry-after': '1' }).end();
+    start({ retryMostMs: 120 });
+    await until('halted', async () => (await only())?.state === 'halted');
+    expect((await only())?.lastError).toBe('the receiver answered 410: it wants no more');
+    expect((receiver.received[1]?.at ?? 0) - (receiver.received[0]?.at ?? 0)).toBeGreaterThanOrEqual(119);
+  });
+
+  it('go nowhere that the rules refuse, also when the rules have changed since', async () => {
+    await tell(1, 1);
+    await expect(add({ url: 'https://169.254.169.254/' })).rejects.toMatchObject({ code: 'invalid_command', place: { field: '/url' } });
+    const lax = new AddressRules(blockList(['169.254.0.0/16']));
+    await new Webhooks({ pool: db.pool, store, rules: lax, cipher, participant: 'own', softwareVersion: '0', profile: 'test' }).add({ url: 'https://169.254.169.254/', from: 'oldest' }, ACTOR);
+    start({ mostFailures: 1 });
+    await until('halted', async () => (await only())?.state === 'halted');
+    expect((await only())?.lastError).toContain('it leads to 169.254.169.254, to which nothing is posted');
+  });
+
+  it('are served by one process at a time', async () => {
+    await add();
+    for (let n = 0; n < 3; n += 1) start();
+    await tell(1, 60);
+    await until('all arrived', async () => (await only())?.behind === 0);
+    expect(receiver.numbers.sort((a, b) => a - b)).toEqual(upTo(60));
+  });
+
+  it('post nothing twice to one that takes some documents and not others, while the process lives', async () => {
+    await tell(1, 9);
+    await add();
+    let refusals = 4;
+    receiver.answer = (_, response, subject) => response.writeHead(subject === 's1' && refusals-- > 0 ? 500 : 204).end();
+    start();
+    await until('all arrived', async () => (await only())?.behind === 0);
+    expect(receiver.numbers.filter((n) => n % 3 !== 1).sort((a, b) => a - b)).toEqual([2, 3, 5, 6, 8, 9]);
+  });
+});
+
+describe('the list of webhooks', () => {
+  it('keeps the secret encrypted, tells it once, and cannot use it under another key', async () => {
+    await tell(1, 1);
+    const { secret, id } = await add();
+    const { rows } = await db.pool.query('SELECT row_to_json(webhook)::text AS row, sealed_secret FROM webhook');
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(rows[0].row).not.toContain(secret.slice(6));
+    expect(rows[0].sealed_secret.includes(Buffer.from(secret.slice(6), 'base64'))).toBe(false);
+    expect(JSON.stringify(await webhooks.list())).not.toContain('secret');
+    expect((await store.readStream('configuration')).map((event) => JSON.stringify(event.data)).join()).not.toContain(secret.slice(6));
+    start({ cipher: new TokenCipher(Buffer.alloc(32, 8)) });
+    await until('halted', async () => (await only())?.state === 'halted');
+    expect((await only())?.lastError).toContain('cannot be read with this key');
+    expect(receiver.received).toHaveLength(0);
+    await webhooks.remove(id, { actor: ACTOR });
+  });
+
+  it('has a limit, knows only what is in it, and wants a key', async () => {
+    for (let n = 0; n < 3; n += 1) await add();
+    await expect(add()).rejects.toMatchObject({ code: 'invalid_command' });
+    const id = '00000000-0000-4000-8000-000000000000';
+    await expect(webhooks.remove(id, { actor: ACTOR })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(webhooks.resume(id, { from: 'here', actor: ACTOR })).rejects.toMatchObject({ code: 'not_found' });
+    const keyless = new Webhooks({ pool: db.pool, store, rules, cipher: undefined, participant: 'own', softwareVersion: '0', profile: 'test' });
+    await expect(keyless.add({ url: receiver.url, from: 'now' }, ACTOR)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('keeps who changed it, and why, in the log, without what stands behind the question mark', async () => {
+    const before = (await store.readStream('configuration')).length;
+    const { id } = await add({ url: `${receiver.url}?token=hidden`, reason: 'the ERP has no bus' });
+    await webhooks.resume(id, { from: 'now', actor: ACTOR });
+    await webhooks.remove(id, { actor: ACTOR, reason: 'it has one now' });
+    const events = (await store.readStream('configuration')).slice(before);
+    expect(events.map((event) => [event.type, event.metadata.actor.name, event.metadata.reason])).toEqual([
+      ['WebhookAdded', 'olga', 'the ERP has no bus'],
+      ['WebhookResumed', 'olga', undefined],
+      ['WebhookRemoved', 'olga', 'it has one now'],
+    ]);
+    expect(JSON.stringify(events.map((event) => [event.data, event.metadata]))).not.toContain('hidden');
+  });
+
+  it('does not resume over a gap in silence', async () => {
+    await tell(1, 6);
+    const { id } = await add();
+    await removeOutcomes(db.pool, { before: new Date('2100-01-01'), upTo: 4n, limit: 100 });
+    await db.pool.query('UPDATE outcome_delivery SET position = 2');
+    start();
+    await until('halted', async () => (await only())?.state === 'halted');
+    expect((await only())?.lastError).toContain('were removed before they were delivered');
+    await expect(webhooks.resume(id, { from: 'here', actor: ACTOR })).rejects.toMatchObject({ code: 'outcomes_removed' });
+    await webhooks.resume(id, { from: 'oldest', actor: ACTOR });
+    await until('all arrived', async () => (await only())?.behind === 0);
+    expect(receiver.numbers.sort()).toEqual([5, 6]);
+  });
+});

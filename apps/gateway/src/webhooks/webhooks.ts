@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import type { Actor, EventStore } from '#event-store';
+import { PedigreeError } from '#kernel';
+import { inTransaction, type Pool } from '#postgres';
+import { newestOutcome, outcomesRemovedUpTo } from '#read-models';
+import type { TokenCipher } from '#registry-client';
+import { deliveries, openDelivery, type DeliveryState } from '../outcomes/delivery-table.js';
+import type { AddressRules } from './addresses.js';
+import { newSecret } from './signature.js';
+
+/** A webhook as its owner sees it. The secret is told once, when it is made. */
+export interface Webhook {
+  id: string;
+  url: string;
+  description?: string;
+  createdBy: string;
+  createdAt: string;
+  /** `active`: nothing wrong. `retrying`: the newest attempt failed. `halted`: given up, until it is resumed. */
+  state: 'active' | 'retrying' | 'halted';
+  /** Log position up to which everything was delivered. */
+  position: string;
+  /** Outcomes that it lacks, counted up to 10,000. */
+  behind: number;
+  failures: number;
+  lastError?: string;
+  nextAttemptAt?: string;
+  haltedAt?: string;
+}
+
+export interface WebhooksOptions {
+  pool: Pool;
+  store: Pick<EventStore, 'append'>;
+  rules: AddressRules;
+  /** Absent when the gateway has no key: then none can be made. */
+  cipher: TokenCipher | undefined;
+  participant: string;
+  softwareVersion: string;
+  profile: string;
+  /** Default 20. */
+  mostWebhooks?: number;
+}
+
+/** Where a webhook goes on: with what comes from now on, with the oldest outcome that is kept, or where it stopped. */
+export type Place = 'now' | 'oldest' | 'here';
+
+export const deliveryName = (id: string): string => `webhook:${id}`;
+
+interface Row {
+  id: string;
+  url: string;
+  description: string | null;
+  created_by: string;
+  created_at: Date;
+}
+
+/** Makes, lists, removes and resumes webhooks. Who did it and why goes into the log before it is done. */
+export class Webhooks {
+  constructor(private readonly options: WebhooksOptions) {}
+
+  /** Makes one; its secret is told here and never again. */
+  async add(wanted: { url: string; description?: string | undefined; from: 'now' | 'oldest'; reason?: string | undefined }, actor: Actor): Promise<Webhook & { secret: string }> {
+    const { pool, rules, cipher, mostWebhooks = 20 } = this.options;
+    const url = rules.check(wanted.url);
+    if (cipher === undefined) throw new PedigreeError('unavailable', 'the secret could not be kept: the gateway has no PEDIGREE_KEY_FILE', { field: 'PEDIGREE_KEY_FILE' });
+    if ((await this.rows()).length >= mostWebhooks) throw new PedigreeError('invalid_command', `there are ${mostWebhooks} webhooks already; remove one first`, { field: '' });
+    const id = randomUUID();
+    const secret = newSecret();
+    await this.note('WebhookAdded', { id, address: `${url.origin}${url.pathname}` }, { actor, reason: wanted.reason });
+    await inTransaction(pool, async (tx) => {
+      await tx.query('INSERT INTO webhook (id, url, description, sealed_secret, created_by) VALUES ($1, $2, $3, $4, $5)', [
+        ...[id, url.href, wanted.description ?? null, cipher.seal(deliveryName(id), secret), actor.name],
+      ]);
+      await openDelivery(tx, deliveryName(id), wanted.from === 'now' ? await newestOutcome(tx) : await outcomesRemovedUpTo(tx));
+    });
+    return { ...(await this.one(id)), secret };
+  }
+
+  async list(): Promise<Webhook[]> {
+    const states = new Map((await deliveries(this.options.pool)).map((state) => [state.name, state]));
+    return (await this.rows()).flatMap((row) => {
+      const state = states.get(deliveryName(row.id));
+      return state === undefined ? [] : [webhookOf(row, state)];
+    });
+  }
+
+  async remove(id: string, change: { reason?: string | undefined; actor: Actor }): Promise<void> {
+    await this.one(id);
+    await this.note('WebhookRemoved', { id }, change);
+    await inTransaction(this.options.pool, async (tx) => {
+      await tx.query('DELETE FROM outcome_delivery WHERE name = $1', [deliveryName(id)]);
+      await tx.query('DELETE FROM webhook WHERE id = $1', [id]);
+    });
+  }
+
+  /** Has it go on: after it was halted, or at once instead of after its back-off. */
+  async resume(id: string, change: { from: Place; reason?: string | undefined; actor: Actor }): Promise<Webhook> {
+    const { pool } = this.options;
+    const { position } = await this.one(id);
+    const removedUpTo = await outcomesRemovedUpTo(pool);
+    if (change.from === 'here' && BigInt(position) < removedUpTo) {
+      throw new PedigreeError('outcomes_removed', `outcomes after position ${position} were removed; resume it from "oldest" or "now", and ask for the documents in between`, { field: '/from', item: id });
+    }
+    await this.note('WebhookResumed', { id, from: change.from }, change);
+    const place = change.from === 'here' ? BigInt(position) : change.from === 'now' ? await newestOutcome(pool) : removedUpTo;
+    await pool.query(
+      `UPDATE outcome_delivery SET position = $2, failures = 0, last_error = NULL, next_attempt_at = NULL, halted_at = NULL, holder = NULL, updated_at = clock_timestamp() WHERE name = $1`,
+      [deliveryName(id), place],
+    );
+    return this.one(id);
+  }
+
+  private async one(id: string): Promise<Webhook> {
+    const found = (await this.list()).find((webhook) => webhook.id === id);
+    if (found === undefined) throw new PedigreeError('not_found', `there is no webhook ${id}`, { field: 'id', item: id });
+    return found;
+  }
+
+  private async rows(): Promise<Row[]> {
+    const { rows } = await this.options.pool.query<Row>('SELECT id, url, description, created_by, created_at FROM webhook ORDER BY created_at, id LIMIT 1000');
+    return rows;
+  }
+
+  private async note(type: string, data: Record<string, string>, { actor, reason }: { actor: Actor; reason?: string | undefined }): Promise<void> {
+    const { store, participant, softwareVersion, profile } = this.options;
+    const correlationId = deliveryName(data['id'] as string);
+    const metadata = { participant, actor, ...(reason === undefined ? {} : { reason }), softwareVersion, profile, effectiveAt: new Date().toISOString(), correlationId, causationId: correlationId };
+    await store.append('configuration', 'any', [{ id: randomUUID(), type, schemaVersion: 1, data, metadata }]);
+  }
+}
+
+function webhookOf(row: Row, { position, behind, failures, lastError, nextAttemptAt, haltedAt }: DeliveryState): Webhook {
+  return {
+    id: row.id,
+    url: row.url,
+    ...(row.description === null ? {} : { description: row.description }),
+    createdBy: row.created_by,
+    createdAt: row.created_at.toISOString(),
+    state: haltedAt !== null ? 'halted' : failures > 0 ? 'retrying' : 'active',
+    position: String(position),
+    ...{ behind, failures },
+    ...(lastError === null ? {} : { lastError }),
+    ...(nextAttemptAt === null ? {} : { nextAttemptAt: nextAttemptAt.toISOString() }),
+    ...(haltedAt === null ? {} : { haltedAt: haltedAt.toISOString() }),
+  };
+}

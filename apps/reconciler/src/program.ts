@@ -1,0 +1,18 @@
+import { SOFTWARE_VERSION } from '#event-store';
+import { optionalNeed, postgresNeed, type Program } from '#service';
+import { openWatching, serveMetrics } from '#telemetry';
+import type { ReconcilerConfig } from './config.js';
+import { reconcilerLog, startReconciler } from './reconciler.js';
+
+/** The reconciler as a program of its own: `pedigree reconciler`. Any number of them; each run is made by one. */
+export const reconcilerProgram = (config: ReconcilerConfig): Program => ({
+  name: 'reconciler',
+  log: reconcilerLog(config),
+  health: { port: config.healthPort, host: config.healthHost },
+  needs: [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl)],
+  start: async ({ log, health, healthPort }) => {
+    const reconciler = await startReconciler(config, log);
+    serveMetrics(openWatching({ program: 'reconciler', version: SOFTWARE_VERSION, profile: '', otlpEndpoint: undefined }).metrics, healthPort, health);
+    return reconciler;
+  },
+});

@@ -1,0 +1,125 @@
+import { hostname } from 'node:os';
+import { pino, type Logger } from 'pino';
+import { migrationsApplied, recordConfiguration, starterOf } from '#configuration';
+import { eventStoreSchema, openEventStore, settleLogPlace, SOFTWARE_VERSION, type EventStore } from '#event-store';
+import { evidenceSchema } from '#evidence';
+import { systemClock, type Clock } from '#kernel';
+import { installationId, installationSchema, inTransaction, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
+import { readModelSchemas } from '#read-models';
+import { dailyRunId, keepRequest, makeRun, RECONCILE_KIND, RECONCILE_LANE, reconciliationSchema, registryListsSchema, runTask } from '#reconciliation';
+import { boundedLog, type ServiceLog } from '#service';
+import { subscriptionsSchema } from '#subscriptions';
+import { PostgresTaskQueue, runLane, tasksSchema, type RunnerReport, type Task, type TaskResult } from '#tasks';
+import { describeReconcilerConfig, type ReconcilerConfig } from './config.js';
+
+export const reconcilerSchemas: MigrationSet[] = [
+  installationSchema,
+  eventStoreSchema,
+  evidenceSchema,
+  tasksSchema,
+  subscriptionsSchema,
+  ...readModelSchemas,
+  registryListsSchema,
+  reconciliationSchema,
+];
+
+export interface RunningReconciler {
+  /** Finishes what is in the air, then stops. */
+  stop(): Promise<void>;
+}
+
+/** How often it is looked whether the day's run is due. */
+const LOOK_EVERY_MS = 60_000;
+/** A run that threw so often is given up and shown as failed. */
+const MAX_ATTEMPTS = 8;
+/** It reads for at most 25 s, and its lease is renewed meanwhile. */
+const LEASE_MS = 30_000;
+const GRACE_MS = 20_000;
+
+export const reconcilerLog = (config: ReconcilerConfig): Logger => pino({ name: 'reconciler', level: config.logLevel }, pino.destination(2));
+
+/** Makes the runs that are asked for, by people and once by each day. It reads what others have stored, and calls nobody. Leaves nothing behind when it throws. */
+export async function startReconciler(config: ReconcilerConfig, log: ServiceLog = boundedLog(reconcilerLog(config)), clock: Clock = systemClock): Promise<RunningReconciler> {
+  const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 4, applicationName: 'pedigree-reconciler' });
+  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  const queue = new PostgresTaskQueue({ pool });
+  const close = async (): Promise<void> => {
+    await queue.close();
+    await store.close();
+    await pool.end();
+  };
+  try {
+    await migrate(pool, reconcilerSchemas);
+    await settleLogPlace(pool, config.eventStoreUrl);
+    const installation = { id: await installationId(pool), participant: config.participant, softwareVersion: SOFTWARE_VERSION, profile: 'none' };
+    await recordSettings(config, { pool, store, installation });
+    const stopping = new AbortController();
+    const running = runAll({ config, pool, store, queue, installation, log, clock, signal: stopping.signal });
+    const stop = async (): Promise<void> => {
+      stopping.abort();
+      await Promise.all(running);
+      await close();
+    };
+    return { stop };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Parts {
+  config: ReconcilerConfig;
+  pool: Pool;
+  store: EventStore;
+  queue: PostgresTaskQueue;
+  installation: { id: string; participant: string; softwareVersion: string; profile: string };
+  log: ServiceLog;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** Everything that runs until the signal. None of it rejects. */
+function runAll(parts: Parts): Promise<void>[] {
+  const { config, pool, store, queue, installation, log, clock, signal } = parts;
+  const handle = async (task: Task): Promise<TaskResult> => {
+    await makeRun({ pool, store, installation, rules: config.rules, clock }, String(task.payload['runId']));
+    return { kind: 'done' };
+  };
+  const report = (one: RunnerReport): void => log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
+  const holder = `${hostname()}:${process.pid} reconciler`;
+  return [
+    runLane({ queue, lane: RECONCILE_LANE, holder, signal, kinds: { [RECONCILE_KIND]: { handle } }, concurrency: 1, leaseMs: LEASE_MS, graceMs: GRACE_MS, maxAttempts: MAX_ATTEMPTS, report }),
+    askDaily(parts),
+  ];
+}
+
+/** Asks for the day's run once its hour has come; a day on which no reconciler ran is not made up for. Errors are said, never thrown. */
+async function askDaily({ config, pool, queue, installation, log, clock, signal }: Parts): Promise<void> {
+  for (let asked = ''; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal)) {
+    const day = clock.now().toISOString().slice(0, 10);
+    if (asked === day || clock.now().getUTCHours() < config.dailyHour) continue;
+    try {
+      const runId = dailyRunId(installation.id, day);
+      await inTransaction(pool, async (tx) => {
+        await keepRequest(tx, { runId, reason: `the run of ${day}`, actor: { kind: 'system', name: 'reconciler', authenticatedBy: 'process' } });
+        await queue.schedule(tx, [runTask(runId)]);
+      });
+      asked = day;
+    } catch (error) {
+      log.error({ err: error }, 'the day’s reconciliation could not be asked for');
+    }
+  }
+}
+
+/** What this reconciler is set to stands in the log before it does anything. */
+async function recordSettings(config: ReconcilerConfig, { pool, store, installation }: Pick<Parts, 'pool' | 'store' | 'installation'>): Promise<void> {
+  const { healthPort, healthHost, logLevel, ...configuration } = describeReconcilerConfig(config);
+  await recordConfiguration({
+    ...{ store, installation, program: 'reconciler', actor: starterOf(config.changedBy), reason: config.changeReason },
+    parts: [
+      { part: 'configuration', state: configuration, local: { healthPort: healthPort ?? null, healthHost: healthHost ?? null, logLevel: logLevel ?? null } },
+      { part: 'schemas', state: { migrations: await migrationsApplied(pool, reconcilerSchemas) } },
+      { part: 'software', state: { version: SOFTWARE_VERSION } },
+    ],
+  });
+}

@@ -1,0 +1,130 @@
+import { readForeignDocument, readReceipt } from '#documents';
+import { PedigreeError, type Sha256 } from '#kernel';
+import type { CallOutcome, DocumentMetadata } from '#registry-client';
+import type { Task, TaskResult } from '#tasks';
+import { after, keep, type TaskContext } from '../registry-tasks/context.js';
+import { inboundOf, toInbound } from './context.js';
+
+/** Waits between two questions for what is not there double, up to so often. */
+const MOST_DOUBLINGS = 8;
+const LONGEST_PROBLEM = 500;
+
+/** Reads the status of documents of others: one by one, or many by one page of their list. */
+export async function readInboundStatuses(context: TaskContext, tasks: Task[]): Promise<TaskResult[]> {
+  const results = new Map<Task, TaskResult>();
+  for (const direction of ['incoming', 'outgoing'] as const) {
+    const mine = tasks.filter((task) => inboundOf(task).direction === direction);
+    if (mine.length === 1) results.set(mine[0] as Task, await readSingle(context, mine[0] as Task));
+    else if (mine.length > 1) for (const [i, result] of (await readPage(context, mine)).entries()) results.set(mine[i] as Task, result);
+  }
+  return tasks.map((task) => results.get(task) as TaskResult);
+}
+
+async function readSingle(context: TaskContext, task: Task): Promise<TaskResult> {
+  const { account, documentId } = inboundOf(task);
+  const outcome = await context.registry.documentStatus(account, documentId);
+  if (outcome.kind !== 'ok') return again(context, task, { error: `status of ${documentId}: ${outcome.kind}`, isAbsent: outcome.kind === 'not_found' });
+  return observe(context, task, { shown: outcome.value, answerSha256: await keep(context, outcome.raw) });
+}
+
+async function readPage(context: TaskContext, tasks: Task[]): Promise<TaskResult[]> {
+  const { account, direction } = inboundOf(tasks[0] as Task);
+  const documentIds = tasks.map((task) => inboundOf(task).documentId);
+  const query = { documentIds, limit: documentIds.length };
+  const outcome = direction === 'incoming' ? await context.registry.listIncoming(account, query) : await context.registry.listOutgoing(account, query);
+  if (outcome.kind !== 'ok') return tasks.map((task) => again(context, task, { error: `${direction} list: ${outcome.kind}`, isAbsent: false }));
+  const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
+  const answerSha256 = await keep(context, outcome.raw);
+  // One document's trouble is its own: the others of the page are observed all the same.
+  return Promise.all(
+    tasks.map((task) => observe(context, task, { shown: shown.get(inboundOf(task).documentId), answerSha256 }).catch((error: Error) => again(context, task, { error: error.message, isAbsent: true }))),
+  );
+}
+
+async function observe(context: TaskContext, task: Task, seen: { shown: DocumentMetadata | undefined; answerSha256: Sha256 }): Promise<TaskResult> {
+  if (seen.shown === undefined) return again(context, task, { error: 'not in the list', isAbsent: true });
+  const { status, processedAt } = seen.shown;
+  const { isLastWord = false } = inboundOf(task);
+  await toInbound(context, task, { type: 'ObserveStatus', status, isLastWord, answerSha256: seen.answerSha256, ...(processedAt === undefined ? {} : { processedAt }) });
+  return status === 'uploading' || status === 'processing' ? again(context, task, { isAbsent: false }) : { kind: 'done' };
+}
+
+function again(context: TaskContext, task: Task, { error, isAbsent }: { error?: string; isAbsent: boolean }): TaskResult {
+  const { statusPollMs } = context.profile.rules;
+  const dueAt = after(context, isAbsent ? doubled(statusPollMs, task) : statusPollMs);
+  return { kind: 'retry', dueAt, countsAsAttempt: isAbsent, ...(error === undefined ? {} : { error }) };
+}
+
+const doubled = (ms: number, task: Task): number => ms * 2 ** Math.min(task.attempts - 1, MOST_DOUBLINGS);
+
+/** Fetches the document's bytes, keeps them, and records what they say. What the registry does not give is asked for a few times, then that is shown. */
+export async function fetchInbound(context: TaskContext, task: Task): Promise<TaskResult> {
+  const { account, documentId } = inboundOf(task);
+  const outcome = await context.registry.downloadDocument(account, documentId);
+  if (outcome.kind !== 'ok') {
+    const missing = missed(context, task, { what: 'download', outcome });
+    if ('retry' in missing) return missing.retry;
+    await toInbound(context, task, { type: 'GiveUpDownload', ...missing.givenUp });
+    return { kind: 'done' };
+  }
+  const { xml } = outcome.value;
+  const documentSha256 = await context.evidence.put(xml, 'application/xml');
+  await toInbound(context, task, { type: 'RecordDownload', download: { documentSha256, byteLength: xml.length, content: orProblem(() => contentOf(xml)) } });
+  return { kind: 'done' };
+}
+
+function contentOf(xml: Buffer) {
+  const { docType, subjectId, counterpartyId, operationDate, docNum, items, originalId } = readForeignDocument(xml);
+  return {
+    ...{ docType, subjectId, operationDate, itemCount: items.length },
+    ...(counterpartyId === undefined ? {} : { counterpartyId }),
+    ...(docNum === undefined ? {} : { docNum }),
+    ...(originalId === undefined ? {} : { originalId }),
+  };
+}
+
+/** Fetches the receipt of a document in our name that we did not send. Whose operation_id it carries is its sender's business. */
+export async function fetchInboundReceipt(context: TaskContext, task: Task): Promise<TaskResult> {
+  const { account, documentId } = inboundOf(task);
+  const outcome = await context.registry.receipt(account, documentId);
+  if (outcome.kind !== 'ok') {
+    const missing = missed(context, task, { what: 'receipt', outcome });
+    if ('retry' in missing) return missing.retry;
+    await toInbound(context, task, { type: 'GiveUpReceipt', ...missing.givenUp });
+    return { kind: 'done' };
+  }
+  const { xml } = outcome.value;
+  const receiptSha256 = await context.evidence.put(xml, 'application/xml');
+  const read = orProblem(() => readReceipt(xml));
+  if ('problem' in read) {
+    // A query is answered by another document than a receipt (public-facts 2.4): its bytes are kept, and nothing moved by it.
+    await toInbound(context, task, { type: 'GiveUpReceipt', reason: read.problem, attempts: task.attempts, receiptSha256 });
+    return { kind: 'done' };
+  }
+  const { result, acceptedAt, comment, errors } = read;
+  if (result === 'rejected' && context.profile.transientReceipts.some((text) => (comment ?? '').toLowerCase().includes(text.toLowerCase()))) {
+    return { kind: 'retry', dueAt: after(context, context.profile.rules.receiptPollMs), error: `the receipt of ${documentId} is still being prepared`, countsAsAttempt: false };
+  }
+  const receipt = { receiptSha256, result, acceptedAt, errorCount: errors.length, ...(comment === undefined ? {} : { comment }) };
+  await toInbound(context, task, { type: 'RecordReceipt', receipt, at: new Date(acceptedAt) });
+  return { kind: 'done' };
+}
+
+/** An answer that there is no such thing counts; a registry that is away does not. */
+function missed(context: TaskContext, task: Task, { what, outcome }: { what: string; outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }> }): { retry: TaskResult } | { givenUp: { reason: string; attempts: number } } {
+  const { receiptPollMs, absentTries } = context.profile.rules;
+  const isAbsent = outcome.kind === 'not_found' || outcome.kind === 'refused';
+  const reason = `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`.slice(0, LONGEST_PROBLEM);
+  if (isAbsent && task.attempts >= absentTries) return { givenUp: { reason, attempts: task.attempts } };
+  const error = `${what} of ${inboundOf(task).documentId}: ${reason}`;
+  return { retry: { kind: 'retry', dueAt: after(context, isAbsent ? doubled(receiptPollMs, task) : receiptPollMs), error, countsAsAttempt: isAbsent } };
+}
+
+function orProblem<T extends object>(read: () => T): T | { problem: string } {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof PedigreeError) return { problem: error.message.slice(0, LONGEST_PROBLEM) };
+    throw error;
+  }
+}

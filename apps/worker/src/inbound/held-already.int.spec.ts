@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { CommandBus } from '@nestjs/cqrs';
+import { VirtualClock } from '#kernel';
+import { inTransaction, migrate } from '#postgres';
+import { tasksSchema } from '#tasks';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { FakeRegistry } from '../../test/fake-registry.js';
+import { ACCOUNT, asTask, eventsOf, openStores, plannedTasks, processOn, registerDocument, runTask, type Stores } from '../../test/trial.js';
+import type { TaskContext } from '../registry-tasks/context.js';
+import { moveCursor, inboundSchema, RegistryDocuments, writeListed } from './registry-documents.js';
+
+let db: TestDatabase;
+let stores: Stores;
+beforeAll(async () => {
+  db = await testDatabase();
+  stores = await openStores(db.pool);
+  await migrate(db.pool, [tasksSchema, inboundSchema]);
+});
+afterAll(async () => {
+  await stores.close();
+  await db.drop();
+});
+
+/** A process that knows the lists, and remembers what it told documents of others. */
+async function start(registry: FakeRegistry): Promise<{ context: TaskContext; held: RegistryDocuments; recognised: string[] }> {
+  const held = new RegistryDocuments(db.pool);
+  await held.open();
+  const recognised: string[] = [];
+  const own = processOn({ ...stores, registry, clock: new VirtualClock() });
+  const execute = (one: { documentId?: string }): unknown => (one.documentId === undefined ? own.commands.execute(one as never) : recognised.push(one.documentId));
+  return { context: { ...own, held, commands: { execute } as unknown as CommandBus }, held, recognised };
+}
+
+const listed = (documentId: string, requestId: string) => ({ ...{ documentId, requestId, direction: 'outgoing' as const, account: ACCOUNT, docType: 701, status: 'processed' as const }, receivedAt: undefined, processedAt: undefined });
+const typesOf = async (requestId: string): Promise<string[]> => (await eventsOf(stores.store, requestId)).map((event) => event.type);
+const sendTask = async (requestId: string) => asTask((await plannedTasks(stores.store, requestId))[0] as never);
+
+describe('a document whose request_id a list has shown', () => {
+  it('is recorded as sent, found by look-up, and not sent again', async () => {
+    const { requestId } = await registerDocument(stores);
+    const registry = new FakeRegistry();
+    const documentId = registry.take(requestId);
+    await inTransaction(db.pool, (tx) => writeListed(tx, [listed(documentId, requestId)]));
+    const { context, recognised } = await start(registry);
+    expect(await runTask(context, await sendTask(requestId))).toEqual({ kind: 'done' });
+    expect(registry.calls).toEqual(['findByRequestId']);
+    expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'DocumentSent']);
+    expect((await eventsOf(stores.store, requestId))[1]?.data).toMatchObject({ documentId, attempt: 1, foundByLookUp: true });
+    expect(recognised).toEqual([documentId]);
+  });
+
+  it('waits while the registry itself does not say the same', async () => {
+    const { requestId } = await registerDocument(stores);
+    await inTransaction(db.pool, (tx) => writeListed(tx, [listed(`d-${requestId}`, requestId)]));
+    const registry = new FakeRegistry();
+    const { context } = await start(registry);
+    expect(await runTask(context, await sendTask(requestId))).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+    expect(registry.calls).toEqual(['findByRequestId']);
+    expect(await typesOf(requestId)).toEqual(['DocumentRegistered']);
+  });
+
+  it('does not hold up another, which is sent as ever', async () => {
+    const { requestId } = await registerDocument(stores);
+    const registry = new FakeRegistry();
+    const { context } = await start(registry);
+    await runTask(context, await sendTask(requestId));
+    expect(registry.calls).toEqual(['sendDocument']);
+  });
+});
+
+describe('a process that begins on a database whose lists were read before', () => {
+  it('sends nothing until they have been read again', async () => {
+    const cursor = { account: ACCOUNT, list: 'outgoing' as const, since: '2026-03-01T00:00:00Z', isAtEnd: true };
+    await moveCursor(db.pool, cursor);
+    const { requestId } = await registerDocument(stores);
+    const registry = new FakeRegistry();
+    const { context, held } = await start(registry);
+    expect(await runTask(context, await sendTask(requestId))).toMatchObject({ kind: 'retry', error: 'the outgoing list is read first' });
+    await moveCursor(db.pool, { ...cursor, isAtEnd: false, problem: 'unknown: HTTP 502' });
+    expect(await held.isCaughtUp(ACCOUNT)).toBe(false);
+    await moveCursor(db.pool, cursor);
+    expect(await runTask(context, await sendTask(requestId))).toEqual({ kind: 'done' });
+    expect(registry.calls).toEqual(['sendDocument']);
+  });
+
+  it('asks for each document by itself where the list is not to be had for minutes', async () => {
+    await moveCursor(db.pool, { account: ACCOUNT, list: 'outgoing', since: '2026-03-01T00:00:00Z', isAtEnd: true });
+    const [absent, held] = [await registerDocument(stores), await registerDocument(stores)];
+    const registry = new FakeRegistry();
+    registry.take(held.requestId);
+    const { context } = await start(registry);
+    expect(await runTask(context, await sendTask(absent.requestId))).toMatchObject({ kind: 'retry', error: 'the outgoing list is read first' });
+    (context.clock as VirtualClock).advance(120_000);
+    registry.fail('findByRequestId', 'unknown');
+    expect(await runTask(context, await sendTask(absent.requestId))).toMatchObject({ kind: 'retry', error: expect.stringContaining('no list can be read') });
+    expect(await runTask(context, await sendTask(absent.requestId))).toEqual({ kind: 'done' });
+    expect(await runTask(context, await sendTask(held.requestId))).toEqual({ kind: 'done' });
+    expect(registry.calls).toEqual(['findByRequestId', 'findByRequestId', 'sendDocument', 'findByRequestId']);
+    expect(await typesOf(held.requestId)).toEqual(['DocumentRegistered', 'DocumentSent']);
+  });
+});

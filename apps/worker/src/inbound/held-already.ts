@@ -1,0 +1,41 @@
+import type { Task, TaskResult } from '#tasks';
+import { after, byRegistry, keep, payloadOf, type TaskContext } from '../registry-tasks/context.js';
+import { toInbound } from './context.js';
+
+const LIST_FIRST_MS = 500;
+const ASK_AGAIN_MS = 5_000;
+/** How long the list is waited for, from a process's first send on. */
+const LIST_PATIENCE_MS = 120_000;
+
+/**
+ * Before a document's first attempt: does the registry hold its request_id already? So it is after the restore of an older backup, or when the ERP
+ * gives its messages again. Such a document is recorded as sent, found by look-up, and not sent again (DESIGN, promise 2). Undefined when it may go.
+ */
+export async function heldAlready(context: TaskContext, task: Task, { byteLength }: { byteLength: number }): Promise<TaskResult | undefined> {
+  const { requestId, account, attempt } = payloadOf(task);
+  const { held } = context;
+  // A later attempt that looks open in a restored database may have been made since its backup.
+  if (held === undefined || (attempt > 1 && context.restored?.was !== true)) return undefined;
+  const isCaughtUp = await held.isCaughtUp(account);
+  const isInTime = context.clock.monotonicMs() - held.firstAskedMs(context.clock) < LIST_PATIENCE_MS;
+  if (!isCaughtUp && isInTime) return { kind: 'retry', dueAt: after(context, LIST_FIRST_MS), error: 'the outgoing list is read first', countsAsAttempt: false };
+  const isListed = (await held.outgoingIdOf(requestId)) !== undefined;
+  if (isCaughtUp && !isListed) return undefined;
+  const found = await context.registry.findByRequestId(account, requestId);
+  // A list that is not to be had must not hold up everything: then each document is asked for by itself.
+  if (!isListed && (found.kind === 'not_found' || (found.kind === 'ok' && found.value.length === 0))) return undefined;
+  if (found.kind !== 'ok' || found.value.length === 0) {
+    // The list has shown it, so it is there: nothing is sent while the registry does not say the same.
+    const error = `${isListed ? 'a list has shown' : 'no list can be read for'} ${requestId}, and its look-up says ${found.kind === 'ok' ? 'nothing' : found.kind}`;
+    return { kind: 'retry', dueAt: after(context, ASK_AGAIN_MS), error, countsAsAttempt: false };
+  }
+  const answerSha256 = await keep(context, found.raw);
+  const documentIds = found.value.map((one) => one.documentId);
+  // A large one may have been announced, and its bytes not have been uploaded.
+  const isLarge = byteLength > context.profile.rules.maxDocumentBytes;
+  const uploading = isLarge ? found.value.filter((one) => one.status === 'uploading').map((one) => one.documentId) : [];
+  // First it ends to count as a document of others, so that it never counts twice.
+  for (const documentId of documentIds) await toInbound(context, task, { type: 'Recognise', requestId, documentId });
+  await byRegistry(context, task, { type: 'RecordLookUp', attempt, documentIds, uploading, sinceAttemptEndedMs: 0, unknownGraceMs: 0, answerSha256 });
+  return { kind: 'done' };
+}

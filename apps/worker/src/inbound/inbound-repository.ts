@@ -1,0 +1,18 @@
+import { decideInbound, evolveInbound, INBOUND_ABSENT, inboundStream, type InboundCommand, type InboundEvent, type InboundState } from '#domain';
+import { NounRepository, type Noun, type RepositoryOptions } from '../noun/noun-repository.js';
+
+const INBOUND: Noun<InboundState, InboundCommand, InboundEvent> = {
+  name: 'inbound',
+  streamOf: inboundStream,
+  initial: INBOUND_ABSENT,
+  decide: decideInbound,
+  evolve: evolveInbound,
+  isOver: (state) => state.phase === 'concluded' || state.phase === 'ours',
+};
+
+/** Documents of others, one stream each, named by the registry's id. */
+export class InboundRepository extends NounRepository<InboundState, InboundCommand, InboundEvent> {
+  constructor(options: RepositoryOptions) {
+    super(INBOUND, options);
+  }
+}

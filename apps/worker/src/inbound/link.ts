@@ -1,0 +1,53 @@
+import type { InboundState, LinkedBy } from '#domain';
+import { readForeignDocument } from '#documents';
+import { ownDocumentSharing } from '#read-models';
+import type { Task, TaskResult } from '#tasks';
+import { after } from '../registry-tasks/context.js';
+import { inboundOf, toInbound, type InboundContext } from './context.js';
+
+/** Documents of ours that a notification can tell of (public-facts 2.5). A 601 or 602 begins something new, and belongs to none. */
+const TOLD_OF: Readonly<Record<number, number[]>> = { 605: [416], 606: [415, 417], 607: [415, 416, 417], 617: [416] };
+/** Our document may not have concluded yet, as far as we know: it is looked for again, each time after twice as long, for about ten minutes. */
+const TRIES = 8;
+const FIRST_AGAIN_MS = 5_000;
+
+/** Ties an incoming document to the document of ours that it tells of (interface 6), and says how that was found. */
+export async function linkInbound(context: InboundContext, task: Task): Promise<TaskResult> {
+  const state = await context.inbound.stateInLog(inboundOf(task).documentId);
+  if (state.phase !== 'concluded' || state.link !== undefined) return { kind: 'done' };
+  const found = (await byName(context, state)) ?? (await byItems(context, state));
+  if (found !== undefined) await toInbound(context, task, { type: 'Link', ...found, bySystem: true });
+  if (found !== undefined || !mayBelong(state) || task.attempts >= TRIES) return { kind: 'done' };
+  const firstMs = Math.min(FIRST_AGAIN_MS, context.profile.rules.listPollMs);
+  return { kind: 'retry', dueAt: after(context, firstMs * 2 ** (task.attempts - 1)), error: 'no document of ours that it could belong to is known yet' };
+}
+
+type Concluded = Extract<InboundState, { phase: 'concluded' }>;
+type Found = { requestId: string; by: LinkedBy; sharedItems?: number };
+
+const mayBelong = ({ content, seen }: Concluded): boolean => TOLD_OF[content?.docType ?? seen.docType ?? 0] !== undefined;
+
+/** By the ids that it names: those of its sender, or the one that its envelope refers to, which may be either id of a document. */
+async function byName(context: InboundContext, { seen, content }: Concluded): Promise<Found | undefined> {
+  const { requestId } = seen;
+  if (requestId !== undefined && (await isOurs(context, requestId))) return { requestId, by: 'request_id' };
+  const originalId = content?.originalId;
+  if (originalId === undefined || originalId === '') return undefined;
+  for (const one of [originalId, await context.held.requestIdOf(originalId)]) {
+    if (one !== undefined && (await isOurs(context, one))) return { requestId: one, by: 'original_id' };
+  }
+  return undefined;
+}
+
+const isOurs = async (context: InboundContext, requestId: string): Promise<boolean> => (await context.documents.stateInLog(requestId)).phase !== 'absent';
+
+/** A notification carries the id of the other side's document, which we never saw: then places and packs tell. What we sent goes the other way. */
+async function byItems(context: InboundContext, { content, documentSha256 }: Concluded): Promise<Found | undefined> {
+  const docTypes = TOLD_OF[content?.docType ?? 0];
+  if (docTypes === undefined || content?.counterpartyId === undefined || documentSha256 === undefined) return undefined;
+  const document = await context.evidence.get(documentSha256);
+  if (document === undefined) throw new Error(`evidence ${documentSha256} is missing`);
+  const items = readForeignDocument(document.bytes).items.map((item) => item.id);
+  const shared = await ownDocumentSharing(context.pool, { items, docTypes, subjectId: content.counterpartyId, counterpartyId: content.subjectId });
+  return shared && { ...shared, by: 'items' };
+}

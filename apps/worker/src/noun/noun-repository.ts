@@ -1,0 +1,152 @@
+import type { Actor, EventStore, NewEvent } from '#event-store';
+import { uuid5, type Clock } from '#kernel';
+
+/** Why and by whom a command is given; goes into the metadata of the events that follow. */
+export interface Cause {
+  /** Key of the task that gives the command: event ids are derived from it, so that a repeat is recognised. */
+  taskKey: string;
+  actor: Actor;
+  /** When it happened in the world; default: now. */
+  effectiveAt?: Date;
+  /** Where a person acted: why. */
+  reason?: string;
+}
+
+/** What an installation says about itself in every event. */
+export interface Installation {
+  id: string;
+  participant: string;
+  softwareVersion: string;
+  profile: string;
+}
+
+/** A noun of the domain, as far as its stream is concerned. */
+export interface Noun<State, Command, Event> {
+  /** For messages. */
+  name: string;
+  streamOf(id: string): string;
+  initial: State;
+  decide(state: State, command: Command): Event[];
+  evolve(state: State, event: Event): State;
+  /** True when little more will be asked of it: it is not remembered. */
+  isOver(state: State): boolean;
+}
+
+export interface RepositoryOptions {
+  store: EventStore;
+  clock: Clock;
+  installation: Installation;
+  /** Most whose state is remembered between commands. */
+  maxRemembered?: number;
+}
+
+interface Remembered<State> {
+  state: State;
+  /** Version of the last event, -1 for none. */
+  version: number;
+}
+
+const MAX_CONFLICTS = 5;
+/** Events of one read of a stream, and the most reads: a registry that is away for weeks leaves long streams. */
+const READ_EVENTS = 1_000;
+const MAX_READS = 1_000;
+
+/**
+ * Loads one of a noun's kind from the log, decides, appends. States are remembered between commands. A state that other processes have moved on
+ * costs a version conflict and a second look, never a wrong event: the log checks the expected version, and "nothing new" is believed only
+ * of the log itself.
+ */
+export class NounRepository<State, Command, Event extends { type: string; data: object }> {
+  private readonly remembered = new Map<string, Remembered<State>>();
+
+  constructor(
+    private readonly noun: Noun<State, Command, Event>,
+    private readonly options: RepositoryOptions,
+  ) {}
+
+  /** The state as this process last knew it; it may be old. */
+  async state(id: string): Promise<State> {
+    return (this.remembered.get(id) ?? (await this.readOn(id))).state;
+  }
+
+  /** The state as the log has it. */
+  async stateInLog(id: string): Promise<State> {
+    return (await this.readOn(id)).state;
+  }
+
+  /**
+   * The events that this call appended; none when the command said nothing new, and none when an earlier run of the same task, here or in another
+   * process, had appended its own: what that run then did is not known here.
+   */
+  async execute(id: string, command: Command, cause: Cause): Promise<{ events: Event[]; state: State }> {
+    const { noun } = this;
+    for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
+      const before = this.remembered.get(id) ?? (await this.readOn(id));
+      const events = noun.decide(before.state, command);
+      if (events.length === 0) {
+        const inLog = await this.readOn(id);
+        if (inLog.version === before.version) return { events, state: before.state };
+        continue;
+      }
+      const appended = await this.options.store.append(
+        noun.streamOf(id),
+        before.version === -1 ? 'none' : before.version,
+        events.map((event, n) => this.envelope({ event, id, cause, version: before.version + 1 + n })),
+      );
+      if (appended.kind === 'appended' && !appended.repeated) {
+        const state = events.reduce(noun.evolve, before.state);
+        this.remember(id, { state, version: appended.version });
+        return { events, state };
+      }
+      const inLog = await this.readOn(id);
+      // A repeat is known by its ids. What stands under them may say something else than what was decided now.
+      if (appended.kind === 'appended') return { events: [], state: inLog.state };
+    }
+    throw new Error(`${noun.name} ${id}: ${MAX_CONFLICTS} version conflicts in a row`);
+  }
+
+  /** What is remembered, brought up to the end of the stream. */
+  private async readOn(id: string): Promise<Remembered<State>> {
+    const { noun } = this;
+    let known = this.remembered.get(id) ?? { state: noun.initial, version: -1 };
+    for (let reads = 0; reads < MAX_READS; reads += 1) {
+      const events = await this.options.store.readStream(noun.streamOf(id), { fromVersion: known.version + 1, limit: READ_EVENTS });
+      known = { state: (events as unknown as Event[]).reduce(noun.evolve, known.state), version: events.at(-1)?.version ?? known.version };
+      if (events.length < READ_EVENTS) break;
+    }
+    this.remember(id, known);
+    return known;
+  }
+
+  private remember(id: string, one: Remembered<State>): void {
+    // Deleting first moves the key to the end: the map's first key is the one untouched for longest.
+    this.remembered.delete(id);
+    if (this.noun.isOver(one.state)) return;
+    this.remembered.set(id, one);
+    const oldest = this.remembered.keys().next();
+    if (this.remembered.size > (this.options.maxRemembered ?? 20_000) && !oldest.done) this.remembered.delete(oldest.value);
+  }
+
+  private envelope(of: { event: Event; id: string; cause: Cause; version: number }): NewEvent {
+    const { noun } = this;
+    const { installation, clock } = this.options;
+    return {
+      // The type is part of it: a late answer that says something else than an earlier run of the task is no repeat, and must be heard. So is the
+      // stream: one task may speak to every member of a group, and what tells of two events goes by their ids (outcomes, proofs).
+      id: uuid5(`${of.cause.taskKey}@${noun.streamOf(of.id)}@${of.version}/${of.event.type}`, installation.id),
+      type: of.event.type,
+      schemaVersion: 1,
+      data: of.event.data,
+      metadata: {
+        participant: installation.participant,
+        actor: of.cause.actor,
+        ...(of.cause.reason === undefined ? {} : { reason: of.cause.reason }),
+        softwareVersion: installation.softwareVersion,
+        profile: installation.profile,
+        effectiveAt: (of.cause.effectiveAt ?? clock.now()).toISOString(),
+        correlationId: of.id,
+        causationId: of.cause.taskKey,
+      },
+    };
+  }
+}

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { documentStream, type GroupRegistration } from '#domain';
+import { VirtualClock } from '#kernel';
+import type { Task } from '#tasks';
+import { testDatabase } from '../../../../test/support/database.js';
+import { FakeRegistry } from '../../test/fake-registry.js';
+import { ACCOUNT, processOn, registerDocument, runTask, stateIn, storesForSpec } from '../../test/trial.js';
+import { DecideDocument } from '../document/decide-document.js';
+import { DecideGroup } from '../group/decide-group.js';
+import type { TaskContext } from './context.js';
+
+const SHA = 'a'.repeat(64);
+const CAUSE = { taskKey: 'test', actor: { kind: 'system', name: 'erp', authenticatedBy: 'test' } } as const;
+const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
+
+/** Two members whom the registry has, and whose group it will not start, as its check says. */
+async function deniedGroup(): Promise<{ context: TaskContext; registry: FakeRegistry; task: Task; requestIds: [string, string] }> {
+  const registry = new FakeRegistry();
+  const context = processOn({ ...stores, registry, clock: new VirtualClock() });
+  const groupId = randomUUID();
+  const requestIds: [string, string] = [randomUUID(), randomUUID()];
+  const ofGroup = (index: number) => ({ groupId, index, of: 2, kind: 'given' as const });
+  const members = await Promise.all(requestIds.map(async (requestId, index) => ({ ...(await registerDocument(stores, requestId, { group: ofGroup(index) })) })));
+  const group = { groupId, commandId: `command-${groupId}`, account: ACCOUNT, kind: 'given', members, after: [] } as GroupRegistration;
+  const toGroup = (command: DecideGroup['command']) => context.commands.execute(new DecideGroup(groupId, command, CAUSE));
+  await toGroup({ type: 'Register', registration: group });
+  for (const requestId of requestIds) {
+    const documentId = registry.take(requestId);
+    await context.commands.execute(new DecideDocument(requestId, { type: 'RecordLookUp', attempt: 1, documentIds: [documentId], sinceAttemptEndedMs: 0, unknownGraceMs: 0, answerSha256: SHA }, CAUSE));
+    await toGroup({ type: 'NoteMemberSent', requestId, documentId });
+  }
+  for (let check = 0; check < 5; check += 1) await toGroup({ type: 'RecordCheck', answer: { canStart: false, reason: 'it was started before' }, answerSha256: SHA });
+  const head = { key: `conclude_members:${groupId}`, kind: 'conclude_members', lane: 'internal', dueAt: new Date(0), payload: { groupId, account: ACCOUNT } };
+  return { context, registry, requestIds, task: { ...head, priority: 100, attempts: 1, leaseExpiredBefore: false } };
+}
+
+const phases = async (requestIds: string[]) => (await Promise.all(requestIds.map((one) => stateIn(stores.store, one)))).map((one) => ('cause' in one ? one.cause : one.phase));
+
+describe('the members of a group that was not started', () => {
+  it('are ended as not processed where the registry shows them untouched, each by events of its own', async () => {
+    const { context, registry, task, requestIds } = await deniedGroup();
+    registry.status = 'uploading';
+    expect(await runTask(context, task)).toEqual({ kind: 'done' });
+    expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
+    const ids = (await Promise.all(requestIds.map((one) => stores.store.readStream(documentStream(one))))).map((events) => events.at(-1)?.id);
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it('are followed to their receipts where it has begun all the same, and nobody is told that they were not processed', async () => {
+    const { context, registry, task, requestIds } = await deniedGroup();
+    registry.status = 'processing';
+    expect(await runTask(context, task)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+    expect(await phases(requestIds)).toEqual(['sent', 'sent']);
+    registry.status = 'processed';
+    expect(await runTask(context, task)).toEqual({ kind: 'done' });
+    expect(await stateIn(stores.store, requestIds[0])).toMatchObject({ phase: 'sent', status: 'processed' });
+  });
+});

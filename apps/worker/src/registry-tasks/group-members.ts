@@ -1,0 +1,115 @@
+import type { DocumentNotProcessed, Halt, Member } from '#domain';
+import type { Sha256 } from '#kernel';
+import type { DocumentMetadata } from '#registry-client';
+import type { Task, TaskResult } from '#tasks';
+import { after, groupBySystem, groupPayloadOf, keep, memberCommand, type TaskContext } from './context.js';
+
+/** How long a member whose send is still open is waited for. */
+const STILL_OPEN_MS = 2_000;
+
+/** Tells a group that one of its members was sent, or how it ended. */
+export async function noteMember(context: TaskContext, task: Task): Promise<TaskResult> {
+  const { requestId, documentId, outcome, cause } = groupPayloadOf(task);
+  if (requestId === undefined) return { kind: 'failed', error: 'the task names no member' };
+  if (outcome !== undefined) {
+    const { partialStopsGroup: partialStops } = context.profile.rules;
+    await groupBySystem(context, task, { type: 'NoteMemberConcluded', requestId, outcome, ...(cause === undefined ? {} : { cause }), partialStops });
+  } else if (documentId !== undefined) await groupBySystem(context, task, { type: 'NoteMemberSent', requestId, documentId });
+  return { kind: 'done' };
+}
+
+/** Tells a waiting group how what it comes after has ended. */
+export async function noteGroupPredecessor(context: TaskContext, task: Task): Promise<TaskResult> {
+  const { predecessor, outcome } = groupPayloadOf(task);
+  if (predecessor === undefined || outcome === undefined) return { kind: 'failed', error: 'the task names no predecessor or outcome' };
+  await groupBySystem(context, task, { type: 'NotePredecessor', requestId: predecessor, outcome });
+  return { kind: 'done' };
+}
+
+/**
+ * Ends the members of a group that we have not started. What was sent is looked at first: after the restore of an older backup the registry may have
+ * begun, or done, what our log does not know of, and says no to a check for that very reason. Only what it shows untouched is ended.
+ */
+export async function concludeMembers(context: TaskContext, task: Task): Promise<TaskResult> {
+  const { groupId, account } = groupPayloadOf(task);
+  const state = await context.groups.stateInLog(groupId);
+  if (state.phase !== 'halted') return { kind: 'done' };
+  const { halt } = state;
+  const open = state.members.filter((one) => halt.rest.includes(one.requestId) && one.outcome === undefined);
+  const seen = await statusesOf(context, account, open);
+  if (typeof seen === 'string') return again(context, seen);
+  const end = (member: Member): Promise<boolean> => {
+    if (member.documentId === undefined) return concludeOne(context, task, { requestId: member.requestId, because: because(groupId, halt) });
+    if (seen.get(member.documentId)?.shown.status === 'processing') return Promise.resolve(false);
+    return settleOne(context, task, { member, seen, because: because(groupId, halt) });
+  };
+  const ended = await Promise.all(open.map(end));
+  return ended.every(Boolean) ? { kind: 'done' } : again(context, 'a member is still being sent, or in work');
+}
+
+/**
+ * Ends what stands behind the member that stopped its group, once its status shows that the registry does not process it (interface 3.2). A member
+ * that was processed all the same is followed to its receipt, and a stopping member that turns out otherwise is waited for.
+ */
+export async function settleGroup(context: TaskContext, task: Task): Promise<TaskResult> {
+  const { groupId, account } = groupPayloadOf(task);
+  const state = await context.groups.stateInLog(groupId);
+  if (state.phase !== 'halted') return { kind: 'done' };
+  const { halt, members } = state;
+  const open = members.filter((one) => halt.rest.includes(one.requestId) && one.outcome === undefined);
+  const stopper = members.find((one) => one.requestId === halt.member?.requestId);
+  const seen = await statusesOf(context, account, stopper === undefined ? open : [stopper, ...open]);
+  if (typeof seen === 'string') return again(context, seen);
+  if (stopper !== undefined && (await hasTurned(context, task, { stopper, seen }))) return again(context, `${stopper.requestId}, which stopped the group, has turned`);
+  const ended = await Promise.all(open.map((member) => settleOne(context, task, { member, seen, because: because(groupId, halt) })));
+  return ended.every(Boolean) ? { kind: 'done' } : again(context, 'a member is not settled yet');
+}
+
+type Seen = Map<string, { shown: DocumentMetadata; answerSha256: Sha256 }>;
+
+/** What the outgoing list says of these members now, a page at a time; in words, why it could not be read. */
+async function statusesOf(context: TaskContext, account: string, members: Member[]): Promise<Seen | string> {
+  const seen: Seen = new Map();
+  const ids = members.flatMap((one) => (one.documentId === undefined ? [] : [one.documentId]));
+  const pageSize = context.profile.operations.list_outgoing.pageSize ?? 100;
+  for (let from = 0; from < ids.length; from += pageSize) {
+    const documentIds = ids.slice(from, from + pageSize);
+    const outcome = await context.registry.listOutgoing(account, { documentIds, limit: documentIds.length });
+    if (outcome.kind !== 'ok') return `outgoing list: ${outcome.kind}`;
+    const answerSha256 = await keep(context, outcome.raw);
+    for (const shown of outcome.value.documents) seen.set(shown.documentId, { shown, answerSha256 });
+  }
+  return seen;
+}
+
+/** A bare FAILED may still turn: then the group may go on, and nothing behind it is to be ended. */
+async function hasTurned(context: TaskContext, task: Task, { stopper, seen }: { stopper: Member; seen: Seen }): Promise<boolean> {
+  const now = seen.get(stopper.documentId ?? '');
+  if (now === undefined || stopper.cause !== 'registry_failed' || now.shown.status === 'failed') return false;
+  await memberCommand(context, task, { requestId: stopper.requestId, by: 'registry', command: { type: 'ObserveStatus', status: now.shown.status, answerSha256: now.answerSha256 } });
+  return true;
+}
+
+async function settleOne(context: TaskContext, task: Task, of: { member: Member; seen: Seen; because: DocumentNotProcessed['data'] }): Promise<boolean> {
+  const { member, seen, because: why } = of;
+  const now = seen.get(member.documentId ?? '');
+  if (now === undefined) return false;
+  const { status } = now.shown;
+  const { answerSha256 } = now;
+  if (status === 'uploading' || status === 'processing') return concludeOne(context, task, { requestId: member.requestId, because: { ...why, answerSha256 } });
+  await memberCommand(context, task, { requestId: member.requestId, by: 'registry', command: { type: 'ObserveStatus', status, answerSha256 } });
+  return true;
+}
+
+async function concludeOne(context: TaskContext, task: Task, of: { requestId: string; because: DocumentNotProcessed['data'] }): Promise<boolean> {
+  const { requestId, because: why } = of;
+  const { state } = await memberCommand(context, task, { requestId, by: 'system', command: { type: 'ConcludeNotProcessed', because: why } });
+  return !['ready', 'sending', 'uploading', 'unconfirmed'].includes(state.phase);
+}
+
+function because(groupId: string, { member, predecessor }: Halt): DocumentNotProcessed['data'] {
+  const failed = member ?? predecessor;
+  return failed === undefined ? { groupId } : { groupId, failed: { commandId: failed.commandId, requestId: failed.requestId, outcome: failed.outcome } };
+}
+
+const again = (context: TaskContext, error: string): TaskResult => ({ kind: 'retry', dueAt: after(context, Math.max(STILL_OPEN_MS, context.profile.rules.statusPollMs)), error, countsAsAttempt: false });

@@ -1,0 +1,159 @@
+import { PedigreeError } from '#kernel';
+import { inTransaction, migrate, migrationNames, type MigrationSet, type Pool, type Queryable } from '#postgres';
+import { quoted, tablesThere } from './dump.js';
+import { checkBackup, readBackup, type BackupSummary, type Piece } from './file.js';
+import { newestRestoration, restorationSchema, type Restoration } from './restoration.js';
+import { TABLES, tablesOf } from './tables.js';
+
+export interface RestoreOptions {
+  pool: Pool;
+  file: string;
+  /** Of every program of this version. */
+  schemas: MigrationSet[];
+  /** Who does it: it is kept. */
+  by: string;
+  /** Told after each batch: rows of this table so far, of so many. */
+  progress?(table: string, rows: number, of: number): void;
+  /** Done after everything was loaded and before programs may start: an error leaves the restore unfinished. */
+  beforeRelease?(restoration: Restoration, summary: BackupSummary): Promise<void>;
+}
+
+const BATCH_ROWS = 1_000;
+const BATCH_CHARACTERS = 8_000_000;
+/** Held by the session that loads: a second restore into the same database is turned away. */
+const RESTORE_LOCK = 7_031_960_422;
+
+/**
+ * Loads a backup into an empty database. The file is read in full and checked before anything is written. Each batch is a transaction of its own; from
+ * the first on the database says `loading` and every program refuses it, until all is there and counted. The same call again begins anew. Ends in the
+ * state `comparing`. Throws PedigreeError.
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<{ restoration: Restoration; summary: BackupSummary }> {
+  const { pool, file } = options;
+  const summary = await checkBackup(file);
+  await refuseNewer(summary, options.schemas);
+  const session = await pool.connect();
+  try {
+    const { rows } = await session.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [RESTORE_LOCK]);
+    if (rows[0]?.locked !== true) throw notEmpty('another restore is under way in it');
+    await refuseFilled(session);
+    return { restoration: await load(options, summary), summary };
+  } finally {
+    // The lock ends with its session.
+    session.release(true);
+  }
+}
+
+async function refuseNewer({ header }: BackupSummary, schemas: MigrationSet[]): Promise<void> {
+  const known = new Set(await migrationNames(schemas));
+  const unknown = header.migrations.find((name) => !known.has(name));
+  if (unknown === undefined) return;
+  throw new PedigreeError('invalid_parameter', `the backup was taken by version ${header.softwareVersion}, which is newer than this one: the migration ${unknown} is not known here`, { field: 'file' });
+}
+
+const notEmpty = (why: string): PedigreeError =>
+  new PedigreeError('invalid_configuration', `DATABASE_URL: a backup is restored into a new, empty database only, and ${why}; create one (createdb) and name it`, { field: 'DATABASE_URL' });
+
+async function refuseFilled(db: Queryable): Promise<void> {
+  const there = await tablesThere(db);
+  if (there.size === 0) return;
+  const newest = await newestRestoration(db);
+  if (newest?.state === 'loading') return;
+  if (newest !== undefined) throw notEmpty('this one was restored before');
+  throw notEmpty(`this one has tables: ${[...there].slice(0, 3).join(', ')}${there.size > 3 ? ' and more' : ''}`);
+}
+
+async function load(options: RestoreOptions, summary: BackupSummary): Promise<Restoration> {
+  const { pool, schemas, beforeRelease } = options;
+  await migrate(pool, [restorationSchema]);
+  await begin(pool, options, summary);
+  await migrate(pool, schemas, { only: new Set(summary.header.migrations) });
+  const there = await tablesThere(pool);
+  const filled = tablesOf('state', 'log', 'evidence').filter((table) => there.has(table));
+  await pool.query(`TRUNCATE ${filled.map(quoted).join(', ')}`);
+  await loadRows(options, summary);
+  await compareCounts(pool, filled, summary);
+  await settle(pool, filled);
+  // What is newer here than the backup changes the rows as it would have changed them where they came from.
+  await migrate(pool, schemas);
+  const restoration = (await newestRestoration(pool)) as Restoration;
+  await beforeRelease?.(restoration, summary);
+  await pool.query(`UPDATE restoration SET state = 'comparing', loaded_at = clock_timestamp() WHERE state = 'loading'`);
+  return (await newestRestoration(pool)) as Restoration;
+}
+
+async function begin(pool: Pool, { by }: RestoreOptions, { header, sha256 }: BackupSummary): Promise<void> {
+  await inTransaction(pool, async (tx) => {
+    await tx.query(`DELETE FROM restoration WHERE state = 'loading'`);
+    const values = [sha256, header.takenAt, header.logHead, by];
+    await tx.query(`INSERT INTO restoration (state, backup_sha256, taken_at, log_head, restored_by) VALUES ('loading', $1, $2, $3, $4)`, values);
+  });
+}
+
+async function loadRows({ pool, file, progress }: RestoreOptions, checked: BackupSummary): Promise<void> {
+  let at: { table: string; columns: string[] } | undefined;
+  let done = 0;
+  let batch: string[] = [];
+  let characters = 0;
+  const flush = async (): Promise<void> => {
+    if (at === undefined || batch.length === 0) return;
+    await insert(pool, at, batch);
+    done += batch.length;
+    batch = [];
+    characters = 0;
+    progress?.(at.table, done, checked.rows[at.table] ?? 0);
+  };
+  const take = async (piece: Piece): Promise<void> => {
+    if ('table' in piece) {
+      await flush();
+      if (TABLES[piece.table] === undefined) throw new PedigreeError('invalid_parameter', `the backup has a table ${piece.table.slice(0, 100)}, which is not known here`, { field: 'file' });
+      at = piece;
+      done = 0;
+      return;
+    }
+    for (const row of piece.rows) {
+      batch.push(row);
+      characters += row.length;
+      if (batch.length >= BATCH_ROWS || characters >= BATCH_CHARACTERS) await flush();
+    }
+  };
+  const reading = readBackup(file);
+  for (let next = await reading.next(); ; next = await reading.next()) {
+    if (next.done === true) {
+      await flush();
+      if (next.value.sha256 !== checked.sha256) throw new PedigreeError('invalid_parameter', `${file} was changed while it was read`, { field: 'file' });
+      return;
+    }
+    if (!('format' in next.value)) await take(next.value);
+  }
+}
+
+async function insert(pool: Pool, { table, columns }: { table: string; columns: string[] }, rows: string[]): Promise<void> {
+  const names = columns.map(quoted).join(', ');
+  await pool.query(`INSERT INTO ${quoted(table)} (${names}) OVERRIDING SYSTEM VALUE SELECT ${names} FROM json_populate_recordset(null::${quoted(table)}, $1::json)`, [`[${rows.join(',')}]`]);
+}
+
+async function compareCounts(pool: Pool, tables: string[], { rows }: BackupSummary): Promise<void> {
+  for (const table of tables) {
+    const { rows: counted } = await pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM ${quoted(table)}`);
+    const expected = rows[table] ?? 0;
+    if (counted[0]?.n !== BigInt(expected)) throw new Error(`${table} has ${counted[0]?.n} rows after the restore, and should have ${expected}`);
+  }
+  const { rows: heads } = await pool.query<{ counter: bigint; newest: bigint | null }>('SELECT position AS counter, (SELECT max(position) FROM event) AS newest FROM event_counter');
+  if (heads[0]?.counter !== (heads[0]?.newest ?? 0n)) throw new Error(`the log's counter is at ${heads[0]?.counter}, and its newest event at ${heads[0]?.newest}`);
+}
+
+/** Numbers go on after the highest that is there; what belonged to processes of the old server is let go. */
+async function settle(pool: Pool, tables: string[]): Promise<void> {
+  const { rows } = await pool.query<{ table: string; column: string }>(
+    `SELECT relname AS table, attname AS column FROM pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE c.relname = ANY ($1) AND c.relnamespace = current_schema()::regnamespace AND attidentity <> ''`,
+    [tables],
+  );
+  for (const { table, column } of rows) {
+    await pool.query(`SELECT setval(pg_get_serial_sequence($1, $2), coalesce(max(${quoted(column)}), 0) + 1, false) FROM ${quoted(table)}`, [quoted(table), column]);
+  }
+  for (const table of tables) {
+    const { afterLoad } = TABLES[table] ?? {};
+    if (afterLoad !== undefined) await pool.query(afterLoad);
+  }
+}

@@ -1,0 +1,84 @@
+import { PedigreeError } from '#kernel';
+import type { MigrationSet, Queryable } from '#postgres';
+
+export const restorationSchema: MigrationSet = { name: 'restoration', directory: new URL('./migrations/', import.meta.url) };
+
+export type RestorationState = 'loading' | 'comparing' | 'released';
+
+/** A restore of a backup into this database; a row of `restoration`. */
+export interface Restoration {
+  id: string;
+  state: RestorationState;
+  backupSha256: string | null;
+  takenAt: Date;
+  logHead: bigint | null;
+  restoredBy: string;
+  begunAt: Date;
+  loadedAt: Date | null;
+  releasedAt: Date | null;
+}
+
+const COLUMNS = `id, state, backup_sha256 AS "backupSha256", taken_at AS "takenAt", log_head AS "logHead", restored_by AS "restoredBy",
+  begun_at AS "begunAt", loaded_at AS "loadedAt", released_at AS "releasedAt"`;
+
+/** The newest restoration of this database, if it ever was restored. */
+export async function newestRestoration(db: Queryable): Promise<Restoration | undefined> {
+  const { rows: there } = await db.query<{ there: boolean }>(`SELECT to_regclass('restoration') IS NOT NULL AS there`);
+  if (there[0]?.there !== true) return undefined;
+  const { rows } = await db.query<Restoration>(`SELECT ${COLUMNS} FROM restoration ORDER BY begun_at DESC LIMIT 1`);
+  return rows[0];
+}
+
+/** Before a program touches the database: one into which a backup was loaded in part must not be taken for a whole one. Throws PedigreeError. */
+export async function refuseUnfinishedRestore(db: Queryable): Promise<void> {
+  const newest = await newestRestoration(db);
+  if (newest?.state !== 'loading') return;
+  const message = `DATABASE_URL: a restore that was begun at ${newest.begunAt.toISOString()} is unfinished; run pedigree restore again with the same file`;
+  throw new PedigreeError('invalid_configuration', message, { field: 'DATABASE_URL' });
+}
+
+/** How far each document list was read since a restoration. */
+export interface ListSince {
+  account: string;
+  list: string;
+  /** Read to its end since then, and given in full. */
+  isRead: boolean;
+  problem: string | null;
+  since: Date;
+}
+
+/** The lists of this database, by account. */
+export async function listsSince(db: Queryable, { loadedAt }: Restoration): Promise<ListSince[]> {
+  const { rows } = await db.query<ListSince>(
+    `SELECT account, list, since, problem, coalesce(read_at >= $1 AND problem IS NULL, false) AS "isRead" FROM list_cursor ORDER BY account, list`,
+    [loadedAt],
+  );
+  return rows;
+}
+
+/** Documents that lists have shown since a restoration for the first time: what the registry knows and this database did not. */
+export async function foundSince(db: Queryable, { loadedAt }: Restoration): Promise<{ incoming: number; outgoing: number }> {
+  const { rows } = await db.query<{ incoming: bigint; outgoing: bigint }>(
+    `SELECT count(*) FILTER (WHERE direction = 'incoming') AS incoming, count(*) FILTER (WHERE direction = 'outgoing') AS outgoing FROM registry_document WHERE seen_at >= $1`,
+    [loadedAt],
+  );
+  return { incoming: Number(rows[0]?.incoming ?? 0n), outgoing: Number(rows[0]?.outgoing ?? 0n) };
+}
+
+/** Lets documents leave again. False: somebody else did so before. */
+export async function releaseRestoration(db: Queryable, id: string): Promise<boolean> {
+  const { rowCount } = await db.query(`UPDATE restoration SET state = 'released', released_at = clock_timestamp() WHERE id = $1 AND state = 'comparing'`, [id]);
+  return rowCount === 1;
+}
+
+/** Notes that this database was brought back to an earlier state by other means, so that it is treated like a restored one. */
+export async function markRestored(db: Queryable, { takenAt, by }: { takenAt: Date; by: string }): Promise<Restoration> {
+  const open = await newestRestoration(db);
+  if (open !== undefined && open.state !== 'released') throw new PedigreeError('invalid_parameter', `this database has a restoration that is ${open.state} already`, { item: open.id });
+  await db.query('UPDATE list_cursor SET read_at = NULL');
+  const { rows } = await db.query<Restoration>(
+    `INSERT INTO restoration (state, taken_at, restored_by, loaded_at) VALUES ('comparing', $1, $2, clock_timestamp()) RETURNING ${COLUMNS}`,
+    [takenAt, by],
+  );
+  return rows[0] as Restoration;
+}

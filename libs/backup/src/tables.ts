@@ -1,0 +1,78 @@
+/**
+ * What a backup does with a table.
+ * `log`: the events up to the backup's head. `evidence`: everything; rows are never deleted. `state`: as it stood at that head, all from one snapshot.
+ * `rebuilt`: a read model, filled again from log and evidence. `left out`: not in the backup, for the reason given.
+ */
+export type TableUse = 'log' | 'evidence' | 'state' | 'rebuilt' | 'left out';
+
+export interface TableEntry {
+  use: TableUse;
+  because: string;
+  /** A condition on the rows that are taken; without it all are. */
+  rows?: string;
+  /** A column whose length tells how heavy a row is: a page ends after so many bytes of it. */
+  weight?: string;
+  /** Run after the rows were loaded: what only the old processes and the old clock gave a meaning. */
+  afterLoad?: string;
+}
+
+const readModel = (because: string): TableEntry => ({ use: 'rebuilt', because });
+
+/** Every table of every program, in the order in which rows go back. A test migrates all schemas and fails where one is missing here. */
+export const TABLES: Readonly<Record<string, TableEntry>> = {
+  installation: { use: 'state', because: 'its id is the namespace of every request_id: with another one a replay would make second documents' },
+  log_place: { use: 'state', because: 'checkpoints count in the positions of this log' },
+  event_counter: { use: 'state', because: 'the head of the log; the backup holds the events up to it' },
+  event_any: { use: 'state', because: 'recognises repeated appends without an expected version' },
+  command: { use: 'state', because: 'a command that the ERP repeats is known by it' },
+  group_resumption: { use: 'state', because: 'a halted group is resumed once' },
+  task_key: { use: 'state', because: 'no task is scheduled twice' },
+  task: {
+    use: 'state',
+    because: 'what is to be done',
+    weight: 'payload',
+    afterLoad: `UPDATE task SET lease_until = clock_timestamp() WHERE lease_until > '-infinity'`,
+  },
+  saga_state: { use: 'state', because: 'what sagas remember', weight: 'state' },
+  checkpoint: {
+    use: 'state',
+    because: 'how far sagas and the auditor have come; projections begin anew, as their tables do',
+    // As libs/subscriptions names them (projectionCheckpoint).
+    rows: `name NOT LIKE 'projection:%'`,
+    afterLoad: 'UPDATE checkpoint SET holder = NULL, held_until = NULL',
+  },
+  list_cursor: { use: 'state', because: 'how far the document lists were read: the comparison begins there', afterLoad: 'UPDATE list_cursor SET read_at = NULL' },
+  registry_document: { use: 'state', because: 'what the document lists have shown' },
+  reconciliation_request: { use: 'state', because: 'which runs were asked for, by whom and why' },
+  reconciliation_finding: { use: 'state', because: 'what runs have found', weight: 'finding' },
+  upload_link: { use: 'state', because: 'where a large document goes up; encrypted with the installation’s key' },
+  api_key: { use: 'state', because: 'who may call the API (hashes)' },
+  webhook: { use: 'state', because: 'where outcomes are posted; secrets encrypted with the installation’s key' },
+  outcome_delivery: { use: 'state', because: 'how far each way out has come', afterLoad: 'UPDATE outcome_delivery SET holder = NULL, held_until = NULL' },
+  bus_command: { use: 'state', because: 'messages of the embedded bus that wait', weight: 'body', afterLoad: 'UPDATE bus_command SET available_at = least(available_at, clock_timestamp())' },
+  bus_dead_letter: { use: 'state', because: 'messages that were put aside', weight: 'body' },
+  bus_outcome: { use: 'state', because: 'what the embedded bus has published', weight: 'body' },
+  audit_tree: { use: 'state', because: 'the Merkle tree over the log, as far as it was sealed' },
+  audit_tile: { use: 'state', because: 'its hashes' },
+  audit_page: { use: 'state', because: 'its leaves' },
+  audit_checkpoint: { use: 'state', because: 'what was signed and may have been given away' },
+  evidence: { use: 'evidence', because: 'bytes that events name', weight: 'content' },
+  event: { use: 'log', because: 'the log itself', weight: 'data' },
+  document_outcome: readModel('documents'),
+  document_outcome_count: readModel('documents, counted'),
+  document_group: readModel('groups'),
+  inbound_document: readModel('documents of others'),
+  sent_document: readModel('packs: documents under way'),
+  movement_document: readModel('packs: documents'),
+  movement_effect: readModel('packs: effects'),
+  item_movement: readModel('packs: movements'),
+  containment: readModel('packs: containers'),
+  outcome_event: readModel('what the ERP is told'),
+  outcome_removed: readModel('up to where that was removed: after a rebuild nothing is'),
+  registry_session: { use: 'left out', because: 'a token must not outlive its machine in a file; each account signs in again' },
+  call_budget: { use: 'left out', because: 'moments of the old server’s clock; the profile’s intervals hold until new ones are learnt' },
+  schema_migration: { use: 'left out', because: 'a restore applies the migrations that the backup names' },
+  restoration: { use: 'left out', because: 'restores of the old database; the log tells of them' },
+};
+
+export const tablesOf = (...uses: TableUse[]): string[] => Object.entries(TABLES).flatMap(([name, { use }]) => (uses.includes(use) ? [name] : []));

@@ -1,0 +1,11 @@
+/**
+ * The bus: the ERP's commands in, the outcomes out; RabbitMQ, or the embedded default on PostgreSQL, behind one port.
+ * Promise: a confirmed command is handled at least once; what cannot be handled is kept with its reason; an outcome is published at least once, under a stable id.
+ * Proven in: contract.ts, run by each adapter's *.int.spec.ts.
+ */
+export * from './port.js';
+export * from './rabbitmq/rabbitmq-bus.js';
+export { busNames, type BusNames } from './rabbitmq/topology.js';
+export * from './postgres/postgres-bus.js';
+export * from './postgres/schema.js';
+export * from './open-bus.js';

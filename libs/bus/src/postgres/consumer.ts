@@ -1,0 +1,153 @@
+import { coalesce, systemClock } from '#kernel';
+import type { Pool } from '#postgres';
+import { DELIVERY_LIMIT, type ConsumeOptions, type Handled, type IncomingMessage } from '../port.js';
+import { CLAIM, DEAD, DONE, EXTEND, GIVE_BACK } from './statements.js';
+import type { Wake } from './wake.js';
+
+export interface ConsumerParts {
+  pool: Pool;
+  wake: Wake;
+  leaseMs: number;
+  deliveryLimit: number;
+  retryFirstMs: number;
+  retryMostMs: number;
+  /** How often `mayTakeMore` is asked, and how often the table is looked at without a notice. */
+  askEveryMs: number;
+  fallbackPollMs: number;
+  report: (problem: string) => void;
+}
+
+interface Claimed {
+  id: bigint;
+  leaseNumber: number;
+  deliveries: number;
+  messageId: string | null;
+  contentType: string;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** Most messages of one claim: what they hold together must fit into memory. */
+const MOST_CLAIMED = 500;
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const incomingOf = ({ messageId, body, contentType, headers, deliveries }: Claimed): IncomingMessage => ({
+  ...(messageId === null ? {} : { messageId }),
+  ...{ body, contentType, headers, deliveries },
+});
+
+/** Takes commands from the table until the signal aborts. A lease that runs out, because its holder died, gives the message to the next. */
+export class Consumer {
+  private readonly held = new Set<Claimed>();
+  private whenFreed: (() => void)[] = [];
+  private readonly takeAway: (message: Claimed) => Promise<void>;
+
+  constructor(
+    private readonly parts: ConsumerParts,
+    private readonly options: ConsumeOptions,
+  ) {
+    const done = async (batch: Claimed[]): Promise<void[]> => {
+      await parts.pool.query({ name: 'bus-done', text: DONE, values: leasesOf(batch) });
+      return batch.map(() => undefined);
+    };
+    this.takeAway = coalesce(done, { maxBatch: 2_000, maxWaiting: 100_000 });
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.options;
+    const { leaseMs, askEveryMs, report } = this.parts;
+    const renewal = setInterval(() => void this.renew(), leaseMs / 3);
+    try {
+      // Ends by the signal alone: this is the loop of a server. Each turn claims, or waits for work, for a free hand or for the database.
+      while (!signal.aborted) {
+        try {
+          await this.turn();
+        } catch (error) {
+          report(`commands are not taken now: ${textOf(error)}`);
+          await systemClock.wait(askEveryMs, signal);
+        }
+      }
+      while (this.held.size > 0) await this.aHandIsFree();
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  private async turn(): Promise<void> {
+    const { pool, wake, leaseMs, askEveryMs, fallbackPollMs } = this.parts;
+    const { concurrency, signal } = this.options;
+    const free = Math.min(MOST_CLAIMED, concurrency - this.held.size);
+    if (free <= 0) return this.aHandIsFree();
+    if (!(await this.mayTakeMore())) return systemClock.wait(askEveryMs, signal);
+    const mark = wake.mark();
+    const { rows } = await pool.query<Claimed>({ name: 'bus-claim', text: CLAIM, values: [free, leaseMs] });
+    for (const row of rows) void this.take(row);
+    if (rows.length < free) await wake.wait(mark, fallbackPollMs, signal);
+  }
+
+  /** Never rejects: what cannot be settled comes again when its lease runs out. */
+  private async take(message: Claimed): Promise<void> {
+    this.held.add(message);
+    try {
+      await this.settle(message, await this.handle(message));
+    } catch (error) {
+      this.parts.report(`message ${message.messageId ?? 'without an id'} could not be settled: ${textOf(error)}`);
+    } finally {
+      this.held.delete(message);
+      for (const resolve of this.whenFreed.splice(0)) resolve();
+    }
+  }
+
+  private async handle(message: Claimed): Promise<Handled> {
+    // Its last lease ran out: whoever had it died of it, perhaps.
+    if (message.deliveries > this.parts.deliveryLimit) return { kind: 'retry', reason: 'whoever had it last did not settle it' };
+    try {
+      return await this.options.handle(incomingOf(message));
+    } catch (error) {
+      return { kind: 'retry', reason: textOf(error) };
+    }
+  }
+
+  private async settle(message: Claimed, handled: Handled): Promise<void> {
+    const { pool, deliveryLimit, report, askEveryMs } = this.parts;
+    const lease = [message.id, message.leaseNumber];
+    const deliveries = Math.min(message.deliveries, deliveryLimit);
+    switch (handled.kind) {
+      case 'done':
+        return this.takeAway(message);
+      case 'dead':
+        return void (await pool.query(DEAD, [...lease, handled.code, handled.reason, deliveries]));
+      case 'postpone':
+        return void (await pool.query(GIVE_BACK, [...lease, askEveryMs, 1]));
+      case 'retry': {
+        report(`message ${message.messageId ?? 'without an id'} failed at delivery ${deliveries}: ${handled.reason}`);
+        const why = `it was delivered ${deliveries} times and never handled to the end; the last fault: ${handled.reason}`;
+        if (message.deliveries >= deliveryLimit) return void (await pool.query(DEAD, [...lease, DELIVERY_LIMIT, why, deliveries]));
+        return void (await pool.query(GIVE_BACK, [...lease, this.delayMs(message.deliveries), 0]));
+      }
+    }
+  }
+
+  private delayMs(deliveries: number): number {
+    const { retryFirstMs, retryMostMs } = this.parts;
+    return Math.min(retryMostMs, retryFirstMs * 2 ** Math.min(deliveries - 1, 20));
+  }
+
+  private async renew(): Promise<void> {
+    if (this.held.size === 0) return;
+    const { pool, leaseMs, report } = this.parts;
+    await pool.query(EXTEND, [...leasesOf([...this.held]), leaseMs]).catch((error: unknown) => report(`leases of commands were not extended: ${textOf(error)}`));
+  }
+
+  private async mayTakeMore(): Promise<boolean> {
+    const { mayTakeMore } = this.options;
+    if (mayTakeMore === undefined) return true;
+    return Promise.resolve(mayTakeMore()).catch(() => false);
+  }
+
+  private aHandIsFree(): Promise<void> {
+    return new Promise((resolve) => this.whenFreed.push(resolve));
+  }
+}
+
+const leasesOf = (messages: Claimed[]): [bigint[], number[]] => [messages.map(({ id }) => id), messages.map(({ leaseNumber }) => leaseNumber)];

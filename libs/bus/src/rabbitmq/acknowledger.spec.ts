@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { Acknowledger } from './acknowledger.js';
+
+function trial() {
+  const frames: string[] = [];
+  const channel = {
+    active: true,
+    basicAck: ({ deliveryTag, multiple = false }: { deliveryTag?: number; multiple?: boolean }) => void frames.push(`ack ${multiple ? 'up to ' : ''}${deliveryTag}`),
+    basicNack: ({ deliveryTag }: { deliveryTag?: number }) => void frames.push(`back ${deliveryTag}`),
+  };
+  const acks = new Acknowledger(channel as never);
+  for (let tag = 1; tag <= 9; tag += 1) acks.begin(tag);
+  return { acks, frames, channel };
+}
+
+const aTurn = (): Promise<void> => new Promise(setImmediate);
+
+describe('acknowledgements', () => {
+  it('of one turn share a frame, whatever order the work ended in', async () => {
+    const { acks, frames } = trial();
+    for (const tag of [3, 1, 2, 4]) acks.acknowledge(tag);
+    expect(frames).toEqual([]);
+    await aTurn();
+    expect(frames).toEqual(['ack up to 4']);
+  });
+
+  it('beyond one that is under way go one by one, and never that one', async () => {
+    const { acks, frames } = trial();
+    for (const tag of [1, 2, 4, 6]) acks.acknowledge(tag);
+    await aTurn();
+    expect(frames).toEqual(['ack up to 2', 'ack 4', 'ack 6']);
+    acks.acknowledge(3);
+    await aTurn();
+    // 4 was acknowledged before: what goes up to 3 is 3 alone.
+    expect(frames.slice(3)).toEqual(['ack up to 3']);
+    for (const tag of [5, 7]) acks.acknowledge(tag);
+    await aTurn();
+    expect(frames.slice(4)).toEqual(['ack up to 7']);
+  });
+
+  it('do not cover what was given back', async () => {
+    const { acks, frames } = trial();
+    acks.acknowledge(1);
+    acks.giveBack(2);
+    acks.acknowledge(3);
+    await aTurn();
+    // The frame that gives 2 back is written first, so that the other no longer reaches it.
+    expect(frames).toEqual(['back 2', 'ack up to 3']);
+  });
+
+  it('end with the channel', async () => {
+    const { acks, frames, channel } = trial();
+    acks.acknowledge(1);
+    channel.active = false;
+    acks.giveBack(2);
+    await aTurn();
+    expect(frames).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals';
+import { asideOf, copyOf, deliveriesOf, incomingOf, letterOf } from './letter.js';
+
+const body = Buffer.from('{}');
+const aside = { id: 'l-1', code: 'invalid_json', reason: 'the body is not JSON', deadAt: new Date('2026-11-21T10:00:00.123Z'), deliveries: 4 };
+const given = { messageId: 'm-1', contentType: 'application/json', correlationId: 'c', timestamp: 1_700_000_000, headers: { 'erp-batch': '7', nested: { a: 1 } } };
+
+describe('how often a message was delivered', () => {
+  it.each([
+    [1, {}],
+    [1, { headers: { 'x-delivery-count': 0 } }],
+    [4, { headers: { 'x-delivery-count': 3 } }],
+    [2, { redelivered: true }],
+    [1, { headers: { 'x-delivery-count': 'many' } }],
+  ])('%s times by %j', (deliveries, message) => expect(deliveriesOf(message)).toBe(deliveries));
+});
+
+describe('a message that is published again', () => {
+  it('is as its publisher made it, without what the broker and we added', () => {
+    const marks = { 'x-death': [], 'x-first-death-queue': 'q', 'x-delivery-count': 3, 'x-pedigree-code': 'invalid_json', 'x-pedigree-id': 'l-0' };
+    const copy = copyOf({ ...given, contentEncoding: 'identity', userId: 'erp', headers: { ...given.headers, ...marks } });
+    expect(copy).toEqual({ ...given, durable: true, mandatory: true });
+  });
+
+  it('keeps an encoding that its publisher named', () => expect(copyOf({ contentEncoding: 'gzip' })).toMatchObject({ contentEncoding: 'gzip' }));
+});
+
+describe('a dead letter', () => {
+  it('of ours tells what it was given', () => {
+    const letter = letterOf({ ...asideOf(given, aside), body }, 10);
+    expect(letter).toEqual({ ...aside, messageId: 'm-1', contentType: 'application/json', headers: { 'erp-batch': '7', nested: '{"a":1}' }, body, bodyBytes: 2 });
+  });
+
+  it('of ours holds no reason without end', () => expect(letterOf({ ...asideOf(given, { ...aside, reason: 'x'.repeat(9_000) }), body }, 10).reason).toHaveLength(4_000));
+
+  it('of the broker tells the delivery limit, and has an id that stays', () => {
+    const headers = { 'x-death': [{ reason: 'delivery_limit', queue: 'pedigree.commands', time: new Date('2026-11-21T10:00:00Z'), count: 1 }] };
+    const letter = letterOf({ ...given, headers, body }, 10);
+    expect(letter).toMatchObject({ code: 'delivery_limit', deliveries: 10, deadAt: new Date('2026-11-21T10:00:00Z'), headers: {} });
+    expect(letter.reason).toMatch(/^it was delivered 10 times from pedigree\.commands/);
+    // Looking at it is counted by the broker and changes nothing.
+    expect(letterOf({ ...given, headers: { ...headers, 'x-delivery-count': 7 }, body }, 10).id).toBe(letter.id);
+    expect(letterOf({ ...given, headers, body: Buffer.from('[]') }, 10).id).not.toBe(letter.id);
+  });
+
+  it.each([
+    [{}, 'unknown', /by hand/],
+    [{ 'x-death': 'nonsense' }, 'unknown', /by hand/],
+    [{ 'x-death': [{ reason: 'maxlen' }] }, 'maxlen', /maxlen/],
+    [{ 'x-pedigree-id': 'l-1', 'x-pedigree-dead-at': 'never' }, 'unknown', /by hand/],
+  ])('of whatever else is shown too: %j', (headers, code, reason) => {
+    expect(letterOf({ headers, body }, 10)).toMatchObject({ code, reason: expect.stringMatching(reason) as unknown, contentType: 'application/octet-stream' });
+  });
+});
+
+describe('a message as the port gives it', () => {
+  it('has its headers as text and no id that it was not given', () => {
+    expect(incomingOf({ headers: { n: 1, s: 'text', none: undefined }, body })).toEqual({ body, contentType: 'application/octet-stream', headers: { n: '1', s: 'text', none: 'null' }, deliveries: 1 });
+  });
+});

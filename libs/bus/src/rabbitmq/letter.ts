@@ -1,0 +1,111 @@
+import type { Envelope, HeaderFields } from 'rabbitmq-client';
+import { sha256Hex } from '#kernel';
+import { DELIVERY_LIMIT, type DeadLetter, type IncomingMessage } from '../port.js';
+
+/** What a message carries, wherever it was got from. */
+export interface Carried extends HeaderFields {
+  body: Buffer;
+}
+
+/** Why a message was put aside. */
+export interface Aside {
+  id: string;
+  code: string;
+  reason: string;
+  deadAt: Date;
+  deliveries: number;
+}
+
+const OURS = { id: 'x-pedigree-id', code: 'x-pedigree-code', reason: 'x-pedigree-reason', deadAt: 'x-pedigree-dead-at', deliveries: 'x-pedigree-deliveries' } as const;
+/** What the broker adds on the way; a message that goes back into the queue begins without it. */
+const BROKERS = /^x-(death|first-death-.*|last-death-.*|delivery-count|opt-.*)$/;
+const OWN_NAMES = new Set<string>(Object.values(OURS));
+const MOST_REASON_CHARACTERS = 4_000;
+const UNNAMED_TYPE = 'application/octet-stream';
+
+/** How often the broker began to deliver it: a quorum queue counts the returns. */
+export const deliveriesOf = (message: HeaderFields & { redelivered?: boolean }): number => {
+  const returns = Number(message.headers?.['x-delivery-count'] ?? (message.redelivered === true ? 1 : 0));
+  return (Number.isSafeInteger(returns) && returns > 0 ? returns : 0) + 1;
+};
+
+export const incomingOf = (message: Carried & { redelivered?: boolean }): IncomingMessage => ({
+  ...(message.messageId === undefined ? {} : { messageId: message.messageId }),
+  body: message.body,
+  contentType: message.contentType ?? UNNAMED_TYPE,
+  headers: textHeaders(message),
+  deliveries: deliveriesOf(message),
+});
+
+/** The message as its publisher made it, to be published again. The broker vouches for `userId`, and for nobody but ourselves now. */
+export function copyOf(message: HeaderFields): Envelope {
+  const { contentType, contentEncoding, priority, correlationId, messageId, timestamp, type, appId } = message;
+  const given = { contentType, contentEncoding: contentEncoding === 'identity' ? undefined : contentEncoding, priority, correlationId, messageId, timestamp, type, appId };
+  const headers = Object.entries(message.headers ?? {}).filter(([name]) => !BROKERS.test(name) && !OWN_NAMES.has(name));
+  const present = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(present), headers: Object.fromEntries(headers), durable: true, mandatory: true };
+}
+
+/** The same, with why it was put aside. */
+export function asideOf(message: HeaderFields, aside: Aside): Envelope {
+  const copy = copyOf(message);
+  const why = {
+    [OURS.id]: aside.id,
+    [OURS.code]: aside.code,
+    [OURS.reason]: aside.reason.slice(0, MOST_REASON_CHARACTERS),
+    [OURS.deadAt]: aside.deadAt.toISOString(),
+    [OURS.deliveries]: aside.deliveries,
+  };
+  return { ...copy, headers: { ...copy.headers, ...why } };
+}
+
+/** A message of the dead-letter queue. One without our headers was put there by the broker, for the delivery limit or by hand. */
+export function letterOf(message: Carried, deliveryLimit: number): DeadLetter {
+  const aside = ours(message) ?? brokers(message, deliveryLimit);
+  return {
+    ...aside,
+    ...(message.messageId === undefined ? {} : { messageId: message.messageId }),
+    body: message.body,
+    bodyBytes: message.body.length,
+    contentType: message.contentType ?? UNNAMED_TYPE,
+    headers: textHeaders(message),
+  };
+}
+
+function ours({ headers = {} }: HeaderFields): Aside | undefined {
+  const id: unknown = headers[OURS.id];
+  const deadAt = new Date(String(headers[OURS.deadAt]));
+  if (typeof id !== 'string' || id === '' || Number.isNaN(deadAt.getTime())) return undefined;
+  return { id, code: String(headers[OURS.code]), reason: String(headers[OURS.reason]), deadAt, deliveries: Number(headers[OURS.deliveries] ?? 1) };
+}
+
+interface Death {
+  reason?: string;
+  queue?: string;
+  time?: Date | number;
+}
+
+/** The broker does not hand on how often it delivered, and what it counts here are our looks at the letter. */
+function brokers(message: Carried, deliveryLimit: number): Aside {
+  const deaths: unknown = message.headers?.['x-death'];
+  const [death] = (Array.isArray(deaths) ? deaths : []) as (Death | undefined)[];
+  const deadAt = momentOf(death?.time ?? message.timestamp);
+  // The same bytes of the same publisher at the same second: nobody could tell two such letters apart, and either will do.
+  const id = sha256Hex(Buffer.concat([Buffer.from(JSON.stringify([message.messageId ?? null, message.timestamp ?? null, deadAt.toISOString()])), message.body])).slice(0, 32);
+  if (death === undefined) return { id, code: 'unknown', reason: 'it was put into the dead-letter queue by hand', deadAt, deliveries: 0 };
+  if (death.reason !== DELIVERY_LIMIT) return { id, code: death.reason ?? 'unknown', reason: `the broker put it aside: ${String(death.reason)}`, deadAt, deliveries: 0 };
+  const reason = `it was delivered ${deliveryLimit} times from ${String(death.queue)} and never handled to the end; the gateway's log has the faults`;
+  return { id, code: DELIVERY_LIMIT, reason, deadAt, deliveries: deliveryLimit };
+}
+
+/** AMQP counts seconds. */
+function momentOf(time: Date | number | undefined): Date {
+  const moment = time instanceof Date ? time : new Date(Number(time ?? 0) * 1_000);
+  return Number.isNaN(moment.getTime()) ? new Date(0) : moment;
+}
+
+/** Headers as the publisher gave them, as text; a table or list as JSON. */
+function textHeaders(message: HeaderFields): Record<string, string> {
+  const given = Object.entries(message.headers ?? {}).filter(([name]) => !BROKERS.test(name) && !OWN_NAMES.has(name));
+  return Object.fromEntries(given.map(([name, value]) => [name, typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null')]));
+}

@@ -1,0 +1,137 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Connection } from 'rabbitmq-client';
+import { deleteTopology, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
+import { tcpProxy, type TcpProxy } from '../../../../test/support/tcp-proxy.js';
+import { until } from '../../../../test/support/until.js';
+import { contractOfTheBus, DELIVERIES_ALLOWED } from '../contract.js';
+import type { MessageBus, OutgoingMessage } from '../port.js';
+import { RabbitMqBus } from './rabbitmq-bus.js';
+import { busNames } from './topology.js';
+
+const FAST = { deliveryLimit: DELIVERIES_ALLOWED, reconnectFirstMs: 10, reconnectMostMs: 50, retryFirstMs: 5, retryMostMs: 20, askEveryMs: 10, renewEveryMs: 100 };
+
+const broker = await testBroker();
+const url = broker?.url ?? '';
+afterAll(() => broker?.stop());
+
+type Heard = Pick<OutgoingMessage, 'id' | 'topic' | 'contentType' | 'body'>;
+
+/** An ERP that listens to every outcome. */
+async function listen(prefix: string): Promise<{ heard: Heard[]; stop(): Promise<void> }> {
+  const connection = new Connection({ url });
+  connection.on('error', () => undefined);
+  const heard: Heard[] = [];
+  const consumer = connection.createConsumer(
+    { queueOptions: { exclusive: true }, queueBindings: [{ exchange: `${prefix}.outcomes`, routingKey: '#' }] },
+    ({ messageId, routingKey, contentType, body }) => void heard.push({ id: messageId ?? '', topic: routingKey, contentType: contentType ?? '', body: body as Buffer }),
+  );
+  await new Promise<void>((resolve) => consumer.once('ready', resolve));
+  return {
+    heard,
+    stop: async () => {
+      await consumer.close();
+      await connection.close();
+    },
+  };
+}
+
+const confirmed = (publish: Promise<void>): Promise<boolean> =>
+  publish.then(
+    () => true,
+    () => false,
+  );
+
+async function busOnBroker() {
+  const prefix = ownPrefix();
+  const opened = new Map<MessageBus, TcpProxy>();
+  const { hostname, port } = new URL(url);
+  const first = new RabbitMqBus({ url, prefix, ...FAST });
+  // The topology is there before anybody listens.
+  await first.state();
+  const listener = await listen(prefix);
+  return {
+    open: async () => {
+      const proxy = await tcpProxy({ host: hostname, port: Number(port || 5672) });
+      const through = new URL(url);
+      through.hostname = '127.0.0.1';
+      through.port = String(proxy.port);
+      const bus = new RabbitMqBus({ url: through.href, prefix, ...FAST });
+      opened.set(bus, proxy);
+      return bus;
+    },
+    kill: async (bus: MessageBus) => opened.get(bus)?.close(),
+    cut: async () => {
+      for (const proxy of opened.values()) proxy.cut();
+    },
+    outcomes: async () => [...listener.heard],
+    stop: async () => {
+      for (const [bus, proxy] of opened) {
+        await bus.close();
+        await proxy.close();
+      }
+      await first.close();
+      await listener.stop();
+      await deleteTopology(url, prefix);
+    },
+  };
+}
+
+(broker === undefined ? describe.skip : describe)('RabbitMQ', () => {
+  contractOfTheBus('RabbitMQ', busOnBroker);
+
+  describe('the broker', () => {
+    const prefix = ownPrefix();
+    const { commands } = busNames(prefix);
+    const problems: string[] = [];
+    let admin: Connection;
+    let bus: RabbitMqBus;
+    beforeEach(() => {
+      admin = new Connection({ url });
+      admin.on('error', () => undefined);
+      problems.length = 0;
+      bus = new RabbitMqBus({ url, prefix, ...FAST, report: (problem) => problems.push(problem) });
+    });
+    afterEach(async () => {
+      await bus.close();
+      await admin.close();
+      await deleteTopology(url, prefix);
+    });
+
+    it('that has another queue of the name is told of in words, and used when that is gone', async () => {
+      await admin.queueDeclare({ queue: commands, durable: true });
+      const stop = new AbortController();
+      const seen: string[] = [];
+      const ended = bus.consumeCommands({ concurrency: 1, signal: stop.signal, handle: async (message) => (seen.push(message.body.toString()), { kind: 'done' }) });
+      await until('words', () => problems.some((problem) => problem.includes("inequivalent arg 'x-dead-letter-exchange'")));
+      await admin.queueDelete({ queue: commands });
+      await until('a confirm', () => confirmed(bus.publishCommands([{ body: Buffer.from('at last') }])));
+      await until('the command', () => seen.length > 0);
+      stop.abort();
+      await ended;
+    });
+
+    it('that lost the queue under a consumer gets it anew', async () => {
+      const stop = new AbortController();
+      let seen = 0;
+      const ended = bus.consumeCommands({ concurrency: 1, signal: stop.signal, handle: async () => ((seen += 1), { kind: 'done' }) });
+      await until('a confirm', () => confirmed(bus.publishCommands([{ body: Buffer.from('before') }])));
+      await until('the first', () => seen === 1);
+      await admin.queueDelete({ queue: commands });
+      // A queue that is being deleted may still confirm what goes down with it: what comes after it is what this is about.
+      await until('another', async () => (await confirmed(bus.publishCommands([{ body: Buffer.from('after') }]))) && seen > 1);
+      stop.abort();
+      await ended;
+    });
+
+    it('that does not confirm in time makes a publisher fail', async () => {
+      const { hostname, port } = new URL(url);
+      const proxy = await tcpProxy({ host: hostname, port: Number(port || 5672) });
+      proxy.down();
+      const away = new RabbitMqBus({ url: `amqp://guest:guest@127.0.0.1:${proxy.port}`, prefix, ...FAST });
+      await expect(away.publishOutcomes([{ id: 'e', topic: 't', contentType: 'text/plain', body: Buffer.from('x') }], { timeoutMs: 200 })).rejects.toThrow(/did not confirm 1 messages within 200 ms/);
+      expect(away.names.outcomes).toBe(`${prefix}.outcomes`);
+      await away.close();
+      await proxy.close();
+    });
+  });
+});

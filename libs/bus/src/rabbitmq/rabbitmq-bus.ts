@@ -1,0 +1,124 @@
+import type { CommandMessage, ConsumeOptions, DeadLetter, DeadLetterSummary, MessageBus, OutgoingMessage } from '../port.js';
+import { Consumer } from './consumer.js';
+import { DeadLetterQueue } from './dead-letter-queue.js';
+import { Link } from './link.js';
+import { Publisher } from './publisher.js';
+import { busNames, type BusNames } from './topology.js';
+
+export interface RabbitMqBusOptions {
+  /** `amqp://user:password@host:port/vhost`, or `amqps://`. */
+  url: string;
+  /** Begins the names of our queues and exchanges, where several installations share a broker. Default `pedigree`. */
+  prefix?: string;
+  /** Deliveries of one command before it is put aside. Default 10. All processes of an installation must say the same. */
+  deliveryLimit?: number;
+  /** Shown in the broker's list of connections. */
+  connectionName?: string;
+  reconnectFirstMs?: number;
+  reconnectMostMs?: number;
+  /** Before a command that failed is given back, and before another try to consume; doubles each time. Defaults 1,000 and 30,000. */
+  retryFirstMs?: number;
+  retryMostMs?: number;
+  /** How often `mayTakeMore` is asked. Default 250. */
+  askEveryMs?: number;
+  /** How often the queue is subscribed to anew. Default 60,000. */
+  renewEveryMs?: number;
+  /** How long a confirm is waited for where the caller does not say. Default 30,000. */
+  confirmMs?: number;
+  /** Told in words what goes wrong: a connection that is lost, a message that failed. Never a message's body. */
+  report?: (problem: string) => void;
+}
+
+const STATE_MS = 3_000;
+
+/** The bus on RabbitMQ (3.10 or newer). It connects when it is first used and connects again whenever the connection is lost. */
+export class RabbitMqBus implements MessageBus {
+  readonly names: BusNames;
+  private readonly link: Link;
+  private readonly publisher: Publisher;
+  private readonly letters: DeadLetterQueue;
+  private readonly options: Required<RabbitMqBusOptions>;
+
+  constructor(options: RabbitMqBusOptions) {
+    this.options = {
+      ...{ prefix: 'pedigree', deliveryLimit: 10, connectionName: 'pedigree', reconnectFirstMs: 100, reconnectMostMs: 5_000 },
+      ...{ retryFirstMs: 1_000, retryMostMs: 30_000, askEveryMs: 250, renewEveryMs: 60_000, confirmMs: 30_000, report: () => undefined },
+      ...options,
+    };
+    const { url, prefix, deliveryLimit, connectionName, reconnectFirstMs, reconnectMostMs, report, confirmMs } = this.options;
+    this.names = busNames(prefix);
+    this.link = new Link({ url, names: this.names, deliveryLimit, connectionName, reconnectFirstMs, reconnectMostMs, report });
+    this.publisher = new Publisher(this.link);
+    this.letters = new DeadLetterQueue({ link: this.link, publisher: this.publisher, names: this.names, deliveryLimit, confirmMs });
+  }
+
+  consumeCommands(options: ConsumeOptions): Promise<void> {
+    const { link, publisher, names } = this;
+    const { retryFirstMs, retryMostMs, askEveryMs, renewEveryMs, confirmMs, report } = this.options;
+    return new Consumer({ link, publisher, names, retryFirstMs, retryMostMs, askEveryMs, renewEveryMs, confirmMs, report }, options).run();
+  }
+
+  async publishOutcomes(messages: OutgoingMessage[], options: { timeoutMs?: number } = {}): Promise<void> {
+    if (messages.length === 0) return;
+    const publications = messages.map(({ id, topic, contentType, body }) => ({
+      envelope: { exchange: this.names.outcomes, routingKey: topic, messageId: id, contentType, durable: true },
+      body,
+    }));
+    await this.publisher.publish(publications, options.timeoutMs ?? this.options.confirmMs);
+  }
+
+  async publishCommands(messages: CommandMessage[], options: { timeoutMs?: number } = {}): Promise<void> {
+    if (messages.length === 0) return;
+    const publications = messages.map(({ messageId, body, contentType = 'application/json', headers = {} }) => ({
+      envelope: { routingKey: this.names.commands, ...(messageId === undefined ? {} : { messageId }), contentType, headers, durable: true, mandatory: true },
+      body,
+    }));
+    await this.publisher.publish(publications, options.timeoutMs ?? this.options.confirmMs);
+  }
+
+  deadLetters({ limit }: { limit: number }): Promise<DeadLetterSummary[]> {
+    return this.letters.list(limit);
+  }
+
+  deadLetter(id: string): Promise<DeadLetter | undefined> {
+    return this.letters.find(id);
+  }
+
+  replay(id: string): Promise<boolean> {
+    return this.letters.replay(id);
+  }
+
+  async state(): Promise<{ connected: boolean; commandsWaiting: number | undefined; deadLetters: number | undefined }> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('the broker does not answer')), STATE_MS);
+    });
+    try {
+      const [commandsWaiting, deadLetters] = await Promise.race([this.counts(), late]);
+      return { connected: true, commandsWaiting, deadLetters };
+    } catch {
+      return { connected: false, commandsWaiting: undefined, deadLetters: undefined };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.publisher.close();
+    await this.link.close();
+  }
+
+  private async counts(): Promise<[number, number]> {
+    const channel = await this.link.channel();
+    try {
+      const commands = await channel.queueDeclare({ queue: this.names.commands, passive: true });
+      const dead = await channel.queueDeclare({ queue: this.names.dead, passive: true });
+      return [commands.messageCount, dead.messageCount];
+    } catch (error) {
+      this.link.forgetTopology();
+      throw error;
+    } finally {
+      await channel.close();
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import type { Actor, EventMetadata, EventStore, NewEvent } from '#event-store';
+import { canonicalJson, PedigreeError, systemClock, uuid5, type Clock, type JsonObject } from '#kernel';
+import { CONFIGURATION_CHANGED, CONFIGURATION_STREAM, configurationEvents, type ConfigurationChanged, type ConfigurationPart } from './event.js';
+import { changesBetween, digestOfFields, fieldsOf, type Fields } from './fields.js';
+
+/** A part of a program's settings as it may be shown: whoever describes it leaves every secret out. */
+export interface DescribedPart {
+  part: ConfigurationPart;
+  state: JsonObject;
+  /** What is of this process alone (its port, its log level): told in the event, and not compared, or processes side by side would seem to change each other. */
+  local?: JsonObject;
+}
+
+export interface RecordOptions {
+  store: Pick<EventStore, 'append' | 'readStream'>;
+  installation: { id: string; participant: string; softwareVersion: string; profile: string };
+  program: string;
+  parts: DescribedPart[];
+  actor: Actor;
+  /** Why; absent is said as `not given`. */
+  reason?: string | undefined;
+  clock?: Clock;
+}
+
+type Change = NewEvent<typeof CONFIGURATION_CHANGED, ConfigurationChanged>;
+
+export const REASON_NOT_GIVEN = 'not given';
+/** Fields that one event lists; the whole state is in it anyway. */
+const MOST_CHANGES = 200;
+/** Others who append to the stream at the same time put us off, each of them once for each of its own events. */
+const MOST_CONFLICTS = 200;
+/** A log that is away: each try waits three seconds by itself. */
+const MOST_TRIES = 20;
+const AGAIN_AFTER_MS = 500;
+
+/**
+ * Compares a program's parts with what was recorded of them last, and appends what has changed: who, why, from what to what. Returns what was appended, nothing for
+ * a start without a change. Processes that start together and find the same are one change.
+ */
+export async function recordConfiguration(options: RecordOptions): Promise<ConfigurationChanged[]> {
+  const { store, clock = systemClock } = options;
+  const parts = options.parts.map(({ part, state, local }) => ({ part, state: fieldsOf(state), ...(local === undefined ? {} : { local: fieldsOf(local) }) }));
+  for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
+    const changed = await whileAway(clock, async () => {
+      const { version, last } = await lastRecorded(store, options.program);
+      const events = parts.flatMap((one) => changeOf(one, last.get(one.part), { options, version }));
+      if (events.length === 0) return [];
+      const result = await store.append(CONFIGURATION_STREAM, version === -1 ? 'none' : version, events);
+      return result.kind === 'conflict' ? undefined : events.map((event) => event.data);
+    });
+    if (changed !== undefined) return changed;
+  }
+  throw new Error(`the stream ${CONFIGURATION_STREAM} was appended to by others ${MOST_CONFLICTS} times in a row`);
+}
+
+/** The version of the stream, and for each part of the program the state recorded last. */
+async function lastRecorded(store: RecordOptions['store'], program: string): Promise<{ version: number; last: Map<ConfigurationPart, Fields> }> {
+  const last = new Map<ConfigurationPart, Fields>();
+  let version = -1;
+  for await (const event of configurationEvents(store)) {
+    version = event.version;
+    const data = event.data as unknown as ConfigurationChanged;
+    if (event.type === CONFIGURATION_CHANGED && data.program === program) last.set(data.part, data.state);
+  }
+  return { version, last };
+}
+
+interface FieldsOfPart {
+  part: ConfigurationPart;
+  state: Fields;
+  local?: Fields;
+}
+
+function changeOf({ part, state, local }: FieldsOfPart, before: Fields | undefined, { options, version }: { options: RecordOptions; version: number }): Change[] {
+  const { program, installation } = options;
+  const changes = before === undefined ? [] : changesBetween(before, state);
+  if (before !== undefined && changes.length === 0) return [];
+  const toDigest = digestOfFields(state);
+  const data: ConfigurationChanged = {
+    ...{ program, part, toDigest, state, changes: changes.slice(0, MOST_CHANGES) },
+    ...(before === undefined ? {} : { fromDigest: digestOfFields(before) }),
+    ...(changes.length > MOST_CHANGES ? { changesLeftOut: changes.length - MOST_CHANGES } : {}),
+    ...(local === undefined ? {} : { local }),
+  };
+  // The same change after the same event is the same event: an append whose answer was lost is known again.
+  const id = uuid5(canonicalJson([CONFIGURATION_STREAM, version, program, part, toDigest]), installation.id);
+  return [{ id, type: CONFIGURATION_CHANGED, schemaVersion: 1, data, metadata: metadataOf(options) }];
+}
+
+function metadataOf({ installation, program, actor, reason, clock = systemClock }: RecordOptions): EventMetadata {
+  const { participant, softwareVersion, profile } = installation;
+  return {
+    ...{ participant, actor, reason: reason ?? REASON_NOT_GIVEN, softwareVersion, profile },
+    ...{ effectiveAt: clock.now().toISOString(), correlationId: `configuration:${program}`, causationId: `start:${program}` },
+  };
+}
+
+/** A program does not begin on settings that nobody can account for, so a log that is away is waited for, up to a limit. */
+async function whileAway<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof PedigreeError && error.code === 'unavailable') || tries >= MOST_TRIES) throw error;
+      await clock.wait(AGAIN_AFTER_MS);
+    }
+  }
+}

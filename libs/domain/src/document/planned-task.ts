@@ -1,0 +1,79 @@
+import type { DocumentOutcome, FailureCause } from './events.js';
+
+/** The registry's times, from the profile (interface section 8, DESIGN section 6). All in milliseconds. */
+export interface DocumentRules {
+  statusAfterSendMs: number;
+  receiptAfterStatusMs: number;
+  statusPollMs: number;
+  failedGraceMs: number;
+  unknownGraceMs: number;
+  /** Status reads are put on this grid, so that one page of the outgoing list serves all that are due together. */
+  statusGridMs: number;
+  /** Least time between two look-ups of one document. */
+  lookUpEveryMs: number;
+}
+
+/** A task as the saga plans it; the task table's shape. */
+export interface PlannedTask {
+  key: string;
+  kind: 'send' | 'upload' | 'look_up' | 'status' | 'receipt' | 'download' | 'note_predecessor';
+  lane: string;
+  dueAt: Date;
+  payload: { requestId: string; account: string; attempt?: number; predecessor?: string; outcome?: DocumentOutcome; documentId?: string; attemptEndedAt?: string; round?: number };
+}
+
+/** A task about a group as a whole; the task table's shape. */
+export interface PlannedGroupTask {
+  key: string;
+  kind: 'group_check' | 'group_start' | 'group_look' | 'settle_group' | 'conclude_members' | 'note_member' | 'note_group_predecessor';
+  lane: string;
+  dueAt: Date;
+  payload: {
+    groupId: string;
+    account: string;
+    attempt?: number;
+    attemptEndedAt?: string;
+    /** The member that a task tells of. */
+    requestId?: string;
+    documentId?: string;
+    outcome?: DocumentOutcome;
+    cause?: FailureCause;
+    predecessor?: string;
+  };
+}
+
+/** What a saga instance remembers of a group, beside what it remembers of whatever may be waited for. */
+export interface GroupSagaState {
+  first: string;
+  /** Asked so far, over all attempts: they number the tasks. */
+  checks: number;
+  looks: number;
+  /** The newest start that surely has not begun the group. */
+  attempts: number;
+  attemptEndedAt?: string;
+}
+
+/** Something that comes after another document or group. */
+export interface Dependent {
+  requestId: string;
+  account: string;
+  kind?: 'group';
+}
+
+/** What is remembered between events of one document, or of one group: who sends it, how it ended, and who waits for that. */
+export interface DocumentSagaState {
+  account: string;
+  concluded: DocumentOutcome | undefined;
+  dependents: Dependent[];
+  lookUps: number;
+  attemptEndedAt: string | undefined;
+  receiptsAsked: number;
+  /** We learnt by a look-up that the registry has the document: its copy is then fetched and compared with what we sent. */
+  compareCopy: boolean;
+  /** The round of a large document's upload; absent before the first. */
+  round?: number;
+  /** The group that this document is a member of, while it concerns the group how it goes. */
+  memberOf?: string;
+  /** Set for a group. */
+  group?: GroupSagaState;
+}

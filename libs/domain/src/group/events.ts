@@ -1,0 +1,194 @@
+import type { Sha256 } from '#kernel';
+import type { DocumentOutcome, DocumentReference, FailureCause, GroupKind } from '../document/events.js';
+import type { Registration } from '../document/state.js';
+
+/** Most members of one group: their registrations stand in one event, which has its limit. */
+export const MAX_GROUP_MEMBERS = 200;
+
+/** Why a group stopped. `member_not_sent`: the registry refused to take it, so the group was never started. */
+export type HaltCause = 'member_rejected' | 'member_failed' | 'member_partial' | 'member_not_sent' | 'predecessor_failed' | 'check_denied' | 'start_refused';
+
+/** The document that was too large for one send, as it was given. */
+export interface SplitDocument {
+  documentSha256: Sha256;
+  byteLength: number;
+  docType: number;
+  itemCount: number;
+}
+
+/** The command was taken; the members' bytes are in the evidence store. The order of `members` is the order of processing. */
+export interface GroupRegistered {
+  type: 'GroupRegistered';
+  data: {
+    groupId: string;
+    commandId: string;
+    reference?: string;
+    account: string;
+    kind: GroupKind;
+    members: Registration[];
+    after: DocumentReference[];
+    /** For kind `split`. */
+    original?: SplitDocument;
+    /** For kind `resumption`: the group that halted. */
+    resumes?: { groupId: string; commandId: string };
+  };
+}
+
+/** Held until these have concluded accepted or partial. */
+export interface GroupWaiting {
+  type: 'GroupWaiting';
+  data: { for: DocumentReference[] };
+}
+
+export interface GroupPredecessorConcluded {
+  type: 'GroupPredecessorConcluded';
+  data: { requestId: string; outcome: DocumentOutcome };
+}
+
+/** Nothing is waited for any more; the first member's turn to be sent has come. */
+export interface GroupReleased {
+  type: 'GroupReleased';
+  data: Record<string, never>;
+}
+
+/** The registry has this member; the next one's turn to be sent has come. */
+export interface MemberSent {
+  type: 'MemberSent';
+  data: { index: number; requestId: string; documentId: string; /** Absent after the last. */ nextRequestId?: string };
+}
+
+export interface MemberConcluded {
+  type: 'MemberConcluded';
+  data: { index: number; requestId: string; outcome: DocumentOutcome; cause?: FailureCause };
+}
+
+/** What counted as concluded turned out otherwise. */
+export interface MemberRevised {
+  type: 'MemberRevised';
+  data: { index: number; requestId: string; outcome: DocumentOutcome; previousOutcome: DocumentOutcome };
+}
+
+/** The registry says that the group can be started. */
+export interface GroupCheckPassed {
+  type: 'GroupCheckPassed';
+  data: { answerSha256: Sha256 };
+}
+
+/** The registry says that it cannot, and why. It is asked again a few times: what was just sent may not be known to it yet. */
+export interface GroupCheckDenied {
+  type: 'GroupCheckDenied';
+  data: { check: number; reason: string; answerSha256: Sha256 };
+}
+
+/** The intent, recorded before the call: from here on the group may have begun. */
+export interface GroupStartAttempted {
+  type: 'GroupStartAttempted';
+  data: { attempt: number };
+}
+
+/** The registry works on the group. `seenByStatus` when the members' statuses told, not the answer to the call. */
+export interface GroupStarted {
+  type: 'GroupStarted';
+  data: { attempt: number; seenByStatus: boolean; answerSha256: Sha256; members: { requestId: string; documentId: string }[] };
+}
+
+/** The registry heard and said no; nothing has begun. */
+export interface GroupStartRefused {
+  type: 'GroupStartRefused';
+  data: { attempt: number; code: string; text: string; answerSha256: Sha256 };
+}
+
+/** Surely not begun (429, or no connection): it is asked for again `retryAfterMs` after this event. */
+export interface GroupStartNotDelivered {
+  type: 'GroupStartNotDelivered';
+  data: { attempt: number; reason: string; retryAfterMs: number; answerSha256?: Sha256 };
+}
+
+/** Nobody knows whether it has begun. The members' statuses are looked at before anything else is done. */
+export interface GroupStartUnconfirmed {
+  type: 'GroupStartUnconfirmed';
+  data: { attempt: number; reason: string; answerSha256?: Sha256 };
+}
+
+/** Every member still lies there as it was sent. */
+export interface GroupStartNotSeen {
+  type: 'GroupStartNotSeen';
+  data: { attempt: number; lookUp: number; sinceAttemptEndedMs: number; answerSha256: Sha256 };
+}
+
+/** Two such looks, the last after the grace: it has not begun, and may be started again. */
+export interface GroupStartAbsenceProven {
+  type: 'GroupStartAbsenceProven';
+  data: { attempt: number; lookUps: number; sinceAttemptEndedMs: number; answerSha256: Sha256 };
+}
+
+/** Here the group stops. `rest` is what is not processed, in order: it concludes once that is sure. */
+export interface GroupHalted {
+  type: 'GroupHalted';
+  data: {
+    cause: HaltCause;
+    /** False: it was never started, so nothing of it is processed. */
+    started: boolean;
+    member?: DocumentReference & { index: number; outcome: DocumentOutcome };
+    predecessor?: DocumentReference & { outcome: DocumentOutcome };
+    /** The registry's words. */
+    text?: string;
+    rest: string[];
+  };
+}
+
+/** The member that had stopped it turned out well, and nothing was concluded on its account: the group goes on. */
+export interface GroupHaltLifted {
+  type: 'GroupHaltLifted';
+  data: { requestId: string; outcome: DocumentOutcome };
+}
+
+/** Every member has ended. */
+export interface GroupConcluded {
+  type: 'GroupConcluded';
+  data: { outcome: DocumentOutcome; /** Set when it stopped before its end, or at its last member. */ halt?: HaltCause };
+}
+
+/** A member turned out otherwise, and with it the whole. */
+export interface GroupConclusionRevised {
+  type: 'GroupConclusionRevised';
+  data: { outcome: DocumentOutcome; previousOutcome: DocumentOutcome; halt?: HaltCause };
+}
+
+/** What was left of it goes on in another group. */
+export interface GroupResumed {
+  type: 'GroupResumed';
+  data: { by: { groupId: string; commandId: string } };
+}
+
+export type GroupEvent =
+  | GroupRegistered
+  | GroupWaiting
+  | GroupPredecessorConcluded
+  | GroupReleased
+  | MemberSent
+  | MemberConcluded
+  | MemberRevised
+  | GroupCheckPassed
+  | GroupCheckDenied
+  | GroupStartAttempted
+  | GroupStarted
+  | GroupStartRefused
+  | GroupStartNotDelivered
+  | GroupStartUnconfirmed
+  | GroupStartNotSeen
+  | GroupStartAbsenceProven
+  | GroupHalted
+  | GroupHaltLifted
+  | GroupConcluded
+  | GroupConclusionRevised
+  | GroupResumed;
+
+/** Checks and starts: the group's dealings with the registry as a whole. */
+export type StartEvent = Extract<GroupEvent, { type: `GroupStart${string}` | `GroupCheck${string}` }>;
+
+export const isAboutStart = (event: GroupEvent): event is StartEvent => event.type.startsWith('GroupStart') || event.type.startsWith('GroupCheck');
+
+export const GROUP_STREAM_PREFIX = 'group-';
+export const groupStream = (groupId: string): string => `${GROUP_STREAM_PREFIX}${groupId}`;
+export const groupIdOfStream = (stream: string): string => stream.slice(GROUP_STREAM_PREFIX.length);

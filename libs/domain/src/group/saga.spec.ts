@@ -1,0 +1,104 @@
+import { describe, expect, it } from '@jest/globals';
+import { documentStream, type DocumentEvent } from '../document/events.js';
+import { attempted, concludedFailed, DOCUMENT_ID, registration as documentRegistration, sent } from '../document/given.js';
+import type { DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
+import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '../document/saga.js';
+import type { GroupCommand } from './decide.js';
+import { groupStream, type GroupEvent } from './events.js';
+import { allSent, answered, begin, ended, eventsOf, groupRegistration, looked, mayNot, mayStart, memberSent, registered, started } from './given.js';
+
+const RULES: DocumentRules = { statusAfterSendMs: 3_000, receiptAfterStatusMs: 5_000, statusPollMs: 2_000, failedGraceMs: 7_000, unknownGraceMs: 60_000, statusGridMs: 1_000, lookUpEveryMs: 2_000 };
+const START_MS = Date.parse('2026-03-01T10:00:00.000Z');
+const at = (i: number, plusMs = 0) => new Date(START_MS + i * 1_000 + plusMs);
+const react = reactToDocumentEvent(RULES);
+const recorded = (event: GroupEvent | DocumentEvent, i: number, stream = groupStream('g-1')) => ({ ...event, stream, recordedAt: at(i) });
+
+interface Followed {
+  state: DocumentSagaState;
+  tasks: (PlannedTask | PlannedGroupTask)[];
+  /** When the last event was recorded, in seconds. */
+  last: number;
+}
+
+/** What follows from the last event of these commands, the events a second apart. */
+function after(commands: GroupCommand[], upTo: GroupEvent['type'] | undefined = undefined): Followed {
+  const all = eventsOf(commands);
+  const events = upTo === undefined ? all : all.slice(0, all.findLastIndex((event) => event.type === upTo) + 1);
+  const start: Followed = { state: DOCUMENT_SAGA.initial, tasks: [], last: 0 };
+  return events.reduce<Followed>(({ state }, event, i) => ({ ...react(state, recorded(event, i), 'g-1'), last: i }), start);
+}
+
+describe('what follows from an event of a group', () => {
+  it('each member is sent when its turn comes, under the key of its own first send', () => {
+    expect(after([registered]).tasks).toEqual([{ key: 'send:m-0:1', kind: 'send', lane: 'main/send', dueAt: at(0), payload: { requestId: 'm-0', account: 'main', attempt: 1 } }]);
+    expect(after([registered, memberSent(0)]).tasks).toMatchObject([{ key: 'send:m-1:1' }]);
+    const waiting: GroupCommand = { type: 'Register', registration: groupRegistration([{ commandId: 'c-1', requestId: 'r-1' }]) };
+    expect(after([waiting]).tasks).toEqual([]);
+    expect(after([waiting, { type: 'NotePredecessor', requestId: 'r-1', outcome: 'accepted' }]).tasks).toMatchObject([{ key: 'send:m-0:1' }]);
+  });
+
+  it('it is checked after the last, again after a no, and started after a yes', () => {
+    expect(after(allSent).tasks).toMatchObject([{ key: 'group_check:g-1:1', lane: 'main/group_check', dueAt: at(3) }]);
+    expect(after([...allSent, mayNot]).tasks).toMatchObject([{ key: 'group_check:g-1:2', dueAt: at(4, 2_000) }]);
+    expect(after([...allSent, mayStart]).tasks).toMatchObject([{ key: 'group_start:g-1:1', lane: 'main/group_start', payload: { attempt: 1 } }]);
+    expect(after([...allSent, mayStart, begin, answered('not_delivered')]).tasks).toMatchObject([{ key: 'group_start:g-1:2', dueAt: at(6, 400) }]);
+  });
+
+  it('an unknown start is looked at no sooner than a status may be read, the second time after the grace, and checked anew', () => {
+    const unknown = [...allSent, mayStart, begin, answered('unconfirmed')];
+    expect(after(unknown).tasks).toMatchObject([{ key: 'group_look:g-1:1', kind: 'group_look', dueAt: at(6, 3_000), payload: { attempt: 1, attemptEndedAt: at(6).toISOString() } }]);
+    expect(after([...unknown, looked(false, 3_000)]).tasks).toMatchObject([{ key: 'group_look:g-1:2', dueAt: at(6, 60_000) }]);
+    const proven = [...unknown, looked(false, 3_000), looked(false, 60_000)];
+    expect(after(proven).tasks).toMatchObject([{ key: 'group_check:g-1:2' }]);
+    expect(after([...proven, mayStart]).tasks).toMatchObject([{ key: 'group_start:g-1:2', payload: { attempt: 2 } }]);
+  });
+
+  it('the members’ statuses are read from the start on, no sooner than 3 s after it', () => {
+    const { tasks, last } = after(started);
+    expect(tasks.map((task) => [task.key, task.dueAt])).toEqual([0, 1, 2].map((i) => [`status:m-${i}:started`, at(last, 3_000)]));
+  });
+
+  it('behind a member that failed the rest is settled after a bare FAILED had its time; without a start it is ended at once', () => {
+    const halted = [...started, ended(1, 'rejected')];
+    expect(after(halted).tasks).toMatchObject([{ key: 'settle_group:g-1:m-1', kind: 'settle_group', lane: 'main/status', dueAt: at(after(halted).last, 9_000) }]);
+    expect(after([registered, memberSent(0), ended(1, 'failed', { cause: 'send_refused' })]).tasks).toMatchObject([{ key: 'conclude_members:g-1', lane: 'internal' }]);
+    expect(after([...started, ended(0, 'accepted'), ended(1, 'accepted'), ended(2, 'rejected')], 'GroupHalted').tasks).toEqual([]);
+  });
+});
+
+describe('groups and documents that wait for each other', () => {
+  const group = groupRegistration([{ commandId: 'c-9', requestId: 'r-9' }]);
+  const document: DocumentEvent = { type: 'DocumentRegistered', data: { ...documentRegistration([{ commandId: 'G-1', requestId: 'g-1' }]), requestId: 'r-20' } };
+
+  it('a group is told of the document that it comes after', () => {
+    const event = recorded({ type: 'GroupRegistered', data: group }, 0);
+    expect(keysOfDocumentEvent(event)).toEqual(['g-1', 'r-9']);
+    const { state } = react(DOCUMENT_SAGA.initial, event, 'r-9');
+    expect(react(state, recorded(concludedFailed, 1, documentStream('r-9')), 'r-9').tasks).toMatchObject([
+      { key: 'note_predecessor:g-1:r-9', kind: 'note_group_predecessor', lane: 'internal', payload: { groupId: 'g-1', predecessor: 'r-9', outcome: 'failed' } },
+    ]);
+  });
+
+  it('a document is told of the group that it comes after: that it failed, when it halted', () => {
+    const { state } = react(DOCUMENT_SAGA.initial, recorded(document, 0, documentStream('r-20')), 'g-1');
+    const over = recorded({ type: 'GroupConcluded', data: { outcome: 'partial', halt: 'member_rejected' } }, 1);
+    expect(react(state, over, 'g-1').tasks).toMatchObject([{ key: 'note_predecessor:r-20:g-1', kind: 'note_predecessor', payload: { requestId: 'r-20', outcome: 'failed' } }]);
+  });
+});
+
+describe('a document in a group', () => {
+  const member: DocumentEvent = { type: 'DocumentRegistered', data: { ...documentRegistration(), group: { groupId: 'g-1', index: 0, of: 3, kind: 'given' } } };
+  const follow = (events: DocumentEvent[]) =>
+    events.reduce<{ state: DocumentSagaState; tasks: (PlannedTask | PlannedGroupTask)[] }>(({ state }, event, i) => react(state, recorded(event, i, documentStream('r-9')), 'r-9'), { state: DOCUMENT_SAGA.initial, tasks: [] });
+
+  it('is not sent by its own registration, and its status is not read after its send', () => {
+    expect(follow([member]).tasks).toEqual([]);
+    expect(follow([member, attempted(1), sent()]).tasks).toEqual([
+      { key: 'note_member:g-1:r-9:sent', kind: 'note_member', lane: 'internal', dueAt: new Date(0), payload: { groupId: 'g-1', account: 'main', requestId: 'r-9', documentId: DOCUMENT_ID } },
+    ]);
+  });
+
+  it('tells its group how it ended', () => {
+    expect(follow([member, attempted(1), sent(), concludedFailed]).tasks).toMatchObject([{ key: 'note_member:g-1:r-9:failed', payload: { outcome: 'failed', cause: 'registry_failed' } }]);
+  });
+});

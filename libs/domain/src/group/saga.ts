@@ -1,0 +1,134 @@
+import { neverReached } from '#kernel';
+import type { DocumentOutcome } from '../document/events.js';
+import type { Dependent, DocumentRules, DocumentSagaState, GroupSagaState, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
+import { isAboutStart, type GroupEvent, type StartEvent } from './events.js';
+import { outcomeForDependents } from './state.js';
+
+export interface OwnGroupEvent {
+  state: DocumentSagaState;
+  event: GroupEvent;
+  groupId: string;
+  at: Date;
+  rules: DocumentRules;
+}
+
+type Planned = PlannedTask | PlannedGroupTask;
+type Reaction = { state: DocumentSagaState; tasks: Planned[] };
+
+const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
+
+/** What follows from one event of a group. Members are sent one after the other: whichever way a registry counts, that is their order (interface 4.1). */
+export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
+  const { state, event, groupId, at } = own;
+  if (isAboutStart(event)) return reactToStart(own, event);
+  switch (event.type) {
+    case 'GroupRegistered': {
+      const { account, after, members } = event.data;
+      const group: GroupSagaState = { first: members[0]?.requestId ?? '', checks: 0, looks: 0, attempts: 0 };
+      return { state: { ...state, account, group }, tasks: after.length === 0 ? [sendMember(account, group.first, at)] : [] };
+    }
+    case 'GroupReleased':
+      return { state, tasks: [sendMember(state.account, groupOf(state).first, at)] };
+    case 'MemberSent':
+      return event.data.nextRequestId === undefined ? check(own, at) : { state, tasks: [sendMember(state.account, event.data.nextRequestId, at)] };
+    case 'GroupHalted':
+      return { state, tasks: event.data.rest.length === 0 ? [] : [endRest(own, event.data.started, event.data.member?.requestId)] };
+    case 'GroupConcluded':
+    case 'GroupConclusionRevised': {
+      const outcome = outcomeForDependents(event.data);
+      const tasks = event.type === 'GroupConcluded' ? state.dependents.map((one) => notePredecessor(one, groupId, outcome)) : [];
+      return { state: { ...state, concluded: outcome, dependents: [] }, tasks };
+    }
+    case 'GroupWaiting':
+    case 'GroupPredecessorConcluded':
+    case 'MemberConcluded':
+    case 'MemberRevised':
+    case 'GroupHaltLifted':
+    case 'GroupResumed':
+      return { state, tasks: [] };
+    default:
+      return neverReached(event, 'group event');
+  }
+}
+
+function reactToStart(own: OwnGroupEvent, event: StartEvent): Reaction {
+  const { state, at, rules } = own;
+  switch (event.type) {
+    case 'GroupCheckPassed':
+      return { state, tasks: [start(own, groupOf(state).attempts + 1, at)] };
+    case 'GroupCheckDenied':
+      return check(own, later(at, rules.statusPollMs));
+    case 'GroupStartNotDelivered':
+      return { state: withGroup(state, { attempts: event.data.attempt }), tasks: [start(own, event.data.attempt + 1, later(at, event.data.retryAfterMs))] };
+    case 'GroupStartAbsenceProven':
+      return check({ ...own, state: withGroup(state, { attempts: event.data.attempt }) }, at);
+    case 'GroupStartUnconfirmed': {
+      const ended = withGroup(state, { attemptEndedAt: at.toISOString() });
+      return look({ ...own, state: ended }, event.data.attempt, later(at, Math.max(rules.lookUpEveryMs, rules.statusAfterSendMs)));
+    }
+    case 'GroupStartNotSeen': {
+      const graceEnd = later(new Date(groupOf(state).attemptEndedAt ?? at), rules.unknownGraceMs);
+      return look(own, event.data.attempt, new Date(Math.max(graceEnd.getTime(), later(at, rules.lookUpEveryMs).getTime())));
+    }
+    case 'GroupStarted':
+      return { state, tasks: event.data.members.map((one) => readStatus(own, one)) };
+    case 'GroupStartAttempted':
+    case 'GroupStartRefused':
+      return { state, tasks: [] };
+    default:
+      return neverReached(event, 'group event');
+  }
+}
+
+const groupOf = (state: DocumentSagaState): GroupSagaState => state.group ?? { first: '', checks: 0, looks: 0, attempts: 0 };
+const withGroup = (state: DocumentSagaState, news: Partial<GroupSagaState>): DocumentSagaState => ({ ...state, group: { ...groupOf(state), ...news } });
+
+/** Under the key of a document's own first send: it is sent once, whoever planned it. */
+const sendMember = (account: string, requestId: string, dueAt: Date): PlannedTask => ({
+  key: `send:${requestId}:1`,
+  kind: 'send',
+  lane: `${account}/send`,
+  dueAt,
+  payload: { requestId, account, attempt: 1 },
+});
+
+/** Its status moves only now, and is read no sooner than after a send. */
+function readStatus({ state: { account }, at, rules }: OwnGroupEvent, { requestId, documentId }: { requestId: string; documentId: string }): PlannedTask {
+  const dueAt = new Date(Math.ceil(later(at, rules.statusAfterSendMs).getTime() / rules.statusGridMs) * rules.statusGridMs);
+  return { key: `status:${requestId}:started`, kind: 'status', lane: `${account}/status`, dueAt, payload: { requestId, account, documentId } };
+}
+
+function check({ state, groupId }: OwnGroupEvent, dueAt: Date): Reaction {
+  const checks = groupOf(state).checks + 1;
+  const { account } = state;
+  const task: PlannedGroupTask = { key: `group_check:${groupId}:${checks}`, kind: 'group_check', lane: `${account}/group_check`, dueAt, payload: { groupId, account } };
+  return { state: withGroup(state, { checks }), tasks: [task] };
+}
+
+function start({ state: { account }, groupId }: OwnGroupEvent, attempt: number, dueAt: Date): PlannedGroupTask {
+  return { key: `group_start:${groupId}:${attempt}`, kind: 'group_start', lane: `${account}/group_start`, dueAt, payload: { groupId, account, attempt } };
+}
+
+function look({ state, groupId }: OwnGroupEvent, attempt: number, dueAt: Date): Reaction {
+  const looks = groupOf(state).looks + 1;
+  const { account } = state;
+  const { attemptEndedAt } = groupOf(state);
+  const payload = { groupId, account, attempt, ...(attemptEndedAt === undefined ? {} : { attemptEndedAt }) };
+  return { state: withGroup(state, { looks }), tasks: [{ key: `group_look:${groupId}:${looks}`, kind: 'group_look', lane: `${account}/status`, dueAt, payload }] };
+}
+
+/** What stands behind the member that stopped a started group is looked at once more, after a bare FAILED has had its time to turn. */
+function endRest({ state: { account }, groupId, at, rules }: OwnGroupEvent, started: boolean, stoppedBy = 'none'): PlannedGroupTask {
+  const payload = { groupId, account };
+  return started
+    ? { key: `settle_group:${groupId}:${stoppedBy}`, kind: 'settle_group', lane: `${account}/status`, dueAt: later(at, rules.failedGraceMs + rules.statusPollMs), payload }
+    : { key: `conclude_members:${groupId}`, kind: 'conclude_members', lane: 'internal', dueAt: at, payload };
+}
+
+/** Tells a waiting document or group how what it comes after has ended. */
+export function notePredecessor({ kind, requestId, account }: Dependent, predecessor: string, outcome: DocumentOutcome): Planned {
+  const rest = { key: `note_predecessor:${requestId}:${predecessor}`, lane: 'internal', dueAt: new Date(0) };
+  return kind === 'group'
+    ? { ...rest, kind: 'note_group_predecessor', payload: { groupId: requestId, account, predecessor, outcome } }
+    : { ...rest, kind: 'note_predecessor', payload: { requestId, account, predecessor, outcome } };
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { inboundStream, type InboundEvent } from './events.js';
+import { DOWNLOAD, follow, observe, OTHERS_ID, RECEIPT, seen, seenIncoming, seenOutgoing } from './given.js';
+import { INBOUND_SAGA, reactToInboundEvent, type PlannedInboundTask } from './saga.js';
+
+const RULES = { statusAfterSendMs: 3_000, receiptAfterStatusMs: 5_000, failedGraceMs: 0, statusGridMs: 1_000 };
+const BEGIN = Date.parse('2026-03-01T10:00:00.250Z');
+
+/** The tasks that follow from these events, recorded a second apart: key and ms after the first event. */
+function planned(events: InboundEvent[], rules = RULES): [string, number][] {
+  const react = reactToInboundEvent(rules);
+  let state = INBOUND_SAGA.initial;
+  const tasks: PlannedInboundTask[] = [];
+  for (const [n, event] of events.entries()) {
+    const after = react(state, { stream: inboundStream(OTHERS_ID), ...event, recordedAt: new Date(BEGIN + n * 1_000) });
+    state = after.state;
+    tasks.push(...after.tasks);
+  }
+  return tasks.map((task) => [`${task.lane} ${task.key.replace(OTHERS_ID, 'it')}`, Math.max(0, task.dueAt.getTime() - BEGIN)]);
+}
+
+const life = (first: InboundEvent, ...commands: Parameters<typeof follow>[1][]): InboundEvent[] => [first, ...follow([first], ...commands)];
+
+describe('what follows for a document of others', () => {
+  it('that came in: it is fetched, then tied to ours; no receipt is asked for', () => {
+    expect(planned(life(seen(seenIncoming), DOWNLOAD))).toEqual([['main/download inbound_download:it', 0], ['internal inbound_link:it', 1_000]]);
+  });
+
+  it('that went out in our name: status on the grid after 3 s, receipt 5 s after the answer that showed the final status', () => {
+    expect(planned(life(seen(seenOutgoing), observe('processed'), DOWNLOAD, RECEIPT))).toEqual([
+      ['main/status inbound_status:it', 3_750],
+      ['main/download inbound_download:it', 1_000],
+      ['main/receipt inbound_receipt:it', 6_000],
+    ]);
+  });
+
+  it('that was final when it was seen: the list’s answer counts as the one that showed it', () => {
+    expect(planned([seen({ ...seenOutgoing, status: 'failed_result_ready' })])).toEqual([['main/download inbound_download:it', 0], ['main/receipt inbound_receipt:it', 5_000]]);
+  });
+
+  it('that FAILED: it is read again after the grace, and then fetched', () => {
+    const rules = { ...RULES, failedGraceMs: 60_000 };
+    expect(planned([seen({ ...seenOutgoing, status: 'failed' })], rules)).toEqual([['main/status inbound_status:it:after-failed', 60_000]]);
+    expect(planned(life(seen({ ...seenOutgoing, status: 'failed' }), observe('failed', true)), rules).at(-1)).toEqual(['main/download inbound_download:it', 1_000]);
+    expect(planned([seen({ ...seenOutgoing, status: 'failed' })])).toEqual([['main/download inbound_download:it', 0]]);
+  });
+
+  it('that still goes on: the status task comes again by itself, and makes no second one', () => {
+    expect(planned(life(seen({ ...seenOutgoing, status: 'uploading' }), observe('processing'))).map(([key]) => key)).toEqual(['main/status inbound_status:it']);
+  });
+
+  it('that is over: nothing is remembered of it', () => {
+    const react = reactToInboundEvent(RULES);
+    for (const event of [life(seen(seenIncoming), DOWNLOAD).at(-1), life(seen(seenIncoming), { type: 'Recognise', requestId: 'r' }).at(-1)]) {
+      const { state, tasks } = react({ account: 'main', direction: 'incoming', isOver: false }, { stream: inboundStream(OTHERS_ID), ...(event as InboundEvent), recordedAt: new Date() });
+      expect([INBOUND_SAGA.isDone(state), tasks]).toEqual([true, []]);
+    }
+  });
+});

@@ -1,0 +1,114 @@
+import { neverReached } from '#kernel';
+import type { RegistryStatus } from '../document/events.js';
+import type { DocumentRules } from '../document/planned-task.js';
+import { documentIdOfStream, INBOUND_STREAM_PREFIX, type InboundDirection, type InboundEvent } from './events.js';
+
+type InboundRules = Pick<DocumentRules, 'statusAfterSendMs' | 'receiptAfterStatusMs' | 'failedGraceMs' | 'statusGridMs'>;
+
+/** A task as the saga plans it; the task table's shape. */
+export interface PlannedInboundTask {
+  key: string;
+  kind: 'inbound_status' | 'inbound_download' | 'inbound_receipt' | 'inbound_link';
+  lane: string;
+  dueAt: Date;
+  payload: { documentId: string; account: string; direction: InboundDirection; isLastWord?: true };
+}
+
+/** What is remembered between the events of one document: through whom it is read, and whether it is over. */
+export interface InboundSagaState {
+  account: string;
+  direction: InboundDirection;
+  isOver: boolean;
+}
+
+interface SagaEvent {
+  stream: string;
+  type: string;
+  data: object;
+  recordedAt: Date;
+}
+
+export const INBOUND_SAGA = {
+  name: 'inbound',
+  filter: { streamPrefixes: [INBOUND_STREAM_PREFIX] },
+  initial: { account: '', direction: 'incoming', isOver: false } as InboundSagaState,
+  keysOf: (event: SagaEvent): string[] => [documentIdOfStream(event.stream)],
+  /** After the end nothing is asked for any more, so nothing need be remembered. */
+  isDone: (state: InboundSagaState): boolean => state.isOver,
+};
+
+type Reaction = { state: InboundSagaState; tasks: PlannedInboundTask[] };
+
+const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
+const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime() / gridMs) * gridMs);
+
+/** What follows from one event. Due times count from its record, which is after the answer that caused it had arrived (interface 8). */
+export function reactToInboundEvent(rules: InboundRules) {
+  return (state: InboundSagaState, recorded: SagaEvent): Reaction => {
+    const event = recorded as unknown as InboundEvent;
+    const at = recorded.recordedAt;
+    switch (event.type) {
+      case 'InboundSeen': {
+        const { account, direction, status } = event.data;
+        const known: InboundSagaState = { account, direction, isOver: false };
+        return { state: known, tasks: afterStatus(rules, known, { documentId: event.data.documentId, status, isLastWord: false, isNew: true, at }) };
+      }
+      case 'InboundStatusObserved': {
+        const { documentId, status, isLastWord = false } = event.data;
+        return { state, tasks: afterStatus(rules, state, { documentId, status, isLastWord, isNew: false, at }) };
+      }
+      case 'InboundDownloaded':
+      case 'InboundDownloadGivenUp':
+        return { state, tasks: state.direction === 'incoming' ? [task(state, event.data.documentId, { kind: 'inbound_link', dueAt: at })] : [] };
+      case 'InboundConcluded':
+      case 'InboundRecognised':
+        return { state: { ...state, isOver: true }, tasks: [] };
+      case 'InboundReceiptStored':
+      case 'InboundReceiptGivenUp':
+      case 'InboundLinked':
+        return { state, tasks: [] };
+      default:
+        return neverReached(event, 'inbound event');
+    }
+  };
+}
+
+interface Observed {
+  documentId: string;
+  status: RegistryStatus;
+  isLastWord: boolean;
+  /** Seen in a list just now; a status read that finds it unfinished comes again by itself. */
+  isNew: boolean;
+  at: Date;
+}
+
+function afterStatus(rules: InboundRules, state: InboundSagaState, { documentId, status, isLastWord, isNew, at }: Observed): PlannedInboundTask[] {
+  const download = task(state, documentId, { kind: 'inbound_download', dueAt: at });
+  switch (status) {
+    case 'uploading':
+    case 'processing':
+      return isNew ? [task(state, documentId, { kind: 'inbound_status', dueAt: onGrid(later(at, rules.statusAfterSendMs), rules.statusGridMs) })] : [];
+    case 'processed':
+    case 'failed_result_ready':
+      return state.direction === 'incoming' ? [download] : [download, task(state, documentId, { kind: 'inbound_receipt', dueAt: later(at, rules.receiptAfterStatusMs) })];
+    case 'failed': {
+      if (isLastWord || rules.failedGraceMs === 0) return [download];
+      // A bare FAILED can still turn out otherwise: it is read once more after the grace (public-facts 4).
+      const again = task(state, documentId, { kind: 'inbound_status', dueAt: later(at, rules.failedGraceMs) });
+      return [{ ...again, key: `${again.key}:after-failed`, payload: { ...again.payload, isLastWord: true } }];
+    }
+    default:
+      return neverReached(status, 'document status');
+  }
+}
+
+const LANES: Record<PlannedInboundTask['kind'], (account: string) => string> = {
+  inbound_status: (account) => `${account}/status`,
+  inbound_download: (account) => `${account}/download`,
+  inbound_receipt: (account) => `${account}/receipt`,
+  inbound_link: () => 'internal',
+};
+
+function task({ account, direction }: InboundSagaState, documentId: string, { kind, dueAt }: Pick<PlannedInboundTask, 'kind' | 'dueAt'>): PlannedInboundTask {
+  return { key: `${kind}:${documentId}`, kind, lane: LANES[kind](account), dueAt, payload: { documentId, account, direction } };
+}

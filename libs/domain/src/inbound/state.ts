@@ -1,0 +1,83 @@
+import { neverReached, type Sha256 } from '#kernel';
+import type { RegistryStatus } from '../document/events.js';
+import type { InboundContent, InboundDownloaded, InboundEvent, InboundOutcome, InboundReceiptStored, InboundSeen, LinkedBy } from './events.js';
+
+export type Seen = InboundSeen['data'];
+
+/** What came of asking for something: `given_up` counts as an answer too. */
+type Asked<T> = T | 'given_up' | undefined;
+
+/** Where a document of others stands. */
+export type InboundState =
+  | { phase: 'absent' }
+  | {
+      phase: 'followed';
+      seen: Seen;
+      status: RegistryStatus;
+      /** A FAILED was read again after the grace, and stayed. */
+      isLastWord: boolean;
+      processedAt: string | undefined;
+      download: Asked<InboundDownloaded['data']>;
+      receipt: Asked<InboundReceiptStored['data']>;
+      link: Link | undefined;
+    }
+  | { phase: 'concluded'; seen: Seen; outcome: InboundOutcome; documentSha256: Sha256 | undefined; content: InboundContent | undefined; link: Link | undefined }
+  /** Recognised as a document of ours: that one is followed, and not this. */
+  | { phase: 'ours'; seen: Seen; requestId: string };
+
+export interface Link {
+  requestId: string;
+  by: LinkedBy;
+}
+
+export const INBOUND_ABSENT: InboundState = { phase: 'absent' };
+
+type Known = Exclude<InboundState, { phase: 'absent' }>;
+export type Followed = Extract<InboundState, { phase: 'followed' }>;
+
+/** The state after one event. Throws on an event that cannot follow: the stream is damaged and must not be worked on. */
+export function evolveInbound(state: InboundState, event: InboundEvent): InboundState {
+  if (event.type === 'InboundSeen') {
+    if (state.phase !== 'absent') throw new Error(`InboundSeen in phase ${state.phase}`);
+    const { data } = event;
+    return { phase: 'followed', seen: data, status: data.status, isLastWord: false, processedAt: data.processedAt, download: undefined, receipt: undefined, link: undefined };
+  }
+  if (state.phase === 'absent') throw new Error(`${event.type} before InboundSeen`);
+  return evolveKnown(state, event);
+}
+
+function evolveKnown(state: Known, event: Exclude<InboundEvent, InboundSeen>): InboundState {
+  switch (event.type) {
+    case 'InboundStatusObserved': {
+      const { status, isLastWord = false, processedAt } = event.data;
+      return { ...followed(state, event), status, isLastWord, processedAt: processedAt ?? followed(state, event).processedAt };
+    }
+    case 'InboundDownloaded':
+      return { ...followed(state, event), download: event.data };
+    case 'InboundDownloadGivenUp':
+      return { ...followed(state, event), download: 'given_up' };
+    case 'InboundReceiptStored':
+      return { ...followed(state, event), receipt: event.data };
+    case 'InboundReceiptGivenUp':
+      return { ...followed(state, event), receipt: 'given_up' };
+    case 'InboundConcluded': {
+      const { seen, download, link } = followed(state, event);
+      const content = typeof download === 'object' && 'docType' in download.content ? download.content : undefined;
+      return { phase: 'concluded', seen, outcome: event.data.outcome, documentSha256: event.data.documentSha256, content, link };
+    }
+    case 'InboundLinked': {
+      const { requestId, by } = event.data;
+      if (state.phase === 'ours') throw new Error('InboundLinked in phase ours');
+      return { ...state, link: { requestId, by } };
+    }
+    case 'InboundRecognised':
+      return { phase: 'ours', seen: state.seen, requestId: event.data.requestId };
+    default:
+      return neverReached(event, 'inbound event');
+  }
+}
+
+function followed(state: Known, event: InboundEvent): Followed {
+  if (state.phase !== 'followed') throw new Error(`${event.type} in phase ${state.phase}`);
+  return state;
+}

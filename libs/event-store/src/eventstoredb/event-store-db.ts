@@ -1,0 +1,135 @@
+import type { EventStoreDBClient } from '@eventstore/db-client';
+import { PedigreeError, systemClock, type Clock } from '#kernel';
+import { encodeAppend } from '../encode.js';
+import { checkAppend, checkRead, DEFAULT_LIMITS, type EventStoreLimits } from '../limits.js';
+import type { AppendResult, EventFilter, EventStore, ExpectedVersion, NewEvent, ReadPage, RecordedEvent } from '../port.js';
+import type { Upcast } from '../read.js';
+import { Appender } from './append.js';
+import { closeClient, openClient, patiently } from './connection.js';
+import { followAll } from './follow.js';
+import {
+  describePersistentSubscription,
+  offerPersistentSubscription,
+  withdrawPersistentSubscription,
+  type PersistentSubscriptionOffer,
+  type PersistentSubscriptionState,
+} from './persistent-subscriptions.js';
+import { newestPosition, readServerStream, scanAll } from './read.js';
+import { isSystemStream, recordedEvent } from './stored-event.js';
+
+export interface EventStoreDbOptions extends Partial<EventStoreLimits> {
+  /** Connection string of EventStoreDB or KurrentDB, 22.10 or newer. */
+  url: string;
+  /** Applied to every event read: brings older schema versions to the newest. */
+  upcast?: Upcast;
+  /** A page without events, which only tells progress past events of others, comes at most this often. Default 1,000. */
+  emptyPageIntervalMs?: number;
+  /** Most events that one read looks at. Default 20,000. */
+  maxScan?: number;
+  clock?: Clock;
+}
+
+/**
+ * The event log in EventStoreDB or KurrentDB (DESIGN section 5). A position is where an event's record begins in the server's log, so positions grow with
+ * gaps. A call waits about three seconds for a server that is away, then throws PedigreeError `unavailable`: the outcome of an append is then unknown, and it is repeated.
+ */
+export class EventStoreDbEventStore implements EventStore {
+  readonly positionUnit = 'byte';
+  private readonly client: EventStoreDBClient;
+  private readonly limits: EventStoreLimits;
+  private readonly closing = new AbortController();
+  private readonly clock: Clock;
+  private readonly appender: Appender;
+  /** The last append to each stream that is under way: those to one stream keep their order. */
+  private readonly underWay = new Map<string, Promise<unknown>>();
+  private waiting = 0;
+
+  constructor(private readonly options: EventStoreDbOptions) {
+    const given = Object.entries(options).filter(([name, value]) => name in DEFAULT_LIMITS && value !== undefined);
+    this.limits = { ...DEFAULT_LIMITS, ...Object.fromEntries(given) };
+    this.clock = options.clock ?? systemClock;
+    this.client = openClient(options.url);
+    this.appender = new Appender(this.client, (call) => this.call(call));
+  }
+
+  /** Throws PedigreeError `invalid_parameter`, `body_too_large` or `unavailable`. After `unavailable` the outcome is unknown; repeat it. */
+  async append(stream: string, expectedVersion: ExpectedVersion, events: NewEvent[]): Promise<AppendResult> {
+    const asked = { stream, expectedVersion, events };
+    checkAppend(asked, this.limits);
+    if (isSystemStream(stream)) throw new PedigreeError('invalid_parameter', `stream names that begin with $ belong to the server: ${stream}`, { field: '/stream' });
+    const ready = { ...encodeAppend(asked, this.limits), metadata: events.map((event) => event.metadata) };
+    if (this.waiting >= this.limits.maxWaitingAppends) throw new PedigreeError('unavailable', `${this.waiting} appends already wait for the event log`);
+    return this.inTurn(stream, () => this.appender.append(ready));
+  }
+
+  async readStream(stream: string, options: { fromVersion?: number; limit?: number } = {}): Promise<RecordedEvent[]> {
+    const { fromVersion = 0, limit = this.limits.maxReadLimit } = options;
+    checkRead(limit, undefined, this.limits);
+    if (isSystemStream(stream)) return [];
+    const events = await this.call(() => readServerStream(this.client, stream, { fromVersion, limit }));
+    return events.map((event) => recordedEvent(event, this.options.upcast));
+  }
+
+  readAll(after: bigint, options: { filter?: EventFilter; limit?: number } = {}): Promise<ReadPage> {
+    const { filter, limit = 1_000 } = options;
+    return this.call(() => {
+      checkRead(limit, filter, this.limits);
+      return scanAll(this.client, after, { filter, limit, maxScan: this.maxScan, upcast: this.options.upcast });
+    });
+  }
+
+  async *subscribeAll(after: bigint, options: { filter?: EventFilter; limit?: number; signal: AbortSignal }): AsyncGenerator<ReadPage, void, undefined> {
+    const { filter, limit = 1_000 } = options;
+    checkRead(limit, filter, this.limits);
+    const signal = AbortSignal.any([options.signal, this.closing.signal]);
+    const { client, clock } = this;
+    yield* followAll(after, { client, clock, filter, limit, signal, upcast: this.options.upcast, idleLookMs: this.options.emptyPageIntervalMs ?? 1_000 });
+  }
+
+  head(): Promise<bigint> {
+    return this.call(() => newestPosition(this.client, this.maxScan));
+  }
+
+  /**
+   * Offers a persistent subscription to consumers outside Pedigree, which take events by name with any client of the server. It may hand out an event
+   * twice and out of order (a redelivery comes after younger events), so nothing of ours reads by it. Throws PedigreeError.
+   */
+  offerPersistentSubscription(name: string, offer: PersistentSubscriptionOffer = {}): Promise<void> {
+    checkRead(1, offer.filter, this.limits);
+    return this.call(() => offerPersistentSubscription(this.client, name, offer));
+  }
+
+  describePersistentSubscription(name: string): Promise<PersistentSubscriptionState> {
+    return this.call(() => describePersistentSubscription(this.client, name));
+  }
+
+  withdrawPersistentSubscription(name: string): Promise<void> {
+    return this.call(() => withdrawPersistentSubscription(this.client, name));
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    await closeClient(this.client);
+  }
+
+  private get maxScan(): number {
+    return this.options.maxScan ?? 20_000;
+  }
+
+  private call<T>(call: () => Promise<T>): Promise<T> {
+    return patiently(this.clock, this.closing.signal, call);
+  }
+
+  private async inTurn<T>(stream: string, run: () => Promise<T>): Promise<T> {
+    const before = this.underWay.get(stream);
+    const mine = before === undefined ? run() : before.then(run, run);
+    this.underWay.set(stream, mine);
+    this.waiting += 1;
+    try {
+      return await mine;
+    } finally {
+      this.waiting -= 1;
+      if (this.underWay.get(stream) === mine) this.underWay.delete(stream);
+    }
+  }
+}

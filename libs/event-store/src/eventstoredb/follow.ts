@@ -1,0 +1,85 @@
+import type { EventStoreDBClient } from '@eventstore/db-client';
+import { PedigreeError, type Clock } from '#kernel';
+import type { EventFilter, ReadPage } from '../port.js';
+import type { Upcast } from '../read.js';
+import { isAway } from './connection.js';
+import { Feed, SubscriptionLost } from './feed.js';
+import { scanAll } from './read.js';
+import { recordedEvent } from './stored-event.js';
+
+export interface FollowOptions {
+  client: EventStoreDBClient;
+  clock: Clock;
+  filter: EventFilter | undefined;
+  limit: number;
+  upcast: Upcast | undefined;
+  /** A page without events, which only tells progress, comes at most this often; as often the end of the log is looked at. */
+  idleLookMs: number;
+  signal: AbortSignal;
+}
+
+const RECONNECT_FIRST_DELAY_MS = 100;
+const RECONNECT_MAX_DELAY_MS = 2_000;
+/** About ten seconds: a restart of the server passes unnoticed; whoever follows is told of anything longer, and goes on from its last page. */
+const MOST_RECONNECTS = 8;
+const LOOK_EVENTS = 1_000;
+
+/**
+ * Pages for ever. The server's subscription brings the events that pass the filter. How far it has looked past others it tells only now and then, so that
+ * while nothing comes the end of the log is looked at from here; a look that finds an event which the subscription owes us twice in a row means that it is dead.
+ */
+export async function* followAll(after: bigint, options: FollowOptions): AsyncGenerator<ReadPage, void, undefined> {
+  const { client, clock, filter, signal } = options;
+  const place = { from: after };
+  let failures = 0;
+  while (!signal.aborted) {
+    const feed = new Feed(client, place.from, filter);
+    try {
+      for await (const page of pagesOf(feed, place, options)) {
+        failures = 0;
+        yield page;
+      }
+    } catch (error) {
+      // An event that cannot be understood stays so, however often it is asked for.
+      if (!(error instanceof SubscriptionLost) && !isAway(error)) throw error;
+      failures += 1;
+      if (failures > MOST_RECONNECTS) throw new PedigreeError('unavailable', `the subscription to the event log was lost ${failures} times in a row: ${(error as Error).message}`);
+      await clock.wait(Math.min(RECONNECT_FIRST_DELAY_MS * 2 ** (failures - 1), RECONNECT_MAX_DELAY_MS), signal);
+    } finally {
+      await feed.close();
+    }
+  }
+}
+
+/** Pages of one subscription until it is lost, which throws, or the signal aborts. */
+async function* pagesOf(feed: Feed, place: { from: bigint }, options: FollowOptions): AsyncGenerator<ReadPage, void, undefined> {
+  const { clock, limit, signal, idleLookMs, upcast } = options;
+  let toldAtMs = clock.monotonicMs();
+  let told = place.from;
+  let owed = 0n;
+  while (!signal.aborted) {
+    const taken = await feed.take(limit, { waitMs: idleLookMs, clock, signal });
+    if (signal.aborted) return;
+    if (taken.readUpTo > place.from) place.from = taken.readUpTo;
+    const isIdle = taken.events.length === 0 && clock.monotonicMs() - toldAtMs >= idleLookMs;
+    if (isIdle) {
+      const missed = await lookOn(place, options);
+      if (missed !== undefined && missed === owed) throw new SubscriptionLost(`the subscription does not bring the event at ${missed}`);
+      owed = missed ?? 0n;
+      toldAtMs = clock.monotonicMs();
+    }
+    if (taken.events.length === 0 && !(isIdle && place.from > told)) continue;
+    // Changed only after the page was taken: a consumer that fails begins again from its own place anyway.
+    told = place.from;
+    yield { events: taken.events.map((event) => recordedEvent(event, upcast)), readUpTo: place.from };
+    toldAtMs = clock.monotonicMs();
+  }
+}
+
+/** Moves the place past events that the filter leaves out. Gives the position of the first one that it does not, when there is one. */
+async function lookOn(place: { from: bigint }, { client, filter }: FollowOptions): Promise<bigint | undefined> {
+  const { events, readUpTo } = await scanAll(client, place.from, { filter, limit: 1, maxScan: LOOK_EVENTS, upcast: undefined });
+  const [found] = events;
+  if (found === undefined) place.from = readUpTo;
+  return found?.position;
+}

@@ -1,0 +1,64 @@
+import { appended, foldRight, nodeHash, type Hash, type Node, type ReadHashes } from './tree.js';
+
+/** Levels of the tree that one tile spans, and the hashes of a full tile. */
+export const TILE_HEIGHT = 8;
+export const TILE_WIDTH = 2 ** TILE_HEIGHT;
+const HASH_BYTES = 32;
+
+/**
+ * A run of 256 hashes of one level of the tree, every eighth level (C2SP tlog-tiles): tile `index` of tile level L holds the nodes
+ * `index * 256` onwards of tree level `8 * L`. Levels between are computed. The last tile of a level may be narrower.
+ */
+export interface Tile {
+  level: number;
+  index: number;
+}
+
+/** Gives the tiles, in the order asked, each as its hashes one behind the other; an empty buffer for one that is not there. */
+export type ReadTiles = (tiles: Tile[]) => Promise<Buffer[]>;
+
+const tileOf = ({ level, index }: Node): { tile: Tile; from: number; width: number } => {
+  const tileLevel = Math.floor(level / TILE_HEIGHT);
+  const width = 2 ** (level - tileLevel * TILE_HEIGHT);
+  const first = index * width;
+  return { tile: { level: tileLevel, index: Math.floor(first / TILE_WIDTH) }, from: first % TILE_WIDTH, width };
+};
+
+const nameOf = ({ level, index }: Tile): string => `${level}/${index}`;
+
+/** Reads the hashes of subtrees out of tiles; each tile once per call. */
+export function hashesInTiles(readTiles: ReadTiles): ReadHashes {
+  return async (nodes) => {
+    const places = nodes.map(tileOf);
+    const tiles = [...new Map(places.map(({ tile }) => [nameOf(tile), tile])).values()];
+    const read = tiles.length === 0 ? [] : await readTiles(tiles);
+    const bytes = new Map(tiles.map((tile, i) => [nameOf(tile), read[i] as Buffer]));
+    return places.map(({ tile, from, width }) => subtreeIn(bytes.get(nameOf(tile)) as Buffer, { tile, from, width }));
+  };
+}
+
+function subtreeIn(bytes: Buffer, { tile, from, width }: { tile: Tile; from: number; width: number }): Hash {
+  if (bytes.length < (from + width) * HASH_BYTES) throw new Error(`tile ${nameOf(tile)} holds ${bytes.length / HASH_BYTES} hashes; ${from + width} are needed`);
+  let hashes = Array.from({ length: width }, (_, i) => bytes.subarray((from + i) * HASH_BYTES, (from + i + 1) * HASH_BYTES));
+  while (hashes.length > 1) hashes = Array.from({ length: hashes.length / 2 }, (_, i) => nodeHash(hashes[2 * i] as Hash, hashes[2 * i + 1] as Hash));
+  return foldRight(hashes);
+}
+
+/**
+ * The tiles that appending leaves to a tree of `size` changes, whole, lower levels first. A tile that was left wider by a write that did
+ * not end is cut to what the size says.
+ */
+export async function grownTiles(size: number, leaves: Hash[], readTiles: ReadTiles): Promise<{ tile: Tile; bytes: Buffer }[]> {
+  const made = await appended(size, leaves, hashesInTiles(readTiles));
+  const added = new Map<string, { tile: Tile; from: number; hashes: Hash[] }>();
+  for (const { node, hash } of made) {
+    if (node.level % TILE_HEIGHT !== 0) continue;
+    const { tile, from } = tileOf(node);
+    const known = added.get(nameOf(tile));
+    if (known === undefined) added.set(nameOf(tile), { tile, from, hashes: [hash] });
+    else known.hashes.push(hash);
+  }
+  const changed = [...added.values()].sort((a, b) => a.tile.level - b.tile.level || a.tile.index - b.tile.index);
+  const before = changed.length === 0 ? [] : await readTiles(changed.map(({ tile }) => tile));
+  return changed.map(({ tile, from, hashes }, i) => ({ tile, bytes: Buffer.concat([(before[i] as Buffer).subarray(0, from * HASH_BYTES), ...hashes]) }));
+}

@@ -1,0 +1,132 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { checkConsistency, checkInclusion, proveConsistency, proveInclusion } from './proofs.js';
+import { appended, EMPTY_ROOT, leafHash, nodeHash, rootOf, type Hash, type Node, type ReadHashes } from './tree.js';
+
+const SEED = Number(process.env['PROPERTY_SEED'] ?? Date.now() % 2_147_483_647);
+const run = (property: fc.IAsyncProperty<[number, number, number]>, numRuns = 100): Promise<void> => fc.assert(property, { seed: SEED, numRuns });
+
+/** MTH as the RFC writes it, without any storage. */
+function definition(leaves: Hash[]): Hash {
+  if (leaves.length === 0) return EMPTY_ROOT;
+  if (leaves.length === 1) return leaves[0] as Hash;
+  let k = 1;
+  while (k * 2 < leaves.length) k *= 2;
+  return nodeHash(definition(leaves.slice(0, k)), definition(leaves.slice(k)));
+}
+
+/** A fake of the storage: what `appended` made, in memory. */
+class FakeHashes {
+  readonly leaves: Hash[] = [];
+  private readonly hashes = new Map<string, Hash>();
+  readonly read: ReadHashes = (nodes) =>
+    Promise.resolve(
+      nodes.map(({ level, index }) => {
+        const hash = this.hashes.get(`${level}/${index}`);
+        if (hash === undefined) throw new Error(`no hash ${level}/${index}`);
+        return hash;
+      }),
+    );
+
+  async grow(count: number): Promise<{ node: Node; hash: Hash }[]> {
+    const more = Array.from({ length: count }, (_, i) => leafHash(Buffer.from(`leaf ${this.leaves.length + i}`)));
+    const made = await appended(this.leaves.length, more, this.read);
+    for (const { node, hash } of made) this.hashes.set(`${node.level}/${node.index}`, hash);
+    this.leaves.push(...more);
+    return made;
+  }
+}
+
+const size = fc.integer({ min: 1, max: 200 });
+const anyNumber = fc.integer({ min: 0, max: 1_000_000 });
+
+async function treeOf(leaves: number, step: number): Promise<FakeHashes> {
+  const tree = new FakeHashes();
+  while (tree.leaves.length < leaves) await tree.grow(Math.min(1 + (step % 17), leaves - tree.leaves.length));
+  return tree;
+}
+
+const flipped = (hash: Hash): Hash => Buffer.from(hash.map((byte, i) => (i === 0 ? byte ^ 1 : byte)));
+
+describe(`the tree (seed ${SEED})`, () => {
+  it('has the root that the RFC defines, however it was grown, and every earlier root too', () =>
+    run(
+      fc.asyncProperty(size, anyNumber, anyNumber, async (leaves, step, pick) => {
+        const tree = await treeOf(leaves, step);
+        expect(await rootOf(leaves, tree.read)).toEqual(definition(tree.leaves));
+        const earlier = pick % (leaves + 1);
+        expect(await rootOf(earlier, tree.read)).toEqual(definition(tree.leaves.slice(0, earlier)));
+      }),
+    ));
+
+  it('stores each subtree once, behind those that it is made of', () =>
+    run(
+      fc.asyncProperty(size, anyNumber, anyNumber, async (leaves, step, _pick) => {
+        const tree = new FakeHashes();
+        const stored = new Set<string>();
+        while (tree.leaves.length < leaves) {
+          for (const { node } of await tree.grow(Math.min(1 + (step % 5), leaves - tree.leaves.length))) {
+            const { level, index } = node;
+            expect(stored.has(`${level}/${index}`)).toBe(false);
+            if (level > 0) expect([0, 1].map((side) => stored.has(`${level - 1}/${index * 2 + side}`))).toEqual([true, true]);
+            stored.add(`${level}/${index}`);
+          }
+        }
+      }),
+      50,
+    ));
+});
+
+describe(`an inclusion proof (seed ${SEED})`, () => {
+  it('holds for its leaf, and for no other leaf, index, size, root or path', () =>
+    run(
+      fc.asyncProperty(size, anyNumber, anyNumber, async (leaves, step, pick) => {
+        const tree = await treeOf(leaves, step);
+        const index = pick % leaves;
+        const root = await rootOf(leaves, tree.read);
+        const path = await proveInclusion(index, leaves, tree.read);
+        const claim = { leaf: tree.leaves[index] as Hash, index, size: leaves, root, path };
+        expect(checkInclusion(claim)).toBe(true);
+        const wrong = [
+          { ...claim, leaf: flipped(claim.leaf) },
+          { ...claim, root: flipped(root) },
+          { ...claim, index: leaves },
+          { ...claim, index: -1 },
+          { ...claim, path: [...path, root] },
+          ...(path.length > 0 ? [{ ...claim, path: path.slice(1) }, { ...claim, path: path.map((hash, i) => (i === pick % path.length ? flipped(hash) : hash)) }] : []),
+          ...(leaves > 1 ? [{ ...claim, index: (index + 1) % leaves }] : []),
+        ];
+        expect(wrong.filter(checkInclusion)).toEqual([]);
+      }),
+    ));
+});
+
+describe(`a consistency proof (seed ${SEED})`, () => {
+  it('holds between a tree and its beginning, and for no other root, size or path', () =>
+    run(
+      fc.asyncProperty(size, anyNumber, anyNumber, async (leaves, step, pick) => {
+        const tree = await treeOf(leaves, step);
+        const from = 1 + (pick % leaves);
+        const path = await proveConsistency(from, leaves, tree.read);
+        const claim = { from, fromRoot: await rootOf(from, tree.read), to: leaves, toRoot: await rootOf(leaves, tree.read), path };
+        expect(checkConsistency(claim)).toBe(true);
+        const wrong = [
+          { ...claim, fromRoot: flipped(claim.fromRoot) },
+          { ...claim, toRoot: flipped(claim.toRoot) },
+          { ...claim, path: [...path, claim.toRoot] },
+          { ...claim, from: leaves + 1 },
+          ...(path.length > 0 ? [{ ...claim, path: path.slice(0, -1) }, { ...claim, path: path.map((hash, i) => (i === pick % path.length ? flipped(hash) : hash)) }] : []),
+        ];
+        expect(wrong.filter(checkConsistency)).toEqual([]);
+      }),
+    ));
+
+  it('begins with the empty tree and ends with the tree itself', async () => {
+    const tree = await treeOf(7, 3);
+    const root = await rootOf(7, tree.read);
+    expect(checkConsistency({ from: 0, fromRoot: EMPTY_ROOT, to: 7, toRoot: root, path: await proveConsistency(0, 7, tree.read) })).toBe(true);
+    expect(checkConsistency({ from: 7, fromRoot: root, to: 7, toRoot: root, path: await proveConsistency(7, 7, tree.read) })).toBe(true);
+    await expect(proveConsistency(8, 7, tree.read)).rejects.toThrow(/no beginning of 8/);
+    await expect(proveInclusion(7, 7, tree.read)).rejects.toThrow(/not in a tree of 7/);
+  });
+});

@@ -1,0 +1,26 @@
+-- One row for each group of documents: where it stands, why it stopped, what goes on in its place.
+CREATE TABLE document_group (
+  group_id            text PRIMARY KEY,
+  registered_position bigint NOT NULL,
+  position            bigint NOT NULL,
+  command_id          text NOT NULL,
+  reference           text,
+  account             text NOT NULL,
+  kind                text NOT NULL,
+  phase               text NOT NULL,
+  waiting_for         jsonb NOT NULL,
+  member_count        integer NOT NULL,
+  sent_count          integer NOT NULL,
+  ended_count         integer NOT NULL,
+  outcome             text,
+  halt                text,
+  stopped_by          text,
+  problem             text,
+  document_sha256     text,
+  item_count          integer NOT NULL,
+  resumes             text,
+  resumed_by          text,
+  registered_at       timestamptz NOT NULL,
+  started_at          timestamptz,
+  concluded_at        timestamptz
+);

@@ -1,0 +1,33 @@
+-- One row per document of others: what another participant was told to tell us, and what went out in our name past this system.
+CREATE TABLE inbound_document (
+  document_id       text COLLATE "C" PRIMARY KEY,
+  seen_position     bigint NOT NULL,
+  position          bigint NOT NULL,
+  direction         text NOT NULL,
+  channel           text NOT NULL,
+  account           text NOT NULL,
+  request_id        text,
+  doc_type          integer,
+  doc_num           text,
+  sender            text,
+  receiver          text,
+  subject_id        text,
+  counterparty_id   text,
+  operation_date    text,
+  item_count        integer,
+  phase             text NOT NULL,
+  status            text NOT NULL,
+  outcome           text,
+  -- Why its bytes or its receipt cannot be had or read.
+  problem           text,
+  error_count       integer NOT NULL,
+  document_sha256   text,
+  receipt_sha256    text,
+  linked_request_id text COLLATE "C",
+  linked_by         text,
+  shared_items      integer,
+  seen_at           timestamptz NOT NULL,
+  received_at       timestamptz,
+  accepted_at       timestamptz,
+  concluded_at      timestamptz
+) WITH (fillfactor = 70);

@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import { uuid5 } from '#kernel';
+
+/** The shapes of what the ERP is told: for the outbox, for the documentation of bus, feed and webhooks, and for the tests. One source. */
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const instant = z.iso.datetime();
+const outcome = z.enum(['accepted', 'partial', 'rejected', 'failed']);
+const count = z.number().int().min(0);
+
+/** Items of one result are listed when there are at most so many of them; above it they are counted, and read at `href`. */
+export const MOST_ITEMS_INLINE = 500;
+
+const reason = { code: z.string().optional().describe("The registry's code, or the cause of a failure."), text: z.string().optional() };
+const itemsOf = <Item extends z.ZodType>(item: Item) =>
+  z.strictObject({ count, items: z.array(item).max(MOST_ITEMS_INLINE).optional().describe(`Absent when there are more than ${MOST_ITEMS_INLINE}: read them at href.`) });
+
+const outcomeItems = z.strictObject({
+  count,
+  accepted: itemsOf(z.strictObject({ id: z.string() })),
+  refused: itemsOf(z.strictObject({ id: z.string(), ...reason })),
+  undetermined: itemsOf(z.strictObject({ id: z.string(), ...reason })).describe('What became of these cannot be told from the receipt alone.'),
+  href: z.string().describe('Where all of them can be read, page by page: a path of the API.'),
+});
+
+const documentFields = {
+  request_id: z.uuid(),
+  command_id: z.string().describe("The ERP's id of the command."),
+  reference: z.string().optional().describe("The ERP's own reference, as the command gave it."),
+  group: z
+    .strictObject({ group_id: z.uuid(), index: count, of: count })
+    .optional()
+    .describe('Set for a member of a group: what became of all of it is read at /v1/groups/{group_id}. `index` counts from 0.'),
+  account: z.string(),
+  doc_type: z.number().int(),
+  doc_num: z.string().optional(),
+  document_id: z.string().optional().describe("The registry's id; absent while the registry has not taken the document."),
+  item_count: count,
+  sentence: z.string().describe('What it means, in one plain sentence.'),
+  remedy: z.string().optional().describe('What to do, where there is something to do.'),
+  duplicate: z.boolean().describe('Alarm: the registry holds more than one document under the request_id.'),
+  document_sha256: sha256,
+  operation_date: z.string().describe('First time: when it happened, as the document claims it.'),
+  known_at: z.string().regex(/^\d+$/).describe('Third time: the log position at which it was known.'),
+  href: z.string().describe('Where the document stands now: a path of the API.'),
+};
+
+const cause = z.enum(['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed']).optional().describe('Why it failed.');
+
+const part = z.strictObject({ request_id: z.uuid(), outcome, cause, document_id: z.string().optional(), receipt_sha256: sha256.optional() });
+
+const conclusionFields = {
+  ...documentFields,
+  outcome,
+  cause,
+  receipt_sha256: sha256.optional(),
+  accepted_at: instant.optional().describe('Second time: when the registry took it, as its receipt says.'),
+  items: outcomeItems,
+  parts: z.array(part).optional().describe('Of a document that was sent in parts because it was too large: how each ended. `items` are those of all parts; `request_id` is the group of the parts.'),
+};
+
+const groupFields = {
+  group_id: z.uuid(),
+  command_id: z.string().describe("The ERP's id of the command that gave or resumed the group."),
+  reference: z.string().optional().describe("The ERP's own reference, as the command gave it."),
+  account: z.string(),
+  kind: z.enum(['given', 'resumption']).describe('`resumption`: what was left of a group that halted.'),
+  resumes: z.strictObject({ group_id: z.uuid(), command_id: z.string() }).optional().describe('The group that had halted.'),
+  members: z
+    .array(z.strictObject({ request_id: z.uuid(), command_id: z.string(), reference: z.string().optional(), doc_type: z.number().int(), document_id: z.string().optional(), outcome: outcome.optional(), cause }))
+    .describe('In the order of processing. One without an outcome has not ended; what became of its items is told by its own document event.'),
+  sentence: documentFields.sentence,
+  remedy: documentFields.remedy,
+  known_at: documentFields.known_at,
+  href: z.string().describe('Where the group stands now: a path of the API.'),
+};
+
+const halt = z.enum(['member_rejected', 'member_failed', 'member_partial', 'member_not_sent', 'predecessor_failed', 'check_denied', 'start_refused']).describe('Why it stopped before its end.');
+const haltDetails = {
+  stopped_by: z.strictObject({ command_id: z.string(), request_id: z.uuid(), outcome }).optional().describe('The member, or what the group was to come after.'),
+  text: z.string().optional().describe("The registry's words where it would not begin."),
+};
+const groupConclusionFields = { ...groupFields, outcome, halt: halt.optional(), ...haltDetails };
+
+/** The data of each type of event. A new type is a new line here and one in outcome-table.ts. */
+export const OUTCOME_DATA = {
+  'pedigree.document.waiting.v1': z
+    .strictObject({ ...documentFields, waiting_for: z.array(z.strictObject({ command_id: z.string(), request_id: z.uuid() })) })
+    .describe('Held until other documents have concluded.'),
+  'pedigree.document.concluded.v1': z.strictObject(conclusionFields).describe('Ended: accepted, partial, rejected or failed.'),
+  'pedigree.document.revised.v1': z.strictObject({ ...conclusionFields, previous_outcome: outcome }).describe('What counted as ended turned out otherwise; this replaces what was told before.'),
+  'pedigree.document.duplicate.v1': z
+    .strictObject({ ...documentFields, document_ids: z.array(z.string()).describe("The registry's documents under this request_id.") })
+    .describe('Alarm: the registry holds more than one document under one request_id.'),
+  'pedigree.group.halted.v1': z.strictObject({ ...groupFields, halt, ...haltDetails }).describe('A group stopped before its end: what stands behind is not processed, and can be resumed once it has concluded.'),
+  'pedigree.group.concluded.v1': z.strictObject(groupConclusionFields).describe('Every member of a group has ended.'),
+  'pedigree.group.revised.v1': z.strictObject({ ...groupConclusionFields, previous_outcome: outcome }).describe('A member turned out otherwise, and with it the whole; this replaces what was told before.'),
+} as const;
+
+export type OutcomeType = keyof typeof OUTCOME_DATA;
+
+const withOutcome = (word: string): string[] => outcome.options.map((one) => `${word}.${one}`);
+
+/** The routing keys under which each type comes. */
+export const OUTCOME_TOPICS: Record<OutcomeType, string[]> = {
+  'pedigree.document.waiting.v1': ['document.waiting'],
+  'pedigree.document.concluded.v1': withOutcome('document.concluded'),
+  'pedigree.document.revised.v1': withOutcome('document.revised'),
+  'pedigree.document.duplicate.v1': ['document.duplicate'],
+  'pedigree.group.halted.v1': ['group.halted'],
+  'pedigree.group.concluded.v1': withOutcome('group.concluded'),
+  'pedigree.group.revised.v1': withOutcome('group.revised'),
+};
+
+export type OutcomeData<Type extends OutcomeType = OutcomeType> = z.infer<(typeof OUTCOME_DATA)[Type]>;
+export type ConclusionData = OutcomeData<'pedigree.document.concluded.v1'>;
+export type GroupConclusionData = OutcomeData<'pedigree.group.concluded.v1'>;
+export type OutcomeItems = z.infer<typeof outcomeItems>;
+
+/** One event of a type, in the structured JSON form of CloudEvents 1.0. */
+export const cloudEventOf = (type: OutcomeType) =>
+  z
+    .strictObject({
+      specversion: z.literal('1.0'),
+      id: z.uuid().describe('The same event again has the same id: take it once.'),
+      source: z.string().describe('urn:uuid of the installation.'),
+      type: z.literal(type),
+      subject: z.string().describe('request_id of the document, or id of the group. Events of one subject come in their order.'),
+      time: instant.describe('When it was recorded.'),
+      sequence: z.string().regex(/^\d{20}$/).describe('Log position with leading zeros: orders events as text (extension `sequence`). Also the cursor of the feed.'),
+      datacontenttype: z.literal('application/json'),
+      data: OUTCOME_DATA[type],
+    })
+    .meta({ title: type, description: OUTCOME_DATA[type].description });
+
+export interface OutcomeEvent<Type extends OutcomeType = OutcomeType> {
+  specversion: '1.0';
+  id: string;
+  source: string;
+  type: Type;
+  subject: string;
+  time: string;
+  sequence: string;
+  datacontenttype: 'application/json';
+  data: OutcomeData<Type>;
+}
+
+const SEQUENCE_DIGITS = 20;
+export const sequenceOf = (position: bigint): string => position.toString().padStart(SEQUENCE_DIGITS, '0');
+export const sourceOf = (installation: string): string => `urn:uuid:${installation}`;
+/** Stable: UUIDv5 of the event's id in the installation's namespace. The prefix keeps it apart from a request_id. */
+export const outcomeIdOf = (eventId: string, installation: string): string => uuid5(`outcome/${eventId}`, installation);

@@ -1,0 +1,126 @@
+import { haltOf, outcomeOf, type DocumentOutcome, type GroupConclusionRevised, type Halt, type RegisteredGroup, type Registration } from '#domain';
+import { wordsForGroup } from '../groups/sentences.js';
+import type { ConclusionData, GroupConclusionData } from './cloud-event.js';
+import { isSplit, type KnownGroup, type ReadParts } from './split.js';
+import type { Told } from './told.js';
+
+export const groupPath = (groupId: string): string => `/v1/groups/${groupId}`;
+
+/** The ERP gave one document and is told of one: that it went in parts is ours. Where it waits, and how it ended. */
+export function groupWaiting(known: KnownGroup): Told | undefined {
+  if (!isSplit(known)) return undefined;
+  const waiting_for = known.row.waitingFor.map(({ commandId, requestId }) => ({ command_id: commandId, request_id: requestId }));
+  return { type: 'pedigree.document.waiting.v1', topic: 'document.waiting', subject: known.row.groupId, data: { ...splitFields(known), waiting_for } };
+}
+
+/** Of a document that was split the end is told once, when it is there. */
+export function groupHalted(known: KnownGroup): Told | undefined {
+  const halt = haltOf(known.state);
+  if (isSplit(known) || halt === undefined) return undefined;
+  return { type: 'pedigree.group.halted.v1', topic: 'group.halted', subject: known.row.groupId, data: { ...groupFields(known), ...whyHalted(halt) } };
+}
+
+export function groupConcluded(known: KnownGroup): Told {
+  const { row, state } = known;
+  const outcome = outcomeOf(state.members);
+  if (known.read !== undefined) return { type: 'pedigree.document.concluded.v1', topic: `document.concluded.${outcome}`, subject: row.groupId, data: splitConclusion(known, known.read) };
+  return { type: 'pedigree.group.concluded.v1', topic: `group.concluded.${outcome}`, subject: row.groupId, data: conclusionOf(known, outcome) };
+}
+
+export function groupRevised(known: KnownGroup): Told | undefined {
+  if (isSplit(known)) return undefined;
+  const { outcome, previousOutcome } = known.event.data as unknown as GroupConclusionRevised['data'];
+  return { type: 'pedigree.group.revised.v1', topic: `group.revised.${outcome}`, subject: known.row.groupId, data: { ...conclusionOf(known, outcome), previous_outcome: previousOutcome } };
+}
+
+/** A part turned out otherwise after the whole had been told: its items are others now, also where the whole has the same outcome. */
+export function memberRevised(known: KnownGroup): Told | undefined {
+  const { state, row } = known;
+  if (known.read === undefined || state.phase !== 'concluded') return undefined;
+  const data = splitConclusion(known, known.read);
+  return { type: 'pedigree.document.revised.v1', topic: `document.revised.${data.outcome}`, subject: row.groupId, data: { ...data, previous_outcome: state.outcome } };
+}
+
+function groupFields({ event, state, row }: KnownGroup) {
+  const { registration, members } = state;
+  const { resumes, kind } = registration;
+  if (kind === 'split') throw new Error(`group ${row.groupId} is one document, and is told as one`);
+  return {
+    group_id: row.groupId,
+    command_id: row.commandId,
+    ...(row.reference === null ? {} : { reference: row.reference }),
+    account: row.account,
+    kind,
+    ...(resumes === undefined ? {} : { resumes: { group_id: resumes.groupId, command_id: resumes.commandId } }),
+    members: members.map((member, i) => {
+      const { reference, docType } = registration.members[i] as Registration;
+      const { requestId: request_id, commandId: command_id, documentId: document_id, outcome, cause } = member;
+      return { request_id, command_id, ...present({ reference }), doc_type: docType, ...present({ document_id, outcome, cause }) };
+    }),
+    ...wordsForGroup(row),
+    known_at: String(event.position),
+    href: groupPath(row.groupId),
+  };
+}
+
+function conclusionOf(known: KnownGroup, outcome: DocumentOutcome): GroupConclusionData {
+  const halt = haltOf(known.state);
+  return { ...groupFields(known), outcome, ...(halt === undefined ? {} : whyHalted(halt)) };
+}
+
+function whyHalted({ cause, member, predecessor, text }: Halt) {
+  const by = member ?? predecessor;
+  const stopped_by = by === undefined ? undefined : { command_id: by.commandId, request_id: by.requestId, outcome: by.outcome };
+  return { halt: cause, ...present({ stopped_by, text }) };
+}
+
+function splitFields({ event, state, row, read }: KnownGroup) {
+  const { registration } = state;
+  const { original, members } = registration;
+  const [first] = members;
+  if (original === undefined || first === undefined) throw new Error(`group ${row.groupId} is a split document without an original`);
+  return {
+    request_id: row.groupId,
+    command_id: row.commandId,
+    ...(row.reference === null ? {} : { reference: row.reference }),
+    account: row.account,
+    doc_type: original.docType,
+    ...(first.docNum === undefined ? {} : { doc_num: first.docNum }),
+    item_count: original.itemCount,
+    ...wordsForGroup({ ...row, outcome: row.outcome === null ? null : outcomeOf(state.members) }),
+    duplicate: read?.duplicate ?? false,
+    document_sha256: original.documentSha256,
+    operation_date: first.operationDate,
+    known_at: String(event.position),
+    href: groupPath(row.groupId),
+  };
+}
+
+function splitConclusion(known: KnownGroup, { conclusions, items }: ReadParts): ConclusionData {
+  const { members } = known.state;
+  const outcome = outcomeOf(members);
+  const accepted = conclusions.flatMap(({ data }) => (data.acceptedAt === undefined ? [] : [data.acceptedAt])).sort((a, b) => Date.parse(a) - Date.parse(b));
+  const acceptedAt = accepted.at(-1);
+  const parts = members.map(({ requestId, documentId, cause }, i) => {
+    const { data } = conclusions[i] as ReadParts['conclusions'][number];
+    return { request_id: requestId, outcome: data.outcome, ...present({ cause: data.cause ?? (data.outcome === 'failed' ? cause : undefined), document_id: documentId, receipt_sha256: data.receiptSha256 }) };
+  });
+  return {
+    ...splitFields(known),
+    outcome,
+    ...(outcome === 'failed' ? present({ cause: causeOf(known.state) }) : {}),
+    ...(acceptedAt === undefined ? {} : { accepted_at: new Date(acceptedAt).toISOString() }),
+    items,
+    parts,
+  };
+}
+
+/** Why nothing of it was taken: what stopped it, and not what that meant for the parts behind. */
+function causeOf(state: RegisteredGroup) {
+  if (haltOf(state)?.cause === 'predecessor_failed') return 'predecessor_failed' as const;
+  const causes = state.members.map((one) => one.cause);
+  return causes.find((one) => one !== undefined && one !== 'not_processed') ?? causes.find((one) => one !== undefined);
+}
+
+type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+const present = <T extends object>(fields: T): Present<T> => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;

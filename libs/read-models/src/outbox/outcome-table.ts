@@ -1,0 +1,106 @@
+import { DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, requestIdOfStream, type ConclusionRevised, type DocumentEvent, type DuplicateDetected, type GroupEvent, type Registration } from '#domain';
+import type { ReceiptFacts } from '#documents';
+import type { RecordedEvent } from '#event-store';
+import { foldDocumentOutcome } from '../document-outcomes/fold.js';
+import type { DocumentOutcomeRow } from '../document-outcomes/row.js';
+import { wordsFor } from '../document-outcomes/sentences.js';
+import type { ConclusionData, OutcomeItems } from './cloud-event.js';
+import { groupConcluded, groupHalted, groupRevised, groupWaiting, memberRevised } from './group-outcomes.js';
+import { documentPath } from './items.js';
+import type { KnownGroup } from './split.js';
+import type { Told } from './told.js';
+
+/** What an outcome is made of: the event, its stream up to it, and what its evidence says (conclusions alone have any). */
+export interface Known {
+  event: RecordedEvent;
+  history: RecordedEvent[];
+  read?: { items: OutcomeItems; receipt: ReceiptFacts | undefined };
+}
+
+/** One line for each type of a document's event that the ERP is told of. The rest of the log is ours alone. */
+export const OUTCOME_TABLE: Partial<Record<DocumentEvent['type'], (known: Known) => Told>> = {
+  DocumentWaiting: waiting,
+  DocumentConcluded: (known) => ({ ...concluded(known, 'concluded'), type: 'pedigree.document.concluded.v1' }),
+  ConclusionRevised: revised,
+  DuplicateDetected: duplicate,
+};
+
+/** The same for groups; a line may find that there is nothing to tell. */
+export const GROUP_OUTCOME_TABLE: Partial<Record<GroupEvent['type'], (known: KnownGroup) => Told | undefined>> = {
+  GroupWaiting: groupWaiting,
+  GroupHalted: groupHalted,
+  GroupConcluded: groupConcluded,
+  GroupConclusionRevised: groupRevised,
+  MemberRevised: memberRevised,
+};
+
+/** Streams in which such events are found. */
+export const OUTCOME_STREAMS = [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX];
+
+/** A part of a document that was split: how it ended is told with the whole, and not by itself. Its alarms are. */
+export const isPart = ([registered]: RecordedEvent[]): boolean => (registered?.data as Partial<Registration> | undefined)?.group?.kind === 'split';
+
+function waiting(known: Known): Told {
+  const row = rowOf(known);
+  const waiting_for = row.waitingFor.map(({ commandId, requestId }) => ({ command_id: commandId, request_id: requestId }));
+  return { type: 'pedigree.document.waiting.v1', topic: 'document.waiting', subject: row.requestId, data: { ...documentFields(row, known), waiting_for } };
+}
+
+function duplicate(known: Known): Told {
+  const row = rowOf(known);
+  const { documentIds } = known.event.data as unknown as DuplicateDetected['data'];
+  return { type: 'pedigree.document.duplicate.v1', topic: 'document.duplicate', subject: row.requestId, data: { ...documentFields(row, known), document_ids: documentIds } };
+}
+
+function revised(known: Known): Told {
+  const { previousOutcome } = known.event.data as unknown as ConclusionRevised['data'];
+  const told = concluded(known, 'revised');
+  return { ...told, type: 'pedigree.document.revised.v1', data: { ...told.data, previous_outcome: previousOutcome } };
+}
+
+function concluded(known: Known, word: string): Omit<Told, 'type'> & { data: ConclusionData } {
+  const row = rowOf(known);
+  if (row.outcome === null || known.read === undefined) throw new Error(`${known.event.type} at position ${known.event.position} of ${known.event.stream} tells no outcome`);
+  const data = {
+    ...documentFields(row, known),
+    outcome: row.outcome,
+    ...(row.cause === null ? {} : { cause: row.cause }),
+    ...(row.receiptSha256 === null ? {} : { receipt_sha256: row.receiptSha256 }),
+    ...(row.acceptedAt === null ? {} : { accepted_at: row.acceptedAt.toISOString() }),
+    items: known.read.items,
+  };
+  return { topic: `document.${word}.${row.outcome}`, subject: row.requestId, data };
+}
+
+/** The document as it stood with this event: what its page of the API showed then. */
+function rowOf({ event, history }: Known): DocumentOutcomeRow {
+  const row = history.reduce<DocumentOutcomeRow | undefined>(foldDocumentOutcome, undefined);
+  if (row === undefined || row.position !== event.position) throw new Error(`the stream ${event.stream} ends before ${event.type} at position ${event.position}`);
+  return row;
+}
+
+/**
+ * What every outcome says of its document. Whether a document that is waited for was received at all changes by the minute and is no part of the
+ * log's truth at this position: it is asked of the API.
+ */
+function documentFields(row: DocumentOutcomeRow, known: Known) {
+  const waitingFor = row.waitingFor.map(({ commandId }) => ({ commandId, known: true }));
+  const words = wordsFor({ ...row, waitingFor, ...(known.read?.receipt === undefined ? {} : { errors: known.read.receipt.errors }) });
+  return {
+    request_id: row.requestId,
+    command_id: row.commandId,
+    ...(row.reference === null ? {} : { reference: row.reference }),
+    ...(row.groupId === null || row.groupIndex === null || row.groupSize === null ? {} : { group: { group_id: row.groupId, index: row.groupIndex, of: row.groupSize } }),
+    account: row.account,
+    doc_type: row.docType,
+    ...(row.docNum === null ? {} : { doc_num: row.docNum }),
+    ...(row.documentId === null ? {} : { document_id: row.documentId }),
+    item_count: row.itemCount,
+    ...words,
+    duplicate: row.duplicate,
+    document_sha256: row.documentSha256,
+    operation_date: row.operationDate,
+    known_at: String(known.event.position),
+    href: documentPath(requestIdOfStream(known.event.stream)),
+  };
+}

@@ -1,0 +1,117 @@
+import { GROUP_STREAM_PREFIX } from '#domain';
+import type { EventStore, RecordedEvent } from '#event-store';
+import type { EvidenceStore } from '#evidence';
+import type { Sha256 } from '#kernel';
+import { installationId, type Transaction } from '#postgres';
+import type { Projection } from '#subscriptions';
+import type { DocumentReading } from '../sgtin-history/movements.js';
+import { outcomeIdOf, sequenceOf, sourceOf, type OutcomeEvent } from './cloud-event.js';
+import { historyOf } from './history.js';
+import { digestsOf, readConclusion } from './items.js';
+import { GROUP_OUTCOME_TABLE, isPart, OUTCOME_STREAMS, OUTCOME_TABLE, type Known } from './outcome-table.js';
+import { isConclusion, readParts } from './parts.js';
+import { endsSplit, groupOf } from './split.js';
+import type { Told } from './told.js';
+
+export interface OutboxOptions {
+  evidence: EvidenceStore;
+  documents: DocumentReading;
+  store: Pick<EventStore, 'readStream'>;
+}
+
+/** Documents whose streams and evidence are in memory at once. */
+const OUTCOMES_AT_ONCE = 20;
+
+/** A row of `outcome_event`. */
+interface OutboxRow {
+  position: bigint;
+  id: string;
+  told: Told;
+  body: string;
+  recordedAt: Date;
+}
+
+/**
+ * Feeds the outbox: each event that the ERP is told of becomes one CloudEvent, written in the transaction that moves the checkpoint. It is a
+ * pure function of log, evidence and installation, so that a rebuild gives the same bytes under the same ids; cursors that
+ * deliver from it hold log positions and stay right. Missing evidence throws: the outbox halts loudly rather than tell half an outcome.
+ */
+export function outboxProjection(options: OutboxOptions): Projection {
+  return {
+    name: 'outbox',
+    filter: { streamPrefixes: OUTCOME_STREAMS, types: [...Object.keys(OUTCOME_TABLE), ...Object.keys(GROUP_OUTCOME_TABLE)] },
+    project: async (events, tx) => {
+      const installation = await installationId(tx);
+      for (let from = 0; from < events.length; from += OUTCOMES_AT_ONCE) {
+        await write(tx, await rowsOf(events.slice(from, from + OUTCOMES_AT_ONCE), installation, options));
+      }
+    },
+    truncate: async (tx) => {
+      await tx.query('TRUNCATE outcome_event, outcome_removed');
+    },
+  };
+}
+
+async function rowsOf(events: RecordedEvent[], installation: string, options: OutboxOptions): Promise<OutboxRow[]> {
+  const { evidence, store } = options;
+  const histories = await Promise.all(events.map(({ stream, position }) => historyOf(store, stream, position)));
+  const each = events.map((event, i) => ({ event, history: histories[i] as RecordedEvent[] })).filter(({ event, history }) => !(isConclusion(event) && isPart(history)));
+  const bytes = await evidence.getMany([...new Set(each.map(({ event }) => event).filter(isConclusion).flatMap(digestsOf))]);
+  const rows: OutboxRow[] = [];
+  for (const { event, history } of each) {
+    const told = event.stream.startsWith(GROUP_STREAM_PREFIX) ? await groupTold(history, options) : documentTold({ event, history }, bytes, options);
+    if (told === undefined) continue;
+    const { position, recordedAt } = event;
+    rows.push({ position, id: outcomeIdOf(event.id, installation), told, body: JSON.stringify(envelopeOf(event, told, installation)), recordedAt });
+  }
+  return rows;
+}
+
+function documentTold(known: Known, bytes: Map<Sha256, Buffer>, { documents }: OutboxOptions): Told {
+  const { event } = known;
+  const tell = OUTCOME_TABLE[event.type as keyof typeof OUTCOME_TABLE] ?? noLine(event);
+  return tell({ ...known, ...(isConclusion(event) ? { read: readConclusion(event, bytes, documents) } : {}) });
+}
+
+/** Of a document that was split, what became of the items is read from its parts. */
+async function groupTold(history: RecordedEvent[], options: OutboxOptions): Promise<Told | undefined> {
+  const group = groupOf(history);
+  const { event, state } = group;
+  const tell = GROUP_OUTCOME_TABLE[event.type as keyof typeof GROUP_OUTCOME_TABLE] ?? noLine(event);
+  const { groupId, members } = state.registration;
+  const read = endsSplit(group) ? await readParts({ ...options, groupId, parts: members, upTo: event.position }) : undefined;
+  return tell({ ...group, read });
+}
+
+function noLine({ type }: RecordedEvent): never {
+  throw new Error(`the outcome table has no line for ${type}`);
+}
+
+const envelopeOf = (event: RecordedEvent, { type, subject, data }: Told, installation: string): OutcomeEvent => ({
+  specversion: '1.0',
+  id: outcomeIdOf(event.id, installation),
+  source: sourceOf(installation),
+  type,
+  subject,
+  time: event.recordedAt.toISOString(),
+  sequence: sequenceOf(event.position),
+  datacontenttype: 'application/json',
+  data,
+});
+
+async function write(tx: Transaction, rows: OutboxRow[]): Promise<void> {
+  await tx.query({
+    name: 'outcome-event-write',
+    text: `INSERT INTO outcome_event (position, id, type, topic, subject, body, recorded_at)
+      SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])`,
+    values: [
+      rows.map((row) => row.position),
+      rows.map((row) => row.id),
+      rows.map((row) => row.told.type),
+      rows.map((row) => row.told.topic),
+      rows.map((row) => row.told.subject),
+      rows.map((row) => row.body),
+      rows.map((row) => row.recordedAt),
+    ],
+  });
+}

@@ -1,0 +1,55 @@
+import type { Actor } from '#event-store';
+import { canonicalJson, uuid5, type JsonObject } from '#kernel';
+import type { MigrationSet, Queryable } from '#postgres';
+
+export const reconciliationSchema: MigrationSet = { name: 'reconciliation', directory: new URL('./migrations/', import.meta.url) };
+
+/** The lane that the reconciler serves, and the kind of its tasks. */
+export const RECONCILE_LANE = 'reconcile';
+export const RECONCILE_KIND = 'reconcile_documents';
+
+export const runStream = (runId: string): string => `run-${runId}`;
+
+/** A run that was asked for. */
+export interface RunRequest {
+  runId: string;
+  reason: string;
+  actor: Actor;
+}
+
+/** Keeps the request, once; the caller schedules its task in the same transaction. */
+export async function keepRequest(db: Queryable, { runId, reason, actor }: RunRequest): Promise<void> {
+  await db.query('INSERT INTO reconciliation_request (run_id, reason, actor) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING', [runId, reason, canonicalJson(actor)]);
+}
+
+/** The task by which the reconciler takes a request: the same request is one task for ever. */
+export function runTask(runId: string): { key: string; kind: string; lane: string; priority: number; dueAt: Date; payload: JsonObject } {
+  return { key: `reconcile:${runId}`, kind: RECONCILE_KIND, lane: RECONCILE_LANE, priority: 900, dueAt: new Date(0), payload: { runId } };
+}
+
+/** The day's own run has one id, so that however many reconcilers there are, it is asked for once. */
+export const dailyRunId = (installationId: string, day: string): string => uuid5(`reconciliation:${day}`, installationId);
+
+export async function findRequest(db: Queryable, runId: string): Promise<(RunRequest & { requestedAt: Date }) | undefined> {
+  const { rows } = await db.query<RequestRow>('SELECT run_id, requested_at, reason, actor FROM reconciliation_request WHERE run_id = $1', [runId]);
+  return rows[0] === undefined ? undefined : requestOf(rows[0]);
+}
+
+/** Requests, newest first, from behind the run `before` on. */
+export async function listRequests(db: Queryable, { before, limit }: { before?: string | undefined; limit: number }): Promise<(RunRequest & { requestedAt: Date })[]> {
+  const { rows } = await db.query<RequestRow>(
+    `SELECT run_id, requested_at, reason, actor FROM reconciliation_request
+     WHERE $1::text IS NULL OR (requested_at, run_id) < (SELECT requested_at, run_id FROM reconciliation_request WHERE run_id = $1) ORDER BY requested_at DESC, run_id DESC LIMIT $2`,
+    [before ?? null, limit],
+  );
+  return rows.map(requestOf);
+}
+
+interface RequestRow {
+  run_id: string;
+  requested_at: Date;
+  reason: string;
+  actor: string;
+}
+
+const requestOf = (row: RequestRow) => ({ runId: row.run_id, requestedAt: row.requested_at, reason: row.reason, actor: JSON.parse(row.actor) as Actor });

@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Agent, get as httpGet, request as httpRequest, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { Health } from './health.js';
+import { HttpPort } from './http-port.js';
+import { tcpNeed } from './need.js';
+
+let health: Health;
+let port: HttpPort;
+
+beforeEach(async () => {
+  health = new Health('gateway');
+  health.add({ name: 'postgresql', where: 'db:5432/p' });
+  port = await HttpPort.open({ port: 0, host: '127.0.0.1', health });
+});
+afterEach(() => port.drain(0));
+
+const ask = async (path: string, init: RequestInit = {}) => {
+  const answer = await fetch(`${port.url}${path}`, init);
+  return { status: answer.status, headers: answer.headers, body: await answer.text() };
+};
+
+describe('a port that answers at once', () => {
+  it('tells that the program lives, and that it is not ready and why', async () => {
+    expect(await ask('/health/live')).toMatchObject({ status: 200, body: '{"status":"live","program":"gateway"}' });
+    health.down('postgresql', new Error('connect ECONNREFUSED'));
+    const ready = await ask('/health/ready?verbose');
+    expect(ready.status).toBe(503);
+    expect(JSON.parse(ready.body)).toMatchObject({ status: 'not_ready', phase: 'starting', parts: [{ name: 'postgresql', status: 'down', error: 'connect ECONNREFUSED' }] });
+    health.up('postgresql');
+    health.phase = 'running';
+    expect((await ask('/health/ready')).status).toBe(200);
+  });
+
+  it('turns everybody else away with a problem and Retry-After, whatever they bring, until the program serves', async () => {
+    const turnedAway = await ask('/v1/commands', { method: 'POST', body: 'x'.repeat(1_000_000) });
+    expect([turnedAway.status, turnedAway.headers.get('retry-after'), turnedAway.headers.get('content-type')]).toEqual([503, '5', 'application/problem+json']);
+    expect(JSON.parse(turnedAway.body)).toMatchObject({ status: 503, code: 'unavailable', detail: 'postgresql is away; try again later' });
+    port.serve((_, response) => response.end('served'));
+    expect((await ask('/v1/commands')).body).toBe('served');
+    expect((await ask('/health/live')).status).toBe(200);
+  });
+
+  it('answers a route that was added, and a fault in it with 500', async () => {
+    port.answer('/metrics', () => ({ contentType: 'text/plain; version=0.0.4', body: 'up 1\n' }));
+    expect(await ask('/metrics')).toMatchObject({ status: 200, body: 'up 1\n' });
+    port.answer('/metrics', () => Promise.reject(new Error('no figures')));
+    expect(await ask('/metrics')).toMatchObject({ status: 500, body: '{"error":"no figures"}' });
+  });
+
+  it('names the variable of a port that is taken and of an address that is not ours', async () => {
+    const taken = Number(new URL(port.url).port);
+    const variables = { port: 'HEALTH_PORT', host: 'HEALTH_HOST' };
+    await expect(HttpPort.open({ port: taken, host: '127.0.0.1', health, variables })).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'HEALTH_PORT' } });
+    await expect(HttpPort.open({ port: 0, host: '192.0.2.1', health, variables })).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'HEALTH_HOST' } });
+  });
+});
+
+describe('draining a port', () => {
+  it('takes nobody new, lets the one in the air end, and closes kept connections', async () => {
+    const arrived = signal();
+    const go = signal();
+    port.serve((_, response) => {
+      arrived.give();
+      void go.given.then(() => response.end('late'));
+    });
+    const agent = new Agent({ keepAlive: true });
+    await once(httpGet(`${port.url}/health/live`, { agent }), 'response').then(([answer]) => (answer as IncomingMessage).resume());
+    const slow = ask('/slow');
+    await arrived.given;
+    const drained = port.drain(30_000);
+    const [refused] = (await once(httpRequest(port.url).end(), 'error')) as [NodeJS.ErrnoException];
+    expect(refused.code).toBe('ECONNREFUSED');
+    go.give();
+    expect(await slow).toMatchObject({ status: 200, body: 'late' });
+    await drained;
+    agent.destroy();
+  });
+
+  it('cuts what does not end within the limit', async () => {
+    const arrived = signal();
+    port.serve(() => arrived.give());
+    const slow = ask('/slow').then(() => 'answered', () => 'cut');
+    await arrived.given;
+    await port.drain(50);
+    expect(await slow).toBe('cut');
+  });
+});
+
+describe('looking whether an address takes connections', () => {
+  it('resolves where something listens, also at one host of several, and names the error where nothing does', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port: open } = server.address() as { port: number };
+    const { signal: forever } = new AbortController();
+    await tcpNeed('registry', `http://127.0.0.1:${open}/base`).check(forever);
+    await tcpNeed('eventstore', `esdb://admin:pw@127.0.0.1:1,127.0.0.1:${open}?tls=false`).check(forever);
+    const need = tcpNeed('rabbitmq', 'amqp://guest:s3cret@127.0.0.1:1/vhost');
+    expect(need).toMatchObject({ where: '127.0.0.1:1', secrets: ['s3cret'] });
+    await expect(need.check(forever)).rejects.toThrow('ECONNREFUSED');
+    expect([tcpNeed('r', 'https://registry.example/x').where, tcpNeed('q', 'amqp://mq.example').where, tcpNeed('e', 'esdb+discover://a.example,b.example:1').where]).toEqual([
+      'registry.example:443',
+      'mq.example:5672',
+      'a.example:2113,b.example:1',
+    ]);
+    server.close();
+  });
+});
+
+function signal(): { given: Promise<void>; give: () => void } {
+  let give: () => void = () => undefined;
+  const given = new Promise<void>((resolve) => (give = resolve));
+  return { given, give };
+}

@@ -1,0 +1,102 @@
+import { connect } from 'node:net';
+import { loginRefusal, openPool } from '#postgres';
+
+/** A service that a program needs. It is asked again and again, for as long as the program runs. */
+export interface Need {
+  /** Short, as people call it: `postgresql`, `registry`, `rabbitmq`, `eventstore`. */
+  name: string;
+  /** Host and port, and nothing secret. */
+  where: string;
+  /** Resolves when the service answers, rejects when it does not. `signal` aborts when the answer is no longer waited for. */
+  check(signal: AbortSignal): Promise<void>;
+  /** A sentence when an error of `check` means that waiting is in vain: a refused login, an unknown database. Counts only until the program has started. */
+  refusal?(error: unknown): string | undefined;
+  /** False: the program starts and works without it, and only says that it is away. Default true. */
+  isRequired?: boolean;
+  /** What must not be shown should an error name it. */
+  secrets?: string[];
+  close?(): Promise<void>;
+}
+
+const CHECK_TIMEOUT_MS = 5_000;
+const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443, 'amqp:': 5672, 'amqps:': 5671, 'postgres:': 5432, 'postgresql:': 5432, 'esdb:': 2113, 'kurrentdb:': 2113, 'kurrent:': 2113 };
+
+/** Whether PostgreSQL lets us in and answers, by a connection of its own, so that a busy pool is not taken for a server that is away. */
+export function postgresNeed(databaseUrl: string): Need {
+  const pool = openPool({ connectionString: databaseUrl, maxConnections: 1, applicationName: 'pedigree-health', connectTimeoutMs: CHECK_TIMEOUT_MS, answerTimeoutMs: CHECK_TIMEOUT_MS });
+  return {
+    name: 'postgresql',
+    where: placeOf(databaseUrl),
+    secrets: secretsOf(databaseUrl),
+    check: async () => void (await pool.query('SELECT 1')),
+    refusal: loginRefusal,
+    close: () => pool.end(),
+  };
+}
+
+/**
+ * Whether something takes connections at the address, and no more: a call would have to keep the manners of the other side. A cluster's
+ * address (`esdb://a:1,b:2`) is there when one of its hosts is.
+ */
+export function tcpNeed(name: string, address: string, options: Pick<Need, 'isRequired'> = {}): Need {
+  const hosts = hostsOf(address);
+  return {
+    ...{ name, where: hosts.map(({ host, port }) => `${host}:${port}`).join(','), secrets: secretsOf(address) },
+    ...options,
+    check: (signal) => Promise.any(hosts.map((one) => connects(one, signal))).catch((error: AggregateError) => Promise.reject(error.errors[0] as Error)),
+  };
+}
+
+/** The same for a service that not every installation has: none where its address is not configured. */
+export const optionalNeed = (name: string, address: string | undefined, options: Pick<Need, 'isRequired'> = {}): Need[] =>
+  address === undefined ? [] : [tcpNeed(name, address, options)];
+
+interface Host {
+  host: string;
+  port: number;
+}
+
+function connects({ host, port }: Host, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port });
+    const end = (error?: Error): void => {
+      signal.removeEventListener('abort', aborted);
+      socket.destroy();
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+    const aborted = (): void => end(new Error(`${host}:${port} took no connection in time`));
+    signal.addEventListener('abort', aborted, { once: true });
+    socket.once('connect', () => end());
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.message === '' ? new Error(`connect ${error.code ?? 'failed'} ${host}:${port}`) : error));
+  });
+}
+
+/** Hosts of an address, which may name several, split by commas, as clusters do. */
+function hostsOf(address: string): Host[] {
+  const [, scheme = '', authority = ''] = /^([a-z+]+:)\/\/(?:[^@/]*@)?([^/?#]*)/i.exec(address) ?? [];
+  const fallback = DEFAULT_PORTS[scheme.replace(/\+.*:$/, ':').toLowerCase()] ?? 80;
+  return authority.split(',').map((one) => {
+    const [, host = one, port] = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(one) ?? [];
+    return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? fallback : Number(port) };
+  });
+}
+
+function placeOf(databaseUrl: string): string {
+  const { hostname, port, pathname } = new URL(databaseUrl);
+  return `${hostname}:${port === '' ? 5432 : port}${pathname}`;
+}
+
+/** The password of an address, as it stands there and as it reads. */
+function secretsOf(address: string): string[] {
+  const written = /^[a-z+]+:\/\/[^:@/]*:([^@/]*)@/i.exec(address)?.[1] ?? '';
+  return written === '' ? [] : [...new Set([written, readable(written)])];
+}
+
+function readable(written: string): string {
+  try {
+    return decodeURIComponent(written);
+  } catch {
+    return written;
+  }
+}

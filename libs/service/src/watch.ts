@@ -1,0 +1,125 @@
+import { PedigreeError, systemClock, type Clock } from '#kernel';
+import type { ServiceLog } from './bounded-log.js';
+import { sentenceOf, type Health } from './health.js';
+import type { Need } from './need.js';
+
+export interface WatchOptions {
+  needs: Need[];
+  health: Health;
+  log: ServiceLog;
+  signal: AbortSignal;
+  clock?: Clock;
+  /** From 0 to 1: where in its range a back-off falls, so that many processes do not ask in step. */
+  random?: () => number;
+  /** Least and most time between two tries while a service is away. Defaults 100 and 5,000. */
+  firstDelayMs?: number;
+  mostDelayMs?: number;
+  /** How often a service that is there is looked at. Default 1,000. */
+  everyMs?: number;
+  /** How long one look may take. Default 5,000. */
+  timeoutMs?: number;
+  /** How often it is said again that a service is still away. Default 60,000. */
+  remindEveryMs?: number;
+}
+
+export interface NeedWatch {
+  /** Resolves when all that is required is up, or `signal` aborted. Rejects with `invalid_configuration` when a service refuses us for good. */
+  untilThere(): Promise<void>;
+  /** From now on a refusal is an outage like any other: the program has work in the air and waits. */
+  started(): void;
+  /** When all loops have ended, after `signal`. */
+  ended: Promise<void>;
+}
+
+/** Looks at every service that a program needs, for as long as it runs, and keeps `health` true (exponential back-off with jitter). */
+export function watchNeeds(options: WatchOptions): NeedWatch {
+  let refuse: (error: PedigreeError) => void = () => undefined;
+  const refused = new Promise<never>((_, reject) => (refuse = reject));
+  // Nobody may be waiting when it happens.
+  refused.catch(() => undefined);
+  const state = { hasStarted: false };
+  for (const need of options.needs) options.health.add(need);
+  const watchers = options.needs.map((need) => new Watcher(need, options, (error) => {
+    const sentence = state.hasStarted ? undefined : need.refusal?.(error);
+    if (sentence !== undefined) refuse(new PedigreeError('invalid_configuration', `${need.name} at ${need.where}: ${sentenceOf({ message: sentence }, need.secrets)}`, { item: need.name }));
+  }));
+  const required = options.needs.filter((need) => need.isRequired !== false).map((need) => need.name);
+  return {
+    untilThere: () => Promise.race([options.health.untilUp(required, options.signal), refused]),
+    started: () => void (state.hasStarted = true),
+    ended: Promise.all(watchers.map((watcher) => watcher.run())).then(() => undefined),
+  };
+}
+
+class Watcher {
+  private failures = 0;
+  private saidAtMs = -Infinity;
+
+  constructor(
+    private readonly need: Need,
+    private readonly options: WatchOptions,
+    private readonly onFailure: (error: unknown) => void,
+  ) {}
+
+  async run(): Promise<void> {
+    const { signal, clock = systemClock, everyMs = 1_000 } = this.options;
+    while (!signal.aborted) {
+      const error = await this.look();
+      if (signal.aborted) break;
+      if (error === undefined) this.isThere();
+      else this.isAway(error.reason);
+      await clock.wait(error === undefined ? everyMs : this.delayMs(), signal);
+    }
+    await this.need.close?.().catch(() => undefined);
+  }
+
+  /** Undefined when the service answered. */
+  private async look(): Promise<{ reason: unknown } | undefined> {
+    const { timeoutMs = 5_000, signal, clock = systemClock } = this.options;
+    const patience = new AbortController();
+    const late = clock.wait(timeoutMs, AbortSignal.any([patience.signal, signal])).then(() => {
+      if (!patience.signal.aborted) throw new Error(`no answer in ${timeoutMs} ms`);
+    });
+    const stop = new AbortController();
+    const check = this.need.check(stop.signal);
+    check.catch(() => undefined);
+    late.catch(() => undefined);
+    try {
+      await Promise.race([check, late]);
+      return undefined;
+    } catch (reason) {
+      return { reason };
+    } finally {
+      patience.abort();
+      stop.abort();
+    }
+  }
+
+  private isThere(): void {
+    const { health, log } = this.options;
+    const { name, where } = this.need;
+    const awayMs = health.up(name);
+    if (awayMs !== undefined) log.info({ service: name, where, awayMs }, `${name} is there again`);
+    this.failures = 0;
+  }
+
+  private isAway(error: unknown): void {
+    const { health, log, clock = systemClock, remindEveryMs = 60_000 } = this.options;
+    const { name, where, secrets } = this.need;
+    this.failures += 1;
+    const isNews = health.down(name, error);
+    const nowMs = clock.monotonicMs();
+    if (isNews || nowMs - this.saidAtMs >= remindEveryMs) {
+      this.saidAtMs = nowMs;
+      log.warn({ service: name, where, error: sentenceOf(error, secrets), tries: this.failures }, `${name} is ${isNews ? '' : 'still '}away; it is waited for`);
+    }
+    this.onFailure(error);
+  }
+
+  /** Between half of the doubled delay and the whole of it. */
+  private delayMs(): number {
+    const { firstDelayMs = 100, mostDelayMs = 5_000, random = Math.random } = this.options;
+    const fullMs = Math.min(mostDelayMs, firstDelayMs * 2 ** Math.min(this.failures, 16));
+    return fullMs * (0.5 + random() / 2);
+  }
+}

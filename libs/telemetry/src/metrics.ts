@@ -1,0 +1,101 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { systemClock, type Clock } from '#kernel';
+import { METRICS, type LabelsOf, type MetricEntry, type MetricName, type MetricOf } from './metric-table.js';
+
+/** Reads figures that lie elsewhere, such as in the database, when they are asked for. */
+export type Collector = () => Promise<void> | void;
+
+export interface MetricsOptions {
+  program: string;
+  version: string;
+  profile: string;
+  /** Collectors run at most so often: whoever scrapes in a loop must not load the database. Default 5,000. */
+  collectEveryMs?: number;
+  /** Longest that one collector may take; then what it last read stands. Default 4,000. */
+  collectWithinMs?: number;
+  clock?: Clock;
+  /** A collector that failed or was too slow. Its figures are then old, and the scrape answers all the same. */
+  onError?: (error: unknown) => void;
+}
+
+/** The metrics of one process. Names and labels are those of the table; a name or label that is not there does not compile. */
+export class Metrics {
+  private readonly registry = new Registry();
+  private readonly made = new Map<MetricName, Counter | Gauge | Histogram>();
+  private readonly collectors: Collector[] = [];
+  private readonly clock: Clock;
+  private collectedAtMs = -Infinity;
+  private collecting: Promise<void> | undefined;
+
+  constructor(private readonly options: MetricsOptions) {
+    this.clock = options.clock ?? systemClock;
+    this.registry.setDefaultLabels({ program: options.program });
+    collectDefaultMetrics({ register: this.registry });
+    this.set('pedigree_info', { version: options.version, profile: options.profile }, 1);
+  }
+
+  count<Name extends MetricOf<'counter'>>(name: Name, labels: LabelsOf<Name>, by = 1): void {
+    this.metric(name, Counter).inc(labels, by);
+  }
+
+  observe<Name extends MetricOf<'histogram'>>(name: Name, labels: LabelsOf<Name>, seconds: number): void {
+    this.metric(name, Histogram).observe(labels, seconds);
+  }
+
+  set<Name extends MetricOf<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number): void {
+    this.metric(name, Gauge).set(labels, value);
+  }
+
+  /** All values of a gauge, or of a counter whose total is kept elsewhere: labels that are not named are gone afterwards. */
+  replace<Name extends MetricOf<'gauge' | 'counter'>>(name: Name, values: { labels: LabelsOf<Name>; value: number }[]): void {
+    const metric = METRICS[name].kind === 'counter' ? this.metric(name, Counter) : this.metric(name, Gauge);
+    metric.reset();
+    for (const { labels, value } of values) metric.inc(labels, value);
+  }
+
+  /** Adds what is read when somebody asks. */
+  collect(collector: Collector): void {
+    this.collectors.push(collector);
+  }
+
+  /** The text that Prometheus reads (exposition format 0.0.4). */
+  async text(): Promise<{ contentType: string; body: string }> {
+    await this.refresh();
+    return { contentType: this.registry.contentType, body: await this.registry.metrics() };
+  }
+
+  /** One run of the collectors at a time, whoever asks. */
+  private refresh(): Promise<void> {
+    const { collectEveryMs = 5_000 } = this.options;
+    if (this.collecting === undefined && this.clock.monotonicMs() - this.collectedAtMs >= collectEveryMs) {
+      this.collecting = Promise.all(this.collectors.map((collector) => this.run(collector))).then(() => {
+        this.collectedAtMs = this.clock.monotonicMs();
+        this.collecting = undefined;
+      });
+    }
+    return this.collecting ?? Promise.resolve();
+  }
+
+  private async run(collector: Collector): Promise<void> {
+    const { collectWithinMs = 4_000, onError = () => undefined } = this.options;
+    const ended = new AbortController();
+    try {
+      const late = this.clock.wait(collectWithinMs, ended.signal).then(() => (ended.signal.aborted ? undefined : Promise.reject(new Error(`a collector of metrics took more than ${collectWithinMs} ms`))));
+      await Promise.race([Promise.resolve().then(collector), late]);
+    } catch (error) {
+      onError(error);
+    } finally {
+      ended.abort();
+    }
+  }
+
+  private metric<Made extends Counter | Gauge | Histogram>(name: MetricName, kind: new (config: never) => Made): Made {
+    const known = this.made.get(name);
+    if (known !== undefined) return known as Made;
+    const { help, labels, buckets }: MetricEntry = METRICS[name];
+    const config = { name, help, labelNames: [...labels], registers: [this.registry], ...(buckets === undefined ? {} : { buckets: [...buckets] }) };
+    const made = new kind(config as never);
+    this.made.set(name, made);
+    return made;
+  }
+}

@@ -1,0 +1,224 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Connection } from 'rabbitmq-client';
+import { Pool as HttpPool } from 'undici';
+import { builtFile, sandboxFile } from '../../apps/cli/src/config.js';
+import { participant, readWorld, type World } from '../../apps/cli/src/sample/world.js';
+import { RabbitMqBus } from '#bus';
+import { eventStoreSchema } from '#event-store';
+import { migrate, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { rawAppendsPerSecond } from './ceilings.js';
+import type { BenchReport } from './report.js';
+
+/** Requests under way at once over HTTP, each on a connection of its own. */
+const CONNECTIONS = 64;
+/** Commands that are made before the clock starts, per second of a phase. */
+const PREPARED_PER_SECOND = 8_000;
+const BATCH_LINES = 1_000;
+const LOCAL_BROKER = 'amqp://guest:guest@127.0.0.1:5672';
+const PUBLISHED_TOGETHER = 500;
+/** A queue of so many commands is drained by the gateway, per second of a phase. */
+const QUEUED_PER_SECOND = 4_000;
+const READY_MOST_MS = 60_000;
+const DRAIN_MOST_MS = 5 * 60_000;
+
+/**
+ * Commands acknowledged per second: single requests and NDJSON over HTTP, and a queue of RabbitMQ that is drained; next to raw appends and raw
+ * publish-and-confirm on the same machine in the same run. Without a broker the figures of RabbitMQ are missing, and that is said.
+ */
+export async function intake(options: { quick: boolean }): Promise<BenchReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
+  const stops: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
+  const seconds = options.quick ? 4 : 20;
+  try {
+    const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
+    stops.push(() => postgres.stop());
+    const pool = openPool({ connectionString: postgres.url, maxConnections: 8, applicationName: 'pedigree-bench' });
+    stops.push(() => pool.end());
+    const gateway = await gatewayProcess(folder, { DATABASE_URL: postgres.url });
+    stops.push(() => gateway.stop());
+    const world = readWorld(sandboxFile('data/world.json'));
+    await overHttp(gateway.url, smallCommands(world, 'warm', 2_000), 60);
+    const http = await overHttp(gateway.url, smallCommands(world, 'http', seconds * PREPARED_PER_SECOND), seconds);
+    const ndjson = await overNdjson(gateway.url, smallCommands(world, 'lines', seconds * PREPARED_PER_SECOND), seconds);
+    await gateway.stop();
+    const amqp = await overAmqp({ folder, pool, databaseUrl: postgres.url, commands: smallCommands(world, 'amqp', seconds * QUEUED_PER_SECOND) });
+    await migrate(pool, [eventStoreSchema]);
+    const appends = await rawAppendsPerSecond(pool, Math.min(seconds, 5));
+    return reportOf({ http, ndjson, appends, ...amqp });
+  } finally {
+    for (const stop of stops.reverse()) await stop();
+  }
+}
+
+interface Rates {
+  http: number;
+  ndjson: number;
+  appends: number;
+  amqp?: number;
+  publishes?: number;
+}
+
+function reportOf({ http, ndjson, appends, amqp, publishes }: Rates): BenchReport {
+  const round = (value: number, digits = 1) => Number(value.toFixed(digits));
+  const ratios = { http_to_raw_appends: round(http / appends, 3), ndjson_to_raw_appends: round(ndjson / appends, 3) };
+  const bus = amqp !== undefined && publishes !== undefined ? { amqp, publishes } : undefined;
+  return {
+    bench: 'intake',
+    figures: { http_per_second: round(http), ndjson_per_second: round(ndjson), ...(bus === undefined ? {} : { amqp_per_second: round(bus.amqp) }) },
+    ceilings: { raw_appends_per_second: round(appends), ...(bus === undefined ? {} : { raw_publishes_per_second: round(bus.publishes) }) },
+    ratios: { ...ratios, ...(bus === undefined ? {} : { amqp_to_raw_publishes: round(bus.amqp / bus.publishes, 3), amqp_to_raw_appends: round(bus.amqp / appends, 3) }) },
+    machine: { cpus: cpus().length, model: cpus()[0]?.model.trim() ?? 'unknown', memoryGiB: Math.round(totalmem() / 2 ** 30), node: process.versions.node },
+  };
+}
+
+/** The gateway as a process of its own, so that the load it answers does not run in its event loop. */
+async function gatewayProcess(folder: string, services: Record<string, string>): Promise<{ url: string; stop(): Promise<void> }> {
+  const { PATH, TMPDIR } = process.env;
+  writeFileSync(join(folder, 'key'), 'ab'.repeat(32));
+  const env = {
+    ...{ PATH, TMPDIR, ...services, PORT: '0', LOG_LEVEL: 'error', PEDIGREE_MAX_BACKLOG: '10000000' },
+    ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), PEDIGREE_KEY_FILE: join(folder, 'key') },
+  };
+  const child: ChildProcess = spawn(process.execPath, [fileURLToPath(builtFile('apps/gateway/src/main.js'))], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const [line] = (await Promise.race([once(lines, 'line'), once(child, 'exit').then(() => Promise.reject(new Error('the gateway ended at its start')))])) as [string];
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await ended;
+  };
+  const { url } = JSON.parse(line) as { url: string };
+  await untilReady(url);
+  return { url, stop };
+}
+
+/** The API answers from the first moment, and takes commands when its database is up to date. */
+async function untilReady(url: string): Promise<void> {
+  const limitMs = performance.now() + READY_MOST_MS;
+  while (!(await fetch(`${url}/health/ready`)).ok) {
+    if (performance.now() > limitMs) throw new Error('the gateway did not become ready');
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+/** Commands of one arrival of two packs each. */
+function smallCommands(world: World, run: string, count: number): string[] {
+  const own = participant(world, 'own');
+  const branch = own.branches[0] as string;
+  return Array.from({ length: count }, (_, number) => {
+    const product = world.products[number % world.products.length] as World['products'][number];
+    const supplier = participant(world, product.supplier).branches[0] as string;
+    const items = [0, 1].map((n) => `<sgtin>${product.gtin}${String(number * 2 + n).padStart(13, '0')}</sgtin>`).join('');
+    const xml = `<documents version="1.38"><accept action_id="701"><subject_id>${branch}</subject_id><counterparty_id>${supplier}</counterparty_id><operation_date>2026-01-15T09:00:00+03:00</operation_date><order_details>${items}</order_details></accept></documents>`;
+    return JSON.stringify({ command_id: `bench-${run}-${number}`, reference: `Invoice ${number}`, xml });
+  });
+}
+
+/** One command a request; counts those that were answered 202. */
+async function overHttp(url: string, commands: string[], seconds: number): Promise<number> {
+  const http = new HttpPool(url, { connections: CONNECTIONS, pipelining: 1 });
+  try {
+    return await ratePerSecond(seconds, CONNECTIONS, async () => {
+      const body = commands.pop();
+      if (body === undefined) return 0;
+      const answer = await http.request({ method: 'POST', path: '/v1/commands', headers: { 'content-type': 'application/json' }, body });
+      const text = await answer.body.text();
+      if (answer.statusCode !== 202) throw new Error(`a bench command was answered ${answer.statusCode}: ${text.slice(0, 300)}`);
+      return 1;
+    });
+  } finally {
+    await http.close();
+  }
+}
+
+/** Many commands a request; counts the lines that acknowledge one. */
+async function overNdjson(url: string, commands: string[], seconds: number): Promise<number> {
+  const http = new HttpPool(url, { connections: 4 });
+  try {
+    return await ratePerSecond(seconds, 4, async () => {
+      const lines = commands.splice(0, BATCH_LINES);
+      if (lines.length === 0) return 0;
+      const answer = await http.request({ method: 'POST', path: '/v1/commands', headers: { 'content-type': 'application/x-ndjson' }, body: lines.join('\n') });
+      const results = (await answer.body.text()).trim().split('\n');
+      const refused = results.find((line) => line.includes('"error"'));
+      if (refused !== undefined || results.length !== lines.length) throw new Error(`a bench command was refused: ${refused?.slice(0, 300) ?? `${results.length} results`}`);
+      return lines.length;
+    });
+  } finally {
+    await http.close();
+  }
+}
+
+/** A queue that was filled beforehand, which the gateway drains: what it acknowledged in a second, and how fast the queue was filled with confirms. */
+async function overAmqp(options: { folder: string; pool: Pool; databaseUrl: string; commands: string[] }): Promise<{ amqp?: number; publishes?: number }> {
+  const { folder, pool, databaseUrl, commands } = options;
+  const url = process.env['AMQP_URL'] ?? LOCAL_BROKER;
+  const prefix = `bench-${randomBytes(6).toString('hex')}`;
+  const bus = new RabbitMqBus({ url, prefix });
+  if (!(await bus.state()).connected) {
+    await bus.close();
+    process.stderr.write(`no RabbitMQ answers at AMQP_URL or ${new URL(url).host}: its figures are left out\n`);
+    return {};
+  }
+  try {
+    const count = commands.length;
+    const startedMs = performance.now();
+    while (commands.length > 0) await bus.publishCommands(commands.splice(0, PUBLISHED_TOGETHER).map((body, n) => ({ messageId: `bench-${n}`, body: Buffer.from(body) })));
+    const publishes = count / ((performance.now() - startedMs) / 1_000);
+    const gateway = await gatewayProcess(folder, { DATABASE_URL: databaseUrl, AMQP_URL: url, AMQP_PREFIX: prefix });
+    try {
+      return { amqp: await drainedPerSecond(pool, count), publishes };
+    } finally {
+      await gateway.stop();
+    }
+  } finally {
+    await bus.close();
+    await deleteOurs(url, prefix);
+  }
+}
+
+async function deleteOurs(url: string, prefix: string): Promise<void> {
+  const connection = new Connection({ url });
+  for (const queue of [`${prefix}.commands`, `${prefix}.commands.dead`]) await connection.queueDelete({ queue });
+  for (const exchange of [`${prefix}.commands.dead`, `${prefix}.outcomes`]) await connection.exchangeDelete({ exchange });
+  await connection.close();
+}
+
+/** From the first that is acknowledged, so that the start of the gateway does not count, to the last. */
+async function drainedPerSecond(pool: Pool, count: number): Promise<number> {
+  const acknowledged = async (): Promise<number> => Number((await pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM command WHERE command_id >= 'bench-amqp-' AND command_id < 'bench-amqp.'`)).rows[0]?.n);
+  const limitMs = performance.now() + DRAIN_MOST_MS;
+  let first: { n: number; atMs: number } | undefined;
+  while (performance.now() < limitMs) {
+    const n = await acknowledged();
+    const atMs = performance.now();
+    if (n > 0) first ??= { n, atMs };
+    if (n === count && first !== undefined) return (n - first.n) / ((atMs - first.atMs) / 1_000);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  throw new Error(`the queue was not drained in ${DRAIN_MOST_MS / 60_000} minutes`);
+}
+
+/** How much was done in a second, by so many at once, until the time is over or the work is. */
+async function ratePerSecond(seconds: number, hands: number, work: () => Promise<number>): Promise<number> {
+  const startedMs = performance.now();
+  const endMs = startedMs + seconds * 1_000;
+  let done = 0;
+  const hand = async (): Promise<void> => {
+    while (performance.now() < endMs) {
+      const more = await work();
+      if (more === 0) return;
+      done += more;
+    }
+  };
+  await Promise.all(Array.from({ length: hands }, hand));
+  return done / ((performance.now() - startedMs) / 1_000);
+}

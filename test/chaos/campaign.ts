@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { sandboxFile } from '../../apps/cli/src/config.js';
+import { seededRandom } from '../../apps/cli/src/sample/random.js';
+import { readWorld } from '../../apps/cli/src/sample/world.js';
+import { systemClock } from '#kernel';
+import { openPool } from '#postgres';
+import { ErpBroker } from './broker.js';
+import { endedOf, type Gathered } from './ended.js';
+import { Erp } from './erp.js';
+import { FeedListener } from './listener.js';
+import type { CampaignOptions } from './options.js';
+import { planOf, type PlannedFault } from './plan.js';
+import { reportOf, type CheckResult, type Report } from './report.js';
+import { untilAtRest } from './rest.js';
+import { breakGround, type Ground } from './services/ground.js';
+import type { Program } from './services/program.js';
+import { subjects } from './subjects/list.js';
+import type { LoadContext, Message, Stir, Subject } from './subjects/subject.js';
+import { Trouble } from './trouble.js';
+
+const ACCOUNTS = ['main', 'north', 'south', 'retail'];
+/** The last command comes a little before the last fault. */
+const FEED_SHARE = 0.9;
+
+export interface CampaignPlace {
+  folder: string;
+  path: string;
+  say(text: string): void;
+}
+
+/** Starts everything, feeds and breaks it as planned, lets it come to rest, and checks. The same options make the same plan of load and faults. */
+export async function runCampaign(options: CampaignOptions, place: CampaignPlace): Promise<Report> {
+  const beganMs = systemClock.monotonicMs();
+  const ground = await breakGround({ ...options, ...place });
+  const trouble = new Trouble(ground, place.say);
+  const pool = openPool({ connectionString: ground.postgres.url, maxConnections: 4, applicationName: 'chaos-checks' });
+  const gateways = ground.gateways.map((one) => one.url);
+  const feed = new FeedListener(gateways);
+  const hasBroker = ground.rabbit !== undefined;
+  const broker = ground.rabbit === undefined ? undefined : new ErpBroker(ground.rabbit.url);
+  const erp = new Erp({ gateways, publish: broker === undefined ? undefined : (message) => broker.publish(message), messages: messagesOf(options, hasBroker) });
+  const results: CheckResult[] = [];
+  try {
+    await broker?.start();
+    feed.start();
+    place.say(`up after ${seconds(beganMs)} s; feeding ${erp.fed.length} messages`);
+    const plan = planOf({ ...options, programs: ground.programs.map((one) => one.name), hasBroker });
+    const gathered: Gathered = { ground, erp, pool, feed, broker };
+    results.push(await live({ ...gathered, options, plan, trouble, say: place.say }));
+    results.push(...(await check(gathered, place.say)));
+  } finally {
+    await feed.stop();
+    await broker?.stop();
+    await pool.end();
+    await ground.close().catch((error: Error) => results.push({ name: 'orderly stop', complaints: [error.message], seconds: 0 }));
+  }
+  results.push({ name: 'no process died of itself', complaints: ground.deaths.map((one) => `${one.program}: ${one.how}: ${one.lastWords}`), seconds: 0 });
+  return reportOf({ options, fed: erp.fed, struck: trouble.struck, results, connectionsCut: ground.registry.cut, hasBroker, seconds: seconds(beganMs) });
+}
+
+interface Life extends Gathered {
+  options: CampaignOptions;
+  plan: PlannedFault[];
+  trouble: Trouble;
+  say(text: string): void;
+}
+
+/** Load and faults together, then calm, then rest. */
+async function live({ options, plan, trouble, say, ...gathered }: Life): Promise<CheckResult> {
+  const enough = new AbortController();
+  const { erp, ground } = gathered;
+  const feeding = Promise.all([erp.feed(enough.signal), stirUp(ground, stirsOf(options))]);
+  try {
+    await trouble.make(plan);
+    say('calm');
+    await fetch(`${ground.sandbox.controlUrl}/misbehaviour`, { method: 'POST', body: JSON.stringify({ rate: 0 }) });
+    return await untilAtRest({ ...gathered, subjects, limitMs: options.restLimitMs, say });
+  } finally {
+    enough.abort();
+    await feeding;
+  }
+}
+
+async function stopAll(programs: Program[]): Promise<CheckResult> {
+  const beganMs = systemClock.monotonicMs();
+  const complaints: string[] = [];
+  for (const program of programs) await program.stop().catch((error: Error) => complaints.push(error.message));
+  return { name: 'all stop when told to', complaints, seconds: seconds(beganMs) };
+}
+
+async function check(gathered: Gathered, say: (text: string) => void): Promise<CheckResult[]> {
+  const ended = await endedOf(gathered);
+  // What is checked stands still; an orderly stop is part of what must work.
+  const results = [await stopAll(gathered.ground.programs)];
+  for (const subject of subjects) {
+    if (subject.check === undefined) continue;
+    const beganMs = systemClock.monotonicMs();
+    const complaints = await subject.check(ended).catch((error: Error) => [`the check itself failed: ${error.stack ?? error.message}`]);
+    results.push({ name: subject.name, complaints, seconds: seconds(beganMs) });
+    say(`${subject.name}: ${complaints.length === 0 ? 'good' : complaints.join('\n  ')}`);
+  }
+  return results;
+}
+
+/** What all subjects feed; each draws from a chance of its own, so that a new subject leaves the others' load as it was. */
+export const messagesOf = (options: CampaignOptions, hasBroker: boolean): Message[] => subjects.flatMap((subject) => subject.load?.(contextOf(options, { subject, hasBroker })) ?? []);
+
+/** What others do at the registry. */
+export const stirsOf = (options: CampaignOptions): Stir[] =>
+  subjects.flatMap((subject) => subject.stir?.(contextOf(options, { subject, hasBroker: false })) ?? []).sort((a, b) => a.atMs - b.atMs);
+
+async function stirUp({ sandbox }: Ground, stirs: Stir[]): Promise<void> {
+  const beganMs = systemClock.monotonicMs();
+  for (const { atMs, path, body } of stirs) {
+    await systemClock.wait(Math.max(0, atMs - (systemClock.monotonicMs() - beganMs)));
+    const answer = await fetch(`${sandbox.controlUrl}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
+  }
+}
+
+function contextOf(options: CampaignOptions, { subject, hasBroker }: { subject: Subject; hasBroker: boolean }): LoadContext {
+  const world = readWorld(sandboxFile('data/world.json'));
+  const run = digestOf(`run ${options.seed}`).toString(36).toUpperCase().padStart(3, '0').slice(-3);
+  return {
+    ...{ seed: options.seed, random: seededRandom(options.seed ^ digestOf(subject.name)), world, accounts: ACCOUNTS, run },
+    ...{ documents: options.documents, lastsMs: Math.round(options.minutes * 60_000 * FEED_SHARE), hasBroker },
+  };
+}
+
+const digestOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE();
+const seconds = (sinceMs: number): number => Math.round((systemClock.monotonicMs() - sinceMs) / 100) / 10;

@@ -1,0 +1,81 @@
+import type { CampaignOptions } from './options.js';
+import { SERVICE_FAULTS, type FaultKind } from './plan.js';
+import type { Fed } from './subjects/subject.js';
+import type { Struck } from './trouble.js';
+
+export interface CheckResult {
+  name: string;
+  /** None is good. */
+  complaints: string[];
+  seconds: number;
+}
+
+export interface Report {
+  seed: number;
+  minutes: number;
+  /** What repeats the campaign. */
+  command: string;
+  good: boolean;
+  killed: Record<string, number>;
+  kills: number;
+  faults: Record<string, number>;
+  serviceFaults: number;
+  /** Programs frozen, clocks moved. */
+  others: Record<string, number>;
+  connectionsCut: number;
+  broker: boolean;
+  messages: Record<string, number>;
+  outcomes: Record<string, number>;
+  checks: CheckResult[];
+  seconds: number;
+}
+
+export function reportOf(of: { options: CampaignOptions; fed: Fed[]; struck: Struck[]; results: CheckResult[]; connectionsCut: number; hasBroker: boolean; seconds: number }): Report {
+  const { options, fed, struck } = of;
+  const killed = counts(struck.filter(({ fault }) => fault.kind === 'kill').map(({ fault }) => fault.target));
+  const ofService = (kind: FaultKind): boolean => (SERVICE_FAULTS as readonly FaultKind[]).includes(kind);
+  const kindsWhere = (wanted: (kind: FaultKind) => boolean): Record<string, number> => counts(struck.map(({ fault }) => fault.kind).filter(wanted));
+  const faults = kindsWhere(ofService);
+  const others = kindsWhere((kind) => kind !== 'kill' && !ofService(kind));
+  return {
+    seed: options.seed,
+    minutes: options.minutes,
+    command: commandOf(options),
+    good: of.results.every((one) => one.complaints.length === 0),
+    ...{ killed, kills: sum(killed), faults, serviceFaults: sum(faults), others, connectionsCut: of.connectionsCut, broker: of.hasBroker },
+    messages: counts(fed.map((one) => `${one.via} ${one.acknowledgedMs === undefined ? (one.refusedCode ?? 'unanswered') : 'acknowledged'}`)),
+    outcomes: counts(fed.flatMap((one) => (one.expect.kind === 'taken' ? (one.documents?.map((document) => document.outcome) ?? [one.expect.outcome]) : []))),
+    checks: of.results,
+    seconds: of.seconds,
+  };
+}
+
+function commandOf({ seed, minutes, kills, serviceFaults, documents }: CampaignOptions): string {
+  return `npm run chaos -- --seed ${seed} --minutes ${minutes} --kills ${kills} --service-faults ${serviceFaults} --documents ${documents}`;
+}
+
+function counts(names: string[]): Record<string, number> {
+  const found: Record<string, number> = {};
+  for (const name of [...names].sort()) found[name] = (found[name] ?? 0) + 1;
+  return found;
+}
+
+const sum = (of: Record<string, number>): number => Object.values(of).reduce((all, one) => all + one, 0);
+const listed = (of: Record<string, number>): string => Object.entries(of).map(([name, count]) => `${name} ${count}`).join(', ') || 'none';
+
+/** For people. */
+export function reportText(report: Report): string {
+  const lines: [string, string][] = [
+    ['kills', `${report.kills}: ${listed(report.killed)}`],
+    ['service faults', `${report.serviceFaults}: ${listed(report.faults)}`],
+    ['besides', listed(report.others)],
+    ['connections cut', String(report.connectionsCut)],
+    ['messages', listed(report.messages)],
+    ['expected', listed(report.outcomes)],
+    ...report.checks.map((one): [string, string] => [one.name, one.complaints.length === 0 ? `good (${one.seconds} s)` : `NOT GOOD\n  ${one.complaints.join('\n  ')}`]),
+    ['seconds', String(report.seconds)],
+    ['repeat with', report.command],
+  ];
+  if (!report.broker) lines.unshift(['WITHOUT A BROKER', 'no rabbitmq-server could be started: no command went over AMQP, and no fault befell a broker']);
+  return lines.map(([name, text]) => `${name.padEnd(26)} ${text}`).join('\n');
+}

@@ -1,0 +1,59 @@
+import { participant } from '../../../../apps/cli/src/sample/world.js';
+import { complaints, type Ended, type LoadContext, type Meanwhile, type Stir, type Subject, type TruthDocument } from '../subject.js';
+
+const DOCUMENTS_PER_STIR = 15;
+const OWN = 'own';
+
+/** What others send to us, and what is sent in our name past Pedigree: each seen, kept and concluded once, and nothing of our own taken for theirs. */
+export const inbound: Subject = { name: 'inbound', stir, unrest, check, recurring: ['list_incoming', 'list_outgoing'] };
+
+interface Seen {
+  document_id: string;
+  seen: number;
+  concluded: number;
+  recognised: number;
+}
+
+/** Suppliers ship to us; every third time somebody accepts goods of ours in the web cabinet. */
+function stir({ random, world, documents, lastsMs, run }: LoadContext): Stir[] {
+  const own = participant(world, OWN);
+  return Array.from({ length: Math.max(2, Math.round(documents / DOCUMENTS_PER_STIR)) }, (_, n): Stir => {
+    const atMs = random.below(lastsMs);
+    const product = random.pick(world.products);
+    if (n % 3 < 2) return { atMs, path: '/counterparties/ship', body: { from: product.supplier, to: random.pick(own.branches), count: 1 + random.below(5), gtin: product.gtin } };
+    const supplier = participant(world, product.supplier).branches[0] as string;
+    const sgtin = `${product.gtin}${run}QQ000${String(n).padStart(5, '0')}`;
+    const facts = `<subject_id>${own.branches[0]}</subject_id><counterparty_id>${supplier}</counterparty_id><operation_date>2026-03-02T10:00:00+03:00</operation_date>`;
+    const xml = `<documents version="1.38"><accept action_id="701">${facts}<order_details><sgtin>${sgtin}</sgtin></order_details></accept></documents>`;
+    return { atMs, path: '/outside', body: { via: 'cabinet', xml } };
+  });
+}
+
+const isTheirs = (one: TruthDocument): boolean => one.receiver === OWN || (one.receiver === null && one.account === null && one.sender === OWN);
+
+/** Documents of others that we have not finished with. */
+async function unrest({ registry, pool }: Meanwhile): Promise<number> {
+  const known = await seenIn(pool);
+  return (await registry()).filter((one) => isTheirs(one) && (known.get(one.document_id)?.concluded ?? 0) === 0).length;
+}
+
+async function check({ registry, pool }: Ended): Promise<string[]> {
+  const known = await seenIn(pool);
+  const theirs = new Map(registry.filter(isTheirs).map((one) => [one.document_id, one]));
+  return [
+    ...complaints(theirs.values(), (one) => {
+      const { seen = 0, concluded = 0 } = known.get(one.document_id) ?? {};
+      return seen === 1 && concluded === 1 ? undefined : `${one.document_id} (type ${one.doc_type}) was seen ${seen} times and concluded ${concluded} times`;
+    }),
+    ...complaints(known.values(), (one) => (theirs.has(one.document_id) || one.recognised > 0 ? undefined : `${one.document_id} was taken for a document of others`)),
+  ];
+}
+
+async function seenIn(pool: Ended['pool']): Promise<Map<string, Seen>> {
+  const of = (type: string): string => `count(*) FILTER (WHERE type = '${type}')::int`;
+  const { rows } = await pool.query<Seen>(
+    `SELECT substr(stream, 9) AS document_id, ${of('InboundSeen')} AS seen, ${of('InboundConcluded')} AS concluded, ${of('InboundRecognised')} AS recognised
+     FROM event WHERE stream LIKE 'inbound-%' GROUP BY stream`,
+  );
+  return new Map(rows.map((row) => [row.document_id, row]));
+}

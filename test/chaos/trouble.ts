@@ -1,0 +1,72 @@
+import { systemClock } from '#kernel';
+import type { PlannedFault, FaultKind } from './plan.js';
+import type { Ground } from './services/ground.js';
+
+export interface Struck {
+  fault: PlannedFault;
+  /** When it really struck, in ms after the start: it may have waited for an earlier one of the same target. */
+  struckMs: number;
+}
+
+/** Makes what is planned happen, each in its time. Faults of one target come one after the other; none is left out. */
+export class Trouble {
+  readonly struck: Struck[] = [];
+  private readonly lines = new Map<string, Promise<void>>();
+  private readonly startedMs = systemClock.monotonicMs();
+
+  constructor(
+    private readonly ground: Ground,
+    private readonly say: (text: string) => void,
+  ) {}
+
+  /** Resolves when everything has struck and is over. Rejects when something does not come up again. */
+  async make(plan: PlannedFault[]): Promise<void> {
+    const all: Promise<void>[] = [];
+    for (const fault of plan) {
+      await systemClock.wait(Math.max(0, fault.atMs - this.sinceStartMs()));
+      const line = (this.lines.get(fault.target) ?? Promise.resolve()).then(() => this.strike(fault));
+      // One that failed is told at the end; until then the others go on.
+      this.lines.set(fault.target, line.catch(() => undefined));
+      all.push(line);
+    }
+    await Promise.all(all);
+  }
+
+  private async strike(fault: PlannedFault): Promise<void> {
+    const struckMs = this.sinceStartMs();
+    this.struck.push({ fault, struckMs });
+    this.say(`${(struckMs / 1_000).toFixed(1)} s: ${fault.kind} ${fault.target}, ${fault.lastsMs} ms`);
+    const { begin, end } = this.deeds(fault)[fault.kind];
+    await begin();
+    if (end === undefined) return;
+    await systemClock.wait(fault.lastsMs);
+    await end();
+  }
+
+  private deeds({ target, lastsMs }: PlannedFault): Record<FaultKind, { begin(): unknown; end?(): unknown }> {
+    const { postgres, rabbit, registry, sandbox, programs } = this.ground;
+    const program = programs.find((one) => one.name === target);
+    const network = (mode: 'refuse' | 'black_hole' | 'reset') => ({ begin: () => registry.order({ mode }), end: () => registry.order({ mode: 'pass' }) });
+    return {
+      kill: { begin: () => program?.kill(), end: () => program?.start() },
+      pause: { begin: () => program?.pause(), end: () => program?.resume() },
+      postgres_stop: { begin: () => postgres.stop(), end: () => postgres.startAgain() },
+      postgres_kill: { begin: () => postgres.kill(), end: () => postgres.startAgain() },
+      rabbitmq_stop: { begin: () => rabbit?.stop(), end: () => rabbit?.startAgain() },
+      rabbitmq_kill: { begin: () => rabbit?.kill(), end: () => rabbit?.startAgain() },
+      registry_refused: network('refuse'),
+      registry_black_hole: network('black_hole'),
+      registry_reset: network('reset'),
+      clock_jump: { begin: () => advance(sandbox.controlUrl, lastsMs) },
+    };
+  }
+
+  private sinceStartMs(): number {
+    return Math.round(systemClock.monotonicMs() - this.startedMs);
+  }
+}
+
+async function advance(controlUrl: string, advanceMs: number): Promise<void> {
+  const answer = await fetch(`${controlUrl}/clock`, { method: 'POST', body: JSON.stringify({ advanceMs }) });
+  if (!answer.ok) throw new Error(`the sandbox's clock did not move: ${await answer.text()}`);
+}

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Connection } from 'rabbitmq-client';
+import { sandboxFile } from '../../apps/cli/src/config.js';
+import { gatewayConfig } from '../../apps/gateway/src/config.js';
+import { startGateway, type RunningGateway } from '../../apps/gateway/src/gateway.js';
+import { startSandbox } from '../../apps/sandbox/src/main.js';
+import { workerConfig } from '../../apps/worker/src/config.js';
+import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
+import { testDatabase, type TestDatabase } from '../support/database.js';
+import { freePort } from '../support/ports.js';
+import { deleteTopology, ownPrefix, testBroker, type TestBroker } from '../support/rabbitmq.js';
+import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
+import { until } from '../support/until.js';
+import { repositoryFile } from './built-programs.js';
+
+/** Blocks that docs/erp-integration.md marks as run, in their order: shell commands, and scripts by their file names. */
+const page = readFileSync(repositoryFile('docs/erp-integration.md'), 'utf8');
+const commands = [...page.matchAll(/^```sh run\n([\s\S]*?)\n```$/gm)].map((match) => match[1] as string);
+const scripts = new Map([...page.matchAll(/^```js run (\S+)\n([\s\S]*?)^```$/gm)].map((match) => [match[1] as string, match[2] as string]));
+
+/** Longest time from a command to its outcome: 3 s and 5 s are the registry's, the rest is for a busy machine. */
+const LIMIT_MS = 60_000;
+
+let folder: TemporaryFolder;
+let db: TestDatabase;
+let broker: TestBroker | undefined;
+let sandbox: Awaited<ReturnType<typeof startSandbox>>;
+let gateway: RunningGateway;
+let worker: RunningWorker;
+const prefix = ownPrefix();
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
+  symlinkSync(repositoryFile('node_modules'), join(folder.path, 'node_modules'));
+  for (const [name, text] of scripts) writeFileSync(join(folder.path, name), text);
+  broker = await testBroker();
+  db = await testDatabase();
+  sandbox = await startSandbox({ seed: 7 });
+  const env = {
+    ...{ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'error', REGISTRY_URL: sandbox.url, PEDIGREE_KEY_FILE: join(folder.path, 'key') },
+    ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), ...(broker === undefined ? {} : { AMQP_URL: broker.url, AMQP_PREFIX: prefix }) },
+  };
+  gateway = await startGateway(gatewayConfig(env));
+  worker = await startWorker(workerConfig(env));
+}, 60_000);
+
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  for (const child of children) if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
+  await worker?.stop();
+  await gateway?.stop();
+  await sandbox?.stop();
+  if (broker !== undefined) await forgetQueues(broker);
+  await broker?.stop();
+  await db?.drop();
+  await folder.remove();
+}, 60_000);
+
+async function forgetQueues({ url }: TestBroker): Promise<void> {
+  const connection = new Connection(url);
+  await connection.queueDelete({ queue: `erp.${prefix}.outcomes` });
+  await connection.close();
+  await deleteTopology(url, prefix);
+}
+
+interface Running {
+  output(): string;
+  ended: Promise<number | null>;
+}
+
+/** Runs a block as a reader would, with the variables that the page names. */
+function run(program: string, args: string[], environment: Record<string, string> = {}): Running {
+  const env = { PATH: process.env['PATH'], PEDIGREE_URL: gateway.url, ...(broker === undefined ? {} : { AMQP_URL: broker.url, AMQP_PREFIX: prefix }), ...environment };
+  const child = spawn(program, args, { cwd: folder.path, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()));
+  return { output: () => output, ended: once(child, 'close').then(([status]) => status as number | null) };
+}
+const script = (name: string, environment: Record<string, string> = {}): Running => run(process.execPath, [name], environment);
+
+async function command(text: string, environment: Record<string, string> = {}): Promise<Record<string, unknown>> {
+  const shell = run('/bin/sh', ['-c', text], environment);
+  expect({ status: await shell.ended, output: shell.output() }).toMatchObject({ status: 0 });
+  return JSON.parse(shell.output()) as Record<string, unknown>;
+}
+
+const told = (reference: string) => new RegExp(`^[0-9a-f-]{36} pedigree\\.document\\.concluded\\.v1 ${reference} accepted Accepted by the registry: its one item\\.$`, 'm');
+
+describe('the page for programmers of an ERP', () => {
+  it('has an example for every way, and nothing that is marked run is left out here', () => {
+    expect(commands).toHaveLength(2);
+    expect([...scripts.keys()]).toEqual(['feed.mjs', 'receiver.mjs', 'rabbitmq.mjs']);
+    expect(page.match(/^```\S+ run\b/gm)).toHaveLength(commands.length + scripts.size);
+  });
+
+  it('works as it stands, all ways at once: command, feed, webhook and bus', async () => {
+    const port = String(await freePort());
+    const [sendCommand, makeWebhook] = commands as [string, string];
+    const { secret } = await command(makeWebhook, { RECEIVER_URL: `http://127.0.0.1:${port}/` });
+    const receiver = script('receiver.mjs', { WEBHOOK_SECRET: String(secret), RECEIVER_PORT: port });
+    const bus = broker === undefined ? undefined : script('rabbitmq.mjs');
+    const feed = script('feed.mjs');
+    expect(await command(sendCommand)).toMatchObject({ command_id: 'http-1', repeated: false });
+    expect(await command(sendCommand)).toMatchObject({ command_id: 'http-1', repeated: true });
+    const references = bus === undefined ? ['Invoice 17'] : ['Invoice 17', 'Invoice 18'];
+    const ways = [feed, receiver, ...(bus === undefined ? [] : [bus])];
+    const missing = () => ways.flatMap((way, n) => references.filter((reference) => !told(reference).test(way.output())).map((reference) => `${reference} by way ${n}: ${way.output()}`));
+    await until('every outcome by every way', () => missing().length === 0, LIMIT_MS).catch((error: Error) => {
+      throw new Error(`${error.message}\n${missing().join('\n')}`);
+    });
+    const cursor = join(folder.path, 'cursor');
+    await until('the place in the feed is kept', () => existsSync(cursor) && /^\d{20}$/.test(readFileSync(cursor, 'utf8')));
+  }, LIMIT_MS + 30_000);
+});

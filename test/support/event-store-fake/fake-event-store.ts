@@ -1,0 +1,83 @@
+import { Server, ServerCredentials, type sendUnaryData, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import persistentGrpc from '@eventstore/db-client/generated/persistent_grpc_pb.js';
+import featuresGrpc from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
+import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import { FakeLog } from './log.js';
+import { handOutAll, persistentService, type FakeGroups } from './persistent-service.js';
+import { streamsService } from './streams-service.js';
+
+/** What the fake says that it can do, as a real server does: service, method, features. */
+const SUPPORTED: [string, string, string[]][] = [
+  ['event_store.client.streams.Streams', 'append', []],
+  ['event_store.client.streams.Streams', 'batchappend', []],
+  ['event_store.client.streams.Streams', 'read', ['position', 'events']],
+  ...['create', 'getinfo', 'delete', 'read'].map((method): [string, string, string[]] => ['event_store.client.persistent_subscriptions.PersistentSubscriptions', method, ['all']]),
+];
+
+/**
+ * A fake EventStoreDB: a gRPC server on the client's own generated stubs, with its log in memory. It serves what Pedigree uses of the real one, by
+ * the real one's rules; what it does not serve it refuses. Stopping it cuts every connection; `start` after `stop` serves the same log at the same address.
+ */
+export class FakeEventStore {
+  readonly log = new FakeLog();
+  private readonly groups: FakeGroups = new Map();
+  private server: Server | undefined;
+  private port = 0;
+
+  /** Appends that are made and whose answers are then lost on their way. */
+  readonly faults = { answersToLose: 0 };
+
+  constructor(private readonly options: { maxAppendBytes?: number } = {}) {
+    this.log.onAppend(() => handOutAll(this.log, this.groups));
+  }
+
+  get url(): string {
+    return `esdb://127.0.0.1:${this.port}?tls=false`;
+  }
+
+  async start(): Promise<void> {
+    const server = new Server({ 'grpc.max_receive_message_length': 32 * 1024 * 1024 });
+    server.addService(streamsGrpc.StreamsService, streamsService(this.log, { maxAppendBytes: this.options.maxAppendBytes ?? 16 * 1024 * 1024, faults: this.faults }));
+    server.addService(persistentGrpc.PersistentSubscriptionsService, persistentService(this.log, this.groups));
+    server.addService(featuresGrpc.ServerFeaturesService, { getSupportedMethods } as unknown as UntypedServiceImplementation);
+    this.port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync(`127.0.0.1:${this.port}`, ServerCredentials.createInsecure(), (error, port) => (error === null ? resolve(port) : reject(error)));
+    });
+    this.server = server;
+  }
+
+  /** Every subscription that is open falls silent for ever, without a word: what a broken middlebox makes of a connection. */
+  muteSubscriptions(): void {
+    this.log.muteListeners();
+    this.log.onAppend(() => handOutAll(this.log, this.groups));
+  }
+
+  /** Cuts every connection at once, as a server that is killed does. */
+  stop(): Promise<void> {
+    this.server?.forceShutdown();
+    this.server = undefined;
+    for (const group of this.groups.values()) {
+      group.again.push(...[...group.inFlight.values()].map((one) => one.record));
+      group.inFlight.clear();
+      group.consumers = [];
+    }
+    return Promise.resolve();
+  }
+}
+
+function getSupportedMethods(_call: unknown, answer: sendUnaryData<SupportedMethods>): void {
+  const supported = new features.SupportedMethods();
+  supported.setEventStoreServerVersion('24.10.0');
+  supported.setMethodsList(
+    SUPPORTED.map(([service, name, list]) => {
+      const method = new features.SupportedMethod();
+      method.setServiceName(service);
+      method.setMethodName(name);
+      method.setFeaturesList(list);
+      return method;
+    }),
+  );
+  answer(null, supported);
+}

@@ -1,0 +1,52 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** Stands between a client and a server that others use too, so that a test can cut the one without harming the other. */
+export interface TcpProxy {
+  port: number;
+  /** Breaks every connection; new ones are let through. */
+  cut(): void;
+  /** Breaks every connection, and each new one at once, until `up`. */
+  down(): void;
+  up(): void;
+  close(): Promise<void>;
+}
+
+export async function tcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket, other: Socket): void => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      sockets.delete(socket);
+      other.destroy();
+    });
+  };
+  let isDown = false;
+  const server = createServer((near) => {
+    if (isDown) return void near.destroy();
+    const far = connect(target.port, target.host);
+    keep(near, far);
+    keep(far, near);
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+  const cut = (): void => {
+    for (const socket of [...sockets]) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut,
+    down() {
+      isDown = true;
+      cut();
+    },
+    up() {
+      isDown = false;
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      cut();
+      await closed;
+    },
+  };
+}

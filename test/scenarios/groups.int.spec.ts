@@ -103,7 +103,7 @@ afterAll(async () => {
 describe('a group', () => {
   it('is processed in order, and ends as one', async () => {
     expect(await groupOf('well')).toMatchObject({ outcome: 'accepted', members: [{ command_id: 'w-1', outcome: 'accepted' }, { outcome: 'accepted' }, { outcome: 'accepted' }] });
-    expect(await truth(`/truth/packs?ids=${pack(1)}`)).toBeDefined();
+    expect(await truth(`/truth/packs/${pack(1)}`)).toMatchObject({ place: doc.PLACES.second });
     expect(await ask('/v1/groups?outcome=accepted')).toMatchObject({ items: expect.arrayContaining([expect.objectContaining({ command_id: 'well', reference: 'ERP/W', kind: 'given', member_count: 3, ended_count: 3 })]) });
     const { members } = await groupOf('well');
     expect(await ask(`/v1/documents/${members[1]?.request_id}`)).toMatchObject({ command_id: 'w-2', group_index: 1, group_size: 3, outcome: 'accepted' });

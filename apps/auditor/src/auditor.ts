@@ -3,10 +3,10 @@ import { pino, type Logger } from 'pino';
 import { refuseUnfinishedRestore } from '#backup';
 import { migrationsApplied, recordConfiguration, starterOf } from '#configuration';
 import { eventStoreSchema, openEventStore, settleLogPlace, SOFTWARE_VERSION, type EventStore } from '#event-store';
-import { PedigreeError, systemClock, type Clock } from '#kernel';
+import { systemClock, type Clock } from '#kernel';
 import { noteSigner, type NoteSigner } from '#merkle';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
-import { boundedLog, type ServiceLog } from '#service';
+import { boundedLog, readVariable, type ServiceLog } from '#service';
 import { runSubscription, subscriptionsSchema } from '#subscriptions';
 import { tasksSchema } from '#tasks';
 import { describeAuditorConfig, type AuditorConfig } from './config.js';
@@ -86,13 +86,7 @@ async function recordSettings(config: AuditorConfig, { pool, store }: { pool: Po
   });
 }
 
-function signerOf({ origin, keyFile }: AuditorConfig): NoteSigner {
-  try {
-    return noteSigner(origin, readFileSync(keyFile, 'utf8'));
-  } catch (error) {
-    throw new PedigreeError('invalid_configuration', `AUDIT_KEY_FILE: ${(error as Error).message}`, { field: 'AUDIT_KEY_FILE' });
-  }
-}
+const signerOf = ({ origin, keyFile }: AuditorConfig): NoteSigner => readVariable('AUDIT_KEY_FILE', () => noteSigner(origin, readFileSync(keyFile, 'utf8')));
 
 interface Signing {
   signer: NoteSigner;

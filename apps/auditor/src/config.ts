@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PedigreeError, type JsonObject } from '#kernel';
 import { parseVerifierKey } from '#merkle';
-import { addressWithoutSecrets } from '#service';
+import { addressWithoutSecrets, parseEnvironment, serverWithoutSecrets } from '#service';
 
 export const DEFAULT_ORIGIN = 'pedigree/log';
 
@@ -51,13 +51,7 @@ export interface AuditorConfig {
 
 /** Reads and checks the auditor's configuration. Throws PedigreeError that names the variable. */
 export function auditorConfig(env: NodeJS.ProcessEnv): AuditorConfig {
-  const parsed = environment.safeParse(env);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const field = String(issue?.path[0] ?? '');
-    throw new PedigreeError('invalid_configuration', `${field}: ${issue?.message ?? 'invalid'}`, { field });
-  }
-  const { data } = parsed;
+  const data = parseEnvironment(environment, env);
   return {
     databaseUrl: data.DATABASE_URL,
     eventStoreUrl: data.EVENTSTORE_URL,
@@ -90,7 +84,7 @@ function previousKeys(text: string): string[] {
 export function describeAuditorConfig({ databaseUrl, eventStoreUrl, keyFile, origin, previousKeys: previous, checkpointEveryMs, participant, healthPort, healthHost, logLevel }: AuditorConfig): JsonObject {
   return {
     databaseUrl: addressWithoutSecrets(databaseUrl),
-    eventStoreUrl: eventStoreUrl === undefined ? 'in the database' : addressWithoutSecrets(eventStoreUrl),
+    eventStoreUrl: serverWithoutSecrets(eventStoreUrl),
     ...{ keyFile, origin, previousKeys: previous, checkpointEveryMs, participant, healthPort, healthHost, logLevel },
   };
 }

@@ -1,5 +1,5 @@
-import { PedigreeError } from '#kernel';
 import { describeAccounts, readProfile } from '#registry-client';
+import { readVariable } from '#service';
 import type { CliConfig } from './config.js';
 
 /**
@@ -8,9 +8,5 @@ import type { CliConfig } from './config.js';
  */
 export function checkConfigFiles(config: CliConfig): ReturnType<typeof describeAccounts> {
   readProfile(config.registryProfile, config.registryProfileOverrides);
-  try {
-    return describeAccounts(config.accountsFile);
-  } catch (error) {
-    throw new PedigreeError('invalid_configuration', `PEDIGREE_ACCOUNTS: ${(error as Error).message}`, { field: 'PEDIGREE_ACCOUNTS' });
-  }
+  return readVariable('PEDIGREE_ACCOUNTS', () => describeAccounts(config.accountsFile));
 }

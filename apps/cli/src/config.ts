@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { parseEnvironment } from '#service';
 
 const packageRoot = findPackageRoot();
 
@@ -63,13 +63,7 @@ export interface CliConfig {
 
 /** Reads and checks the configuration of the command line. Throws PedigreeError that names the variable. */
 export function cliConfig(env: NodeJS.ProcessEnv): CliConfig {
-  const parsed = environment.safeParse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const field = String(issue?.path[0] ?? '');
-    throw new PedigreeError('invalid_configuration', `${field}: ${issue?.message ?? 'invalid'}`, { field });
-  }
-  const { data } = parsed;
+  const data = parseEnvironment(environment, Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
   const dataDir = resolve(data.DATA_DIR);
   return {
     environment: env,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { documentTypeOf } from '#documents';
 import { PedigreeError, type JsonObject } from '#kernel';
 import { readEncryptionKey, readProfile, type Profile } from '#registry-client';
-import { addressWithoutSecrets } from '#service';
+import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSecrets } from '#service';
 import { DEFAULT_BODY_LIMITS, type BodyLimits } from './api/body-limits.js';
 import { blockList } from './webhooks/addresses.js';
 
@@ -93,48 +93,33 @@ export interface GatewayConfig {
 
 /** Reads and checks the gateway's configuration. Throws PedigreeError that names the variable. */
 export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
-  const parsed = environment.safeParse(env);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const field = String(issue?.path[0] ?? '');
-    throw new PedigreeError('invalid_configuration', `${field}: ${issue?.message ?? 'invalid'}`, { field });
-  }
-  const { DATABASE_URL, AMQP_URL, AMQP_PREFIX, AMQP_DELIVERY_LIMIT, PORT, HOST, HEALTH_PORT, HEALTH_HOST, PEDIGREE_ACCOUNTS, LOG_LEVEL, PEDIGREE_MAX_BACKLOG, REGISTRY_PROFILE, REGISTRY_PROFILE_OVERRIDES, PEDIGREE_PARTICIPANT } = parsed.data;
-  const { PEDIGREE_KEY_FILE, PEDIGREE_OUTCOMES_KEPT_DAYS, PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES } = parsed.data;
-  const profile = readProfile(REGISTRY_PROFILE, REGISTRY_PROFILE_OVERRIDES);
+  const data = parseEnvironment(environment, env);
+  const { PEDIGREE_KEY_FILE: keyFile } = data;
+  const profile = readProfile(data.REGISTRY_PROFILE, data.REGISTRY_PROFILE_OVERRIDES);
   return {
-    otlpEndpoint: parsed.data.OTEL_EXPORTER_OTLP_ENDPOINT,
-    databaseUrl: DATABASE_URL,
-    eventStoreUrl: parsed.data.EVENTSTORE_URL,
-    bus: { ...(AMQP_URL === undefined ? {} : { amqpUrl: AMQP_URL }), prefix: AMQP_PREFIX, deliveryLimit: AMQP_DELIVERY_LIMIT },
-    port: PORT,
-    host: HOST,
-    healthPort: HEALTH_PORT,
-    healthHost: HEALTH_HOST,
-    accounts: accountNames(PEDIGREE_ACCOUNTS),
-    logLevel: LOG_LEVEL,
+    otlpEndpoint: data.OTEL_EXPORTER_OTLP_ENDPOINT,
+    databaseUrl: data.DATABASE_URL,
+    eventStoreUrl: data.EVENTSTORE_URL,
+    bus: { ...(data.AMQP_URL === undefined ? {} : { amqpUrl: data.AMQP_URL }), prefix: data.AMQP_PREFIX, deliveryLimit: data.AMQP_DELIVERY_LIMIT },
+    port: data.PORT,
+    host: data.HOST,
+    healthPort: data.HEALTH_PORT,
+    healthHost: data.HEALTH_HOST,
+    accounts: accountNames(data.PEDIGREE_ACCOUNTS),
+    logLevel: data.LOG_LEVEL,
     maxDocumentBytes: profile.rules.maxLargeDocumentBytes,
     failedGraceMs: profile.rules.failedGraceMs,
     maxItems: (docType) => mostItems(profile, docType),
     profile: profile.name,
-    participant: PEDIGREE_PARTICIPANT,
-    maxBacklog: PEDIGREE_MAX_BACKLOG,
+    participant: data.PEDIGREE_PARTICIPANT,
+    maxBacklog: data.PEDIGREE_MAX_BACKLOG,
     bodyLimits: DEFAULT_BODY_LIMITS,
-    encryptionKey: PEDIGREE_KEY_FILE === undefined ? undefined : named('PEDIGREE_KEY_FILE', () => readEncryptionKey(PEDIGREE_KEY_FILE)),
-    outcomesKeptMs: PEDIGREE_OUTCOMES_KEPT_DAYS * DAY_MS,
-    webhookAllowed: named('PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES', () => blockList(PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES.split(',').filter((one) => one.trim() !== '').map((one) => one.trim()))),
-    changedBy: parsed.data.PEDIGREE_CHANGED_BY,
-    changeReason: parsed.data.PEDIGREE_CHANGE_REASON,
+    encryptionKey: keyFile === undefined ? undefined : readVariable('PEDIGREE_KEY_FILE', () => readEncryptionKey(keyFile)),
+    outcomesKeptMs: data.PEDIGREE_OUTCOMES_KEPT_DAYS * DAY_MS,
+    webhookAllowed: readVariable('PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES', () => blockList(data.PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES.split(',').map((one) => one.trim()).filter((one) => one !== ''))),
+    changedBy: data.PEDIGREE_CHANGED_BY,
+    changeReason: data.PEDIGREE_CHANGE_REASON,
   };
-}
-
-/** Puts the variable's name in front of whatever is wrong with what it says. */
-function named<T>(variable: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new PedigreeError('invalid_configuration', `${variable}: ${(error as Error).message}`, { field: variable });
-  }
 }
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
@@ -142,8 +127,8 @@ export function describeGatewayConfig(config: GatewayConfig): JsonObject {
   const { port, host, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, otlpEndpoint = 'none' } = config;
   return {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
-    eventStoreUrl: config.eventStoreUrl === undefined ? 'in the database' : addressWithoutSecrets(config.eventStoreUrl),
-    bus: { amqpUrl: config.bus.amqpUrl === undefined ? 'in the database' : addressWithoutSecrets(config.bus.amqpUrl), prefix: config.bus.prefix, deliveryLimit: config.bus.deliveryLimit },
+    eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
+    bus: { amqpUrl: serverWithoutSecrets(config.bus.amqpUrl), prefix: config.bus.prefix, deliveryLimit: config.bus.deliveryLimit },
     ...{ port, host, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, otlpEndpoint },
     bodyLimits: { ...config.bodyLimits },
     encryptionKey: config.encryptionKey === undefined ? 'none' : 'set',

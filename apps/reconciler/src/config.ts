@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { PedigreeError, type JsonObject } from '#kernel';
+import type { JsonObject } from '#kernel';
 import type { RunRules } from '#reconciliation';
-import { addressWithoutSecrets } from '#service';
+import { addressWithoutSecrets, parseEnvironment, serverWithoutSecrets } from '#service';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -54,13 +54,7 @@ export interface ReconcilerConfig {
 
 /** Reads and checks the reconciler's configuration. Throws PedigreeError that names the variable. */
 export function reconcilerConfig(env: NodeJS.ProcessEnv): ReconcilerConfig {
-  const parsed = environment.safeParse(env);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const field = String(issue?.path[0] ?? '');
-    throw new PedigreeError('invalid_configuration', `${field}: ${issue?.message ?? 'invalid'}`, { field });
-  }
-  const { data } = parsed;
+  const data = parseEnvironment(environment, env);
   return {
     databaseUrl: data.DATABASE_URL,
     eventStoreUrl: data.EVENTSTORE_URL,
@@ -89,7 +83,7 @@ function limitsByType(text: string): Record<string, number> {
 export function describeReconcilerConfig({ databaseUrl, eventStoreUrl, dailyHour, rules, participant, healthPort, healthHost, logLevel }: ReconcilerConfig): JsonObject {
   return {
     databaseUrl: addressWithoutSecrets(databaseUrl),
-    eventStoreUrl: eventStoreUrl === undefined ? 'in the database' : addressWithoutSecrets(eventStoreUrl),
+    eventStoreUrl: serverWithoutSecrets(eventStoreUrl),
     ...{ dailyHour, rules: { ...rules }, participant, healthPort, healthHost, logLevel },
   };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { PedigreeError, type JsonObject } from '#kernel';
+import type { JsonObject } from '#kernel';
 import { readAccounts, readEncryptionKey, readProfile, type Account, type Profile } from '#registry-client';
-import { addressWithoutSecrets } from '#service';
+import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSecrets } from '#service';
 
 const environment = z.object({
   /** PostgreSQL connection string. */
@@ -52,20 +52,15 @@ export interface WorkerConfig {
 
 /** Reads and checks the worker's configuration. Throws PedigreeError that names the variable. */
 export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
-  const parsed = environment.safeParse(env);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw invalid(String(issue?.path[0] ?? ''), issue?.message ?? 'invalid');
-  }
-  const { data } = parsed;
+  const data = parseEnvironment(environment, env);
   return {
     otlpEndpoint: data.OTEL_EXPORTER_OTLP_ENDPOINT,
     databaseUrl: data.DATABASE_URL,
     eventStoreUrl: data.EVENTSTORE_URL,
     registryUrl: data.REGISTRY_URL.replace(/\/+$/, ''),
     profile: readProfile(data.REGISTRY_PROFILE, data.REGISTRY_PROFILE_OVERRIDES),
-    accounts: named('PEDIGREE_ACCOUNTS', () => readAccounts(data.PEDIGREE_ACCOUNTS, env)),
-    encryptionKey: named('PEDIGREE_KEY_FILE', () => readEncryptionKey(data.PEDIGREE_KEY_FILE)),
+    accounts: readVariable('PEDIGREE_ACCOUNTS', () => readAccounts(data.PEDIGREE_ACCOUNTS, env)),
+    encryptionKey: readVariable('PEDIGREE_KEY_FILE', () => readEncryptionKey(data.PEDIGREE_KEY_FILE)),
     participant: data.PEDIGREE_PARTICIPANT,
     healthPort: data.HEALTH_PORT,
     healthHost: data.HEALTH_HOST,
@@ -80,21 +75,10 @@ export function describeWorkerConfig(config: WorkerConfig): JsonObject {
   const { participant, healthPort, healthHost, logLevel, otlpEndpoint = 'none' } = config;
   return {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
-    eventStoreUrl: config.eventStoreUrl === undefined ? 'in the database' : addressWithoutSecrets(config.eventStoreUrl),
+    eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
     registryUrl: addressWithoutSecrets(config.registryUrl),
     profile: config.profile as unknown as JsonObject,
     accounts: config.accounts.map(({ name, userId, signer }) => ({ name, userId, signer: signer.kind })),
     ...{ participant, otlpEndpoint, healthPort, healthHost, logLevel },
   };
 }
-
-/** Puts the variable's name in front of whatever is wrong with what it points to. */
-function named<T>(variable: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw invalid(variable, (error as Error).message);
-  }
-}
-
-const invalid = (variable: string, message: string) => new PedigreeError('invalid_configuration', `${variable}: ${message}`, { field: variable });

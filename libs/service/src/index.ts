@@ -5,6 +5,7 @@
  */
 export * from './address.js';
 export * from './bounded-log.js';
+export * from './environment.js';
 export * from './health.js';
 export * from './http-port.js';
 export * from './need.js';

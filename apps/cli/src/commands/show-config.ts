@@ -1,5 +1,5 @@
 import { PedigreeError } from '#kernel';
-import { addressWithoutSecrets } from '#service';
+import { addressWithoutSecrets, serverWithoutSecrets } from '#service';
 import { cliConfig } from '../config.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { out, table } from '../print.js';
@@ -27,7 +27,7 @@ async function ownConfig(env: NodeJS.ProcessEnv): Promise<object> {
     registryControlUrl: shown(config.registryControlUrl),
     gatewayUrl: shown(config.gatewayUrl),
     databaseUrl: shown(config.databaseUrl) ?? 'embedded',
-    eventStoreUrl: shown(config.eventStoreUrl) ?? 'in the database',
+    eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
     apiKey: apiKey === undefined ? 'none' : 'set',
     accounts: checkConfigFiles(config),
   };

@@ -16,7 +16,7 @@ export function objectOf(raw: RawAnswer, profile: Profile): Reading<JsonObject> 
 
 /** A count that the registry gives as a number or as digits. */
 export function countOf(value: JsonValue | undefined, name: string): Reading<number> {
-  const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  const count = typeof value === 'string' && /^\d{1,15}(\.0+)?$/.test(value) ? Number(value) : value;
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? { value: count } : { problem: `"${name}" is not a count` };
 }
 

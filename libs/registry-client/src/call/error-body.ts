@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '#kernel';
 import type { RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
+import { parseExactly } from './exact-json.js';
 
 /** Which of the error bodies of public-facts 1.9 it is. `registry`: the service's own words; the others may come from a proxy before it. */
 export type ErrorShape = 'registry' | 'spring' | 'violations' | 'problem' | 'html' | 'text' | 'json' | 'empty';
@@ -31,10 +32,10 @@ export const oneLine = (text: string): string =>
     .replace(/[\uD800-\uDBFF]$/, '')
     .replace(/\p{Surrogate}/gu, '\uFFFD');
 
-/** The answer's JSON, or undefined when it is none. JSON.parse undoes the escaping of interface section 7.3, once. */
+/** The answer's JSON, or undefined when it is none. The escaping of interface section 7.3 is undone, once; numbers lose nothing. */
 export function jsonOf(raw: RawAnswer): JsonValue | undefined {
   try {
-    return JSON.parse(raw.body.toString('utf8')) as JsonValue;
+    return parseExactly(raw.body.toString('utf8'));
   } catch {
     return undefined;
   }

@@ -57,6 +57,13 @@ describe('metadata of a document', () => {
     expect(mdlp.page(answer({ documents: entry, total: '1' }))).toMatchObject({ value: { documents: [{ documentId: 'd1' }], total: 1 } });
   });
 
+  it('loses no digit of a number, and takes nothing for a scheme number that is none', () => {
+    const reading = mdlp.document(answer(`{"document_id":"d1","doc_status":"FAILED","doc_num":100000000000000000001,"sum":1200.50}`));
+    expect(reading).toMatchObject({ value: { docNum: '100000000000000000001', fields: { doc_num: '100000000000000000001', sum: '1200.50' } } });
+    for (const docType of ['', ' ', '0x10', 41.5, -1]) expect(mdlp.document(answer({ ...entry, doc_type: docType }))).not.toHaveProperty('value.docType');
+    expect(mdlp.document(answer({ ...entry, doc_type: '415' }))).toHaveProperty('value.docType', 415);
+  });
+
   it('does not take a web page or nothing for XML', () => {
     expect(mdlp.xml(answer(''))).toHaveProperty('problem');
     expect(mdlp.xml(answer('<!DOCTYPE html><html></html>'))).toHaveProperty('problem');

@@ -75,8 +75,8 @@ export class Readings {
     const status = known ?? (typeof statusName === 'string' ? this.profile.statusFallback : null);
     if (status === null) return { problem: `document ${documentId} has the unknown status ${JSON.stringify(statusName ?? null)}` };
     const metadata: DocumentMetadata = { documentId, requestId: textOf(fields[names.request_id]) ?? '', status, fields };
-    const docType = Number(textOf(fields[names.doc_type]) ?? NaN);
-    if (Number.isInteger(docType)) metadata.docType = docType;
+    const docType = countOf(fields[names.doc_type], names.doc_type);
+    if ('value' in docType) metadata.docType = docType.value;
     const docNum = textOf(fields[names.doc_num]);
     if (docNum !== undefined) metadata.docNum = docNum;
     const receivedAt = parseRegistryDate(fields[names.date], zone);

@@ -38,6 +38,8 @@ export interface SlotCallerOptions {
 const JSON_BYTES = 16 * 1024 * 1024;
 const XML_BYTES = 128 * 1024 * 1024;
 
+const isSignIn = (operation: OperationName): boolean => operation === 'sign_in_code' || operation === 'sign_in_token';
+
 /** Makes single calls within the budget of their account and method. */
 export class SlotCaller {
   readonly counts = new CallCounts();
@@ -59,7 +61,6 @@ export class SlotCaller {
       return { kind: 'failed', written: false, reason: `no slot: ${(error as Error).message}` };
     }
     if (clock.monotonicMs() > (what.notAfterMonotonicMs ?? Infinity)) return { kind: 'failed', written: false, reason: 'the slot came too late for this attempt' };
-    const signingIn = operation === 'sign_in_code' || operation === 'sign_in_token';
     let writtenMs = NaN;
     const result = await exchange(
       this.options.dispatcher,
@@ -70,7 +71,7 @@ export class SlotCaller {
           writtenMs = clock.monotonicMs();
           budgets.called(account, operation);
         },
-        timeoutMs: signingIn ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs,
+        timeoutMs: isSignIn(operation) ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs,
         maxAnswerBytes: this.answersBytes(operation) ? (this.options.maxXmlBytes ?? XML_BYTES) : (this.options.maxJsonBytes ?? JSON_BYTES),
       },
     );
@@ -98,7 +99,8 @@ export class SlotCaller {
     const intervalMs = intervalFromText(text);
     const retryMs = retryAfterMs(answer.retryAfter, this.options.clock.now());
     const told = { ...(intervalMs === undefined ? {} : { intervalMs }), ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }) };
-    this.options.log.warn({ account, operation, ...told, text }, 'the registry limits our calls');
+    // A registry may repeat what it was sent, and a sign-in sends secrets.
+    this.options.log.warn({ account, operation, ...told, ...(isSignIn(operation) ? {} : { text }) }, 'the registry limits our calls');
     await this.options.budgets
       .learnFrom429(account, operation, told)
       .catch((error: Error) => this.options.log.warn({ account, operation, error: error.message }, 'an interval was not learnt'));

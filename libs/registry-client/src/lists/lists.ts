@@ -44,7 +44,7 @@ export class Lists {
     const key = listRow(name).key;
     return walkPages<ListRecord<N>>({
       read: (offset, limit) => this.page(account, name, { ...rest, offset, limit } as PageQuery<N>),
-      keyOf: (record) => JSON.stringify(key.map((part) => (record as Record<string, unknown>)[part] ?? null)),
+      keyOf: (record) => keyOf(record as Record<string, unknown>, key),
       pageSize: this.pageSize(name),
       fixedPages: name === 'export_results',
       ...(patient ? { again: (outcome, failuresInARow) => mayReadAgain(outcome, failuresInARow, this.caller.clock) } : {}),
@@ -96,6 +96,12 @@ export class Lists {
     const total = countOf(json.value[profile.fields[row.total]], profile.fields[row.total]);
     return 'problem' in total ? total : { value: { items: records.value as ListRecord<N>[], total: total.value } };
   }
+}
+
+/** What tells a record from all others; where the registry left all of that empty (a counterparty abroad has no INN), the whole record does. */
+function keyOf(record: Record<string, unknown>, parts: readonly string[]): string {
+  const values = parts.map((part) => record[part] ?? null);
+  return JSON.stringify(values.every((value) => value === null) ? record['fields'] : values);
 }
 
 /** A date in a filter, in the form and zone that this list wants (public-facts 1.2: they differ by method). */

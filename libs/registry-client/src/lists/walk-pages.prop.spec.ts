@@ -123,6 +123,19 @@ describe('a walk', () => {
     expect(list.offsets).toEqual([0, 4, 0, 4, 8]);
   });
 
+  it('by whole pages counts an entry that comes twice once, and claims nothing where the pages are shorter than asked for', async () => {
+    const repeating = (offset: number, limit: number): Promise<ReadOutcome<Page<number>>> => {
+      const first = Math.floor(offset / limit) * limit;
+      const items = [0, 1, 2, 3, 4].slice(first, first + limit);
+      return Promise.resolve(total([...items, first], 5));
+    };
+    const whole = await walkPages({ read: repeating, keyOf: String, pageSize: 2, fixedPages: true });
+    expect(whole).toMatchObject({ kind: 'complete', items: [0, 1, 2, 3, 4] });
+    const short = (offset: number, limit: number): Promise<ReadOutcome<Page<number>>> => repeating(Math.floor(offset / limit) * 2, 2);
+    const cut = await walkPages({ read: short, keyOf: String, pageSize: 4, fixedPages: true });
+    expect(cut.kind).toBe('unsettled');
+  });
+
   it('refuses a page size that has no room for an anchor', async () => {
     await expect(walk(new ChangingList(3, []), { pageSize: 1 })).rejects.toThrow(RangeError);
   });

@@ -65,7 +65,8 @@ export async function walkPages<T>(options: WalkOptions<T>): Promise<WalkOutcome
     }
     failures = 0;
     const { items, total } = outcome.value;
-    const step = (fixedPages ? stepByPage : stepByAnchor)(place, items.map(keyOf), total);
+    const keys = items.map(keyOf);
+    const step = fixedPages ? stepByPage(place, keys, { total, pageSize }) : stepByAnchor(place, keys, total);
     const changed = place.total !== undefined && place.total !== total;
     if (step === 'lost' && restarts >= maxRestarts) return { kind: 'unsettled', reason: `the list moved in each of ${restarts + 1} rounds`, ...walked(pages) };
     if (step === 'lost' || (changed && restarts < maxRestarts)) {
@@ -100,8 +101,9 @@ function stepByAnchor(place: Place, keys: string[], total: number): Step {
   return advance === 0 ? 'lost' : { offset: place.offset + advance, anchor: distinct.at(-1), total };
 }
 
-function stepByPage(place: Place, keys: string[], total: number): Step {
-  const offset = place.offset + keys.length;
-  if (offset >= total) return 'end';
-  return keys.length === 0 ? 'lost' : { offset, anchor: undefined, total };
+/** A page that is shorter than asked for and not the last: this registry's pages are smaller than ours, and the number of the next one would be wrong. */
+function stepByPage(place: Place, keys: string[], { total, pageSize }: { total: number; pageSize: number }): Step {
+  const entries = new Set(keys).size;
+  if (place.offset + entries >= total) return 'end';
+  return entries < pageSize ? 'lost' : { offset: place.offset + pageSize, anchor: undefined, total };
 }

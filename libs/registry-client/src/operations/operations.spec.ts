@@ -230,6 +230,19 @@ describe('packs by lists', () => {
   });
 });
 
+describe('a whole list', () => {
+  it('keeps records apart in which the registry left empty what would tell them apart', async () => {
+    const entries = [{ ORG_NAME: 'Alfa GmbH', country: 'DE' }, { ORG_NAME: 'Beta GmbH', country: 'DE' }];
+    const caller = new ScriptedCaller(loadProfile('mdlp'), [answer({ filtered_records: entries, filtered_records_count: 2 })]);
+    expect(await new RegistryOperations(caller).lists.walk('a', 'partners', { filter: { entityType: 8 } })).toMatchObject({ kind: 'complete', items: [{ name: 'Alfa GmbH' }, { name: 'Beta GmbH' }] });
+  });
+
+  it('gives amounts as they were written', async () => {
+    const caller = new ScriptedCaller(loadProfile('mdlp'), [answer(`{"entries":[{"sgtin":"${SGTIN}","price":100.10,"vat_value":12345678901234567.89}],"total":1}`)]);
+    expect(await new RegistryOperations(caller).lists.walk('a', 'sales_awaiting')).toMatchObject({ kind: 'complete', items: [{ price: '100.10', vat: '12345678901234567.89' }] });
+  });
+});
+
 describe('a page of a whole list that fails', () => {
   const entry = answer({ entries: [{ sgtin: 'a' }], total: 1 });
   const lost = { kind: 'failed', written: true, reason: 'ECONNRESET' } as const;

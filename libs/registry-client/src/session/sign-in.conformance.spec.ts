@@ -52,6 +52,16 @@ describe('a sign-in', () => {
     ]);
   });
 
+  it('that fails says why without any secret, nor part of one where the words were cut', async () => {
+    const password = 'correct  horse battery staple';
+    for (const words of [`no: ${password}!`, `${'x'.repeat(480)} ${password}`, `hush, said ${CODE}`]) {
+      const { result } = await signedIn(account({ kind: 'password', password }), { error_description: words, error_code: 7 });
+      const reason = result.kind === 'failed' ? result.reason : '';
+      expect(reason).toContain('[removed]');
+      for (const secret of ['correct', 'horse', 'hush', CODE]) expect(reason).not.toContain(secret);
+    }
+  });
+
   it('goes by other paths and names where the profile has them', async () => {
     const overrides = { operations: { sign_in_token: { path: '/keys' } }, fields: { code: 'challenge', token: 'pass' } };
     const { result, asked } = await signedIn(WITH_KEY, { pass: 't-2' }, overrides);

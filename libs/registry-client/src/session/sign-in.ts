@@ -1,7 +1,7 @@
 import type { Account, CallOutcome, RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
 import { classify, type Reading } from '../call/classify.js';
-import { jsonOf } from '../call/error-body.js';
+import { jsonOf, oneLine } from '../call/error-body.js';
 import type { Exchange } from '../call/exchange.js';
 import type { Readings } from '../call/readings.js';
 import type { RequestParts, Requests } from '../call/requests.js';
@@ -47,11 +47,27 @@ function lifeMs(raw: RawAnswer, profile: Profile): number | undefined {
   return Number.isFinite(life) && life > 0 ? life * profile.tokenLifeUnitMs : undefined;
 }
 
+const REMOVED = '[removed]';
+/** Less of a secret than this tells nothing, and may be any word. */
+const SHORTEST_PART = 4;
+
+/**
+ * A registry may repeat what it was sent; no secret may come back through its words. They are one line by now, and cut at its end, perhaps within a
+ * secret. A long secret goes first: a short one may be part of it.
+ */
+const withoutSecret = (words: string, secret: string): string => [secret, oneLine(secret)].filter((form) => form !== '').reduce(withoutForm, words);
+
+function withoutForm(words: string, form: string): string {
+  const clean = words.replaceAll(form, REMOVED);
+  for (let length = Math.min(form.length - 1, clean.length); length >= SHORTEST_PART; length -= 1) {
+    if (clean.endsWith(form.slice(0, length))) return clean.slice(0, -length) + REMOVED;
+  }
+  return clean;
+}
+
 function failed(step: 'code' | 'token', outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>, secrets: string[]): SignInResult {
   const words = 'text' in outcome ? outcome.text : outcome.reason;
-  // A registry may repeat what it was sent; no secret may come back through its words.
-  // A long secret goes first: a short one may be part of it.
-  const clean = secrets.filter((secret) => secret !== '').sort((a, b) => b.length - a.length).reduce((text, secret) => text.replaceAll(secret, '[removed]'), words);
+  const clean = secrets.filter((secret) => secret !== '').sort((a, b) => b.length - a.length).reduce(withoutSecret, words);
   return {
     kind: 'failed',
     reason: `sign-in (${step}) ${outcome.kind}: ${clean}`,

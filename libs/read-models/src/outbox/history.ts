@@ -6,8 +6,9 @@ export async function historyOf(store: Pick<EventStore, 'readStream'>, stream: s
   for (;;) {
     // Versions count from 0 without gaps, so each read goes on where the one before ended.
     const page = await store.readStream(stream, { fromVersion: history.length });
-    const wanted = upTo === undefined ? page : page.filter((one) => one.position <= upTo);
-    history.push(...wanted);
-    if (wanted.length === 0 || wanted.length < page.length) return history;
+    history.push(...(upTo === undefined ? page : page.filter((one) => one.position <= upTo)));
+    const last = page.at(-1);
+    // Mostly the stream has an event at that very position, and then no further read need find out that it ends.
+    if (last === undefined || (upTo !== undefined && last.position >= upTo)) return history;
   }
 }

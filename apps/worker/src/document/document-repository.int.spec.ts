@@ -74,6 +74,19 @@ describe('two documents to which one task speaks', () => {
 });
 
 describe('one document in one process', () => {
+  it('comes into being without a look at the log, which says where it was there already', async () => {
+    const readStream = jest.spyOn(stores.store, 'readStream');
+    const registration = await registerDocument(stores);
+    expect(readStream).not.toHaveBeenCalled();
+    readStream.mockRestore();
+    const { requestId } = registration;
+    await repositoryOn(stores.store).execute(requestId, BEGIN, by('send:1'));
+    for (const task of [`run_command:${requestId}`, 'another task']) {
+      expect(await repositoryOn(stores.store).execute(requestId, { type: 'Register', registration }, by(task))).toMatchObject({ events: [], state: { phase: 'sending' } });
+    }
+    expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
+  });
+
   it('answers from memory what it decided itself, and the same from the log after a restart', async () => {
     const requestId = await registered();
     const readStream = jest.spyOn(stores.store, 'readStream');

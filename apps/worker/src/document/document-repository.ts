@@ -6,6 +6,7 @@ const DOCUMENT: Noun<DocumentState, DocumentCommand, DocumentEvent> = {
   streamOf: documentStream,
   initial: ABSENT,
   decide,
+  begins: (command) => command.type === 'Register',
   evolve,
   isOver: (state) => state.phase === 'concluded',
 };

@@ -6,6 +6,7 @@ const GROUP: Noun<GroupState, GroupCommand, GroupEvent> = {
   streamOf: groupStream,
   initial: NO_GROUP,
   decide: decideGroup,
+  begins: (command) => command.type === 'Register',
   evolve: evolveGroup,
   isOver: (state) => state.phase === 'concluded',
 };

@@ -6,6 +6,7 @@ const INBOUND: Noun<InboundState, InboundCommand, InboundEvent> = {
   streamOf: inboundStream,
   initial: INBOUND_ABSENT,
   decide: decideInbound,
+  begins: (command) => command.type === 'See',
   evolve: evolveInbound,
   isOver: (state) => state.phase === 'concluded' || state.phase === 'ours',
 };

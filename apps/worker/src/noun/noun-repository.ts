@@ -27,6 +27,8 @@ export interface Noun<State, Command, Event> {
   streamOf(id: string): string;
   initial: State;
   decide(state: State, command: Command): Event[];
+  /** True for the command by which one comes into being. */
+  begins(command: Command): boolean;
   evolve(state: State, event: Event): State;
   /** True when little more will be asked of it: it is not remembered. */
   isOver(state: State): boolean;
@@ -58,11 +60,15 @@ const MAX_READS = 1_000;
  */
 export class NounRepository<State, Command, Event extends { type: string; data: object }> {
   private readonly remembered = new Map<string, Remembered<State>>();
+  /** What the command that begins one is decided on at first. Where there is one already, the log says so. */
+  private readonly unborn: Remembered<State>;
 
   constructor(
     private readonly noun: Noun<State, Command, Event>,
     private readonly options: RepositoryOptions,
-  ) {}
+  ) {
+    this.unborn = { state: noun.initial, version: -1 };
+  }
 
   /** The state as this process last knew it; it may be old. */
   async state(id: string): Promise<State> {
@@ -81,7 +87,7 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
   async execute(id: string, command: Command, cause: Cause): Promise<{ events: Event[]; state: State }> {
     const { noun } = this;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
-      const before = this.remembered.get(id) ?? (await this.readOn(id));
+      const before = this.remembered.get(id) ?? (conflicts === 0 && noun.begins(command) ? this.unborn : await this.readOn(id));
       const events = noun.decide(before.state, command);
       if (events.length === 0) {
         const inLog = await this.readOn(id);
@@ -108,7 +114,7 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
   /** What is remembered, brought up to the end of the stream. */
   private async readOn(id: string): Promise<Remembered<State>> {
     const { noun } = this;
-    let known = this.remembered.get(id) ?? { state: noun.initial, version: -1 };
+    let known = this.remembered.get(id) ?? this.unborn;
     for (let reads = 0; reads < MAX_READS; reads += 1) {
       const events = await this.options.store.readStream(noun.streamOf(id), { fromVersion: known.version + 1, limit: READ_EVENTS });
       known = { state: (events as unknown as Event[]).reduce(noun.evolve, known.state), version: events.at(-1)?.version ?? known.version };

@@ -175,6 +175,14 @@ function contractOfReads(store: () => EventStore): void {
       expect(await store().readStream(newStream())).toEqual([]);
     });
 
+    it('gives each of many streams that are read at once its own events, as it was asked for', async () => {
+      const streams = Array.from({ length: 45 }, newStream);
+      await Promise.all(streams.map((stream, s) => mustAppend(store(), stream, { expected: 'none', events: [0, 1, 2].map((n) => newEvent({ s, n })) })));
+      const read = await Promise.all([...streams, newStream(), streams[0]!].map((stream, s) => store().readStream(stream, { fromVersion: s % 2, limit: 1 + (s % 3) })));
+      const expected = streams.map((_, s) => [0, 1, 2].slice(s % 2).slice(0, 1 + (s % 3)).map((n) => ({ s, n })));
+      expect(read.map((events) => events.map((event) => event.data))).toEqual([...expected, [], [{ s: 0, n: 0 }, { s: 0, n: 1 }, { s: 0, n: 2 }].slice(0, 1 + (46 % 3))]);
+    });
+
     it('gives all events in pages, without gap and without overlap', async () => {
       const start = await store().head();
       const stream = newStream();

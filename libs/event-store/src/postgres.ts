@@ -1,11 +1,11 @@
-import { PedigreeError, systemClock, type Clock } from '#kernel';
+import { coalesce, PedigreeError, systemClock, type Clock } from '#kernel';
 import type { Pool } from '#postgres';
 import { encodeAppend, procedureArguments, type EncodedAppend } from './encode.js';
 import { GroupCommit } from './group-commit.js';
 import { checkAppend, checkRead, DEFAULT_LIMITS, type EventStoreLimits } from './limits.js';
 import { Notices } from './notices.js';
 import type { AppendResult, EventFilter, EventStore, ExpectedVersion, NewEvent, ReadPage, RecordedEvent } from './port.js';
-import { readAllRows, readHead, readStreamRows, type Upcast } from './read.js';
+import { readAllRows, readHead, readStreamRows, type StreamRange, type Upcast } from './read.js';
 
 export interface PostgresEventStoreOptions extends Partial<EventStoreLimits> {
   pool: Pool;
@@ -29,6 +29,11 @@ export interface PostgresEventStoreOptions extends Partial<EventStoreLimits> {
 const CALL = `CALL append_events($1::text[], $2::int[], $3::int[], $4::int[], $5::int[], $6::int[], $7::uuid[], $8::text[], $9::int[], $10::int[], $11::int[], $12::int[], $13::bytea, NULL, NULL, NULL)`;
 const REPEATED = 1;
 
+/** Reads of streams that are made together share a statement. A long stream holds up those that share its statement, and no others. */
+const MOST_STREAMS_PER_READ = 20;
+const MOST_READS_AT_ONCE = 4;
+const MOST_WAITING_READS = 10_000;
+
 /** What the procedure answers: one entry per append. A conflict has no position. */
 interface ProcedureResults {
   outcomes: number[];
@@ -44,6 +49,11 @@ export class PostgresEventStore implements EventStore {
   private readonly closing = new AbortController();
   private readonly commits: GroupCommit;
   private readonly clock: Clock;
+  private readonly readTogether = coalesce<StreamRange, RecordedEvent[]>((asked) => readStreamRows(this.options.pool, asked, this.options.upcast), {
+    maxBatch: MOST_STREAMS_PER_READ,
+    maxWaiting: MOST_WAITING_READS,
+    maxRuns: MOST_READS_AT_ONCE,
+  });
 
   constructor(private readonly options: PostgresEventStoreOptions) {
     const given = Object.entries(options).filter(([name, value]) => name in DEFAULT_LIMITS && value !== undefined);
@@ -69,7 +79,7 @@ export class PostgresEventStore implements EventStore {
   async readStream(stream: string, options: { fromVersion?: number; limit?: number } = {}): Promise<RecordedEvent[]> {
     const { fromVersion = 0, limit = this.limits.maxReadLimit } = options;
     checkRead(limit, undefined, this.limits);
-    return readStreamRows(this.options.pool, stream, { fromVersion, limit, upcast: this.options.upcast });
+    return this.readTogether({ stream, fromVersion, limit });
   }
 
   async readAll(after: bigint, options: { filter?: EventFilter; limit?: number } = {}): Promise<ReadPage> {

@@ -36,11 +36,24 @@ function toEvent(row: EventRow): RecordedEvent {
 
 const decode = (rows: EventRow[], upcast: Upcast | undefined): RecordedEvent[] => (upcast === undefined ? rows.map(toEvent) : rows.map((row) => upcast(toEvent(row))));
 
-/** Events of one stream from a version on. */
-export async function readStreamRows(db: Queryable, stream: string, range: { fromVersion: number; limit: number; upcast: Upcast | undefined }): Promise<RecordedEvent[]> {
-  const text = `SELECT ${COLUMNS} FROM event WHERE stream = $1 AND version >= $2 ORDER BY version LIMIT $3`;
-  const { rows } = await db.query<EventRow>({ name: 'event-read-stream', text, values: [stream, range.fromVersion, range.limit] });
-  return decode(rows, range.upcast);
+/** What is wanted of one stream: its events from a version on. */
+export interface StreamRange {
+  stream: string;
+  fromVersion: number;
+  limit: number;
+}
+
+const READ_STREAMS = `SELECT asked.n, found.* FROM unnest($1::text[], $2::int[], $3::int[]) WITH ORDINALITY AS asked (stream, from_version, most, n)
+  CROSS JOIN LATERAL (SELECT ${COLUMNS} FROM event WHERE event.stream = asked.stream AND version >= from_version ORDER BY version LIMIT most) AS found
+  ORDER BY asked.n, version`;
+
+/** Events of streams, each as it was asked for, in one statement. */
+export async function readStreamRows(db: Queryable, asked: StreamRange[], upcast: Upcast | undefined): Promise<RecordedEvent[][]> {
+  const values = [asked.map((one) => one.stream), asked.map((one) => one.fromVersion), asked.map((one) => one.limit)];
+  const { rows } = await db.query<EventRow & { n: bigint }>({ name: 'event-read-streams', text: READ_STREAMS, values });
+  const found = asked.map((): EventRow[] => []);
+  for (const row of rows) found[Number(row.n) - 1]?.push(row);
+  return found.map((each) => decode(each, upcast));
 }
 
 export interface AllRange {

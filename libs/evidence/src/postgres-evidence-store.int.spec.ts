@@ -89,6 +89,16 @@ describe('the evidence store', () => {
     await expect(store.get(sha256)).rejects.toMatchObject({ sha256, message: expect.stringContaining(sha256) });
   });
 
+  it('shares one query among reads that are made together, and lets damage of one fail no other', async () => {
+    const [damaged, ...sound] = await store.putMany([1, 2, 3].map((n) => ({ bytes: xml(400 + n), mediaType: XML })));
+    await db.pool.query(`UPDATE evidence SET byte_length = 1 WHERE sha256 = $1`, [Buffer.from(damaged!, 'hex')]);
+    const spy = jest.spyOn(db.pool, 'query');
+    const reads = await Promise.allSettled([damaged!, ...sound, damaged!, sound[0]!].map((sha256) => store.get(sha256)));
+    expect(spy).toHaveBeenCalledTimes(1);
+    spy.mockRestore();
+    expect(reads.map((one) => one.status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+  });
+
   it('does not deadlock when concurrent batches share blobs in different orders', async () => {
     const stores = Array.from({ length: 6 }, () => new PostgresEvidenceStore({ pool: db.pool, maxCacheBytes: 0 }));
     const blobs = Array.from({ length: 150 }, (_, i) => ({ bytes: xml(1_000 + i), mediaType: XML }));

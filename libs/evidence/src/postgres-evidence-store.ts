@@ -13,7 +13,10 @@ const MOST_BLOBS_PER_STATEMENT = 500;
 /** A statement carries at most so many bytes, or one blob. */
 const MOST_BYTES_PER_STATEMENT = 8 * 1024 * 1024;
 const MOST_WAITING_PUTS = 20_000;
+/** Reads that are made together share statements, so many of which are under way at once. */
 const MOST_READ_TOGETHER = 200;
+const MOST_READS_AT_ONCE = 4;
+const MOST_WAITING_GETS = 20_000;
 const LONGEST_MEDIA_TYPE = 200;
 
 export interface EvidenceStoreOptions {
@@ -50,7 +53,7 @@ interface Row {
 }
 
 /**
- * Evidence in a PostgreSQL table (DESIGN section 5). Puts that are made together share one insert; `put` resolves when it is committed.
+ * Evidence in a PostgreSQL table (DESIGN section 5). Puts that are made together share one insert, and reads one select; `put` resolves when it is committed.
  * The media type of the first put stays. Bytes are not copied: callers write neither into what they put nor into what they got.
  */
 export class PostgresEvidenceStore implements EvidenceStore {
@@ -60,6 +63,8 @@ export class PostgresEvidenceStore implements EvidenceStore {
   private readonly maxWaitingBytes: number;
   private waitingBytes = 0;
   private readonly insertTogether = coalesce<Put, Sha256>((puts) => this.insert(puts), { maxBatch: MOST_BLOBS_PER_STATEMENT, maxWaiting: MOST_WAITING_PUTS });
+
+  private readonly rowTogether = coalesce<Sha256, Row | undefined>((digests) => this.rowsOf(digests), { maxBatch: MOST_READ_TOGETHER, maxWaiting: MOST_WAITING_GETS, maxRuns: MOST_READS_AT_ONCE });
 
   constructor(options: EvidenceStoreOptions) {
     this.pool = options.pool;
@@ -113,7 +118,8 @@ export class PostgresEvidenceStore implements EvidenceStore {
     }
     const wanted = [...missing];
     for (let from = 0; from < wanted.length; from += MOST_READ_TOGETHER) {
-      for (const row of await this.rowsOf(wanted.slice(from, from + MOST_READ_TOGETHER))) {
+      for (const row of await Promise.all(wanted.slice(from, from + MOST_READ_TOGETHER).map((one) => this.rowTogether(one)))) {
+        if (row === undefined) continue;
         const [sha256, blob] = await verified(row);
         this.cache.add(sha256, blob);
         found.set(sha256, blob);
@@ -122,9 +128,11 @@ export class PostgresEvidenceStore implements EvidenceStore {
     return found;
   }
 
-  private async rowsOf(sha256s: Sha256[]): Promise<Row[]> {
-    const digests = byteaArray(sha256s.map((sha256) => Buffer.from(sha256, 'hex')));
-    return (await this.pool.query<Row>({ name: 'evidence-select', text: SELECT, values: [digests] })).rows;
+  private async rowsOf(sha256s: Sha256[]): Promise<(Row | undefined)[]> {
+    const digests = byteaArray([...new Set(sha256s)].map((sha256) => Buffer.from(sha256, 'hex')));
+    const { rows } = await this.pool.query<Row>({ name: 'evidence-select', text: SELECT, values: [digests] });
+    const found = new Map(rows.map((row) => [row.sha256.toString('hex'), row]));
+    return sha256s.map((sha256) => found.get(sha256));
   }
 
   private async insert(puts: Put[]): Promise<Sha256[]> {

@@ -20,6 +20,7 @@ const profileShape = z.object({
     tokenIdleMs: z.number(),
     tokensPerUser: z.number(),
     maxItemsPerDocument: z.number(),
+    maxItemsByType: z.record(z.string(), z.number()).default({}),
     maxDocumentBytes: z.number(),
     /** For how long clients bear a FAILED that may turn, and a send of which they know nothing. */
     failedGraceMs: z.number().default(0),

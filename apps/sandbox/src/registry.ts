@@ -1,6 +1,7 @@
 import { admit, newcomerOf } from './accounts/newcomer.js';
 import { Sessions } from './accounts/sessions.js';
 import { judge } from './checks/judge.js';
+import { REASONS } from './checks/reasons.js';
 import { Counterparties } from './counterparties/counterparties.js';
 import { Arrivals, type Arrival } from './clock/arrivals.js';
 import { VirtualTime } from './clock/virtual-time.js';
@@ -8,6 +9,7 @@ import type { SandboxSettings } from './config.js';
 import { plantPacks } from './control/plant.js';
 import { defaultWorldFile, schemasFolder } from './data-files.js';
 import { DocumentStore } from './documents/document-store.js';
+import type { RegistryDocument } from './documents/document.js';
 import { Intake, isIntakeRecord, realOf } from './documents/intake.js';
 import { Processing } from './documents/processing.js';
 import { Schemas } from './documents/schemas.js';
@@ -58,6 +60,8 @@ export class Registry {
   readonly counterparties: Counterparties;
   readonly exports: Exports;
   readonly awaiting = new AwaitingQueue();
+  /** When the journal had been replayed, on the monotonic clock. */
+  openedRealMs = Infinity;
   /** Address of the control port, once it is open. */
   controlUrl: string | undefined;
 
@@ -75,6 +79,7 @@ export class Registry {
     this.processing = this.newProcessing();
     const replayed: Replayed = { virtualMs: undefined, wallMs: Date.now(), speed: settings.speed, tokens: new Map() };
     this.journal = Journal.open(settings.dataDir, (record, at) => this.replay(record, at, replayed));
+    this.openedRealMs = performance.now();
     this.clock = new VirtualTime({ startMs: resumedAt(replayed), speed: settings.speed }, () => performance.now());
     this.sessions = new Sessions(this.clock, this.profile.rules);
     for (const token of replayed.tokens.values()) this.sessions.restore(this.world, token);
@@ -183,7 +188,8 @@ export class Registry {
   }
 
   private newProcessing(): Processing {
-    const parts = { schemas: this.schemas, packs: this.packs, world: this.world, maxItemsPerDocument: this.profile.rules.maxItemsPerDocument, innerErrors: this.settings.innerErrors };
+    const { maxItemsPerDocument, maxItemsByType } = this.profile.rules;
+    const parts = { schemas: this.schemas, packs: this.packs, world: this.world, maxItemsPerDocument, maxItemsByType, innerErrors: this.settings.innerErrors };
     const registry = this;
     return new Processing({
       // The clock and the journal come to be after the replay, which needs neither.
@@ -195,6 +201,7 @@ export class Registry {
       },
       xmlOf: (document) => this.intake.bytesOf(document),
       concluded: (document, content) => {
+        this.watchItems(document);
         this.awaiting.settle(this.packs, this.world, document.dueVirtualMs);
         this.intake.groups.concluded(document);
         this.counterparties.concluded(document, content);
@@ -202,6 +209,13 @@ export class Registry {
       mark: (virtualMs) => this.mark(virtualMs),
       monotonicMs: () => performance.now(),
     });
+  }
+
+  /** A user's document above its limit breaks a rule. What a replay meets again was counted when it came, and those counts are gone. */
+  private watchItems({ account, verdict, requestId }: RegistryDocument): void {
+    if (this.openedRealMs === Infinity || account === undefined || verdict?.kind !== 'receipt') return;
+    const [error] = verdict.errors;
+    if (error?.code === REASONS.too_many_items.code) this.violations.record('too_many_items', { call: 'send', account, note: `${requestId}: ${error.text}` });
   }
 
   private mark(virtualMs: number): void {

@@ -67,6 +67,8 @@ export interface JudgeParts {
   packs: PackStore;
   world: World;
   maxItemsPerDocument: number;
+  /** Where a type's limit is lower than that and than its schema's, by action_id. */
+  maxItemsByType: Readonly<Record<string, number>>;
   innerErrors: InnerErrors;
 }
 
@@ -100,7 +102,7 @@ function* judgeContent(parts: JudgeParts, document: RegistryDocument, reading: D
     if (entry === undefined || entry.element !== content.element) return untyped(content);
     // Queries and recalls name what they are about outside of any list, so they have no item that could be too many.
     const items = content.docType === 912 ? content.ssccs.length : content.items.length;
-    const most = Math.min(entry.maxItems || Infinity, parts.maxItemsPerDocument);
+    const most = Math.min(entry.maxItems || Infinity, parts.maxItemsPerDocument, parts.maxItemsByType[content.docType] ?? Infinity);
     if (items > most) return rejected([receiptError(because('too_many_items', `${items} of at most ${most}`))]);
     const violations = yield* schemas.violationsInSlices(reading, content.version, entry);
     if (violations.length > 0) return rejected(violations.map((violation) => receiptError(because('schema', violation))));

@@ -76,6 +76,8 @@ export interface RegistryDocument {
   noticeOf: RegistryDocument | undefined;
   /** Whether its receiver has fetched it. */
   isRead: boolean;
+  /** Whether its receipt was asked for since the sandbox began. */
+  receiptRequested: boolean;
   /** The same bytes were accepted before; those of a member of a group count from its turn on, for before that they are not processed. */
   repeatsBytes: boolean;
   /** Sender and digest. */
@@ -128,6 +130,7 @@ export const newDocument = (origin: Origin): RegistryDocument => ({
   cancelled: false,
   noticeOf: undefined,
   isRead: false,
+  receiptRequested: false,
   bulk: false,
   repeatsBytes: false,
   bytesKey: '',

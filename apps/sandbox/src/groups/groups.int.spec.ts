@@ -86,6 +86,18 @@ describe.each(['interface-v1', 'mdlp'])('groups under the profile %s', (profile)
     expect(await truths(ids)).toMatchObject([{ result: 'Accepted' }, { result: 'Accepted' }]);
   });
 
+  it('started without a check that said yes are started, and counted; not after a restart, which may have been checked before it', async () => {
+    const [a, b] = [await send(doc.accept([pack(1)])), await send(doc.accept([pack(2)]))];
+    expect((await call('bulk/check', [b, a])).json).toEqual({ can_start: true });
+    expect((await call('bulk', [a, b])).status).toBe(200);
+    expect((await client.control('GET', '/violations')).json.byRule).toEqual({ group_unchecked: 1 });
+    const before = [await send(doc.accept([pack(3)]))];
+    await client.stop();
+    client = await TestClient.start({ profile, dataDir: folder });
+    expect((await call('bulk', before)).status).toBe(200);
+    expect((await client.control('GET', '/violations')).json.count).toBe(0);
+  });
+
   it('say why they cannot be started', async () => {
     const [a, b] = [await send(doc.accept([pack(1)])), await send(doc.accept([pack(2)]))];
     const other = await send(doc.accept([pack(3)]), 'north');
@@ -103,6 +115,7 @@ describe.each(['interface-v1', 'mdlp'])('groups under the profile %s', (profile)
       expect([started.status, started.json.error_description]).toEqual([400, expect.stringContaining(reason)]);
     }
     for (const wrong of [undefined, [], 'x', ['x'], [1]]) expect((await call('bulk/check', wrong)).status).toBe(400);
+    expect((await call('bulk/check', [a, b])).json).toEqual({ can_start: true });
     expect((await call('bulk', [a, b])).status).toBe(200);
     const again = await call('bulk', [a, b]);
     expect([again.status, again.json.error_description]).toEqual([400, expect.stringContaining('started before')]);

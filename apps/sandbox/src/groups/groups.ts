@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { RegistryDocument } from '../documents/document.js';
 import type { JournalRecord } from '../journal/journal.js';
 
@@ -21,9 +22,14 @@ export type GroupState = 'running' | 'done' | 'stopped';
 /** What became of a member, for the control port. */
 export type MemberState = 'concluded' | 'in_work' | 'waiting' | 'not_processed';
 
+const MAX_CHECKED = 10_000;
+const keyOf = (account: string, requestIds: readonly string[]): string => createHash('sha256').update(JSON.stringify([account, requestIds])).digest('base64url');
+
 /** Groups of documents that are processed one after the other, until the first error (interface 3.2, 4.1). */
 export class Groups {
   private readonly groups = new Map<string, Group>();
+  /** User and members of the checks that said yes. */
+  private readonly checked = new Set<string>();
 
   /** `add`: hands a document whose turn it is to processing. */
   constructor(private readonly add: (document: RegistryDocument) => void) {}
@@ -37,6 +43,17 @@ export class Groups {
       member.waits = 'group_turn';
     }
     this.turn(group, record.v);
+  }
+
+  /** Notes that a user was told that these documents, in this order, can be started. */
+  noteChecked(account: string, requestIds: readonly string[]): void {
+    this.checked.add(keyOf(account, requestIds));
+    const [oldest] = this.checked;
+    if (this.checked.size > MAX_CHECKED && oldest !== undefined) this.checked.delete(oldest);
+  }
+
+  wasChecked(account: string, requestIds: readonly string[]): boolean {
+    return this.checked.has(keyOf(account, requestIds));
   }
 
   /** After a member's verdict: the next one's turn, or the end. */

@@ -15,8 +15,10 @@ const MAX_MEMBERS = 1000;
  */
 export const groupCheck: UserOperation = (registry, call) => {
   const { profile } = registry;
-  const found = membersOf(registry, call, requestIdsOf(registry, call));
+  const requestIds = requestIdsOf(registry, call);
+  const found = membersOf(registry, call, requestIds);
   const failure = typeof found === 'string' ? found : undefined;
+  if (failure === undefined) registry.intake.groups.noteChecked(call.account.name, requestIds);
   return jsonAnswer(200, { [profile.field('can_start')]: failure === undefined, ...(failure === undefined ? {} : { [profile.field('error_description')]: failure }) });
 };
 
@@ -25,8 +27,14 @@ export const groupStart: UserOperation = (registry, call) => {
   const { profile } = registry;
   // What is due is done first, so that a replay meets the same state.
   registry.processing.drainNow();
-  const members = membersOf(registry, call, requestIdsOf(registry, call));
+  const requestIds = requestIdsOf(registry, call);
+  const members = membersOf(registry, call, requestIds);
   if (typeof members === 'string') throw refuse(400, members);
+  // What was sent before a restart may have been checked before it, too.
+  const isOfThisLife = members.some((one) => one.answeredRealMs >= registry.openedRealMs);
+  if (isOfThisLife && !registry.intake.groups.wasChecked(call.account.name, requestIds)) {
+    registry.violations.record('group_unchecked', { call: call.method, account: call.account.name, note: requestIds[0] as string });
+  }
   registry.intake.startGroup(randomUUID(), members);
   const documents = members.map((one) => ({ [profile.field('request_id')]: one.requestId, [profile.field('document_id')]: one.documentId }));
   return jsonAnswer(200, { [profile.field('documents')]: documents });

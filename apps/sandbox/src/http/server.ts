@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Call, UserCall } from '../operations/call.js';
 import type { Account } from '../packs/world.js';
 import { DEPRECATED_METHODS } from '../registries/deprecated.js';
+import { REGISTRY_OPERATIONS } from '../registries/table.js';
 import type { Registry } from '../registry.js';
 import { htmlAnswer, jsonAnswer, springAnswer, writeAnswer, type Answer } from './answer.js';
 import { MAX_UPLOAD_BYTES } from '../uploads/uploads.js';
@@ -97,6 +98,7 @@ async function work(registry: Registry, { route, path, request, call }: Work): P
   if (open !== undefined) return open(registry, call);
   if (route.method in DEPRECATED_METHODS) registry.violations.record('deprecated_method', { call: `${call.verb} ${path}`, account: account?.name ?? 'unknown' });
   if (account === undefined || token === undefined) throw refuse(401, 'the token is missing, unknown or expired');
+  watchParameters(registry, { ...call, account });
   const operation = USER_OPERATIONS[route.method];
   if (operation === undefined) throw refuse(404, `the sandbox does not serve ${route.method}`);
   const userCall: UserCall = { ...call, account, token };
@@ -146,6 +148,13 @@ function watchToken(registry: Registry, seen: { token: string | undefined; accou
   const named = seen.token !== undefined && query.includes(seen.token);
   const known = query.includes('token=') && (query.match(UUIDS) ?? []).some((text) => registry.sessions.knows(text));
   if (named || known) registry.violations.record('token_in_url', { call: seen.path, account: seen.account?.name ?? 'unknown' });
+}
+
+/** The deprecated name of a product's name (9), as a filter of a registry. In a document it may be any word. */
+function watchParameters(registry: Registry, call: Call & { account: Account }): void {
+  const name = registry.profile.field('prod_desc_label');
+  const isUsed = call.query.has(name) || (call.method in REGISTRY_OPERATIONS && call.body.includes(JSON.stringify(name)));
+  if (isUsed) registry.violations.record('deprecated_parameter', { call: call.method, account: call.account.name, note: name });
 }
 
 function notAnOperation(registry: Registry, call: { route: 'wrong_verb' | undefined; path: string; verb: string; account: Account | undefined }): Answer {

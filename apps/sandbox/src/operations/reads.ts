@@ -11,11 +11,12 @@ import type { UserCall, UserOperation } from './call.js';
 
 /** GET documents/{document_id}: status and metadata. */
 export const status: UserOperation = (registry, call) => {
-  const document = documentOf(registry, call);
+  const document = namedDocument(registry, call);
   const sinceMs = call.arrival.latestMs - document.answeredRealMs;
   if (document.account !== undefined && sinceMs + SLACK_MS < registry.profile.rules.statusAfterSendMs) {
     violation(registry, call, { rule: 'status_too_early', note: `${Math.round(sinceMs)} ms after the send, ${document.requestId}` });
   }
+  refuseHidden(registry, document);
   return jsonAnswer(200, documentMetadata(document, metadataContext(registry)));
 };
 
@@ -33,8 +34,10 @@ export const findByRequestId: UserOperation = (registry, call) => {
 
 /** GET documents/{document_id}/ticket: a link to the receipt. */
 export const receipt: UserOperation = (registry, call) => {
-  const document = documentOf(registry, call);
+  const document = namedDocument(registry, call);
   checkReceiptRules(registry, call, document);
+  document.receiptRequested = true;
+  refuseHidden(registry, document);
   if (!hasReceipt(registry, document)) throw refuse(404, 'there is no receipt for this document');
   return link(registry, call, `ticket_${document.documentId}`);
 };
@@ -50,7 +53,10 @@ export const fetchLink: UserOperation = (registry, call) => {
     registry.intake.markRead(document);
     return xmlAnswer(registry.intake.bytesOf(document));
   }
-  const bytes = file === `ticket_${document.documentId}` && hasReceipt(registry, document) ? receiptXml(document, registry.profile) : undefined;
+  const isReceipt = file === `ticket_${document.documentId}`;
+  // Whoever makes the link up has to wait as long as whoever asks for it.
+  if (isReceipt && !document.receiptRequested) checkReceiptRules(registry, call, document);
+  const bytes = isReceipt && hasReceipt(registry, document) ? receiptXml(document, registry.profile) : undefined;
   if (bytes === undefined) throw refuse(404, 'there is no such file');
   return xmlAnswer(bytes);
 };
@@ -77,10 +83,23 @@ function withRepeats(registry: Registry, call: UserCall, entries: RegistryDocume
 }
 
 function documentOf(registry: Registry, call: UserCall): RegistryDocument {
-  const document = registry.documents.visible(call.params['document_id'] ?? '', call.account.participant.key);
-  if (document === undefined || document.hiddenUntilVirtualMs > registry.clock.nowMs()) throw refuse(404, 'there is no such document');
+  const document = namedDocument(registry, call);
+  refuseHidden(registry, document);
   return document;
 }
+
+/** The document, be it hidden for now: a call that comes too early is too early either way. */
+function namedDocument(registry: Registry, call: UserCall): RegistryDocument {
+  const document = registry.documents.visible(call.params['document_id'] ?? '', call.account.participant.key);
+  if (document === undefined) throw refuse(404, ABSENT);
+  return document;
+}
+
+function refuseHidden(registry: Registry, document: RegistryDocument): void {
+  if (document.hiddenUntilVirtualMs > registry.clock.nowMs()) throw refuse(404, ABSENT);
+}
+
+const ABSENT = 'there is no such document';
 
 const metadataContext = (registry: Registry): MetadataContext => ({
   profile: registry.profile,

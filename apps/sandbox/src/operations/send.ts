@@ -18,7 +18,7 @@ export const send: UserOperation = (registry, call) => {
   const body = jsonObjectOf(call.body);
   const requestId = body[profile.field('request_id')];
   if (typeof requestId !== 'string' || !isUuid(requestId)) throw refuse(400, 'request_id must be a GUID');
-  const bulk = bulkFlag(body[profile.field('bulk_processing')]);
+  const bulk = bulkFlag(registry, call, body[profile.field('bulk_processing')]);
   const base64 = body[profile.field('document')];
   const xml = bytesOf(base64, 'document');
   if (xml.length > profile.rules.maxDocumentBytes) throw refuse(413, `the document is longer than ${profile.rules.maxDocumentBytes} bytes`);
@@ -78,8 +78,9 @@ export function refuseDuplicate(registry: Registry, call: UserCall, requestId: s
   throw refusal;
 }
 
-/** Two public clients send the flag as a text (public-facts 1.2). */
-export function bulkFlag(value: unknown): boolean {
+/** Two public clients send the flag as a text (public-facts 1.2): it is taken, and counted. */
+export function bulkFlag(registry: Registry, call: UserCall, value: unknown): boolean {
+  if (typeof value === 'string') registry.violations.record('flag_as_text', { call: call.method, account: call.account.name, note: JSON.stringify(value).slice(0, 40) });
   if (value === undefined || value === null || value === false || value === 'false') return false;
   if (value === true || value === 'true') return true;
   throw refuse(400, 'bulk_processing must be true or false');

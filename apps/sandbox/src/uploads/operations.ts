@@ -17,7 +17,7 @@ export const sendLarge: UserOperation = (registry, call) => {
   const body = jsonObjectOf(call.body);
   const requestId = body[profile.field('request_id')];
   if (typeof requestId !== 'string' || !isUuid(requestId)) throw refuse(400, 'request_id must be a GUID');
-  const bulk = bulkFlag(body[profile.field('bulk_processing')]);
+  const bulk = bulkFlag(registry, call, body[profile.field('bulk_processing')]);
   const hash = body[profile.field('hash_sum')];
   if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash)) throw refuse(400, 'hash_sum must be a SHA-256 in lower-case hex');
   const sign = signatureText(registry, call, body[profile.field('sign')]);

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClient } from '../../test/client.js';
 import * as doc from '../../test/documents.js';
 import { withDefaults } from '../config.js';
 import { newDocument, type RegistryDocument } from '../documents/document.js';
-import { receipt, status } from '../operations/reads.js';
+import { fetchLink, receipt, status } from '../operations/reads.js';
 import { Registry } from '../registry.js';
 
 describe('rules of timing, by the real clock', () => {
@@ -50,10 +53,53 @@ describe('rules of timing, by the real clock', () => {
     expect(broken()).toEqual({ receipt_too_early: 1 });
   });
 
+  it('too early is too early also for a document that answers 404 for a moment', () => {
+    document.hiddenUntilVirtualMs = Infinity;
+    expect(() => status(registry, at(3994, 'status'))).toThrow('no such document');
+    expect(() => receipt(registry, at(14_994, 'receipt'))).toThrow('no such document');
+    expect(broken()).toEqual({ status_too_early: 1, receipt_too_early: 1 });
+  });
+
+  it('a link to a receipt that the client made up keeps it waiting as long, and one that it was given is not judged again', () => {
+    const fetch = (latestMs: number) => {
+      const call = at(latestMs, 'fetch_link');
+      return fetchLink(registry, { ...call, params: { ...call.params, file: `ticket_${document.documentId}` } });
+    };
+    fetch(14_995);
+    expect(broken()).toEqual({});
+    fetch(14_994);
+    expect(broken()).toEqual({ receipt_too_early: 1 });
+    receipt(registry, at(14_994, 'receipt'));
+    fetch(14_994);
+    expect(broken()).toEqual({ receipt_too_early: 2 });
+  });
+
   it.each(['uploading', 'processing', 'failed'] as const)('no receipt is requested in status %s', (kind) => {
     document.status = kind;
     expect(() => receipt(registry, at(99_000, 'receipt'))).toThrow('no receipt');
     expect(broken()).toEqual({ receipt_wrong_status: 1 });
+  });
+});
+
+describe('what a send carries', () => {
+  it.each(['interface-v1', 'mdlp'])('is a flag as a boolean, and no more items than its type allows, by %s', async (profile) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sandbox-rules-'));
+    const profileOverrides = join(folder, 'overrides.json');
+    writeFileSync(profileOverrides, JSON.stringify({ rules: { maxItemsByType: { 701: 2 } } }));
+    const client = await TestClient.start({ profile, profileOverrides, dataDir: join(folder, 'data') });
+    try {
+      await client.send(doc.accept([doc.pack(1), doc.pack(2)]), { fields: { bulk_processing: false } });
+      await client.advance();
+      expect((await client.control('GET', '/violations')).json.count).toBe(0);
+      await client.send(doc.accept([doc.pack(3), doc.pack(4), doc.pack(5)]), { fields: { bulk_processing: 'false' } });
+      await client.advance();
+      const { byRule, violations } = (await client.control('GET', '/violations')).json;
+      expect(byRule).toEqual({ flag_as_text: 1, too_many_items: 1 });
+      expect(violations[1]).toMatchObject({ account: 'main', note: expect.stringContaining('3 of at most 2') });
+    } finally {
+      await client.stop();
+      rmSync(folder, { recursive: true });
+    }
   });
 });
 
@@ -72,6 +118,13 @@ describe('methods that are not called', () => {
     const { byRule, violations } = (await client.control('GET', '/violations')).json;
     expect(byRule).toEqual({ deprecated_method: 2, internal_method: 1 });
     expect(violations.map((one: { account: string }) => one.account)).toEqual(['main', 'main', 'main']);
+  });
+
+  it('a deprecated parameter is refused, and counted', async () => {
+    const headers = await client.headers();
+    expect((await client.post('/reestr/med_products/public/filter', { filter: { prod_desc_label: 'x' } }, headers)).status).toBe(400);
+    expect((await client.post('/reestr/med_products/public/filter', { filter: { prod_sell_name: 'x' } }, headers)).status).toBe(200);
+    expect((await client.control('GET', '/violations')).json.byRule).toEqual({ deprecated_parameter: 1 });
   });
 
   it('a list read is no status query', async () => {

@@ -8,7 +8,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { PROGRAMS } from '../../apps/cli/src/programs.js';
 import { parseOptions } from '../../apps/sandbox/src/config.js';
-import { openEventStore } from '#event-store';
+import { DEFAULT_LIMITS, openEventStore } from '#event-store';
+import { MOST_APPEND_BYTES } from '../support/event-store-fake/fake-event-store.js';
 import { KURRENTDB_IMAGE } from '../support/event-store-server.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -161,6 +162,20 @@ describe.each(VARIANTS)('docker %s', (_name, load) => {
     const { RABBITMQ_DEFAULT_USER, RABBITMQ_DEFAULT_PASS } = services['rabbitmq']?.environment ?? {};
     expect(values('AMQP_URL')[0]).toContain(`//${RABBITMQ_DEFAULT_USER}:${RABBITMQ_DEFAULT_PASS}@rabbitmq:`);
     await openEventStore({ pool: undefined as never, eventStoreUrl: values('EVENTSTORE_URL')[0] as string }).close();
+  });
+});
+
+describe.each(VARIANTS)('each node of the log in docker %s', (_name, load) => {
+  it('is told to take appends as large as ours, and no size with which it would not start', () => {
+    const { services } = load();
+    const nodes = Object.entries(services).filter(([name]) => name.startsWith('kurrentdb'));
+    expect(nodes.length).toBeGreaterThan(0);
+    for (const [name, { environment }] of nodes) {
+      const [append, event] = [Number(environment?.['KURRENTDB_MAX_APPEND_SIZE']), Number(environment?.['KURRENTDB_MAX_APPEND_EVENT_SIZE'])];
+      expect([name, append > DEFAULT_LIMITS.maxDataBytes + DEFAULT_LIMITS.maxMetadataBytes && append <= MOST_APPEND_BYTES]).toEqual([name, true]);
+      // A newer node refuses to start where the limit for one event, which has a default of its own, is above that for an append.
+      expect([name, event]).toEqual([name, append]);
+    }
   });
 });
 

@@ -11,6 +11,8 @@ export interface EventStoreServer {
 export const KURRENTDB_IMAGE = 'kurrentplatform/kurrentdb:25.1.0';
 const START_LIMIT_MS = 120_000;
 const PORT = 2113;
+/** As docker/compose.yml says it. */
+const MOST_BYTES = '16000000';
 
 /**
  * Chooses, in this order and once per run: the server that EVENTSTORE_URL names; one in a container, where an engine answers; a fake on the
@@ -34,7 +36,7 @@ async function hasContainerEngine(): Promise<boolean> {
 async function inContainer(): Promise<{ url: string; stop(): Promise<void> }> {
   const { GenericContainer, Wait } = await import('testcontainers');
   const container = await new GenericContainer(KURRENTDB_IMAGE)
-    .withEnvironment({ KURRENTDB_INSECURE: 'true', KURRENTDB_MEM_DB: 'true', KURRENTDB_RUN_PROJECTIONS: 'None', KURRENTDB_MAX_APPEND_SIZE: String(16 * 1024 * 1024) })
+    .withEnvironment({ KURRENTDB_INSECURE: 'true', KURRENTDB_MEM_DB: 'true', KURRENTDB_RUN_PROJECTIONS: 'None', KURRENTDB_MAX_APPEND_SIZE: MOST_BYTES, KURRENTDB_MAX_APPEND_EVENT_SIZE: MOST_BYTES })
     .withExposedPorts(PORT)
     .withWaitStrategy(Wait.forHttp('/health/live', PORT).forStatusCode(204))
     .withStartupTimeout(START_LIMIT_MS)

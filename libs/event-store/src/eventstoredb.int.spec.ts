@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '#kernel';
 import { FakeEventStore } from '../../../test/support/event-store-fake/fake-event-store.js';
 import { eventStoreServer } from '../../../test/support/event-store-server.js';
+import { until } from '../../../test/support/until.js';
 import { follow, METADATA, mustAppend, newEvent, newStream, readEverything } from './contract-events.js';
 import { eventStoreContract } from './contract.js';
 import { EventStoreDbEventStore, type EventStoreDbOptions } from './eventstoredb/event-store-db.js';
@@ -88,7 +89,7 @@ async function take(subscription: PersistentSubscriptionToAll, { count, settle }
 describe('EventStoreDB event log, a FAKE server on gRPC', () => {
   const fakes: FakeEventStore[] = [];
   const stores: EventStoreDbEventStore[] = [];
-  const start = async (options: { maxAppendBytes?: number } = {}): Promise<FakeEventStore> => {
+  const start = async (options: { maxAppendBytes?: number; follows?: FakeEventStore } = {}): Promise<FakeEventStore> => {
     const fake = new FakeEventStore(options);
     await fake.start();
     fakes.push(fake);
@@ -143,6 +144,46 @@ describe('EventStoreDB event log, a FAKE server on gRPC', () => {
     expect(result).toMatchObject({ kind: 'appended', version: 1, repeated: false });
     expect(await store.append(stream, expected, events)).toEqual({ ...result, repeated: true });
     expect((await store.readStream(stream)).map((event) => event.id)).toEqual(events.map((event) => event.id));
+  });
+
+  it('appends and reads at the leader, whichever node of the cluster it was sent to', async () => {
+    const leader = await start();
+    const store = open(await start({ follows: leader }));
+    const stream = newStream();
+    const { position } = await mustAppend(store, stream, { expected: 'none', events: [newEvent(), newEvent()] });
+    expect(await store.readStream(stream)).toHaveLength(2);
+    expect(await store.head()).toBe(position);
+    expect((await store.readAll(0n)).events).toHaveLength(2);
+  });
+
+  it('waits while a cluster elects its leader', async () => {
+    const fake = await start();
+    fake.faults.callsInElection = 3;
+    expect(await open(fake).append(newStream(), 'none', [newEvent()])).toMatchObject({ kind: 'appended', repeated: false });
+  });
+
+  it('asks again where a read stays without an answer', async () => {
+    const fake = await start();
+    const stream = newStream();
+    await mustAppend(open(fake), stream, { expected: 'none', events: [newEvent()] });
+    const store = new EventStoreDbEventStore({ url: `${fake.url}&defaultDeadline=300` });
+    stores.push(store);
+    fake.faults.readsToHold = 1;
+    expect(await store.readStream(stream)).toHaveLength(1);
+  });
+
+  it('leaves nobody waiting when it closes under a call', async () => {
+    const fake = await start();
+    const store = open(fake, { emptyPageIntervalMs: 10 });
+    const { position } = await mustAppend(store, newStream(), { expected: 'none', events: [newEvent()] });
+    // One is the reading, the other the look at the end of the log that a follower takes.
+    fake.faults.readsToHold = 2;
+    const reading = store.readAll(0n).catch((error: unknown) => error);
+    const waiting = store.subscribeAll(position, { signal: new AbortController().signal }).next();
+    await until('both reads', () => fake.faults.readsToHold === 0);
+    await store.close();
+    expect(await reading).toMatchObject({ code: 'unavailable' });
+    expect(await waiting).toEqual({ done: true, value: undefined });
   });
 
   it('says so when the server stays away, and makes the append when it is asked again', async () => {

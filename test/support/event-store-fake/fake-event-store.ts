@@ -16,20 +16,28 @@ const SUPPORTED: [string, string, string[]][] = [
   ...['create', 'getinfo', 'delete', 'read'].map((method): [string, string, string[]] => ['event_store.client.persistent_subscriptions.PersistentSubscriptions', method, ['all']]),
 ];
 
+/** The most that a server up to 25.0 can be told to take in one append: it does not start with more. */
+export const MOST_APPEND_BYTES = 16 * 1024 * 1024 - 10_000;
+
 /**
  * A fake EventStoreDB: a gRPC server on the client's own generated stubs, with its log in memory. It serves what Pedigree uses of the real one, by
  * the real one's rules; what it does not serve it refuses. Stopping it cuts every connection; `start` after `stop` serves the same log at the same address.
  */
 export class FakeEventStore {
-  readonly log = new FakeLog();
+  readonly log: FakeLog;
   private readonly groups: FakeGroups = new Map();
   private server: Server | undefined;
   private port = 0;
 
-  /** Appends that are made and whose answers are then lost on their way. */
-  readonly faults = { answersToLose: 0 };
+  /**
+   * `answersToLose`: appends that are made and whose answers are then lost on their way. `callsInElection`: calls for the leader that meet a cluster without one.
+   * `readsToHold`: reads that are never answered.
+   */
+  readonly faults = { answersToLose: 0, callsInElection: 0, readsToHold: 0 };
 
-  constructor(private readonly options: { maxAppendBytes?: number } = {}) {
+  /** With `follows` it is a follower of that server's cluster which lags: it hands appends on, and shows nothing of them to whoever does not ask for the leader. */
+  constructor(private readonly options: { maxAppendBytes?: number; follows?: FakeEventStore } = {}) {
+    this.log = options.follows?.log ?? new FakeLog();
     this.log.onAppend(() => handOutAll(this.log, this.groups));
   }
 
@@ -39,7 +47,7 @@ export class FakeEventStore {
 
   async start(): Promise<void> {
     const server = new Server({ 'grpc.max_receive_message_length': 32 * 1024 * 1024 });
-    server.addService(streamsGrpc.StreamsService, streamsService(this.log, { maxAppendBytes: this.options.maxAppendBytes ?? 16 * 1024 * 1024, faults: this.faults }));
+    server.addService(streamsGrpc.StreamsService, streamsService(this.log, { maxAppendBytes: this.options.maxAppendBytes ?? MOST_APPEND_BYTES, faults: this.faults, leaderPort: this.options.follows?.port }));
     server.addService(persistentGrpc.PersistentSubscriptionsService, persistentService(this.log, this.groups));
     server.addService(featuresGrpc.ServerFeaturesService, { getSupportedMethods } as unknown as UntypedServiceImplementation);
     this.port = await new Promise<number>((resolve, reject) => {

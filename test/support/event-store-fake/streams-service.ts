@@ -1,4 +1,4 @@
-import { status, type sendUnaryData, type ServerReadableStream, type ServerWritableStream, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { status, type Metadata, type ServiceError, type sendUnaryData, type ServerReadableStream, type ServerWritableStream, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { AppendReq, AppendResp, ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
@@ -11,14 +11,27 @@ type Options = InstanceType<typeof streams.ReadReq.Options>;
 
 export interface StreamsServiceOptions {
   maxAppendBytes: number;
-  faults: { answersToLose: number };
+  faults: { answersToLose: number; callsInElection: number; readsToHold: number };
+  /** Of a follower: where its leader is. */
+  leaderPort: number | undefined;
+}
+
+/** Why a call for the leader is not served here, as the real server says it; undefined when it is. */
+function notServed({ metadata }: { metadata: Metadata }, { faults, leaderPort }: StreamsServiceOptions): Partial<ServiceError> | undefined {
+  if (metadata.get('requires-leader')[0] !== 'true') return undefined;
+  if (faults.callsInElection > 0) {
+    faults.callsInElection -= 1;
+    return refusal(status.UNKNOWN, 'No leader info available in response');
+  }
+  if (leaderPort === undefined) return undefined;
+  return refusal(status.NOT_FOUND, 'Leader info available', { exception: 'not-leader', 'leader-endpoint-host': '127.0.0.1', 'leader-endpoint-port': String(leaderPort) });
 }
 
 /** The service Streams of the fake: Append and Read. BatchAppend is offered, as by any server of today, and refused: whoever calls it learns that. */
 export function streamsService(log: FakeLog, options: StreamsServiceOptions): UntypedServiceImplementation {
   return {
     append: (call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>) => append(log, options, { call, answer }),
-    read: (call: ReadCall) => read(log, call),
+    read: (call: ReadCall) => read(log, options, call),
     batchAppend: (call: { emit(name: 'error', error: object): void }) => call.emit('error', refusal(status.UNIMPLEMENTED, 'the fake has no BatchAppend')),
   } as unknown as UntypedServiceImplementation;
 }
@@ -40,9 +53,10 @@ function proposalOf(message: InstanceType<typeof streams.AppendReq.ProposedMessa
   };
 }
 
-function append(log: FakeLog, { maxAppendBytes, faults }: StreamsServiceOptions, { call, answer }: { call: ServerReadableStream<AppendReq, AppendResp>; answer: sendUnaryData<AppendResp> }): void {
+function append(log: FakeLog, options: StreamsServiceOptions, { call, answer }: { call: ServerReadableStream<AppendReq, AppendResp>; answer: sendUnaryData<AppendResp> }): void {
   let header: InstanceType<typeof streams.AppendReq.Options> | undefined;
   const proposals: FakeProposal[] = [];
+  const { maxAppendBytes, faults } = options;
   call.on('data', (request: AppendReq) => {
     const proposed = request.getProposedMessage();
     if (proposed === undefined) header = request.getOptions();
@@ -53,6 +67,8 @@ function append(log: FakeLog, { maxAppendBytes, faults }: StreamsServiceOptions,
     if (header === undefined) return answer(refusal(status.INVALID_ARGUMENT, 'no options came'));
     const bytes = proposals.reduce((sum, one) => sum + one.data.length + one.metadata.length, 0);
     if (bytes > maxAppendBytes) return answer(refusal(status.INVALID_ARGUMENT, `Maximum Append Size of ${maxAppendBytes} Exceeded.`, { exception: 'maximum-append-size-exceeded', 'maximum-append-size': String(maxAppendBytes) }));
+    const refused = notServed(call, options);
+    if (refused !== undefined) return answer(refused);
     const expected = expectationOf(header);
     const result = log.append(nameOf(header.getStreamIdentifier()), expected, proposals);
     if (faults.answersToLose > 0) {
@@ -84,8 +100,10 @@ function appendResponse(expected: FakeExpectation, result: FakeAppended): Append
   return response;
 }
 
-function read(log: FakeLog, call: ReadCall): void {
+function read(log: FakeLog, service: StreamsServiceOptions, call: ReadCall): void {
   const options = call.request.getOptions() as Options;
+  const refused = notServed(call, service);
+  if (refused !== undefined) return void call.emit('error', refused);
   const all = options.getAll();
   const position = all?.getPosition();
   if (position !== undefined && !log.isBoundary(BigInt(position.getCommitPosition()))) {
@@ -96,8 +114,13 @@ function read(log: FakeLog, call: ReadCall): void {
     new Subscription(log, { call, options }).start();
     return;
   }
+  if (service.faults.readsToHold > 0) {
+    service.faults.readsToHold -= 1;
+    return;
+  }
   const name = nameOf(options.getStream()?.getStreamIdentifier());
-  if (all === undefined && log.stream(name).length === 0) {
+  const lags = service.leaderPort !== undefined;
+  if (all === undefined && (lags || log.stream(name).length === 0)) {
     const missing = new streams.ReadResp.StreamNotFound();
     missing.setStreamIdentifier(identifierOf(name));
     const response = new streams.ReadResp();
@@ -106,7 +129,7 @@ function read(log: FakeLog, call: ReadCall): void {
     call.end();
     return;
   }
-  const records = all === undefined ? ofStream(log, name, options) : ofAll(log, options);
+  const records = lags ? [] : all === undefined ? ofStream(log, name, options) : ofAll(log, options);
   const matches = matcherOf(options.getFilter());
   void writeAll(call, records.filter(matches).slice(0, Number(options.getCount())));
 }

@@ -2,6 +2,7 @@ import { NO_STREAM, WrongExpectedVersionError, type EventStoreDBClient, type Rec
 import { randomUUID } from 'node:crypto';
 import type { EncodedAppend } from '../encode.js';
 import type { AppendResult, NewEvent } from '../port.js';
+import { AT_THE_LEADER } from './connection.js';
 import { readServerStream } from './read.js';
 import { noteOf, positionOf, proposalOf } from './stored-event.js';
 
@@ -59,7 +60,7 @@ export class Appender {
   /** Gives the version of the stream's last event when it was not the expected one. */
   private async tryAppend(stream: string, proposals: ReturnType<typeof proposalOf>[], after: number): Promise<number | undefined> {
     try {
-      const { success, nextExpectedRevision } = await this.client.appendToStream(stream, proposals, { expectedRevision: after < 0 ? NO_STREAM : BigInt(after) });
+      const { success, nextExpectedRevision } = await this.client.appendToStream(stream, proposals, { expectedRevision: after < 0 ? NO_STREAM : BigInt(after), ...AT_THE_LEADER });
       // The connection string may ask the client not to throw.
       return success ? undefined : Number(nextExpectedRevision);
     } catch (error) {

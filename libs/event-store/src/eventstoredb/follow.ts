@@ -2,7 +2,7 @@ import type { EventStoreDBClient } from '@eventstore/db-client';
 import { PedigreeError, type Clock } from '#kernel';
 import type { EventFilter, ReadPage } from '../port.js';
 import type { Upcast } from '../read.js';
-import { isAway } from './connection.js';
+import { isAway, whileOpen } from './connection.js';
 import { Feed, SubscriptionLost } from './feed.js';
 import { scanAll } from './read.js';
 import { recordedEvent } from './stored-event.js';
@@ -40,6 +40,7 @@ export async function* followAll(after: bigint, options: FollowOptions): AsyncGe
         yield page;
       }
     } catch (error) {
+      if (signal.aborted) return;
       // An event that cannot be understood stays so, however often it is asked for.
       if (!(error instanceof SubscriptionLost) && !isAway(error)) throw error;
       failures += 1;
@@ -77,8 +78,8 @@ async function* pagesOf(feed: Feed, place: { from: bigint }, options: FollowOpti
 }
 
 /** Moves the place past events that the filter leaves out. Gives the position of the first one that it does not, when there is one. */
-async function lookOn(place: { from: bigint }, { client, filter }: FollowOptions): Promise<bigint | undefined> {
-  const { events, readUpTo } = await scanAll(client, place.from, { filter, limit: 1, maxScan: LOOK_EVENTS, upcast: undefined });
+async function lookOn(place: { from: bigint }, { client, filter, signal }: FollowOptions): Promise<bigint | undefined> {
+  const { events, readUpTo } = await whileOpen(signal, scanAll(client, place.from, { filter, limit: 1, maxScan: LOOK_EVENTS, upcast: undefined }));
   const [found] = events;
   if (found === undefined) place.from = readUpTo;
   return found?.position;

@@ -1,6 +1,7 @@
 import { BACKWARDS, END, FORWARDS, START, StreamNotFoundError, type EventStoreDBClient, type RecordedEvent as ServerEvent, type ResolvedEvent } from '@eventstore/db-client';
 import type { EventFilter, ReadPage } from '../port.js';
 import type { Upcast } from '../read.js';
+import { AT_THE_LEADER } from './connection.js';
 import { matches } from './filter.js';
 import { isSystemStream, positionOf, recordedEvent } from './stored-event.js';
 
@@ -14,7 +15,7 @@ async function collect(events: AsyncIterable<ResolvedEvent>): Promise<ServerEven
 /** Events of one stream; none when there is no such stream. */
 export async function readServerStream(client: EventStoreDBClient, stream: string, range: { fromVersion: number; limit: number }): Promise<ServerEvent[]> {
   try {
-    return await collect(client.readStream(stream, { fromRevision: BigInt(range.fromVersion), maxCount: range.limit, direction: FORWARDS }));
+    return await collect(client.readStream(stream, { fromRevision: BigInt(range.fromVersion), maxCount: range.limit, direction: FORWARDS, ...AT_THE_LEADER }));
   } catch (error) {
     if (error instanceof StreamNotFoundError) return [];
     throw error;
@@ -43,7 +44,7 @@ export async function scanAll(client: EventStoreDBClient, after: bigint, scan: S
   for (let looked = 0; looked < scan.maxScan; ) {
     // One more than wanted, for the event at which the read begins was seen before.
     const wanted = Math.min(scan.maxScan - looked, scan.filter === undefined ? scan.limit - page.events.length : CHUNK_EVENTS) + 1;
-    const chunk = await collect(client.readAll({ fromPosition: placeOf(page.readUpTo), maxCount: wanted, direction: FORWARDS }));
+    const chunk = await collect(client.readAll({ fromPosition: placeOf(page.readUpTo), maxCount: wanted, direction: FORWARDS, ...AT_THE_LEADER }));
     for (const event of chunk) {
       const position = positionOf(event);
       if (position <= page.readUpTo && page.readUpTo !== 0n) continue;
@@ -60,7 +61,7 @@ export async function scanAll(client: EventStoreDBClient, after: bigint, scan: S
 /** Position of the newest event that is not the system's, 0 when there is none. Looks back over at most `maxScan` events of the system. */
 export async function newestPosition(client: EventStoreDBClient, maxScan: number): Promise<bigint> {
   for (let count = 32; ; count = Math.min(count * 16, maxScan)) {
-    const events = await collect(client.readAll({ fromPosition: END, maxCount: count, direction: BACKWARDS }));
+    const events = await collect(client.readAll({ fromPosition: END, maxCount: count, direction: BACKWARDS, ...AT_THE_LEADER }));
     const newest = events.find((event) => !isSystemStream(event.streamId));
     if (newest !== undefined) return positionOf(newest);
     if (events.length < count) return 0n;

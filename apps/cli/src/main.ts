@@ -143,7 +143,7 @@ function addOperationCommands(pedigree: Command, action: Action): void {
   addGroupCommands(pedigree, action);
   pedigree
     .command('tasks')
-    .description('show what waits and what was given up')
+    .description('show what waits, what was given up and what is parked; status 2 when somebody must look')
     .option(...JSON_OPTION)
     .action(action((options: { json?: boolean }) => showTasks(gatewayOf(cliConfig(process.env)), options.json === true)));
   pedigree
@@ -157,8 +157,8 @@ function addOperationCommands(pedigree: Command, action: Action): void {
     .action(action((requestId: string, options: ResendOptions) => resend(gatewayOf(cliConfig(process.env)), requestId, options)));
   pedigree
     .command('retry')
-    .description('have a task that was given up tried again')
-    .argument('<key>')
+    .description('have a task that was given up, or what is parked, tried again')
+    .argument('<key>', 'as `pedigree tasks` shows it')
     .requiredOption('--reason <text>', 'why: it is kept')
     .action(action((key: string, options: { reason: string }) => retryTask(gatewayOf(cliConfig(process.env)), key, options.reason)));
 }

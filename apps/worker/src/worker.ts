@@ -3,7 +3,6 @@ import { CommandBus } from '@nestjs/cqrs';
 import { pino, type Logger } from 'pino';
 import { refuseUnfinishedRestore, restorationSchema } from '#backup';
 import { recordConfiguration, starterOf } from '#configuration';
-import { DOCUMENT_SAGA, INBOUND_SAGA, keysOfDocumentEvent, reactToDocumentEvent, reactToInboundEvent } from '#domain';
 import { documentReading } from '#documents';
 import { eventStoreSchema, openEventStore, settleLogPlace, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
@@ -13,7 +12,7 @@ import { projections, readModelSchemas } from '#read-models';
 import { RECONCILE_LANE } from '#reconciliation';
 import { PostgresSessionStore, PostgresUploadLinks, registryClientSchema, UndiciRegistryClient, watchCertificates, type Profile } from '#registry-client';
 import { boundedLog, type ServiceLog } from '#service';
-import { runProjection, runSaga, subscriptionsSchema, type SubscriptionTrouble } from '#subscriptions';
+import { runProjection, subscriptionsSchema, type ParkingNews, type SubscriptionTrouble } from '#subscriptions';
 import { openWatching, type Watching } from '#telemetry';
 import { PostgresCallBudgets, PostgresTaskQueue, runLane, tasksSchema, type CallBudgets, type RunnerReport, type TaskQueue } from '#tasks';
 import type { WorkerConfig } from './config.js';
@@ -32,6 +31,7 @@ import { observedLanes } from './watch/observed-lanes.js';
 import { ObservedDocuments } from './watch/observed-documents.js';
 import { collectWorkerMetrics } from './watch/worker-metrics.js';
 import { Restored } from './restoration/restored.js';
+import { sagaLane, sagasBy } from './sagas.js';
 import { WorkerModule } from './worker.module.js';
 
 export const workerSchemas: MigrationSet[] = [
@@ -101,12 +101,13 @@ async function startParts(config: WorkerConfig, { log, watching }: { log: Servic
   closing.push(close);
   await takeOver(queue, log);
   const accounts = config.accounts.map((account) => account.name);
-  const lanes = observedLanes(lanesOf(context, accounts, context), watching);
+  const sagas = sagasBy({ ...config.profile.rules, statusGridMs: STATUS_GRID_MS, lookUpEveryMs: LOOK_UP_EVERY_MS });
+  const lanes = observedLanes([...lanesOf(context, accounts, context), sagaLane(sagas, { pool, store, queue })], watching);
   await beginReadingLists(context, accounts);
   await sayUnserved(queue, lanes, log);
 
   const stopping = new AbortController();
-  const running = runAll({ config, context, pool, store, queue, lanes, log, signal: stopping.signal });
+  const running = runAll({ sagas, context, pool, store, queue, lanes, log, signal: stopping.signal });
   const stop = async (): Promise<void> => {
     stopping.abort();
     await Promise.all(running);
@@ -116,7 +117,7 @@ async function startParts(config: WorkerConfig, { log, watching }: { log: Servic
 }
 
 interface RunningParts {
-  config: WorkerConfig;
+  sagas: ReturnType<typeof sagasBy>;
   context: InboundContext;
   pool: Pool;
   store: EventStore;
@@ -127,17 +128,16 @@ interface RunningParts {
 }
 
 /** Everything that runs until the signal. None of it rejects. */
-function runAll({ config, context, pool, store, queue, lanes, log, signal }: RunningParts): Promise<void>[] {
+function runAll({ sagas, context, pool, store, queue, lanes, log, signal }: RunningParts): Promise<void>[] {
   const holder = processName();
   const onError = (error: unknown, { kind, ...where }: SubscriptionTrouble) => log.error({ err: error, ...where, from: where.from?.toString(), to: where.to?.toString() }, kind);
-  const rules = { ...config.profile.rules, statusGridMs: STATUS_GRID_MS, lookUpEveryMs: LOOK_UP_EVERY_MS };
-  const saga = { ...DOCUMENT_SAGA, keysOf: keysOfDocumentEvent, react: reactToDocumentEvent(rules) };
+  const onParked = ({ saga, key, event, error }: ParkingNews): void =>
+    log.error({ err: error, saga, key, stream: event.stream, version: event.version, position: event.position.toString() }, 'saga_instance_parked');
   const report = (one: RunnerReport): void => log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
   return [
     watchCertificates({ sessions: () => context.registry.sessions(), clock: systemClock, signal, warn: (notice, message) => log.warn(notice, message) }),
     watchNeighbours(queue, { clock: systemClock, signal, log }),
-    runSaga({ saga, store, pool, queue, signal, onError }),
-    runSaga({ saga: { ...INBOUND_SAGA, react: reactToInboundEvent(rules) }, store, pool, queue, signal, onError }),
+    ...sagas.map((saga) => saga.run({ store, pool, queue, signal, onError, onParked })),
     ...projections({ evidence: context.evidence, documents: documentReading(), store }).map((projection) =>
       runProjection({ projection, store, pool, signal, onError }),
     ),

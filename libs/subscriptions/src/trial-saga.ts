@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '#event-store';
-import type { Saga } from './saga.js';
+import type { Saga } from './fold.js';
 
 /** Deliveries: counted per shop; each second one plans a check, a closed shop is forgotten. An event may name a second shop to tell. */
 export interface ShopState {

@@ -68,6 +68,12 @@ function payloadText(task: NewTask): string {
   return text;
 }
 
+/** Throws PedigreeError `internal` for a task that `schedule` would refuse. */
+export function refuseUnfit(task: NewTask): void {
+  checkTask(task);
+  payloadText(task);
+}
+
 function leaseOf(task: Task): { id: string; number: string } {
   const [id, number] = task.lease?.split(':') ?? [];
   if (id === undefined || number === undefined) throw new Error(`task ${task.key} carries no lease: only claimed tasks are settled`);

@@ -34,6 +34,7 @@ export const METRICS = {
   pedigree_tasks_overdue: { kind: 'gauge', help: 'Tasks of a lane that are due and not begun.', labels: ['lane'] },
   pedigree_task_lag_seconds: { kind: 'gauge', help: 'For how long the oldest due task of a lane has waited.', labels: ['lane'] },
   pedigree_tasks_failed: { kind: 'gauge', help: 'Tasks that were given up and wait for a person.', labels: [] },
+  pedigree_saga_instances_parked: { kind: 'gauge', help: 'Instances of a saga that one of their events stopped, and that wait for a person.', labels: ['saga'] },
   pedigree_subscription_lag_events: { kind: 'gauge', help: 'How far a subscription is behind the log: events with PostgreSQL, log positions with EventStoreDB.', labels: ['subscription'] },
   pedigree_subscription_lag_seconds: { kind: 'gauge', help: 'For how long a subscription that is behind has not moved; 0 when it is not behind.', labels: ['subscription'] },
 

@@ -10,21 +10,30 @@ interface Failed {
   items: { key: string; attempts: number; failedAt: string; error: string }[];
 }
 
-/** Prints how the machinery stands and the tasks that were given up. Returns 0 when there are none, 2 when somebody must look. */
+interface Parked {
+  items: { key: string; stream: string; version: number; held: number; attempts: number; parkedAt: string; error: string }[];
+}
+
+/** Prints how the machinery stands, the tasks that were given up and what is parked. Returns 0 when there are none, 2 when somebody must look. */
 export async function showTasks(gateway: GatewayClient, json: boolean): Promise<number> {
   const status = await gateway.get<Status>('/v1/operations');
   const { items } = await gateway.get<Failed>('/v1/operations/failed-tasks');
-  if (json) out(JSON.stringify({ operations: await gateway.raw('/v1/operations'), failed_tasks: await gateway.raw('/v1/operations/failed-tasks') }));
+  const { items: parked } = await gateway.get<Parked>('/v1/operations/parked');
+  if (json) {
+    const [operations, failed_tasks, parked_instances] = await Promise.all(['', '/failed-tasks', '/parked'].map((path) => gateway.raw(`/v1/operations${path}`)));
+    out(JSON.stringify({ operations, failed_tasks, parked_instances }));
+  }
   else {
     const { ready, leased, overdue, failed, oldestDueAt } = status.tasks;
     out(`tasks: ${ready} waiting, ${leased} at work, ${overdue} overdue${oldestDueAt === undefined ? '' : ` since ${oldestDueAt}`}, ${failed} given up`);
     out(table(['subscription', 'behind', 'newest', ''], status.subscriptions.map((one) => [one.name, `${one.lag} ${one.lagUnit}${one.lag === '1' ? '' : 's'}`, one.updatedAt, one.running ? '' : 'nobody runs it'])));
+    if (parked.length > 0) out(table(['parked', 'at event', 'held', 'attempts', 'since', 'error'], parked.map((one) => [one.key, `${one.stream} ${one.version}`, one.held, one.attempts, one.parkedAt, one.error])));
     if (items.length > 0) out(table(['given up', 'attempts', 'at', 'error'], items.map((one) => [one.key, one.attempts, one.failedAt, one.error])));
   }
-  return items.length === 0 ? 0 : 2;
+  return items.length + parked.length === 0 ? 0 : 2;
 }
 
-/** Has a failed task tried again. */
+/** Has a failed task, or what is parked, tried again. */
 export async function retryTask(gateway: GatewayClient, key: string, reason: string): Promise<number> {
   await gateway.retry(key, reason);
   out(`${key} is due now`);

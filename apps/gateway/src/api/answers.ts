@@ -259,6 +259,23 @@ export const failedTasks = z.strictObject({
   items: z.array(z.strictObject({ key: z.string(), kind: z.string(), lane: z.string(), attempts: z.number().int(), failed_at: instant, error: z.string() })),
 });
 
+export const parkedInstances = z.strictObject({
+  items: z.array(
+    z.strictObject({
+      key: z.string().describe('By which it is tried again.'),
+      saga: z.string(),
+      stream: z.string().describe('Stream and version of the event at which it stands.'),
+      version: z.number().int(),
+      position,
+      held: z.number().int().describe('Events that wait, the one at which it stands included.'),
+      error: z.string(),
+      attempts: z.number().int(),
+      parked_at: instant,
+      tried_at: instant,
+    }),
+  ),
+});
+
 export const configurationPart = z.enum(['configuration', 'profile', 'accounts', 'schemas', 'software']);
 const setting = z.unknown().describe('Without secrets; a long value stands as its SHA-256.');
 
@@ -326,6 +343,7 @@ export const ANSWERS = {
   OutcomeCounts: outcomeCounts,
   OutcomePage: outcomePage,
   PackHistory: packHistory,
+  ParkedInstances: parkedInstances,
   Reconciliation: reconciliation,
   ReconciliationDetail: reconciliationDetail,
   ReconciliationPage: reconciliationPage,

@@ -178,9 +178,16 @@ const paths = {
   '/v1/operations/failed-tasks': {
     get: { summary: 'Tasks that were given up, with their errors', responses: { 200: { description: 'At most 1,000', content: answer('FailedTasks') }, ...errors(401, 403) } },
   },
+  '/v1/operations/parked': {
+    get: {
+      summary: 'Documents and groups that do not go on, because one of their events could not be worked on; the longest first',
+      responses: { 200: { description: 'At most 1,000', content: answer('ParkedInstances') }, ...errors(401, 403) },
+    },
+  },
   '/v1/operations/retries': {
     post: {
-      summary: 'Have a failed task tried again, for a reason that is kept',
+      summary: 'Have a failed task, or what is parked, tried again, for a reason that is kept',
+      description: 'By the key in one of the two lists; `parked:<saga>` means everything of that saga.',
       requestBody: { required: true, content: json(z.toJSONSchema(retryBody, { io: 'input' })) },
       responses: { 204: { description: 'It is due now' }, ...errors(400, 401, 403, 404) },
     },

@@ -4,12 +4,12 @@ import type { RecordedChange } from '#configuration';
 import { PedigreeError } from '#kernel';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { parseStrictJson } from '../intake/strict-json.js';
-import { Operations } from '../operations/operations.js';
-import type { configurationChanges, failedTasks, operationsStatus } from './answers.js';
+import { Operations, parkedKey } from '../operations/operations.js';
+import type { configurationChanges, failedTasks, operationsStatus, parkedInstances } from './answers.js';
 import { configurationParameters, parameters, retryBody } from './parameters.js';
 import { snakeCase } from './snake-case.js';
 
-/** For operators: how the machinery stands, and what to do with tasks that were given up. */
+/** For operators: how the machinery stands, and what to do with tasks that were given up and with what is parked. */
 @Controller('v1/operations')
 export class OperationsController {
   constructor(@Inject(Operations) private readonly operations: Operations) {}
@@ -25,6 +25,18 @@ export class OperationsController {
   async failed(): Promise<z.infer<typeof failedTasks>> {
     const tasks = await this.operations.failedTasks();
     return { items: tasks.map(({ key, kind, lane, attempts, failedAt, error }) => ({ key, kind, lane, attempts, failed_at: failedAt.toISOString(), error })) };
+  }
+
+  @Get('parked')
+  @Allow('operator', 'auditor')
+  async parked(): Promise<z.infer<typeof parkedInstances>> {
+    const instances = await this.operations.parked();
+    return {
+      items: instances.map(({ saga, key, stream, version, position, held, error, attempts, parkedAt, triedAt }) => ({
+        ...{ key: parkedKey({ saga, key }), saga, stream, version, position: position.toString(), held, error, attempts },
+        ...{ parked_at: parkedAt.toISOString(), tried_at: triedAt.toISOString() },
+      })),
+    };
   }
 
   @Get('configuration')

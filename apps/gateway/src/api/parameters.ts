@@ -134,7 +134,7 @@ export const webhookResumption = z.strictObject({
   reason: why,
 });
 
-/** A failed task that is to be tried again, and why. */
+/** A failed task, or what is parked, that is to be tried again, and why. */
 export const retryBody = z.strictObject({ key: z.string().min(1).max(400), reason: z.string().trim().min(3).max(1_000) });
 
 export const deadLetterListParameters = z.strictObject({ limit: wholeNumber(1, 10_000).default(100) });

@@ -5,7 +5,7 @@ import { testDatabase, type TestDatabase } from '../../../../test/support/databa
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { PostgresEventStore } from '#event-store';
 import { PostgresTaskQueue } from '#tasks';
-import { failedTasks, operationsStatus } from '../api/answers.js';
+import { failedTasks, operationsStatus, parkedInstances } from '../api/answers.js';
 import { gatewayConfig } from '../config.js';
 import { startGateway, type RunningGateway } from '../gateway.js';
 
@@ -60,5 +60,43 @@ describe('a task that was given up', () => {
     const events = await store.readStream('operations');
     await store.close();
     expect(events).toMatchObject([{ type: 'TaskRetried', data: { key: KEY, reason: 'restored the evidence' }, metadata: { actor: { name: 'local' }, reason: 'restored the evidence' } }]);
+  });
+});
+
+describe('what is parked of a saga', () => {
+  const [one, other] = ['parked:document:1f6c6e1e-0000-4000-8000-000000000001', 'parked:document:1f6c6e1e-0000-4000-8000-000000000002'];
+  const list = async () => parkedInstances.parse(await get('/v1/operations/parked')).items;
+  const claimed = async () => (await queue.claim('saga', { limit: 10, leaseMs: 60_000, holder: 'test' })).map((task) => task.payload);
+
+  beforeAll(async () => {
+    for (const key of [one, other].map((name) => name.slice('parked:document:'.length))) {
+      await db.pool.query(`INSERT INTO parked_instance VALUES ('document', $1, 'no such event', clock_timestamp(), 1, clock_timestamp())`, [key]);
+      await db.pool.query(`INSERT INTO held_event VALUES ('document', $1, 7, 'document-' || $1, 3), ('document', $1, 9, 'document-' || $1, 4)`, [key]);
+    }
+  });
+
+  it('is shown with the event at which it stands, and as a figure', async () => {
+    expect(await list()).toMatchObject([{ key: one, saga: 'document', stream: `document-${one.slice('parked:document:'.length)}`, version: 3, position: '7', held: 2, error: 'no such event', attempts: 1 }, { key: other }]);
+  });
+
+  it('is not retried without a reason, nor under a wrong name', async () => {
+    expect((await retry({ key: one })).status).toBe(400);
+    expect((await retry({ key: 'parked:document:nothing', reason: 'a new version' })).status).toBe(404);
+    expect((await retry({ key: 'parked:inbound', reason: 'a new version' })).status).toBe(404);
+    expect(await claimed()).toEqual([]);
+  });
+
+  it('is handed to a worker, one or all of a saga, and the log says who asked and why', async () => {
+    expect((await retry({ key: one, reason: 'a new version' })).status).toBe(204);
+    expect(await claimed()).toEqual([{ saga: 'document', key: one.slice('parked:document:'.length) }]);
+    expect((await retry({ key: 'parked:document', reason: 'a newer version' })).status).toBe(204);
+    expect(await claimed()).toHaveLength(2);
+    const store = new PostgresEventStore({ pool: db.pool });
+    const events = (await store.readStream('operations')).filter((event) => event.type === 'ParkedRetried');
+    await store.close();
+    expect(events).toMatchObject([
+      { data: { key: one, instances: [one], reason: 'a new version' }, metadata: { actor: { name: 'local' }, reason: 'a new version' } },
+      { data: { key: 'parked:document', instances: [one, other] } },
+    ]);
   });
 });

@@ -4,7 +4,7 @@ import { configurationHistory, type HistoryQuery, type RecordedChange } from '#c
 import type { Actor, EventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
-import { subscriptionLag } from '#subscriptions';
+import { parkedInstances, subscriptionLag, type ParkedInstance } from '#subscriptions';
 import type { FailedTask, PostgresTaskQueue } from '#tasks';
 
 /** How the machinery stands: what waits, what was given up, and how far the subscriptions are behind the log. */
@@ -27,11 +27,17 @@ export interface OperationsStatus {
 export interface OperationsOptions {
   pool: Pool;
   store: EventStore;
-  queue: Pick<PostgresTaskQueue, 'queueFigures' | 'failedTasks' | 'retryFailed'>;
+  queue: Pick<PostgresTaskQueue, 'queueFigures' | 'failedTasks' | 'retryFailed' | 'schedule'>;
   participant: string;
   softwareVersion: string;
   profile: string;
 }
+
+const PARKED = 'parked:';
+/** The lane of apps/worker in which parked instances are tried again. */
+const SAGA_LANE = 'saga';
+/** By what name an operator has it tried again; `parked:<saga>` means all of that saga. */
+export const parkedKey = ({ saga, key }: Pick<ParkedInstance, 'saga' | 'key'>): string => `${PARKED}${saga}:${key}`;
 
 /** What an operator does with work that was given up: looks at it, and has it tried again for a reason that is kept. */
 export class Operations {
@@ -73,16 +79,38 @@ export class Operations {
     return this.options.queue.failedTasks(1_000);
   }
 
-  /** Makes a failed task due again. Who asked and why goes into the log first: a retry that nobody can account for must not happen. */
+  parked(): Promise<ParkedInstance[]> {
+    return parkedInstances(this.options.pool);
+  }
+
+  /**
+   * Has a failed task, or what is parked under the name that `parkedKey` gives it, tried again. Who asked and why goes into the log first: a retry that
+   * nobody can account for must not happen.
+   */
   async retry(key: string, reason: string, actor: Actor): Promise<void> {
+    if (key.startsWith(PARKED)) return this.retryParked(key, reason, actor);
     const known = (await this.failedTasks()).some((task) => task.key === key);
     if (!known) throw new PedigreeError('not_found', `no failed task is called ${key}`, { field: 'key', item: key });
-    const { store, queue, participant, softwareVersion, profile } = this.options;
+    await this.account('TaskRetried', { key, reason }, actor);
+    await this.options.queue.retryFailed(key, reason);
+  }
+
+  /** Only a worker can: it has the sagas. So this becomes a task for each instance. */
+  private async retryParked(key: string, reason: string, actor: Actor): Promise<void> {
+    const wanted = (await this.parked()).filter((one) => parkedKey(one) === key || `${PARKED}${one.saga}` === key);
+    if (wanted.length === 0) throw new PedigreeError('not_found', `nothing is parked as ${key}`, { field: 'key', item: key });
+    const retryId = randomUUID();
+    await this.account('ParkedRetried', { key, retryId, instances: wanted.map((one) => parkedKey(one)), reason }, actor);
+    const { pool, queue } = this.options;
+    await queue.schedule(pool, wanted.map(({ saga, key: instance }) => ({ key: `retry_parked:${saga}:${instance}:${retryId}`, kind: 'retry_parked', lane: SAGA_LANE, dueAt: new Date(0), payload: { saga, key: instance } })));
+  }
+
+  private async account(type: string, data: { key: string; reason: string; retryId?: string; instances?: string[] }, actor: Actor): Promise<void> {
+    const { store, participant, softwareVersion, profile } = this.options;
     const metadata = {
-      ...{ participant, actor, reason, softwareVersion, profile, effectiveAt: new Date().toISOString() },
-      ...{ correlationId: key, causationId: `retry:${key}` },
+      ...{ participant, actor, reason: data.reason, softwareVersion, profile, effectiveAt: new Date().toISOString() },
+      ...{ correlationId: data.key, causationId: `retry:${data.key}` },
     };
-    await store.append('operations', 'any', [{ id: randomUUID(), type: 'TaskRetried', schemaVersion: 1, data: { key, reason }, metadata }]);
-    await queue.retryFailed(key, reason);
+    await store.append('operations', 'any', [{ id: randomUUID(), type, schemaVersion: 1, data, metadata }]);
   }
 }

@@ -2,7 +2,7 @@ import type { MessageBus } from '#bus';
 import type { EventStore } from '#event-store';
 import type { Pool } from '#postgres';
 import { documentFigures } from '#read-models';
-import { subscriptionLag } from '#subscriptions';
+import { parkedFigures, subscriptionLag } from '#subscriptions';
 import type { PostgresTaskQueue } from '#tasks';
 import type { Metrics } from '#telemetry';
 import { deliveries } from '../outcomes/delivery-table.js';
@@ -40,6 +40,7 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
     const nowMs = Date.now();
     metrics.replace('pedigree_subscription_lag_events', lags.map(({ name, lag }) => ({ labels: { subscription: name }, value: Number(lag) })));
     metrics.replace('pedigree_subscription_lag_seconds', lags.map(({ name, lag, updatedAt }) => ({ labels: { subscription: name }, value: lag > 0n ? secondsSince(updatedAt, nowMs) : 0 })));
+    metrics.replace('pedigree_saga_instances_parked', (await parkedFigures(pool)).map(({ saga, instances }) => ({ labels: { saga }, value: instances })));
   });
   metrics.collect(async () => {
     const { connected, commandsWaiting, deadLetters } = await bus.state();
@@ -49,9 +50,8 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
   });
   metrics.collect(async () => {
     const ways = await deliveries(pool);
-    const toBus = ways.find(({ name }) => name === BUS_DELIVERY);
-    const oldest = toBus?.oldestWaitingAt ?? null;
-    metrics.set('pedigree_outcomes_unpublished', {}, toBus?.behind ?? 0);
+    const { behind = 0, oldestWaitingAt: oldest = null } = ways.find(({ name }) => name === BUS_DELIVERY) ?? {};
+    metrics.set('pedigree_outcomes_unpublished', {}, behind);
     metrics.set('pedigree_outcomes_oldest_unpublished_seconds', {}, oldest === null ? 0 : secondsSince(oldest, Date.now()));
     metrics.set('pedigree_webhooks_halted', {}, ways.filter(({ name, haltedAt }) => name !== BUS_DELIVERY && haltedAt !== null).length);
   });

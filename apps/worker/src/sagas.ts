@@ -1,0 +1,38 @@
+import { DOCUMENT_SAGA, INBOUND_SAGA, keysOfDocumentEvent, reactToDocumentEvent, reactToInboundEvent, type DocumentRules } from '#domain';
+import { retryParked, runSaga, type RetryParts, type SagaOptions } from '#subscriptions';
+import type { TaskResult } from '#tasks';
+import type { Lane } from './lane.js';
+
+/** Work for whoever runs sagas: what is parked is tried again there, and nowhere else. */
+export const SAGA_LANE = 'saga';
+
+export type SagaRunning = Omit<SagaOptions<never>, 'saga'>;
+
+/** A saga with the state that only it knows. */
+interface RunnableSaga {
+  name: string;
+  run(options: SagaRunning): Promise<void>;
+  retry(parts: Omit<RetryParts<never>, 'saga'>, key: string): ReturnType<typeof retryParked>;
+}
+
+/** The sagas of the worker, by the registry's times. */
+export function sagasBy(rules: DocumentRules): RunnableSaga[] {
+  const documents = { ...DOCUMENT_SAGA, keysOf: keysOfDocumentEvent, react: reactToDocumentEvent(rules) };
+  const inbound = { ...INBOUND_SAGA, react: reactToInboundEvent(rules) };
+  return [
+    { name: documents.name, run: (options) => runSaga({ ...options, saga: documents }), retry: (parts, key) => retryParked({ ...parts, saga: documents }, key) },
+    { name: inbound.name, run: (options) => runSaga({ ...options, saga: inbound }), retry: (parts, key) => retryParked({ ...parts, saga: inbound }, key) },
+  ];
+}
+
+/** The lane in which an operator's wish to have a parked instance tried again is done. */
+export function sagaLane(sagas: RunnableSaga[], parts: Omit<RetryParts<never>, 'saga'>): Lane {
+  const retry = async ({ saga: name, key }: { saga: string; key: string }): Promise<TaskResult> => {
+    const saga = sagas.find((one) => one.name === name);
+    if (saga === undefined) return { kind: 'failed', error: `no saga is called ${name}` };
+    // Whether it goes on or stands again: the list of what is parked tells, with the newest error.
+    await saga.retry(parts, key);
+    return { kind: 'done' };
+  };
+  return { name: SAGA_LANE, kinds: { retry_parked: { handle: ({ payload }) => retry(payload as { saga: string; key: string }) } }, concurrency: 1 };
+}

@@ -1,0 +1,98 @@
+import type { EventFilter, RecordedEvent } from '#event-store';
+import { refuseUnfit, type NewTask } from '#tasks';
+
+/** What follows from events, pure: it remembers a state per instance and plans tasks (DESIGN section 3). */
+export interface Saga<State> {
+  /** Also the name of its checkpoint, as `saga:<name>`. */
+  name: string;
+  filter: EventFilter;
+  /** Instances an event concerns. No key begins with `stream:`. */
+  keysOf(event: RecordedEvent): string[];
+  /** State of an instance that no event has concerned yet. States must have a JSON form. */
+  initial: State;
+  react(state: State, event: RecordedEvent, key: string): { state: State; tasks: NewTask[] };
+  /** True when the state may be forgotten: a later event for the instance would then begin from `initial`. */
+  isDone?(state: State): boolean;
+}
+
+/** An event on its way to the instances it concerns, each once; with `error` where the saga could not say which those are. */
+export interface Route {
+  event: RecordedEvent;
+  keys: ReadonlySet<string>;
+  error?: unknown;
+}
+
+/** What is known before events are folded: the states of the instances they concern, and everything that is parked. */
+export interface Known<State> {
+  states: ReadonlyMap<string, State>;
+  parked: ReadonlySet<string>;
+}
+
+/** An event that waits for an instance; `error` is set on the one that parked it. */
+export interface HeldEvent {
+  key: string;
+  event: RecordedEvent;
+  error?: unknown;
+}
+
+export interface Folded<State> {
+  /** Only instances whose state changed. */
+  changed: Map<string, State>;
+  tasks: NewTask[];
+  held: HeldEvent[];
+}
+
+const STREAM_KEY = 'stream:';
+/** What is parked where an event's instances are not known: its whole stream, under a key that no instance has. */
+export const streamKey = (stream: string): string => `${STREAM_KEY}${stream}`;
+export const isStreamKey = (key: string): boolean => key.startsWith(STREAM_KEY);
+
+export function routesOf<State>(saga: Saga<State>, events: RecordedEvent[]): Route[] {
+  return events.map((event) => {
+    try {
+      return { event, keys: new Set(saga.keysOf(event)) };
+    } catch (error) {
+      return { event, keys: new Set<string>(), error };
+    }
+  });
+}
+
+/**
+ * Folds events in order into states. Pure: `known` is left alone. An event that throws for an instance parks that instance: the event and all that
+ * follow for it are held, and nothing of them is folded, while every other instance goes on.
+ */
+export function foldSaga<State>(saga: Saga<State>, routes: Route[], known: Known<State>): Folded<State> {
+  const folded: Folded<State> = { changed: new Map(), tasks: [], held: [] };
+  const parked = new Set(known.parked);
+  const park = (one: HeldEvent): void => {
+    parked.add(one.key);
+    folded.held.push(one);
+  };
+  for (const { event, keys, error } of routes) {
+    const whole = streamKey(event.stream);
+    if (parked.has(whole)) folded.held.push({ key: whole, event });
+    else if (error !== undefined) park({ key: whole, event, error });
+    else {
+      for (const key of keys) {
+        if (parked.has(key)) folded.held.push({ key, event });
+        else foldOne(saga, { event, key, states: known.states }, { folded, park });
+      }
+    }
+  }
+  return folded;
+}
+
+function foldOne<State>(saga: Saga<State>, { event, key, states }: { event: RecordedEvent; key: string; states: Known<State>['states'] }, to: { folded: Folded<State>; park: (one: HeldEvent) => void }): void {
+  const { changed, tasks } = to.folded;
+  const before = changed.get(key) ?? states.get(key) ?? saga.initial;
+  try {
+    const after = saga.react(before, event, key);
+    const isDone = saga.isDone?.(after.state) === true;
+    // Were an unfit task to fail only when it is scheduled, it would take everybody's page with it.
+    after.tasks.forEach(refuseUnfit);
+    if (after.state !== before) changed.set(key, isDone ? saga.initial : after.state);
+    tasks.push(...after.tasks);
+  } catch (error) {
+    to.park({ key, event, error: error ?? new Error('the saga threw nothing') });
+  }
+}

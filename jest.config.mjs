@@ -24,7 +24,9 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  testSequencer: '<rootDir>/test/gates/jest-order.mjs',
   // Scenarios wait for the registry's 3 s and 5 s: a second worker uses the time, also where there are but two cores.
   maxWorkers: 2,
-  testTimeout: 60_000,
+  // Long enough for a machine that has other things to do: a test that waits for something fails in words of its own before.
+  testTimeout: 240_000,
 };

@@ -261,7 +261,7 @@ describe.each(VARIANTS)('the client against the sandbox in $title', ({ name: pro
     expect((await good(client.downloadDocument('main', documentId))).xml.equals(sent.xml)).toBe(true);
     expect(await good(client.findByRequestId('main', sent.requestId))).toMatchObject([{ documentId }]);
     expect(await good(client.findByRequestId('main', randomUUID()))).toEqual([]);
-  }, 20_000);
+  });
 
   it('lists documents by type and by status', async () => {
     const shown = async (query: OutgoingQuery) => (await good(client.listOutgoing('main', query))).documents.map(({ docType, status }) => ({ docType, status }));
@@ -321,7 +321,7 @@ describe.each([1, 2, 3])('long readings while the registry misbehaves at 20 %%, 
       await client.close();
       await sandbox.stop();
     }
-  }, 60_000);
+  });
 });
 
 describe('an installation whose registry names things otherwise', () => {

@@ -12,7 +12,7 @@ import { temporaryFolder, type TemporaryFolder } from '../support/temporary-fold
 import { buildPrograms, repositoryFile } from './built-programs.js';
 
 /** Repeat a run with CRASH_SEED: the moments of the kills and the day follow from it (what the machine does meanwhile does not). */
-const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
+const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_121);
 const CONSIGNMENTS = 20;
 const DOCUMENTS = 4 * CONSIGNMENTS;
 const KILLS = 3;
@@ -21,7 +21,7 @@ const LATEST_KILL_MS = 7_000;
 /** The kills before it come in the middle of sending: up to so long after the registry has got another document. */
 const BURST_MS = 500;
 const LONGEST_WAIT_FOR_BURST_MS = 15_000;
-const LIMIT_MS = 240_000;
+const LIMIT_MS = 480_000;
 
 interface Up {
   child: ChildProcess;
@@ -136,7 +136,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await sandbox?.stop();
   await folder?.remove();
-}, 60_000);
+});
 
 describe(`killed ${KILLS} times in mid-batch, its database too (seed ${SEED}; repeat with CRASH_SEED)`, () => {
   it('goes on from where it was, and ends well', () => {

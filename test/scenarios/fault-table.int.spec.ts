@@ -19,7 +19,7 @@ import { askControl } from '../support/sandbox-control.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
 
-const LIMIT_MS = 150_000;
+const LIMIT_MS = 180_000;
 const ACCOUNTS = ['main', 'north', 'south', 'retail'];
 const RULES = { unknownGraceMs: 4_000, requestTimeoutMs: 5_000, statusPollMs: 1_000, receiptPollMs: 1_000 };
 
@@ -202,7 +202,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const stop of stops) await stop();
-}, 60_000);
+});
 
 describe('a durable step whose write goes wrong', () => {
   const table = STEPS.flatMap(({ step, write }) => FAULTS.map((fault) => ({ step, write, fault }))).map((row, n) => ({ ...row, n }));

@@ -20,7 +20,7 @@ import { temporaryFolder, type TemporaryFolder } from '../support/temporary-fold
 import { until } from '../support/until.js';
 import { buildPrograms } from './built-programs.js';
 
-const LIMIT_MS = 75_000;
+const LIMIT_MS = 180_000;
 /**
  * Short graces, so that absence is proven and a FAILED read again within the test. A FAILED shown for 6 s is met by the first status read
  * (3 to 4 s after the send) and no more by the second (at least 7 s after it).
@@ -141,7 +141,7 @@ beforeAll(async () => {
     documents.set(name, await client.get<DocumentDetail>(path));
   }
   await caughtUp(gateway.url);
-}, 240_000);
+}, 600_000);
 
 afterAll(async () => {
   await worker?.stop();
@@ -149,7 +149,7 @@ afterAll(async () => {
   await sandbox?.stop();
   await db?.drop();
   await folder?.remove();
-}, 60_000);
+});
 
 const detail = (name: string): DocumentDetail => documents.get(name) as DocumentDetail;
 

@@ -17,7 +17,7 @@ import { askControl } from '../support/sandbox-control.js';
 import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 /** Lists are read often, so that the test need not wait for them. */
 const RULES = { listPollMs: 300 };
 
@@ -99,7 +99,7 @@ afterAll(async () => {
   await sandbox?.stop();
   await db?.drop();
   await folder?.remove();
-}, 60_000);
+});
 
 const movements = async (sgtin: string) => (await client.get<SgtinHistory>(`/v1/packs/${sgtin}/history`)).movements.map((one) => [one.docType, one.channel ?? 'ours', one.result]);
 

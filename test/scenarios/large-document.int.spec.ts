@@ -22,7 +22,7 @@ import { temporaryFolder, type TemporaryFolder } from '../support/temporary-fold
 import { until } from '../support/until.js';
 import { buildPrograms } from './built-programs.js';
 
-const LIMIT_MS = 90_000;
+const LIMIT_MS = 180_000;
 const PACKS = 25_000;
 /** Every document of this scenario is a large one to the worker; the first is above the registry's own limit, too, and has six parts. */
 const RULES = { unknownGraceMs: 2_000, requestTimeoutMs: 4_000, statusPollMs: 1_000, receiptPollMs: 1_000, maxDocumentBytes: 2_000, uploadPartBytes: 200_000 };
@@ -111,7 +111,7 @@ beforeAll(async () => {
   }
   for (const requestId of requestIds.values()) await until(`${requestId} ends`, async () => (await show(requestId))?.outcome !== undefined, LIMIT_MS);
   for (const [account, requestId] of requestIds) documents.set(account, (await show(requestId)) as DocumentDetail);
-}, 180_000);
+}, 600_000);
 
 afterAll(async () => {
   await worker?.stop();
@@ -119,7 +119,7 @@ afterAll(async () => {
   await sandbox?.stop();
   await db?.drop();
   await folder?.remove();
-}, 60_000);
+});
 
 const lifeOf = (account: string): string[] => (documents.get(account) as DocumentDetail).timeline.map((one) => one.type).filter((type) => type !== 'DocumentDownloaded');
 

@@ -68,7 +68,7 @@ afterAll(async () => {
   await sandbox?.stop();
   await db?.drop();
   rmSync(folder, { recursive: true });
-}, 60_000);
+});
 
 async function rows(): Promise<(OutcomeRow & { requestId: string; documentSha256: string; receiptSha256?: string })[]> {
   const all: (OutcomeRow & { requestId: string; documentSha256: string; receiptSha256?: string })[] = [];

@@ -96,8 +96,10 @@ beforeAll(async () => {
     });
     requestIds.push(((await answer.json()) as { request_id: string }).request_id);
   }
-  await until('the documents are concluded', async () => value(await metricsOf(gateway), 'pedigree_documents', { phase: 'concluded' }) === DOCUMENTS, 60_000);
-}, 120_000);
+  await until('the documents are concluded', async () => value(await metricsOf(gateway), 'pedigree_documents', { phase: 'concluded' }) === DOCUMENTS, 180_000);
+  // A task counts as done when it is off the queue: a moment after what it did stands in the log.
+  await until('the last task is counted', async () => value(await metricsOf(worker), 'pedigree_tasks_done_total', { kind: 'receipt', result: 'done' }) === DOCUMENTS);
+}, 400_000);
 
 afterAll(async () => {
   for (const one of [gateway, worker]) if (one !== undefined && one.child.exitCode === null) await stop(one);

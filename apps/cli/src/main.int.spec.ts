@@ -16,7 +16,7 @@ beforeAll(async () => {
   await buildPrograms();
   trial = await Trial.start(await testDatabase(), { encryptionKey: Buffer.alloc(32, 1) });
   folder = await temporaryFolder();
-}, 240_000);
+}, 600_000);
 afterAll(async () => {
   await trial.stop();
   await folder.remove();

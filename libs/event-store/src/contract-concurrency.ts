@@ -35,7 +35,7 @@ export function contractOfConcurrency(store: () => EventStore, other: () => Even
       // Each has one page and never asks for the next; more of them than a pool has connections.
       await Promise.all(stalled.map((iterator) => iterator.next()));
       await mustAppend(store(), stream, { expected: 1, events: [newEvent()] });
-      await follow(store(), start, { isEnough: (events) => events.length === 3, withinMs: 10_000 });
+      await follow(store(), start, { isEnough: (events) => events.length === 3, withinMs: 60_000 });
       stall.abort();
       await Promise.all(stalled.map(async (iterator) => expect(await iterator.next()).toEqual({ done: true, value: undefined })));
     });
@@ -45,7 +45,7 @@ export function contractOfConcurrency(store: () => EventStore, other: () => Even
       await mustAppend(store(), stream, { expected: 'none', events: [newEvent({ n: 0 }), newEvent({ n: 1 }), newEvent({ n: 2 })] });
       const [first] = await store().readStream(stream);
       for (const filter of [undefined, { streamPrefixes: ['resume-'] }, { types: ['Noted'] }]) {
-        const rest = await follow(other(), first!.position, { isEnough: (events) => events.length >= 2, withinMs: 10_000, ...(filter === undefined ? {} : { filter }) });
+        const rest = await follow(other(), first!.position, { isEnough: (events) => events.length >= 2, withinMs: 60_000, ...(filter === undefined ? {} : { filter }) });
         expect(rest.map((event) => event.data['n'])).toEqual([1, 2]);
       }
     });
@@ -64,7 +64,7 @@ export function contractOfConcurrency(store: () => EventStore, other: () => Even
     it('tells a subscriber of progress past events that its filter leaves out', async () => {
       const start = await store().head();
       const { position } = await mustAppend(store(), newStream('left-out'), { expected: 'none', events: [newEvent(), newEvent()] });
-      const signal = AbortSignal.timeout(10_000);
+      const signal = AbortSignal.timeout(60_000);
       for await (const page of store().subscribeAll(start, { filter: { streamPrefixes: ['nobody-'] }, signal })) {
         expect(page.events).toEqual([]);
         expect(page.readUpTo).toBeGreaterThan(start);

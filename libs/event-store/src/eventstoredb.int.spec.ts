@@ -124,7 +124,7 @@ describe('EventStoreDB event log, a FAKE server on gRPC', () => {
     const store = open(fake, { emptyPageIntervalMs: 100 });
     const total = 12;
     const stream = newStream();
-    const following = follow(store, await store.head(), { isEnough: (events) => events.length >= total, withinMs: 30_000 });
+    const following = follow(store, await store.head(), { isEnough: (events) => events.length >= total, withinMs: 60_000 });
     for (let n = 0; n < total; n += 1) {
       if (n % 4 === 2) await fake.stop();
       const appended = mustAppend(store, stream, { expected: n === 0 ? 'none' : n - 1, events: [newEvent({ n })] });
@@ -204,9 +204,9 @@ describe('EventStoreDB event log, a FAKE server on gRPC', () => {
   it('notices a subscription that fell silent, and makes another', async () => {
     const fake = await start();
     const store = open(fake, { emptyPageIntervalMs: 50 });
-    const following = follow(store, 0n, { isEnough: (events) => events.length >= 2, withinMs: 20_000 });
+    const following = follow(store, 0n, { isEnough: (events) => events.length >= 2, withinMs: 60_000 });
     await mustAppend(store, newStream(), { expected: 'none', events: [newEvent({ n: 0 })] });
-    await follow(store, 0n, { isEnough: (events) => events.length >= 1, withinMs: 20_000 });
+    await follow(store, 0n, { isEnough: (events) => events.length >= 1, withinMs: 60_000 });
     fake.muteSubscriptions();
     await mustAppend(store, newStream(), { expected: 'none', events: [newEvent({ n: 1 })] });
     expect((await following).map((event) => event.data['n'])).toEqual([0, 1]);
@@ -215,7 +215,7 @@ describe('EventStoreDB event log, a FAKE server on gRPC', () => {
   it('tells a follower how far it came, exactly, though the server says so only now and then', async () => {
     const fake = await start();
     const store = open(fake, { emptyPageIntervalMs: 20 });
-    const pages = store.subscribeAll(0n, { filter: { streamPrefixes: ['nobody-'] }, signal: AbortSignal.timeout(20_000) });
+    const pages = store.subscribeAll(0n, { filter: { streamPrefixes: ['nobody-'] }, signal: AbortSignal.timeout(60_000) });
     for (let n = 0; n < 3; n += 1) {
       const { position } = await mustAppend(store, newStream(), { expected: 'none', events: [newEvent()] });
       for (let upTo = 0n; upTo < position; ) {
@@ -234,7 +234,7 @@ describe('EventStoreDB event log, a FAKE server on gRPC', () => {
     await mustAppend(store, newStream(), { expected: 'none', events: [newEvent()] });
     expect(fake.log.records.filter((record) => record.stream.startsWith('$')).length).toBeGreaterThan(1);
     expect(await readEverything(store)).toHaveLength(26);
-    expect(await follow(store, 0n, { isEnough: (events) => events.length >= 26, withinMs: 10_000 })).toHaveLength(26);
+    expect(await follow(store, 0n, { isEnough: (events) => events.length >= 26, withinMs: 60_000 })).toHaveLength(26);
     expect(await store.readStream('$settings')).toEqual([]);
     await expect(store.append('$settings', 'any', [newEvent()])).rejects.toMatchObject({ code: 'invalid_parameter' });
   });

@@ -114,7 +114,7 @@ describe('PostgreSQL event log', () => {
       const start = await store.head();
       const stream = newStream();
       await mustAppend(store, stream, { expected: 'none', events: [newEvent()] });
-      expect(await follow(store, start, { isEnough: (events) => events.length === 1, withinMs: 10_000 })).toHaveLength(1);
+      expect(await follow(store, start, { isEnough: (events) => events.length === 1, withinMs: 60_000 })).toHaveLength(1);
     } finally {
       await idle.query('ROLLBACK');
       idle.release();
@@ -125,7 +125,7 @@ describe('PostgreSQL event log', () => {
     const store = open({ fallbackPollMs: 200 });
     const start = await store.head();
     const total = 12;
-    const following = follow(store, start, { isEnough: (events) => events.length >= total, withinMs: 30_000 });
+    const following = follow(store, start, { isEnough: (events) => events.length >= total, withinMs: 60_000 });
     for (let n = 0; n < total; n += 1) {
       if (n % 3 === 1) await db.pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pedigree-notices' AND datname = current_database()`);
       await mustAppend(store, newStream(), { expected: 'none', events: [newEvent({ n })] });
@@ -136,7 +136,7 @@ describe('PostgreSQL event log', () => {
   it('follows by polling alone when nobody can listen', async () => {
     const store = open({ listenConnectionString: 'postgres://nobody@127.0.0.1:1/nowhere', fallbackPollMs: 50 });
     const start = await store.head();
-    const following = follow(store, start, { isEnough: (events) => events.length === 1, withinMs: 10_000 });
+    const following = follow(store, start, { isEnough: (events) => events.length === 1, withinMs: 60_000 });
     await mustAppend(store, newStream(), { expected: 'none', events: [newEvent()] });
     expect(await following).toHaveLength(1);
   });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { checkConsistency, checkInclusion, proveConsistency, proveInclusion } from './proofs.js';
 import { appended, EMPTY_ROOT, leafHash, nodeHash, rootOf, type Hash, type Node, type ReadHashes } from './tree.js';
 
-const SEED = Number(process.env['PROPERTY_SEED'] ?? Date.now() % 2_147_483_647);
+const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 const run = (property: fc.IAsyncProperty<[number, number, number]>, numRuns = 100): Promise<void> => fc.assert(property, { seed: SEED, numRuns });
 
 /** MTH as the RFC writes it, without any storage. */

@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { formatRegistryDate, parseDateFormat, parseRegistryDate, parseZone } from './registry-dates.js';
 
+const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
+
 describe('registry dates', () => {
   it.each([
     ['2020-04-07 07:55:33', '2020-04-07T04:55:33.000Z'],
@@ -32,8 +34,6 @@ describe('registry dates', () => {
   });
 
   it('reads back every second that it wrote, in any zone', () => {
-    const seed = Date.now() & 0x7fffffff;
-    process.stdout.write(`seed ${seed}\n`);
     const zone = fc.integer({ min: -14 * 4, max: 14 * 4 }).map((quarters) => {
       const minutes = Math.abs(quarters) * 15;
       return `${quarters < 0 ? '-' : '+'}${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
@@ -43,7 +43,7 @@ describe('registry dates', () => {
       fc.property(instant, zone, fc.constantFrom('yyyy-MM-dd HH:mm:ss', 'yyyy-MM-ddTHH:mm:ss', 'yyyy-MM-ddTHH:mm:ssXXX'), (at, offset, format) => {
         expect(parseRegistryDate(formatRegistryDate(at, format, offset), offset)).toBe(at.toISOString());
       }),
-      { seed },
+      { seed: SEED },
     );
   });
 });

@@ -11,7 +11,7 @@ import { sandboxProcess, type SandboxProcess } from './sandbox-process.js';
 
 let folder: TemporaryFolder;
 let started: SandboxProcess[];
-beforeAll(() => buildPrograms(), 240_000);
+beforeAll(() => buildPrograms(), 400_000);
 beforeEach(async () => {
   folder = await temporaryFolder();
   started = [];

@@ -69,7 +69,7 @@ describe('a slow body', () => {
     }
     sending.end();
     expect(await linesOf(await answer)).toEqual([{ line: 1, command_id: 'slow', request_id: expect.any(String), repeated: false, document: expect.any(String) }]);
-  }, 20_000);
+  });
 
   it('that stops coming is given up, and what came before is taken', async () => {
     const { sending, answer } = open('application/x-ndjson');
@@ -78,7 +78,7 @@ describe('a slow body', () => {
     expect(results).toMatchObject([{ line: 1, command_id: 'stalled' }, { error: { code: 'request_timeout' } }]);
     // The connection is not left open for a sender that may never come back.
     await once(sending, 'close');
-  }, 20_000);
+  });
 
   it('has less time as one command', async () => {
     const { sending, answer } = open('application/json');
@@ -88,7 +88,7 @@ describe('a slow body', () => {
     expect([response.statusCode, (await linesOf(response))[0]]).toEqual([408, expect.objectContaining({ code: 'request_timeout', status: 408 })]);
     await once(sending, 'close');
     expect((await trial.ask('/health/ready')).status).toBe(200);
-  }, 20_000);
+  });
 });
 
 describe('bodies of lines', () => {

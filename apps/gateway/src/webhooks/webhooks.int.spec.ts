@@ -145,7 +145,7 @@ describe('webhooks', () => {
     await add();
     receiver.answer = (n, response) => response.writeHead(n % 3 === 0 ? 200 : 500).end('x'.repeat(n));
     start();
-    await until('all arrived', async () => (await only())?.behind === 0, 30_000);
+    await until('all arrived', async () => (await only())?.behind === 0);
     expect(firstsByDocument(receiver.numbers)).toEqual(inOrder(12));
     expect(await only()).toMatchObject({ state: 'active', failures: 0 });
   });

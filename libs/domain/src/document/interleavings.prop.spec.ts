@@ -7,7 +7,7 @@ import type { DocumentRules, DocumentSagaState, PlannedTask } from './planned-ta
 import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from './saga.js';
 import { ABSENT, evolve, type DocumentState } from './state.js';
 
-const SEED = Number(process.env['PROPERTY_SEED'] ?? Date.now() % 2_147_483_647);
+const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 const RUNS = 1_500;
 const WILD_STEPS = 150;
 const MOST_CALM_STEPS = 2_000;

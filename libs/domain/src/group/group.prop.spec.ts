@@ -6,7 +6,7 @@ import type { GroupEvent } from './events.js';
 import { answered, begin, eventsOf, groupRegistration, IDS, mayNot, mayStart, memberSent } from './given.js';
 import { evolveGroup, NO_GROUP, outcomeOf, type GroupState } from './state.js';
 
-const SEED = Number(process.env['PROPERTY_SEED'] ?? Date.now() % 2_147_483_647);
+const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 const RUNS = 1_000;
 const GRACE_MS = 60_000;
 

@@ -1,0 +1,3 @@
+/** Seconds by path. */
+export const LONG: Record<string, number>;
+export function inOrder(specs: { path: string; bytes: number }[]): string[];

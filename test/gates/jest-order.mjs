@@ -1,0 +1,57 @@
+import { statSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import TestSequencer from '@jest/test-sequencer';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** What the long specs take by themselves on two cores, s. A wrong figure costs some time and nothing else. */
+export const LONG = {
+  'test/scenarios/single-knobs.int.spec.ts': 60,
+  'test/scenarios/crash.int.spec.ts': 60,
+  'test/chaos/chaos.int.spec.ts': 50,
+  'test/scenarios/processes.int.spec.ts': 45,
+  'test/scenarios/main-job.int.spec.ts': 45,
+  'test/scenarios/misbehaviour.int.spec.ts': 45,
+  'apps/worker/src/registry-tasks/crash-points.int.spec.ts': 40,
+  'apps/sandbox/src/http/fuzz.int.spec.ts': 40,
+  'apps/cli/bin/setup.int.spec.ts': 30,
+};
+/** A scenario that the table does not know, s: most of it is waiting for a registry that takes its time. */
+const SCENARIO = 30;
+/** What a kilobyte of any other spec takes, s: those with a database or a server in them, and those without. */
+const PER_KB = { withServices: 0.5, alone: 0.1 };
+
+/**
+ * The order in which specs begin, so that no worker is left with a long one when the others have ended, and long ones, which mostly wait, run
+ * beside short ones, which mostly compute: two rows, each with the longest first, from which whoever is free takes the one whose row is behind in time.
+ * @param {{ path: string, bytes: number }[]} specs paths relative to the root, with `/`
+ * @returns {string[]} the paths in their order; the same for the same specs, however they came
+ */
+export function inOrder(specs) {
+  const weighed = specs.map(({ path, bytes }) => ({ path, seconds: secondsOf(path, bytes) })).sort((a, b) => b.seconds - a.seconds || (a.path < b.path ? -1 : 1));
+  const isLong = ({ path }) => path in LONG || isScenario(path);
+  const rows = [weighed.filter(isLong), weighed.filter((spec) => !isLong(spec))].map((waiting) => ({ waiting, seconds: 0 }));
+  return specs.map(() => {
+    const [long, short] = rows;
+    const row = short.waiting.length === 0 || (long.waiting.length > 0 && long.seconds <= short.seconds) ? long : short;
+    const next = row.waiting.shift();
+    row.seconds += next.seconds;
+    return next.path;
+  });
+}
+
+const isScenario = (path) => path.startsWith('test/scenarios/');
+
+function secondsOf(path, bytes) {
+  if (path in LONG) return LONG[path];
+  if (isScenario(path)) return SCENARIO;
+  return (bytes / 1024) * (path.endsWith('.int.spec.ts') ? PER_KB.withServices : PER_KB.alone);
+}
+
+/** Jest's own order needs the times of an earlier run, which a clean clone has not; without them it goes by size. */
+export default class LongestFirst extends TestSequencer {
+  sort(tests) {
+    const byPath = new Map(tests.map((test) => [relative(ROOT, test.path).replaceAll('\\', '/'), test]));
+    return inOrder([...byPath].map(([path, test]) => ({ path, bytes: statSync(test.path).size }))).map((path) => byPath.get(path));
+  }
+}

@@ -94,7 +94,7 @@ describe.each(VARIANTS)('the client against the sandbox in $title', ({ name: pro
     folder = await temporaryFolder();
     const profileOverrides = join(folder.path, 'overrides.json');
     writeFileSync(profileOverrides, JSON.stringify(overrides));
-    sandbox = await startSandbox({ profile, profileOverrides, limits: false, language: 'en', processingMs: 100, exportMs: 1_000, productLabel: profile === 'mdlp' ? 'old' : 'both', singleAs: profile === 'mdlp' ? 'object' : 'array', leafNames: profile === 'mdlp' ? 'internal_state' : 'status' });
+    sandbox = await startSandbox({ profile, profileOverrides, limits: false, language: 'en', processingMs: 100, exportMs: 60_000, productLabel: profile === 'mdlp' ? 'old' : 'both', singleAs: profile === 'mdlp' ? 'object' : 'array', leafNames: profile === 'mdlp' ? 'internal_state' : 'status' });
     client = clientOf(sandbox.url, loadProfile(profile, overrides));
     await control(sandbox, '/plant', {
       ranges: [
@@ -224,7 +224,7 @@ describe.each(VARIANTS)('the client against the sandbox in $title', ({ name: pro
     expect((await whole(lists.walk('main', 'virtual_storage', { filter: { storageId: doc.PLACES.shop } }))).length).toBeGreaterThan(0);
     const { taskId } = await good(exports.create('main', { reportId: 'GENERAL_REPORT_ON_REMAINING_ITEMS' }));
     expect(await good(exports.state('main', taskId))).toMatchObject({ phase: 'preparing' });
-    await advance(10_000);
+    await advance(200_000);
     expect(await good(exports.state('main', taskId))).toMatchObject({ phase: 'completed' });
     const [result, ...others] = await whole(lists.walk('main', 'export_results', { filter: { taskIds: [taskId] } }));
     expect(others).toEqual([]);
@@ -234,7 +234,7 @@ describe.each(VARIANTS)('the client against the sandbox in $title', ({ name: pro
     expect(await exports.file('main', result?.resultId ?? '')).toMatchObject({ kind: 'not_found' });
     expect(await exports.state('main', randomUUID())).toMatchObject({ kind: 'not_found' });
     const impossible = await good(exports.create('main', { reportId: 'GENERAL_PRICING_REPORT' }));
-    await advance(10_000);
+    await advance(200_000);
     expect(await good(exports.state('main', impossible.taskId))).toMatchObject({ phase: 'failed', errorMessage: expect.any(String) });
   });
 

@@ -179,7 +179,7 @@ describe('a lane runner', () => {
     const leases: Date[] = [];
     const lost = after(1);
     const runner = start({
-      leaseMs: 60,
+      leaseMs: 300,
       kinds: {
         read: {
           async handle(_, { signal }) {

@@ -33,7 +33,7 @@ interface Address {
 
 /** Whoever wants misbehaviour or lively counterparties says so in `flags`: the sample day comes out the same each time. */
 const WELL_BEHAVED = ['--misbehave', '0', '--counterparties', 'off'];
-const START_LIMIT_MS = 30_000;
+const START_LIMIT_MS = 120_000;
 const STOP_LIMIT_MS = 10_000;
 const POLL_MS = 50;
 const HEALTH_TIMEOUT_MS = 2_000;

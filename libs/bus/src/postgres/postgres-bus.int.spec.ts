@@ -6,7 +6,7 @@ import { contractOfTheBus, DELIVERIES_ALLOWED } from '../contract.js';
 import { PostgresBus } from './postgres-bus.js';
 import { busSchema } from './schema.js';
 
-const FAST = { deliveryLimit: DELIVERIES_ALLOWED, leaseMs: 400, retryFirstMs: 5, retryMostMs: 20, askEveryMs: 10, fallbackPollMs: 50 };
+const FAST = { deliveryLimit: DELIVERIES_ALLOWED, leaseMs: 1_500, retryFirstMs: 5, retryMostMs: 20, askEveryMs: 10, fallbackPollMs: 50 };
 
 let db: TestDatabase;
 beforeAll(async () => {

@@ -75,7 +75,7 @@ describe('operations over HTTP', () => {
     ['an export', '/data/export/tasks', (by: UndiciRegistryClient) => by.operations.exports.create('main', { reportId: 'R' })],
     ['a finish', '/documents/send_finished', (by: UndiciRegistryClient) => by.operations.largeDocuments.step('main', { xml: XML, requestId: 'r' }, { next: 'finish', documentId: 'd' })],
   ])('that change something go out once: %s', async (_name, ending, change) => {
-    const by = await opened({ rules: { requestTimeoutMs: 300 } });
+    const by = await opened({ rules: { requestTimeoutMs: 1_500 } });
     for (const trouble of ['reset', 'hang', { status: 502, body: '<html/>', type: 'text/html' }, { status: 429, body: '{}' }] as Behaviour[]) {
       script(ending, trouble);
       const before = timesCalled(ending);

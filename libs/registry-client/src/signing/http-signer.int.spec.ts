@@ -190,8 +190,8 @@ describe('a service that does not sign', () => {
   it.each([['hang'], ['half']] as const)('because it is slow (%s): repeats and all, it has its time limit', async (slow) => {
     service.script = [() => slow];
     const beganMs = systemClock.monotonicMs();
-    expect((await failure(signer({ timeLimitMs: 400, retries: 5 }).sign(XML))).message).toContain('no answer within 400 ms');
-    expect(systemClock.monotonicMs() - beganMs).toBeLessThan(4_000);
+    expect((await failure(signer({ timeLimitMs: 1_000, retries: 50 }).sign(XML))).message).toContain('no answer within 1000 ms');
+    expect(systemClock.monotonicMs() - beganMs).toBeLessThan(20_000);
     expect(service.seen).toHaveLength(1);
   });
 

@@ -58,9 +58,7 @@ export class PostgresEventStore implements EventStore {
   constructor(private readonly options: PostgresEventStoreOptions) {
     const given = Object.entries(options).filter(([name, value]) => name in DEFAULT_LIMITS && value !== undefined);
     this.limits = { ...DEFAULT_LIMITS, ...Object.fromEntries(given) };
-    const connectionString = options.listenConnectionString ?? options.pool.options.connectionString;
-    if (connectionString === undefined) throw new PedigreeError('invalid_configuration', 'the event log needs a connection string to listen on', { field: 'listenConnectionString' });
-    this.notices = new Notices({ connectionString });
+    this.notices = new Notices(options.pool, options.listenConnectionString);
     this.clock = options.clock ?? systemClock;
     const { limits, clock } = this;
     this.commits = new GroupCommit({ limits, clock, minCallIntervalMs: options.minCallIntervalMs ?? 3, call: (appends) => this.callServer(appends) });

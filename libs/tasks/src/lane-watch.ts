@@ -1,8 +1,6 @@
-import pg from 'pg';
+import { Listener, type Pool } from '#postgres';
 import { TASK_CHANNEL } from './queue-sql.js';
 
-const RECONNECT_FIRST_MS = 100;
-const RECONNECT_MOST_MS = 5_000;
 /** setTimeout counts in 32 bits; longer waits are cut and looked at again. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -23,13 +21,19 @@ export class LaneWatch {
   private readonly lanes = new Map<string, Lane>();
   private readonly waiting = new Set<{ lanes: readonly string[]; wake: () => void }>();
   private notices = 0;
-  private client: pg.Client | undefined;
   private connected = false;
   private closed = false;
-  private reconnectMs = RECONNECT_FIRST_MS;
-  private reconnectTimer: NodeJS.Timeout | undefined;
+  private readonly listener: Listener;
 
-  constructor(private readonly options: { connection: pg.ClientConfig; fallbackMs: number; monotonicMs: () => number }) {}
+  constructor(private readonly options: { pool: Pool; connectionString?: string | undefined; fallbackMs: number; monotonicMs: () => number }) {
+    const { pool, connectionString } = options;
+    this.listener = new Listener({
+      ...{ pool, connectionString, applicationName: 'pedigree-tasks-listen', channel: TASK_CHANNEL },
+      heard: (payload) => this.heard(payload),
+      connected: () => this.turned(true),
+      lost: () => this.turned(false),
+    });
+  }
 
   /** Taken before a claim and given to `learn`: notices that came in between are not forgotten. */
   mark(): number {
@@ -89,57 +93,24 @@ export class LaneWatch {
 
   /** Connects the listener, once. Never rejects: while there is no connection it tries again, and waits are short. */
   listen(): void {
-    if (this.client !== undefined || this.closed || this.reconnectTimer !== undefined) return;
-    const client = new pg.Client(this.options.connection);
-    this.client = client;
-    const lost = () => this.lost(client);
-    client.on('error', lost);
-    client.on('end', lost);
-    client.on('notification', ({ payload = '' }) => {
-      const space = payload.indexOf(' ');
-      this.notice(payload.slice(space + 1), Number(payload.slice(0, space)));
-    });
-    client
-      .connect()
-      .then(() => client.query(`LISTEN ${TASK_CHANNEL}`))
-      .then(() => this.heard(client))
-      .catch(lost);
+    this.listener.listen();
   }
 
   async close(): Promise<void> {
     this.closed = true;
-    clearTimeout(this.reconnectTimer);
-    const client = this.client;
-    this.client = undefined;
     this.connected = false;
     this.wakeAll();
-    await client?.end().catch(() => undefined);
+    await this.listener.close();
   }
 
-  private heard(client: pg.Client): void {
-    if (this.client !== client) return;
-    this.connected = true;
-    this.reconnectMs = RECONNECT_FIRST_MS;
-    // What was scheduled while nobody listened is found by the next claim of each lane.
-    this.forget();
+  private heard(payload: string): void {
+    const space = payload.indexOf(' ');
+    this.notice(payload.slice(space + 1), Number(payload.slice(0, space)));
   }
 
-  private lost(client: pg.Client): void {
-    if (this.client !== client) return;
-    this.client = undefined;
-    this.connected = false;
-    this.forget();
-    client.end().catch(() => undefined);
-    if (this.closed) return;
-    this.reconnectTimer = setTimeout(() => {
-      this.reconnectTimer = undefined;
-      this.listen();
-    }, this.reconnectMs);
-    this.reconnectTimer.unref();
-    this.reconnectMs = Math.min(this.reconnectMs * 2, RECONNECT_MOST_MS);
-  }
-
-  private forget(): void {
+  /** What was scheduled while nobody listened is found by the next claim of each lane. */
+  private turned(connected: boolean): void {
+    this.connected = connected;
     this.lanes.clear();
     this.wakeAll();
   }

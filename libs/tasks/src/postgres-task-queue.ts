@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import type { ClientConfig } from 'pg';
 import { coalesce, PedigreeError } from '#kernel';
 import type { JsonObject } from '#kernel';
 import type { Pool, Queryable } from '#postgres';
@@ -98,10 +97,8 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
 
   constructor(options: PostgresTaskQueueOptions) {
     this.pool = options.pool;
-    const connection: ClientConfig =
-      options.listenConnectionString === undefined ? this.pool.options : { connectionString: options.listenConnectionString };
     this.watch = new LaneWatch({
-      connection: { ...connection, application_name: 'pedigree-tasks-listen' },
+      ...{ pool: this.pool, connectionString: options.listenConnectionString },
       fallbackMs: options.fallbackMs ?? 500,
       monotonicMs: () => performance.now(),
     });

@@ -1,4 +1,3 @@
-import { PedigreeError } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
 import type { CommandMessage, ConsumeOptions, DeadLetter, DeadLetterSummary, MessageBus, OutgoingMessage } from '../port.js';
 import { Consumer } from './consumer.js';
@@ -8,8 +7,6 @@ import { Wake } from './wake.js';
 export interface PostgresBusOptions {
   /** Stays the caller's. Its database has the tables of `busSchema`. */
   pool: Pool;
-  /** Where the listening connection goes. Default: where the pool goes. A connection pooler in between must be passed by. */
-  listenConnectionString?: string;
   /** Deliveries of one command before it is put aside. Default 10. */
   deliveryLimit?: number;
   /** A message is its holder's for so long, and that is extended every third of it. Default 30,000. */
@@ -37,7 +34,7 @@ const letterOf = <T extends LetterRow>({ messageId, ...row }: T): Omit<T, 'messa
 
 /** The embedded bus: the same port on tables of the installation's own database, for machines without a broker. */
 export class PostgresBus implements MessageBus {
-  private readonly options: Required<Omit<PostgresBusOptions, 'listenConnectionString'>>;
+  private readonly options: Required<PostgresBusOptions>;
   private readonly wake: Wake;
 
   constructor(options: PostgresBusOptions) {
@@ -46,9 +43,7 @@ export class PostgresBus implements MessageBus {
       ...{ keptOutcomes: 100_000, report: () => undefined },
       ...options,
     };
-    const connectionString = options.listenConnectionString ?? options.pool.options.connectionString;
-    if (connectionString === undefined) throw new PedigreeError('invalid_configuration', 'the embedded bus needs a connection string to listen on', { field: 'listenConnectionString' });
-    this.wake = new Wake({ connectionString, reconnectFirstMs: 100, reconnectMostMs: 5_000 });
+    this.wake = new Wake(options.pool);
   }
 
   consumeCommands(options: ConsumeOptions): Promise<void> {

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { Listener, type Pool } from '#postgres';
 import { BUS_CHANNEL } from './statements.js';
 
 /**
@@ -6,15 +6,17 @@ import { BUS_CHANNEL } from './statements.js';
  * connection costs time and never a message.
  */
 export class Wake {
-  private client: pg.Client | undefined;
-  private retry: NodeJS.Timeout | undefined;
-  private failures = 0;
-  private state: 'idle' | 'listening' | 'closed' = 'idle';
+  private isClosed = false;
   private readonly waiting = new Set<() => void>();
   /** Notices so far: whoever took a mark before he looked misses none that came since. */
   private notices = 0;
 
-  constructor(private readonly options: { connectionString: string; reconnectFirstMs: number; reconnectMostMs: number }) {}
+  private readonly listener: Listener;
+
+  constructor(pool: Pool) {
+    const now = (): void => this.now();
+    this.listener = new Listener({ pool, applicationName: 'pedigree-bus-listen', channel: BUS_CHANNEL, heard: now, connected: now });
+  }
 
   mark(): number {
     return this.notices;
@@ -22,11 +24,8 @@ export class Wake {
 
   /** Resolves on a notice after the mark, after `maxWaitMs`, on `signal` or on `close`. Never rejects. */
   wait(mark: number, maxWaitMs: number, signal: AbortSignal): Promise<void> {
-    if (this.state === 'idle') {
-      this.state = 'listening';
-      void this.connect();
-    }
-    if (this.notices !== mark || signal.aborted || this.state === 'closed') return Promise.resolve();
+    this.listener.listen();
+    if (this.notices !== mark || signal.aborted || this.isClosed) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
@@ -47,47 +46,8 @@ export class Wake {
   }
 
   async close(): Promise<void> {
-    this.state = 'closed';
-    clearTimeout(this.retry);
+    this.isClosed = true;
     this.now();
-    const { client } = this;
-    this.client = undefined;
-    await client?.end().catch(() => undefined);
-  }
-
-  private async connect(): Promise<void> {
-    const client = new pg.Client({ connectionString: this.options.connectionString, application_name: 'pedigree-bus-listen', keepAlive: true });
-    let isLost = false;
-    const lost = (): void => {
-      if (isLost) return;
-      isLost = true;
-      if (this.client === client) this.client = undefined;
-      client.end().catch(() => undefined);
-      this.connectLater();
-    };
-    client.on('error', lost);
-    client.on('end', lost);
-    client.on('notification', () => this.now());
-    try {
-      await client.connect();
-      if (this.isClosed()) return void (await client.end());
-      this.client = client;
-      await client.query(`LISTEN ${BUS_CHANNEL}`);
-      this.failures = 0;
-      this.now();
-    } catch {
-      lost();
-    }
-  }
-
-  private connectLater(): void {
-    if (this.isClosed()) return;
-    const { reconnectFirstMs, reconnectMostMs } = this.options;
-    this.retry = setTimeout(() => void this.connect(), Math.min(reconnectMostMs, reconnectFirstMs * 2 ** Math.min(this.failures, 16)));
-    this.failures += 1;
-  }
-
-  private isClosed(): boolean {
-    return this.state === 'closed';
+    await this.listener.close();
   }
 }

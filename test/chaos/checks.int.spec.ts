@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { gatewaySchemas } from '../../apps/gateway/src/gateway.js';
+import { documentStream } from '#domain';
+import { PostgresEventStore, type EventMetadata, type EventStore } from '#event-store';
+import { PostgresEvidenceStore } from '#evidence';
+import { sha256Hex, uuid5, type JsonObject } from '#kernel';
+import { migrate } from '#postgres';
+import { testDatabase, type TestDatabase } from '../support/database.js';
+import { afterChains } from './subjects/after-chains/after-chains.js';
+import { badMessages } from './subjects/bad-messages/bad-messages.js';
+import { documents } from './subjects/documents/documents.js';
+import { evidence } from './subjects/evidence/evidence.js';
+import { groups } from './subjects/groups/groups.js';
+import { inbound } from './subjects/inbound/inbound.js';
+import { manners } from './subjects/manners/manners.js';
+import { outcomes } from './subjects/outcomes/outcomes.js';
+import { readModels } from './subjects/read-models/read-models.js';
+import { subjects } from './subjects/list.js';
+import type { Ended, Fed, OurDocument, OutcomeMessage, Subject, TruthDocument } from './subjects/subject.js';
+
+const INSTALLATION = '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01';
+const idOf = (commandId: string): string => uuid5(commandId, INSTALLATION);
+const METADATA: EventMetadata = {
+  ...{ participant: 'own', actor: { kind: 'system', name: 'checks', authenticatedBy: 'test' }, softwareVersion: '0.0.0', profile: 'interface-v1' },
+  ...{ effectiveAt: at(0), correlationId: INSTALLATION, causationId: INSTALLATION },
+};
+const RECEIPT = Buffer.from('<receipt/>');
+const DOCUMENT = Buffer.from('<documents/>');
+
+function at(second: number): string {
+  return new Date(Date.UTC(2026, 2, 2, 7, 0, second)).toISOString();
+}
+
+let database: TestDatabase;
+let store: EventStore;
+/** Id of the event that the ERP must hear of. */
+let told: string;
+
+/** Two documents of which the second comes after the first, in log and evidence; one of somebody else's; and one message that is refused. */
+beforeAll(async () => {
+  database = await testDatabase();
+  await migrate(database.pool, gatewaySchemas);
+  store = new PostgresEventStore({ pool: database.pool });
+  const kept = new PostgresEvidenceStore({ pool: database.pool });
+  for (const bytes of [RECEIPT, DOCUMENT]) await kept.put(bytes, 'application/xml');
+  told = await append(store, documentStream(idOf('a')), { type: 'DocumentConcluded', data: { receiptSha256: sha256Hex(RECEIPT) } });
+  for (const type of ['InboundSeen', 'InboundConcluded']) await append(store, 'inbound-theirs', { type, data: {} });
+});
+afterAll(async () => {
+  await store?.close();
+  await database?.drop();
+});
+
+async function append(log: EventStore, stream: string, { type, data }: { type: string; data: JsonObject }): Promise<string> {
+  const id = randomUUID();
+  await log.append(stream, 'any', [{ id, type, schemaVersion: 1, data, metadata: METADATA }]);
+  return id;
+}
+
+const fed = (commandId: string, over: Partial<Fed> = {}): Fed => ({ key: commandId, atMs: 0, via: 'http', body: Buffer.alloc(0), commandId, expect: { kind: 'taken', outcome: 'accepted' }, acknowledgedMs: 1, attempts: 1, ...over });
+const ours = (commandId: string, over: Partial<OurDocument> = {}): OurDocument => ({ commandId, requestId: idOf(commandId), phase: 'concluded', outcome: 'accepted', ...over });
+const truth = (commandId: string, seq: number, over: Partial<TruthDocument> = {}): TruthDocument => ({
+  ...{ seq, request_id: idOf(commandId), document_id: `d-${commandId}`, account: 'main', sender: 'own', doc_type: 701, status: 'processed', result: 'accepted' },
+  ...{ accepted_at: at(10 * seq), processed_at: at(10 * seq + 5), receiver: null, notice_of: null, upload_type: 0, sends: 1, ...over },
+});
+const THEIRS: TruthDocument = { ...truth('theirs', 9), document_id: 'theirs', account: null, receiver: 'own' };
+const BAD = fed('bad', { commandId: undefined as never, via: 'amqp', expect: { kind: 'refused', code: 'invalid_json' } });
+const heard = (over: Partial<OutcomeMessage> = {}): OutcomeMessage => ({ id: uuid5(`outcome/${told}`, INSTALLATION), subject: idOf('a'), sequence: '1', body: Buffer.from('{}'), ...over });
+
+interface Doctored extends Partial<Omit<Ended, 'heard'>> {
+  heard?: OutcomeMessage[];
+  files?: { receipt: string | null; document: string };
+  violations?: number;
+}
+
+/** A campaign that went well, but for what is changed. */
+function ended({ heard: messages, files, violations = 0, ...changed }: Doctored = {}): Ended {
+  const answers: Record<string, unknown> = { '/violations': { count: violations, byRule: { early_status: violations }, violations: [] } };
+  return {
+    fed: [fed('a'), fed('b', { after: ['a'] }), BAD],
+    ours: new Map([ours('a'), ours('b')].map((one) => [one.requestId, one])),
+    registry: [truth('a', 1), truth('b', 2), THEIRS],
+    heard: { feed: messages ?? [heard()] },
+    deadLetters: [{ messageId: 'bad', code: 'invalid_json', reason: 'no JSON' }],
+    truth: async <T>(path: string) => (answers[path] ?? (path.endsWith('d-a') ? (files ?? { receipt: RECEIPT.toString('base64'), document: DOCUMENT.toString('base64') }) : { receipt: null, document: DOCUMENT.toString('base64') })) as T,
+    ...{ pool: database.pool, installation: INSTALLATION, requestIdOf: idOf },
+    ...changed,
+  };
+}
+
+const inBoth = (...registry: TruthDocument[]): Doctored => ({ registry: [...registry, THEIRS] });
+const group = [fed('g', { documents: [{ commandId: 'a', outcome: 'accepted' }, { commandId: 'b', outcome: 'accepted' }] })];
+
+/** What each check must find: what is wrong, and the words that it says of it. */
+const WRONG: [Subject, string, () => Doctored, RegExp][] = [
+  [documents, 'a command that nobody acknowledged', () => ({ fed: [fed('a'), fed('b', { acknowledgedMs: undefined as never })] }), /b was never acknowledged/],
+  [documents, 'a command that was acknowledged and is unknown', () => ({ ours: new Map([[idOf('a'), ours('a')]]) }), /b \(http\) should be accepted and is unknown/],
+  [documents, 'a document that has not concluded', () => ({ ours: new Map([ours('a'), ours('b', { outcome: undefined as never, phase: 'sent' })].map((one) => [one.requestId, one])) }), /should be accepted and is sent/],
+  [documents, 'a second document of one request_id', () => inBoth(truth('a', 1), truth('b', 2), truth('b', 3)), /has [0-9a-f-]+ 2 times/],
+  [documents, 'a second send', () => inBoth(truth('a', 1), truth('b', 2, { sends: 2 })), /was sent 2 times/],
+  [documents, 'one that only the registry has', () => inBoth(truth('a', 1), truth('b', 2), truth('c', 3)), /which Pedigree does not know/],
+  [documents, 'one that nobody gave', () => ({ ours: new Map([ours('a'), ours('b'), ours('c')].map((one) => [one.requestId, one])) }), /has c, which nobody gave/],
+  [documents, 'one that the registry does not have', () => inBoth(truth('a', 1)), /the registry does not have it/],
+  [afterChains, 'one that was sent before its predecessor was done', () => inBoth(truth('a', 1, { processed_at: at(30) }), truth('b', 2)), /before a was processed/],
+  [afterChains, 'one whose predecessor never came', () => inBoth(truth('b', 2)), /which it comes after, is not/],
+  [groups, 'a member that overtook another', () => ({ fed: group, ...inBoth(truth('a', 2), truth('b', 1)) }), /overtook/],
+  [groups, 'a member without the one in front of it', () => ({ fed: group, ...inBoth(truth('b', 2)) }), /the member in front of it is not/],
+  [badMessages, 'a bad message that vanished', () => ({ deadLetters: [] }), /bad is not among the dead letters/],
+  [badMessages, 'a good message among the dead letters', () => ({ deadLetters: [{ messageId: 'bad', code: 'invalid_json', reason: '' }, { messageId: 'a', code: 'delivery_limit', reason: '' }] }), /a is among the dead letters/],
+  [badMessages, 'another reason', () => ({ deadLetters: [{ messageId: 'bad', code: 'delivery_limit', reason: '' }] }), /should be put aside as invalid_json/],
+  [badMessages, 'a bad message that was acknowledged over HTTP', () => ({ fed: [{ ...BAD, via: 'http' }], deadLetters: [] }), /was acknowledged and should be refused/],
+  [outcomes, 'an outcome that was never told', () => ({ heard: [] }), /was never told/],
+  [outcomes, 'an outcome out of nothing', () => ({ heard: [heard(), heard({ id: randomUUID(), sequence: '2' })] }), /nothing in the log says so/],
+  [outcomes, 'other content under one id', () => ({ heard: [heard(), heard({ repeated: Buffer.from('{"a":1}') })] }), /told twice with different content/],
+  [outcomes, 'the wrong order', () => ({ heard: [heard({ sequence: '5' }), heard({ id: randomUUID(), sequence: '4' })] }), /was told for the first time before/],
+  [inbound, 'a document of others that was not seen', () => ({ registry: [truth('a', 1), truth('b', 2), THEIRS, { ...THEIRS, document_id: 'missed' }] }), /missed .* was seen 0 times/],
+  [inbound, 'one of ours that was taken for theirs', () => ({ registry: [truth('a', 1), truth('b', 2)] }), /theirs was taken for a document of others/],
+  [evidence, 'another receipt', () => ({ files: { receipt: Buffer.from('<other/>').toString('base64'), document: DOCUMENT.toString('base64') } }), /receipt is [0-9a-f]{64}, ours [0-9a-f]{64}/],
+  [evidence, 'bytes that were not kept', () => ({ files: { receipt: RECEIPT.toString('base64'), document: Buffer.from('<lost/>').toString('base64') } }), /7 bytes of the registry are not in the evidence/],
+  [manners, 'a violation', () => ({ violations: 1 }), /1 violations/],
+];
+
+describe('a check of the campaign', () => {
+  it.each(subjects.filter((subject) => subject.check !== undefined && subject !== readModels))('$name is content where all went well', async ({ check }) => {
+    expect(await check?.(ended())).toEqual([]);
+  });
+
+  it.each(WRONG.map(([subject, ...wrong]) => [subject.name, ...wrong, subject] as const))('%s finds %s', async (_name, _what, doctored, words, subject) => {
+    const found = (await subject.check?.(ended(doctored()))) ?? [];
+    expect(found.filter((complaint) => words.test(complaint))).not.toEqual([]);
+  });
+
+  it('is tried here for every subject', () => {
+    const tried = new Set([...WRONG.map(([subject]) => subject), readModels]);
+    expect(subjects.filter((subject) => subject.check !== undefined && !tried.has(subject)).map(({ name }) => name)).toEqual([]);
+  });
+});
+
+describe('the check of the read models', () => {
+  let other: TestDatabase;
+  let log: EventStore;
+  beforeAll(async () => {
+    other = await testDatabase();
+    await migrate(other.pool, gatewaySchemas);
+    log = new PostgresEventStore({ pool: other.pool });
+    const data = { direction: 'incoming', channel: 'counterparty', account: 'main', status: 'processed', answerSha256: 'd'.repeat(64) };
+    for (const documentId of ['one', 'two']) await append(log, `inbound-${documentId}`, { type: 'InboundSeen', data: { documentId, ...data } });
+  });
+  afterAll(async () => {
+    await log?.close();
+    await other?.drop();
+  });
+  const found = (): Promise<string[]> => readModels.check?.(ended({ pool: other.pool })) ?? Promise.resolve([]);
+
+  it('is content where all went well', async () => {
+    expect(await found()).toEqual([]);
+  });
+
+  it.each([
+    ['a row that is not as it should be', `UPDATE inbound_document SET account = 'north' WHERE document_id = 'one'`, /^inbound_document, only before the rebuild/],
+    ['a row that is missing', `DELETE FROM inbound_document WHERE document_id = 'one'`, /^inbound_document, only after it/],
+    ['a table from which everything is missing', 'DELETE FROM inbound_document', /^inbound_document, only after it/],
+  ])('finds %s', async (_what, tampering, words) => {
+    const { rowCount } = await other.pool.query(tampering);
+    expect(rowCount).toBeGreaterThan(0);
+    expect((await found()).filter((complaint) => words.test(complaint))).not.toEqual([]);
+    // The check has built it again.
+    expect(await found()).toEqual([]);
+  });
+});

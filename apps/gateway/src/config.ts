@@ -148,6 +148,8 @@ function accountNames(file: string): string[] {
     const accounts = z.array(z.looseObject({ name: z.string().min(1) })).min(1).parse(JSON.parse(readFileSync(file, 'utf8')));
     return accounts.map((account) => account.name);
   } catch (error) {
-    throw new PedigreeError('invalid_configuration', `PEDIGREE_ACCOUNTS: ${file}: ${(error as Error).message}`, { field: 'PEDIGREE_ACCOUNTS' });
+    // The parser's own message quotes the text around the fault, which may be a secret.
+    const why = error instanceof SyntaxError ? `${file} is not JSON` : `${file}: ${(error as Error).message}`;
+    throw new PedigreeError('invalid_configuration', `PEDIGREE_ACCOUNTS: ${why}`, { field: 'PEDIGREE_ACCOUNTS' });
   }
 }

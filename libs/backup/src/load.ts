@@ -20,8 +20,8 @@ export interface RestoreOptions {
 
 const BATCH_ROWS = 1_000;
 const BATCH_CHARACTERS = 8_000_000;
-/** Held by the session that loads: a second restore into the same database is turned away. */
-const RESTORE_LOCK = 7_031_960_422;
+/** Held by the session that loads (no other lock has this number): a second restore into the same database is turned away. */
+const RESTORE_LOCK = 7_031_960_423;
 
 /**
  * Loads a backup into an empty database. The file is read in full and checked before anything is written. Each batch is a transaction of its own; from

@@ -15,6 +15,10 @@ export interface Session {
 export interface SessionRow {
   generation: bigint;
   session: Session | undefined;
+  /** The times of a token that is stored and cannot be read: another key sealed it. The registry knows it all the same. */
+  unreadable?: Omit<Session, 'token' | 'generation'>;
+  /** Since when a sign-in has been over that nobody ended: its process died, perhaps with a token in hand. Below 0 while its lease still runs. */
+  unendedForMs?: number;
   /** Tokens no longer used that may still live, by the time they surely die. */
   abandonedUntil: Date[];
   failures: number;
@@ -59,10 +63,12 @@ interface StoredRow {
   abandoned_until: Date[];
   failures: number;
   paused_until: Date | null;
+  unended_for_ms: number | null;
 }
 
 const LOAD = `
-  SELECT generation, token_cipher, obtained_at, expires_at, last_used_at, abandoned_until, failures, paused_until
+  SELECT generation, token_cipher, obtained_at, expires_at, last_used_at, abandoned_until, failures, paused_until,
+    CASE WHEN signing_in_by IS NOT NULL THEN extract(epoch FROM clock_timestamp() - signing_in_until)::float8 * 1000 END AS unended_for_ms
   FROM registry_session WHERE account = $1`;
 const LEASE = `
   INSERT INTO registry_session AS s (account, signing_in_until, signing_in_by)
@@ -106,19 +112,17 @@ export class PostgresSessionStore implements SessionStore {
     const { rows } = await this.db.query<StoredRow>(LOAD, [account]);
     const row = rows[0];
     if (row === undefined) return { generation: 0n, session: undefined, abandonedUntil: [], failures: 0, pausedUntil: undefined };
+    const token = row.token_cipher === null ? undefined : this.cipher.open(account, row.token_cipher);
+    const times = row.token_cipher === null || row.obtained_at === null || row.expires_at === null ? undefined : { obtainedAt: row.obtained_at, expiresAt: row.expires_at, lastUsedAt: row.last_used_at ?? undefined };
     return {
       generation: row.generation,
-      session: this.sessionOf(account, row),
+      session: token === undefined || times === undefined ? undefined : { token, generation: row.generation, ...times },
+      ...(token === undefined && times !== undefined ? { unreadable: times } : {}),
+      ...(row.unended_for_ms === null ? {} : { unendedForMs: row.unended_for_ms }),
       abandonedUntil: row.abandoned_until,
       failures: row.failures,
       pausedUntil: row.paused_until ?? undefined,
     };
-  }
-
-  private sessionOf(account: string, row: StoredRow): Session | undefined {
-    const token = row.token_cipher === null ? undefined : this.cipher.open(account, row.token_cipher);
-    if (token === undefined || row.obtained_at === null || row.expires_at === null) return undefined;
-    return { token, generation: row.generation, obtainedAt: row.obtained_at, expiresAt: row.expires_at, lastUsedAt: row.last_used_at ?? undefined };
   }
 
   async lease(account: string, holder: string, options: { generation: bigint; leaseMs: number }): Promise<boolean> {

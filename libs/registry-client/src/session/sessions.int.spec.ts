@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { VirtualClock, type Clock } from '#kernel';
 import { migrate } from '#postgres';
@@ -109,7 +109,30 @@ describe('one token for all processes', () => {
     expect(await store.complete('a', '00000000-0000-4000-8000-000000000001', late)).toBe(false);
     const known = await store.load('a');
     expect(known.session?.token).toBe(signIn.tokens[0]);
-    expect(known.abandonedUntil).toEqual([late.idleUntil]);
+    // It was counted when its place was taken, for it might never have woken up, and is counted by its own word.
+    expect(known.abandonedUntil).toHaveLength(2);
+    expect(known.abandonedUntil[1]).toEqual(late.idleUntil);
+  });
+
+  it('is counted when the process died before it could keep it, and so is one that cannot be read any more', async () => {
+    const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
+    const store = new PostgresSessionStore(db.pool, { key: KEY });
+    const dieAtSignIn = async (): Promise<void> => {
+      const { generation } = await store.load('a');
+      expect(await store.lease('a', randomUUID(), { generation, leaseMs: 0 })).toBe(true);
+    };
+    const few = { rules: { tokensPerUser: 3 } };
+    await dieAtSignIn();
+    expect((await process_(clock, signIn, few).token('a')).kind).toBe('token');
+    // One of the dead process, one that is sealed with another key, and the new one.
+    expect((await process_(clock, signIn, { ...few, key: randomBytes(32) }).token('a')).kind).toBe('token');
+    await db.pool.query('UPDATE registry_session SET token_cipher = NULL');
+    await dieAtSignIn();
+    const full = { kind: 'none', reason: expect.stringContaining('3 tokens of this user may still live') };
+    expect(await process_(clock, signIn, few).token('a')).toMatchObject(full);
+    expect(signIn.calls).toBe(2);
+    clock.advance(31 * MINUTE_MS);
+    expect((await process_(clock, signIn, few).token('a')).kind).toBe('token');
   });
 });
 

@@ -157,8 +157,21 @@ export class Sessions {
 
   private living(row: SessionRow): number {
     const now = this.now();
-    const current = row.session !== undefined && this.fitness(row.session) !== 'dead' ? 1 : 0;
-    return current + row.abandonedUntil.filter((until) => until > now).length;
+    // While its lease runs another's sign-in is under way, and is waited for.
+    const unended = (row.unendedForMs ?? -1) >= 0 ? this.unendedUntil(row) : [];
+    return [...this.storedUntil(row), ...unended, ...row.abandonedUntil].filter((until) => until > now).length;
+  }
+
+  /** When the stored token dies, be it one that we cannot read; none when it is dead. */
+  private storedUntil({ session, unreadable }: SessionRow): Date[] {
+    const stored = session ?? unreadable;
+    return stored === undefined || fitnessOf(stored, this.options.rules, this.now()) === 'dead' ? [] : [idleUntil(stored, this.options.rules)];
+  }
+
+  /** When the token dies that a sign-in may have got whose process died before it could say so. */
+  private unendedUntil({ unendedForMs }: SessionRow): Date[] {
+    if (unendedForMs === undefined) return [];
+    return [new Date(this.now().getTime() + this.options.rules.tokenIdleMs - Math.max(0, unendedForMs))];
   }
 
   /** Why no sign-in may be made now. */
@@ -186,13 +199,13 @@ export class Sessions {
     const now = this.now();
     if (result.kind === 'failed') {
       const failures = result.counts ? row.failures + 1 : row.failures;
-      const abandoned = result.tokenMayExist ? [new Date(now.getTime() + rules.tokenIdleMs)] : [];
+      const abandoned = [...this.unendedUntil(row), ...(result.tokenMayExist ? [new Date(now.getTime() + rules.tokenIdleMs)] : [])];
       await store.giveUp(account, this.holder, { failures, pausedUntil: result.counts ? pauseAfterFailures(failures, now, result.away) : undefined, now, abandoned });
       log.warn({ account, failures, reason: result.reason }, 'sign-in failed');
       return this.fallBack(account, row, result.reason);
     }
     const expiresAt = new Date(now.getTime() + (result.lifeMs ?? rules.tokenLifeMs));
-    const abandoned = row.session !== undefined && this.fitness(row.session) !== 'dead' ? [idleUntil(row.session, rules)] : [];
+    const abandoned = [...this.storedUntil(row), ...this.unendedUntil(row)];
     const unusedUntil = new Date(now.getTime() + rules.tokenIdleMs);
     const completed = await store.complete(account, this.holder, { token: result.token, obtainedAt: now, expiresAt, idleUntil: unusedUntil, now, abandoned });
     if (!completed) return { kind: 'none', reason: 'the sign-in took so long that another process took over' };

@@ -132,7 +132,7 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
 
   async findByRequestId(account: string, requestId: string): Promise<CallOutcome<DocumentMetadata[]>> {
     const request = this.requests.plain('find_by_request_id', { request_id: requestId });
-    const found = await this.call(account, 'find_by_request_id', { request, manner: READ_SURELY, read: (raw) => this.readings.documents(raw) });
+    const found = await this.call(account, 'find_by_request_id', { request, manner: READ_SURELY, read: (raw) => this.readings.documentsUnder(raw, requestId) });
     return found.kind === 'not_found' ? { kind: 'ok', value: [], raw: found.raw } : found;
   }
 

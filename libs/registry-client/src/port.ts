@@ -151,7 +151,7 @@ export interface RegistryClient {
   documentStatus(account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>>;
   listOutgoing(account: string, query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
   listIncoming(account: string, query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
-  /** Documents with this request_id: none, one, or (an alarm) more. */
+  /** Documents that were sent under this request_id: none, one, or (an alarm) more. Notifications, which bear it as well, are left out. */
   findByRequestId(account: string, requestId: string): Promise<CallOutcome<DocumentMetadata[]>>;
   /** Receipt XML. `raw` is the link answer where the profile works by link. */
   receipt(account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>>;

@@ -50,6 +50,11 @@ describe('loadProfile', () => {
     [{ fields: { token: '' } }, 'profile.fields.token'],
     [{ rules: { unknownGraceMs: -1 } }, 'profile.rules.unknownGraceMs'],
     [{ basePath: 'api/' }, 'profile.basePath'],
+    [{ operations: { status: { path: '/documents/{id}' } } }, 'profile.operations.status.path'],
+    [{ operations: { status: { path: '/documents/status' } } }, 'profile.operations.status.path'],
+    [{ operations: { send: { path: '/documents/{request_id}' } } }, 'profile.operations.send.path'],
+    [{ operations: { upload_part: { path: '/upload' } } }, 'profile.operations.upload_part.path'],
+    [{ statuses: { PROCESSED: null } }, 'profile.statuses'],
   ])('names the field that is wrong: %j', (overrides, field) => {
     expect(fieldOf(() => loadProfile('interface-v1', overrides))).toBe(field);
   });

@@ -71,6 +71,30 @@ const operation = z.strictObject({
   answersWith: z.enum(['link', 'body']).optional(),
 });
 
+/** What each path must leave a place for: without it every call would ask for the same thing, and with another name for none. */
+const PLACES: Partial<Record<OperationName, string>> = {
+  status: 'document_id', receipt: 'document_id', download: 'document_id', find_by_request_id: 'request_id', fetch_link: 'link', upload_part: 'link', product: 'gtin',
+  sgtin: 'sgtin', archived_sgtin: 'sgtin', suspension_decision_sgtins: 'halt_id', sscc_hierarchy: 'sscc', sscc_sgtins: 'sscc', sscc_full_hierarchy: 'sscc',
+  export_state: 'task_id', export_file: 'result_id', export_delete: 'result_id',
+};
+
+function checkPlaces(operations: Record<OperationName, { path: string }>, context: z.core.$RefinementCtx): void {
+  for (const name of OPERATIONS) {
+    const wanted = PLACES[name];
+    const given = [...operations[name].path.matchAll(/\{([^}]*)\}/g)].map(([, place]) => place);
+    if (given.some((place) => place !== wanted)) context.addIssue({ code: 'custom', path: [name, 'path'], message: `knows ${wanted === undefined ? 'no place to fill in' : `only {${wanted}}`}` });
+    else if (wanted !== undefined && given.length === 0) context.addIssue({ code: 'custom', path: [name, 'path'], message: `must hold {${wanted}}` });
+  }
+}
+
+/** Without a name for these no document would ever be over. */
+const CONCLUDING = ['processed', 'failed_result_ready'] as const;
+
+function checkStatuses(statuses: Record<string, string>, context: z.core.$RefinementCtx): void {
+  const missing = CONCLUDING.find((one) => !Object.values(statuses).includes(one));
+  if (missing !== undefined) context.addIssue({ code: 'custom', message: `names no status that means ${missing}` });
+}
+
 const rules = z.strictObject({
   statusAfterSendMs: milliseconds,
   receiptAfterStatusMs: milliseconds,
@@ -141,7 +165,7 @@ const profileShape = z.strictObject({
    * Where the bytes of an announced document go when the answer that told the link was lost, `{document_id}` filled in. null: nobody can know.
    */
   lostUploadLink: z.string().regex(/^\//, 'must begin with /').nullable(),
-  statuses: z.record(z.string(), status),
+  statuses: z.record(z.string(), status).superRefine(checkStatuses),
   /** What a status means that is not in `statuses`; null: such an answer is not understood. */
   statusFallback: status.nullable(),
   /** A Rejected receipt whose comment holds one of these is no verdict: it is asked for again (public-facts 2.3). */
@@ -151,7 +175,7 @@ const profileShape = z.strictObject({
   /** States of an asynchronous export. */
   exportStatuses: z.record(z.string(), z.enum(['preparing', 'completed', 'failed'])),
   rules,
-  operations: names(OPERATIONS, operation),
+  operations: names(OPERATIONS, operation).superRefine(checkPlaces),
   fields: names(FIELDS, z.string().min(1)),
 });
 

@@ -192,11 +192,25 @@ describe('a status read', () => {
   it('of many documents is one page; who is not on it is asked again', async () => {
     const { context, registry, tasks, requestIds } = await three();
     registry.taken.delete(requestIds[1] as string);
+    registry.fail('documentStatus', 'not_found');
     const results = await readStatuses(context, tasks);
-    expect(registry.calls).toEqual(['listOutgoing']);
+    expect(registry.calls).toEqual(['listOutgoing', 'documentStatus']);
     expect(results).toEqual([{ kind: 'done' }, expect.objectContaining({ kind: 'retry' }), { kind: 'done' }]);
     const states = await Promise.all(requestIds.map((requestId) => stateIn(stores.store, requestId)));
     expect(states.map((state) => 'status' in state && state.status)).toEqual(['processed', undefined, 'processed']);
+  });
+
+  it('of many documents that the list never shows comes to its end, one document a time', async () => {
+    const { context, registry, tasks, requestIds } = await three();
+    registry.taken.clear();
+    let pending = tasks;
+    for (let reads = 0; reads < 3; reads += 1) {
+      const results = await readStatuses(context, pending);
+      pending = pending.filter((_, at) => results[at]?.kind === 'retry');
+      expect(pending).toHaveLength(2 - reads);
+    }
+    const states = await Promise.all(requestIds.map((requestId) => stateIn(stores.store, requestId)));
+    expect(states.map((state) => 'status' in state && state.status)).toEqual(['processed', 'processed', 'processed']);
   });
 
   it.each(failing)('of many documents that ends %s is made again for each', async (kind) => {

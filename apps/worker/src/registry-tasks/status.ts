@@ -15,13 +15,16 @@ export async function readStatuses(context: TaskContext, tasks: Task[]): Promise
   if (outcome.kind !== 'ok') return tasks.map(() => again(context, `outgoing list: ${outcome.kind}`));
   const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
   const answerSha256 = await keep(context, outcome.raw);
+  const alone = oneOf(context, tasks.filter((task) => !shown.has(payloadOf(task).documentId as string)));
+  const read = (task: Task): Promise<TaskResult> =>
+    task === alone ? readSingle(context, task) : observe(context, task, { shown: shown.get(payloadOf(task).documentId as string), answerSha256 });
   // One document's trouble is its own: the others of the page are observed all the same.
-  return Promise.all(
-    tasks.map((task) =>
-      observe(context, task, { shown: shown.get(payloadOf(task).documentId as string), answerSha256 }).catch((error: Error) => again(context, error.message)),
-    ),
-  );
+  return Promise.all(tasks.map((task) => read(task).catch((error: Error) => again(context, error.message))));
 }
+
+/** Of what a list leaves out one is asked for by itself, another each time: a list that never shows a document must not keep it pending for ever. */
+const oneOf = (context: TaskContext, absent: Task[]): Task | undefined =>
+  absent[Math.floor(context.clock.now().getTime() / Math.max(1, context.profile.rules.statusPollMs)) % Math.max(1, absent.length)];
 
 async function readSingle(context: TaskContext, task: Task): Promise<TaskResult> {
   const { account, documentId } = payloadOf(task);

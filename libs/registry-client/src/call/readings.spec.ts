@@ -53,6 +53,15 @@ describe('metadata of a document', () => {
     expect(mdlp.page(answer({ documents: [entry, { request_id: 'r' }], total: 2 }))).toEqual({ problem: '"documents"[1]: a document without "document_id"' });
   });
 
+  it('under a request_id takes no notification for what was sent, and nothing from an answer about another one', () => {
+    const note = { ...entry, document_id: 'n1', doc_type: 607 };
+    const under = (documents: JsonObject[]) => mdlp.documentsUnder(answer({ documents, total: documents.length }), 'R1');
+    expect(under([note, entry])).toMatchObject({ value: [{ documentId: 'd1' }] });
+    expect(under([note])).toEqual({ value: [] });
+    expect(under([entry, { document_id: 'd2', doc_status: 'FAILED' }])).toMatchObject({ value: [{ documentId: 'd1' }, { documentId: 'd2' }] });
+    expect(under([entry, { ...entry, document_id: 'd2', request_id: 'r2' }])).toEqual({ problem: 'document d2 is of request r2' });
+  });
+
   it('takes a list of one that comes as the bare document, and a total in quotes', () => {
     expect(mdlp.page(answer({ documents: entry, total: '1' }))).toMatchObject({ value: { documents: [{ documentId: 'd1' }], total: 1 } });
   });

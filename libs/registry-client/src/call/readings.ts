@@ -51,6 +51,18 @@ export class Readings {
     return { value: documents };
   }
 
+  /**
+   * The documents that were sent under a request_id. Notifications bear that of the document that they tell of (interface 2.1), and are none of them. An
+   * answer about another request_id is not understood: nothing may follow from it.
+   */
+  documentsUnder(raw: RawAnswer, requestId: string): Reading<DocumentMetadata[]> {
+    const documents = this.documents(raw);
+    if ('problem' in documents) return documents;
+    const other = documents.value.find((one) => one.requestId !== '' && one.requestId.toLowerCase() !== requestId.toLowerCase());
+    if (other !== undefined) return { problem: `document ${other.documentId} is of request ${other.requestId}` };
+    return { value: documents.value.filter((one) => !isNotification(one.docType)) };
+  }
+
   /** XML bytes as they came; a web page instead of them is not taken for a document. */
   xml(raw: RawAnswer): Reading<{ xml: Buffer }> {
     const beginning = raw.body.subarray(0, 256).toString('utf8').replace(/^\uFEFF/, '').trimStart();
@@ -90,6 +102,9 @@ export class Readings {
     return { value: metadata };
   }
 }
+
+/** The schemes of what the registry tells participants of one another, 601 to 634 so far (public-facts 2.2); nobody sends them. */
+const isNotification = (docType: number | undefined): boolean => docType !== undefined && docType > 600 && docType < 700;
 
 const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 /** A text that can be stored and sent back anywhere: not empty, no control characters, no halves of surrogate pairs. */

@@ -97,6 +97,46 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
         expect(await letters()).toEqual([]);
       });
 
+      it('are worked on up to so many bytes at once, and one that is larger goes alone', async () => {
+        const bodies = Array.from({ length: 40 }, (_, n) => Buffer.alloc(n === 20 ? 9_000 : 1_000, n + 1));
+        await bus.publishCommands(bodies.map((body) => ({ body })));
+        let [bytes, most, done, aloneWithLarge] = [0, 0, 0, true];
+        const underWay = new Set<Buffer>();
+        consume(
+          async ({ body }) => {
+            underWay.add(body);
+            bytes += body.length;
+            if (body.length > 1_000 || [...underWay].some((one) => one.length > 1_000)) aloneWithLarge &&= underWay.size === 1;
+            else most = Math.max(most, bytes);
+            for (let n = 0; n < 5; n += 1) await new Promise((resolve) => setImmediate(resolve));
+            bytes -= body.length;
+            underWay.delete(body);
+            done += 1;
+            return DONE;
+          },
+          { mostBytes: 3_500 },
+        );
+        await until('all messages', () => done === 40);
+        expect({ most, aloneWithLarge }).toEqual({ most: 3_000, aloneWithLarge: true });
+      });
+
+      it('wait in the queue, and not in us, while large ones are worked on', async () => {
+        await bus.publishCommands(Array.from({ length: 40 }, () => ({ body: Buffer.alloc(1_000, 1) })));
+        let begun = 0;
+        let finish = (): void => undefined;
+        const finished = new Promise<void>((resolve) => (finish = resolve));
+        const { stop } = consume(async () => ((begun += 1), await finished, DONE), { concurrency: 30, mostBytes: 4_000 });
+        await until('as many as may be', () => begun === 4);
+        for (let n = 0; n < 3; n += 1) {
+          // Those that were pushed before the first one showed its size, eight at most.
+          expect((await bus.state()).commandsWaiting).toBeGreaterThanOrEqual(30);
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        expect(begun).toBe(4);
+        finish();
+        await stop();
+      });
+
       it('come to another consumer when theirs died, and are counted as delivered twice', async () => {
         const dying = await under.open();
         await send('orphan');

@@ -63,6 +63,8 @@ export interface OutgoingMessage {
 export interface ConsumeOptions {
   /** Most messages under way at once. */
   concurrency: number;
+  /** Most bytes of their bodies that are worked on at once; a message that is larger goes alone. Default: no limit. */
+  mostBytes?: number;
   handle(message: IncomingMessage): Promise<Handled>;
   /** Ends consuming: what is under way is finished and settled first. */
   signal: AbortSignal;

@@ -15,14 +15,18 @@ export interface BusIntakeOptions {
   /** How whoever publishes was authenticated: `amqp` by the broker, `database` by that of the embedded bus. */
   authenticatedBy: string;
   log: Pick<ServiceLog, 'error' | 'warn'>;
-  /** Messages under way at once: enough that one batch is stored while the next gathers. A message may have 8 MiB, and all of them lie in memory. */
+  /** Messages under way at once: enough that one batch is stored while the next gathers. */
   concurrency?: number;
+  /** Bytes of messages that are worked on at once: each is several times as large while it is parsed and checked. */
+  mostBytes?: number;
   /** A message that cannot be tried is held so long, then put back: brokers cut off those who hold one for half an hour. */
   mostHeldMs?: number;
   clock?: Clock;
 }
 
 const CONCURRENCY = 128;
+/** Eight of the largest messages. */
+const MOST_BYTES = 8 * MAX_COMMAND_BYTES;
 const MOST_HELD_MS = 10 * 60_000;
 
 /**
@@ -43,9 +47,10 @@ export class BusIntake {
   }
 
   start(): void {
-    const { bus, concurrency = CONCURRENCY, intake } = this.options;
+    const { bus, concurrency = CONCURRENCY, mostBytes = MOST_BYTES, intake } = this.options;
     this.consuming ??= bus.consumeCommands({
       concurrency,
+      mostBytes,
       signal: this.stopping.signal,
       handle: (message) => this.handle(message),
       mayTakeMore: () => !this.patience.isWaiting && intake.hasRoom(),

@@ -25,9 +25,11 @@ interface Claimed {
   contentType: string;
   headers: Record<string, string>;
   body: Buffer;
+  /** More was there than the limit of bytes let through. */
+  isCut: boolean;
 }
 
-/** Most messages of one claim: what they hold together must fit into memory. */
+/** Most messages of one claim. */
 const MOST_CLAIMED = 500;
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -39,6 +41,8 @@ const incomingOf = ({ messageId, body, contentType, headers, deliveries }: Claim
 /** Takes commands from the table until the signal aborts. A lease that runs out, because its holder died, gives the message to the next. */
 export class Consumer {
   private readonly held = new Set<Claimed>();
+  private bytesHeld = 0;
+  private readonly mostBytes: number;
   private whenFreed: (() => void)[] = [];
   private readonly takeAway: (message: Claimed) => Promise<void>;
 
@@ -50,6 +54,7 @@ export class Consumer {
       await parts.pool.query({ name: 'bus-done', text: DONE, values: leasesOf(batch) });
       return batch.map(() => undefined);
     };
+    this.mostBytes = options.mostBytes ?? Number.MAX_SAFE_INTEGER;
     this.takeAway = coalesce(done, { maxBatch: 2_000, maxWaiting: 100_000 });
   }
 
@@ -80,20 +85,29 @@ export class Consumer {
     if (free <= 0) return this.aHandIsFree();
     if (!(await this.mayTakeMore())) return systemClock.wait(askEveryMs, signal);
     const mark = wake.mark();
-    const { rows } = await pool.query<Claimed>({ name: 'bus-claim', text: CLAIM, values: [free, leaseMs] });
+    const { rows } = await pool.query<Claimed>({ name: 'bus-claim', text: CLAIM, values: [free, leaseMs, this.mostBytes - this.bytesHeld, this.held.size === 0] });
     for (const row of rows) void this.take(row);
-    if (rows.length < free) await wake.wait(mark, fallbackPollMs, signal);
+    if (rows.some((row) => row.isCut)) return this.aHandIsFree();
+    if (rows.length < free) await this.somethingNew(wake.wait(mark, fallbackPollMs, signal));
+  }
+
+  /** Where most of the bytes are in hand already, the next message may be there and not fit. */
+  private async somethingNew(notice: Promise<unknown>): Promise<void> {
+    const isNearlyFull = this.bytesHeld > this.mostBytes / 2;
+    await (isNearlyFull ? Promise.race([notice, this.aHandIsFree()]) : notice);
   }
 
   /** Never rejects: what cannot be settled comes again when its lease runs out. */
   private async take(message: Claimed): Promise<void> {
     this.held.add(message);
+    this.bytesHeld += message.body.length;
     try {
       await this.settle(message, await this.handle(message));
     } catch (error) {
       this.parts.report(`message ${message.messageId ?? 'without an id'} could not be settled: ${textOf(error)}`);
     } finally {
       this.held.delete(message);
+      this.bytesHeld -= message.body.length;
       for (const resolve of this.whenFreed.splice(0)) resolve();
     }
   }

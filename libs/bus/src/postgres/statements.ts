@@ -11,14 +11,17 @@ WITH added AS (
 )
 SELECT pg_notify('${BUS_CHANNEL}', '')`;
 
-/** $1 most, $2 lease in ms. */
+/** $1 most, $2 lease in ms, $3 most bytes of their bodies together, $4 whether the first is taken whatever it has. Lengths are read without the bodies. */
 export const CLAIM = `
-WITH picked AS (
-  SELECT id FROM bus_command WHERE available_at <= statement_timestamp() ORDER BY available_at, id LIMIT $1::int FOR UPDATE SKIP LOCKED
+WITH looked AS (
+  SELECT id, available_at, octet_length(body) AS bytes FROM bus_command WHERE available_at <= statement_timestamp() ORDER BY available_at, id LIMIT $1::int FOR UPDATE SKIP LOCKED
+), picked AS (
+  SELECT id FROM (SELECT id, sum(bytes) OVER line AS upto, row_number() OVER line AS n FROM looked WINDOW line AS (ORDER BY available_at, id)) AS lined
+  WHERE upto <= $3::float8 OR ($4::boolean AND n = 1)
 )
 UPDATE bus_command c SET deliveries = deliveries + 1, lease_number = lease_number + 1, available_at = statement_timestamp() + $2::float8 * interval '1 ms'
 FROM picked WHERE c.id = picked.id
-RETURNING c.id, lease_number AS "leaseNumber", deliveries, message_id AS "messageId", content_type AS "contentType", headers, body`;
+RETURNING c.id, lease_number AS "leaseNumber", deliveries, message_id AS "messageId", content_type AS "contentType", headers, body, (SELECT count(*) FROM looked) > (SELECT count(*) FROM picked) AS "isCut"`;
 
 /** $1 ids, $2 lease numbers. Who lost his lease changes nothing: somebody else has the message. */
 export const DONE = `DELETE FROM bus_command c USING unnest($1::bigint[], $2::int[]) AS r(id, lease_number) WHERE c.id = r.id AND c.lease_number = r.lease_number`;

@@ -3,8 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { systemClock } from '#kernel';
 import type { ConsumeOptions, Handled } from '../port.js';
 import { Acknowledger } from './acknowledger.js';
+import { ByteGate } from './byte-gate.js';
 import { asideOf, copyOf, deliveriesOf, incomingOf } from './letter.js';
 import type { Link } from './link.js';
+import { PrefetchWindow } from './prefetch-window.js';
 import type { Publisher } from './publisher.js';
 import type { BusNames } from './topology.js';
 
@@ -24,17 +26,29 @@ export interface ConsumerParts {
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** A message that waits for so long behind large ones goes back uncounted: a broker cuts off whoever holds one for half an hour. */
+const GATE_PATIENCE_MS = 10 * 60_000;
 const aTurn = (): Promise<void> => new Promise(setImmediate);
 
 /** Takes commands from the queue until the signal aborts, over as many connections as that takes. */
 export class Consumer {
   private underWay = 0;
   private whenIdle: (() => void)[] = [];
+  private readonly window: PrefetchWindow;
+  private readonly gate: ByteGate;
+  private bytesUnderWay = 0;
+  private readonly mostBytes: number;
+  /** Aborted when fewer messages may be pushed than the broker was told. */
+  private tooMany = new AbortController();
 
   constructor(
     private readonly parts: ConsumerParts,
     private readonly options: ConsumeOptions,
-  ) {}
+  ) {
+    this.mostBytes = options.mostBytes ?? Number.MAX_SAFE_INTEGER;
+    this.window = new PrefetchWindow({ mostMessages: options.concurrency, mostBytes: this.mostBytes });
+    this.gate = new ByteGate(this.mostBytes);
+  }
 
   async run(): Promise<void> {
     const { signal } = this.options;
@@ -58,7 +72,7 @@ export class Consumer {
 
   private async serveChannel(): Promise<void> {
     const { link } = this.parts;
-    const { concurrency, signal } = this.options;
+    const { signal } = this.options;
     const channel = await this.untilAborted(link.channel());
     if (channel === undefined) return;
     const lost = new AbortController();
@@ -68,7 +82,6 @@ export class Consumer {
       lost.abort();
     });
     try {
-      await channel.basicQos({ prefetchCount: concurrency });
       const acks = new Acknowledger(channel);
       await this.consumeAndPause(channel, acks, AbortSignal.any([signal, lost.signal]));
       if (signal.aborted) {
@@ -85,6 +98,7 @@ export class Consumer {
     const { names, askEveryMs, renewEveryMs } = this.parts;
     let consumerTag: string | undefined;
     let renewAtMs = 0;
+    let told = 0;
     const pause = async (): Promise<void> => {
       if (consumerTag === undefined || !channel.active) return;
       await channel.basicCancel(consumerTag);
@@ -94,26 +108,50 @@ export class Consumer {
       await aTurn();
     };
     while (!ended.aborted) {
-      if (!(await this.mayTakeMore())) await pause();
-      else if (systemClock.monotonicMs() >= renewAtMs) {
+      this.tooMany = new AbortController();
+      // After too many it is subscribed to anew when what is here has become little: a new subscription counts none of that.
+      if (!(await this.mayTakeMore()) || (consumerTag === undefined && this.bytesUnderWay > this.mostBytes / 2)) await pause();
+      else if (this.window.size < told) {
         await pause();
+        told = 0;
+        continue;
+      } else if (systemClock.monotonicMs() >= renewAtMs || this.window.size > told) {
+        await pause();
+        told = this.window.size;
+        // For consumers from here on, and each by itself: quorum queues know no other.
+        await channel.basicQos({ prefetchCount: told });
         consumerTag = (await channel.basicConsume({ queue: names.commands }, (message) => void this.take(message, channel, acks))).consumerTag;
         renewAtMs = systemClock.monotonicMs() + renewEveryMs;
       }
-      await systemClock.wait(askEveryMs, ended);
+      await systemClock.wait(askEveryMs, AbortSignal.any([ended, this.tooMany.signal]));
     }
     await pause();
   }
 
   private async take(message: AsyncMessage, channel: Channel, acks: Acknowledger): Promise<void> {
+    const { length: bytes } = message.body as Buffer;
     this.underWay += 1;
+    this.bytesUnderWay += bytes;
+    const before = this.window.size;
+    this.window.note(bytes);
+    if (this.window.size < before) this.tooMany.abort();
     acks.begin(message.deliveryTag);
     try {
-      const handled = await this.handle(message);
+      const handled = await this.handleInTurn(message, bytes);
       if (channel.active) await this.settle(message, handled, acks);
     } finally {
       this.underWay -= 1;
+      this.bytesUnderWay -= bytes;
       if (this.underWay === 0) for (const resolve of this.whenIdle.splice(0)) resolve();
+    }
+  }
+
+  private async handleInTurn(message: AsyncMessage, bytes: number): Promise<Handled> {
+    if (!(await this.gate.enter(bytes, GATE_PATIENCE_MS))) return { kind: 'postpone', reason: 'larger messages before it were worked on for too long' };
+    try {
+      return await this.handle(message);
+    } finally {
+      this.gate.leave(bytes);
     }
   }
 

@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { ByteGate } from './byte-gate.js';
+
+const LONG_MS = 60_000;
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('the byte gate', () => {
+  it('lets in what fits together, in order, and what is too large alone', async () => {
+    const gate = new ByteGate(10);
+    const order: string[] = [];
+    const enter = (name: string, bytes: number): void => void gate.enter(bytes, LONG_MS).then(() => order.push(name));
+    enter('a', 6);
+    enter('b', 5);
+    enter('c', 1);
+    enter('huge', 50);
+    await tick();
+    // c would fit, and waits behind b all the same: else b might wait for ever.
+    expect(order).toEqual(['a']);
+    gate.leave(6);
+    await tick();
+    expect(order).toEqual(['a', 'b', 'c']);
+    gate.leave(5);
+    await tick();
+    expect(order).toHaveLength(3);
+    gate.leave(1);
+    await tick();
+    expect(order.at(-1)).toBe('huge');
+    gate.leave(50);
+  });
+
+  it('gives up on what waits too long, and lets in those behind it', async () => {
+    const gate = new ByteGate(10);
+    expect(await gate.enter(6, LONG_MS)).toBe(true);
+    const late = gate.enter(9, 1);
+    const behind = gate.enter(2, LONG_MS);
+    expect([await late, await behind]).toEqual([false, true]);
+    gate.leave(6);
+    gate.leave(2);
+  });
+});

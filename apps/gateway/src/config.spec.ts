@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
-import { gatewayConfig } from './config.js';
+import { describeGatewayConfig, gatewayConfig, type GatewayConfig } from './config.js';
 
 let folder: TemporaryFolder;
 beforeAll(async () => {
@@ -11,15 +11,22 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 /** The gateway's configuration on an accounts file of this text. */
-function configured(accounts: string): () => unknown {
+function configured(accounts: string, more: NodeJS.ProcessEnv = {}): () => GatewayConfig {
   const file = join(folder.path, 'accounts.json');
   writeFileSync(file, accounts);
-  return () => gatewayConfig({ DATABASE_URL: 'postgres://127.0.0.1/x', PEDIGREE_ACCOUNTS: file });
+  return () => gatewayConfig({ DATABASE_URL: 'postgres://127.0.0.1/x', PEDIGREE_ACCOUNTS: file, ...more });
 }
 
 describe('the gateway’s configuration', () => {
   it('has the names of the accounts and nothing else of their file', () => {
     expect(configured('[{"name":"main","client_secret":"very-secret"},{"name":"north"}]')()).toMatchObject({ accounts: ['main', 'north'] });
+  });
+
+  it('is shown, and kept in the log, without the passwords of any address', () => {
+    const addresses = { DATABASE_URL: 'postgres://me:word@db/x', EVENTSTORE_URL: 'esdb://me:wo/rd@log:2113', AMQP_URL: 'amqp://me:word@bus', OTEL_EXPORTER_OTLP_ENDPOINT: 'https://me:word@collector/?api-key=word' };
+    const shown = JSON.stringify(describeGatewayConfig(configured('[{"name":"main"}]', addresses)()));
+    expect(shown).not.toMatch(/wo\/?rd/);
+    for (const host of ['db', 'log', 'bus', 'collector']) expect(shown).toContain(`***@${host}`);
   });
 
   it.each([

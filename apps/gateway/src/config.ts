@@ -124,12 +124,13 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeGatewayConfig(config: GatewayConfig): JsonObject {
-  const { port, host, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, otlpEndpoint = 'none' } = config;
+  const { port, host, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, otlpEndpoint } = config;
   return {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
     eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
     bus: { amqpUrl: serverWithoutSecrets(config.bus.amqpUrl), prefix: config.bus.prefix, deliveryLimit: config.bus.deliveryLimit },
-    ...{ port, host, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, otlpEndpoint },
+    ...{ port, host, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs },
+    otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
     bodyLimits: { ...config.bodyLimits },
     encryptionKey: config.encryptionKey === undefined ? 'none' : 'set',
     webhookAllowed: [...config.webhookAllowed.rules],

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PedigreeError } from '#kernel';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
-import { workerConfig } from './config.js';
+import { describeWorkerConfig, workerConfig } from './config.js';
 
 const KEY = 'ab'.repeat(32);
 const ACCOUNT = { name: 'main', client_id: 'c', client_secret: 'very-secret', user_id: 'u', signer: { kind: 'pkcs12', file: 'main.p12', password: 'also-secret' } };
@@ -47,6 +47,11 @@ describe('the worker’s configuration', () => {
   it('lays an installation’s overrides over the profile', () => {
     const overrides = file('overrides.json', JSON.stringify({ rules: { unknownGraceMs: 1_500 } }));
     expect(workerConfig({ ...good, REGISTRY_PROFILE: 'mdlp', REGISTRY_PROFILE_OVERRIDES: overrides }).profile).toMatchObject({ name: 'mdlp', rules: { unknownGraceMs: 1_500 } });
+  });
+
+  it('is shown, and kept in the log, without the passwords of any address', () => {
+    const addresses = { EVENTSTORE_URL: 'esdb://me:word@log:2113', OTEL_EXPORTER_OTLP_ENDPOINT: 'https://me:word@collector/?api-key=word' };
+    expect(JSON.stringify(describeWorkerConfig(workerConfig({ ...good, ...addresses })))).not.toMatch(/[:=]word/);
   });
 
   const wrong: [string, string, () => string | undefined, RegExp][] = [

@@ -72,13 +72,14 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeWorkerConfig(config: WorkerConfig): JsonObject {
-  const { participant, healthPort, healthHost, logLevel, otlpEndpoint = 'none' } = config;
+  const { participant, healthPort, healthHost, logLevel, otlpEndpoint } = config;
   return {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
     eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
     registryUrl: addressWithoutSecrets(config.registryUrl),
     profile: config.profile as unknown as JsonObject,
     accounts: config.accounts.map(({ name, userId, signer }) => ({ name, userId, signer: signer.kind })),
-    ...{ participant, otlpEndpoint, healthPort, healthHost, logLevel },
+    otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
+    ...{ participant, healthPort, healthHost, logLevel },
   };
 }

@@ -6,7 +6,7 @@ export const serverWithoutSecrets = (address: string | undefined): string => (ad
 /** An address as it may be shown: it may carry a password in two places, before the host and among its parameters. */
 export function addressWithoutSecrets(address: string): string {
   // An address of several hosts is no URL to the letter.
-  if (!URL.canParse(address)) return address.replace(/(\/\/[^:@/]*):[^@/]*@/, '$1:***@').replace(/([?&][^=&]*(?:pass|secret|token|key)[^=&]*)=[^&]*/gi, '$1=***');
+  if (!URL.canParse(address)) return address.replace(/(\/\/[^:@/]*):[^?#]*@/, '$1:***@').replace(/([?&][^=&]*(?:pass|secret|token|key)[^=&]*)=[^&]*/gi, '$1=***');
   const url = new URL(address);
   if (url.password !== '') url.password = '***';
   for (const name of [...url.searchParams.keys()]) if (SECRET_PARAMETER.test(name)) url.searchParams.set(name, '***');

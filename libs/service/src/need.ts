@@ -72,9 +72,12 @@ function connects({ host, port }: Host, signal: AbortSignal): Promise<void> {
   });
 }
 
+/** The client of the event log takes everything up to the first @ for user and password, a slash too. */
+const CLUSTER_CREDENTIALS = /^((?:esdb|kurrent|kurrentdb)(?:\+discover)?:)\/\/[^:@]+:([^@]+)@/i;
+
 /** Hosts of an address, which may name several, split by commas, as clusters do. */
 function hostsOf(address: string): Host[] {
-  const [, scheme = '', authority = ''] = /^([a-z+]+:)\/\/(?:[^@/]*@)?([^/?#]*)/i.exec(address) ?? [];
+  const [, scheme = '', authority = ''] = /^([a-z+]+:)\/\/(?:[^@/]*@)?([^/?#]*)/i.exec(address.replace(CLUSTER_CREDENTIALS, '$1//')) ?? [];
   const fallback = DEFAULT_PORTS[scheme.replace(/\+.*:$/, ':').toLowerCase()] ?? 80;
   return authority.split(',').map((one) => {
     const [, host = one, port] = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(one) ?? [];
@@ -89,7 +92,7 @@ function placeOf(databaseUrl: string): string {
 
 /** The password of an address, as it stands there and as it reads. */
 function secretsOf(address: string): string[] {
-  const written = /^[a-z+]+:\/\/[^:@/]*:([^@/]*)@/i.exec(address)?.[1] ?? '';
+  const written = CLUSTER_CREDENTIALS.exec(address)?.[2] ?? /^[a-z+]+:\/\/[^:@/]*:([^@/]*)@/i.exec(address)?.[1] ?? '';
   return written === '' ? [] : [...new Set([written, readable(written)])];
 }
 

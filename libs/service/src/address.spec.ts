@@ -1,0 +1,31 @@
+import { describe, expect, it } from '@jest/globals';
+import { addressWithoutSecrets } from './address.js';
+import { tcpNeed } from './need.js';
+
+describe('an address as it may be shown', () => {
+  it.each([
+    ['postgres://pedigree:word@db:5432/x', 'postgres://pedigree:***@db:5432/x'],
+    ['postgres://db/x?user=pedigree&password=word', 'postgres://db/x?user=pedigree&password=***'],
+    ['esdb://me:word@a:2113,b:2113?tls=true', 'esdb://me:***@a:2113,b:2113?tls=true'],
+    ['esdb://a:2113,b:2113?token=word', 'esdb://a:2113,b:2113?token=***'],
+    // The client of the event log takes these to the letter, so they are passwords.
+    ['esdb://me:wo/rd@a:2113', 'esdb://me:***@a:2113'],
+    ['esdb://me:wo/r@d@a:2113,b:2113?tls=true', 'esdb://me:***@a:2113,b:2113?tls=true'],
+    ['https://me:word@collector/v1?api-key=word', 'https://me:***@collector/v1?api-key=***'],
+    ['https://collector:4318/', 'https://collector:4318/'],
+  ])('%s is %s', (address, shown) => {
+    expect(addressWithoutSecrets(address)).toBe(shown);
+  });
+});
+
+describe('the service at an address', () => {
+  it.each([
+    ['amqp://me:word@bus', 'bus:5672'],
+    ['esdb+discover://log', 'log:2113'],
+    ['esdb://me:wo/rd@a:2113,b:2114?tls=true', 'a:2113,b:2114'],
+  ])('%s is shown as %s, and its password never', (address, where) => {
+    const need = tcpNeed('service', address);
+    expect(need.where).toBe(where);
+    expect(need.secrets).toEqual(address.includes('@') ? [expect.stringMatching(/^wo\/?rd$/)] : []);
+  });
+});

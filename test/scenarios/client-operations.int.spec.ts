@@ -10,6 +10,7 @@ import { callsPerDocument, cursorFrom, Directory, loadProfile, OPERATIONS, Postg
 import { startSandbox, type Sandbox } from '../../apps/sandbox/src/main.js';
 import * as doc from '../../apps/sandbox/test/documents.js';
 import { testDatabase, type TestDatabase } from '../support/database.js';
+import { askControl } from '../support/sandbox-control.js';
 import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 
 /**
@@ -50,12 +51,7 @@ const clientOf = (baseUrl: string, profile: Profile): UndiciRegistryClient =>
   });
 
 /** What the control port answers. A refusal of it fails the test at once. */
-async function control(sandbox: Sandbox, path: string, body?: unknown): Promise<Record<string, unknown>> {
-  const response = await fetch(`${sandbox.controlUrl}${path}`, body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) });
-  const text = await response.text();
-  if (response.status !== 200) throw new Error(`${path}: ${text}`);
-  return JSON.parse(text) as Record<string, unknown>;
-}
+const control = (sandbox: Sandbox, path: string, body?: object): Promise<Record<string, unknown>> => askControl(sandbox.controlUrl, path, body);
 
 /** The value of a good outcome; any other fails the test with all that it says. */
 async function good<T>(outcome: Promise<{ kind: string; value?: T }>): Promise<T> {

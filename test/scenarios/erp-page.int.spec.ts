@@ -3,20 +3,12 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Connection } from 'rabbitmq-client';
-import { sandboxFile } from '../../apps/cli/src/config.js';
-import { gatewayConfig } from '../../apps/gateway/src/config.js';
-import { startGateway, type RunningGateway } from '../../apps/gateway/src/gateway.js';
-import { startSandbox } from '../../apps/sandbox/src/main.js';
-import { workerConfig } from '../../apps/worker/src/config.js';
-import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
-import { testDatabase, type TestDatabase } from '../support/database.js';
 import { freePort } from '../support/ports.js';
 import { deleteTopology, ownPrefix, testBroker, type TestBroker } from '../support/rabbitmq.js';
-import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
 import { repositoryFile } from './built-programs.js';
+import { startStack, type Stack } from './stack.js';
 
 /** Blocks that docs/erp-integration.md marks as run, in their order: shell commands, and scripts by their file names. */
 const page = readFileSync(repositoryFile('docs/erp-integration.md'), 'utf8');
@@ -26,41 +18,25 @@ const scripts = new Map([...page.matchAll(/^```js run (\S+)\n([\s\S]*?)^```$/gm)
 /** Longest time from a command to its outcome: 3 s and 5 s are the registry's, the rest is for a busy machine. */
 const LIMIT_MS = 180_000;
 
-let folder: TemporaryFolder;
-let db: TestDatabase;
+let stack: Stack;
 let broker: TestBroker | undefined;
-let sandbox: Awaited<ReturnType<typeof startSandbox>>;
-let gateway: RunningGateway;
-let worker: RunningWorker;
 const prefix = ownPrefix();
 const children: ChildProcess[] = [];
+const busVariables = (): Record<string, string> => (broker === undefined ? {} : { AMQP_URL: broker.url, AMQP_PREFIX: prefix });
 
 beforeAll(async () => {
-  folder = await temporaryFolder();
-  writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
-  symlinkSync(repositoryFile('node_modules'), join(folder.path, 'node_modules'));
-  for (const [name, text] of scripts) writeFileSync(join(folder.path, name), text);
   broker = await testBroker();
-  db = await testDatabase();
-  sandbox = await startSandbox({ seed: 7 });
-  const env = {
-    ...{ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'error', REGISTRY_URL: sandbox.url, PEDIGREE_KEY_FILE: join(folder.path, 'key') },
-    ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), ...(broker === undefined ? {} : { AMQP_URL: broker.url, AMQP_PREFIX: prefix }) },
-  };
-  gateway = await startGateway(gatewayConfig(env));
-  worker = await startWorker(workerConfig(env));
+  stack = await startStack({ sandbox: { seed: 7 }, env: { LOG_LEVEL: 'error', ...busVariables() } });
+  symlinkSync(repositoryFile('node_modules'), join(stack.folder, 'node_modules'));
+  for (const [name, text] of scripts) writeFileSync(join(stack.folder, name), text);
 });
 
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL');
   for (const child of children) if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
-  await worker?.stop();
-  await gateway?.stop();
-  await sandbox?.stop();
+  await stack?.stop();
   if (broker !== undefined) await forgetQueues(broker);
   await broker?.stop();
-  await db?.drop();
-  await folder.remove();
 });
 
 async function forgetQueues({ url }: TestBroker): Promise<void> {
@@ -77,8 +53,8 @@ interface Running {
 
 /** Runs a block as a reader would, with the variables that the page names. */
 function run(program: string, args: string[], environment: Record<string, string> = {}): Running {
-  const env = { PATH: process.env['PATH'], PEDIGREE_URL: gateway.url, ...(broker === undefined ? {} : { AMQP_URL: broker.url, AMQP_PREFIX: prefix }), ...environment };
-  const child = spawn(program, args, { cwd: folder.path, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = { PATH: process.env['PATH'], PEDIGREE_URL: stack.gateway.url, ...busVariables(), ...environment };
+  const child = spawn(program, args, { cwd: stack.folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()));
@@ -116,7 +92,7 @@ describe('the page for programmers of an ERP', () => {
     await until('every outcome by every way', () => missing().length === 0, LIMIT_MS).catch((error: Error) => {
       throw new Error(`${error.message}\n${missing().join('\n')}`);
     });
-    const cursor = join(folder.path, 'cursor');
+    const cursor = join(stack.folder, 'cursor');
     await until('the place in the feed is kept', () => existsSync(cursor) && /^\d{20}$/.test(readFileSync(cursor, 'utf8')));
   }, LIMIT_MS + 30_000);
 });

@@ -1,54 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { sandboxFile } from '../../apps/cli/src/config.js';
-import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
 import { sampleDay, type SampleCommand } from '../../apps/cli/src/sample/day.js';
 import { feed, summarise, waitForConclusion, type OutcomeRow } from '../../apps/cli/src/sample/feed.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
-import { gatewayConfig } from '../../apps/gateway/src/config.js';
-import { startGateway, type RunningGateway } from '../../apps/gateway/src/gateway.js';
-import { startSandbox } from '../../apps/sandbox/src/main.js';
-import { workerConfig } from '../../apps/worker/src/config.js';
-import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
 import type { DocumentDetail } from '#read-models';
-import { caughtUp } from '../support/caught-up.js';
-import { testDatabase, type TestDatabase } from '../support/database.js';
 import { FakeEventStore } from '../support/event-store-fake/fake-event-store.js';
-import { askControl } from '../support/sandbox-control.js';
+import { startStack, type Stack } from './stack.js';
 
 const CONSIGNMENTS = 4;
 const LIMIT_MS = 180_000;
 
-let db: TestDatabase;
-let sandbox: Awaited<ReturnType<typeof startSandbox>>;
-let gateway: RunningGateway;
-let worker: RunningWorker;
-let client: GatewayClient;
-let folder: string;
+let stack: Stack;
 let day: SampleCommand[];
 const fake = new FakeEventStore();
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'pedigree-scenario-'));
-  writeFileSync(join(folder, 'key'), 'ab'.repeat(32));
-  db = await testDatabase();
   await fake.start();
-  sandbox = await startSandbox({ seed: 11, processingMs: 200, intervalMs: 20 });
-  const env = {
-    DATABASE_URL: db.url,
-    EVENTSTORE_URL: fake.url,
-    PORT: '0',
-    LOG_LEVEL: 'fatal',
-    REGISTRY_URL: sandbox.url,
-    PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
-    PEDIGREE_KEY_FILE: join(folder, 'key'),
-  };
-  gateway = await startGateway(gatewayConfig(env));
-  worker = await startWorker(workerConfig(env));
-  client = new GatewayClient(gateway.url);
+  stack = await startStack({ sandbox: { seed: 11, processingMs: 200, intervalMs: 20 }, env: { EVENTSTORE_URL: fake.url, LOG_LEVEL: 'fatal' } });
   const whole = sampleDay({
     ...{ world: readWorld(sandboxFile('data/world.json')), seed: 11, run: 'SCENB', accounts: ['main', 'north', 'south', 'retail'] },
     ...{ at: new Date('2026-03-02T07:00:00Z'), consignments: CONSIGNMENTS },
@@ -56,22 +24,18 @@ beforeAll(async () => {
   // The first document of each chain, and one that waits for the first of its own: a document takes about ten seconds, whatever the log.
   const first = whole.filter((one) => one.after.length === 0);
   day = [...first, ...whole.filter((one) => one.after.length === 1 && one.after[0] === first[0]?.commandId)];
-  await feed(client, day);
+  await feed(stack.client, day);
   // Killed where the day is under way, and back with its data.
   await untilEvents(day.length * 2);
   await fake.stop();
   await fake.start();
-  await waitForConclusion(client, { commands: day, signal: AbortSignal.timeout(LIMIT_MS), limitMs: LIMIT_MS, progress: () => undefined });
-  await caughtUp(gateway.url);
+  await waitForConclusion(stack.client, { commands: day, signal: AbortSignal.timeout(LIMIT_MS), limitMs: LIMIT_MS, progress: () => undefined });
+  await stack.caughtUp();
 }, 2 * LIMIT_MS);
 
 afterAll(async () => {
-  await worker?.stop();
-  await gateway?.stop();
-  await sandbox?.stop();
+  await stack?.stop();
   await fake.stop();
-  await db?.drop();
-  rmSync(folder, { recursive: true });
 });
 
 /** Resolves when the log has that many events of ours. */
@@ -86,7 +50,7 @@ async function untilEvents(count: number): Promise<void> {
 
 async function rows(): Promise<(OutcomeRow & { requestId: string })[]> {
   const all: (OutcomeRow & { requestId: string })[] = [];
-  for await (const row of client.list<OutcomeRow & { requestId: string }>('/v1/documents?limit=50')) all.push(row);
+  for await (const row of stack.client.list<OutcomeRow & { requestId: string }>('/v1/documents?limit=50')) all.push(row);
   return all;
 }
 
@@ -96,17 +60,16 @@ describe('a day whose event log is a FAKE EventStoreDB that is killed on the way
   });
 
   it('sends each document once and breaks no rule of the interface', async () => {
-    const truth = <T>(path: string): Promise<T> => askControl<T>(sandbox.controlUrl, path);
-    const { documents } = await truth<{ documents: { request_id: string; sends: number }[] }>('/truth/documents?limit=1000');
+    const { documents } = await stack.control<{ documents: { request_id: string; sends: number }[] }>('/truth/documents?limit=1000');
     expect(documents.map((one) => [one.request_id, one.sends]).sort()).toEqual((await rows()).map((one) => [one.requestId, 1]).sort());
-    expect(await truth('/violations')).toMatchObject({ count: 0 });
+    expect(await stack.control('/violations')).toMatchObject({ count: 0 });
   });
 
   it('has every event on the server and none in the database', async () => {
-    const { rows: counted } = await db.pool.query<{ events: number }>('SELECT count(*)::int AS events FROM event');
+    const { rows: counted } = await stack.db.pool.query<{ events: number }>('SELECT count(*)::int AS events FROM event');
     expect(counted[0]).toEqual({ events: 0 });
     const [row] = await rows();
-    const detail = await client.get<DocumentDetail>(`/v1/documents/${row!.requestId}`);
+    const detail = await stack.client.get<DocumentDetail>(`/v1/documents/${row!.requestId}`);
     const stored = fake.log.stream(`document-${row!.requestId}`).map((record) => record.type);
     expect(stored).toEqual(expect.arrayContaining(['DocumentRegistered', 'DocumentSent', 'DocumentConcluded']));
     expect(detail.timeline.map((one) => one.type)).toEqual(expect.arrayContaining(['DocumentRegistered', 'DocumentConcluded']));
@@ -118,7 +81,7 @@ describe('a day whose event log is a FAKE EventStoreDB that is killed on the way
     }
     const deadline = AbortSignal.timeout(60_000);
     for (;;) {
-      const { subscriptions } = await client.get<Status>('/v1/operations');
+      const { subscriptions } = await stack.client.get<Status>('/v1/operations');
       expect(subscriptions.length).toBeGreaterThan(2);
       expect(new Set(subscriptions.map((one) => one.lagUnit))).toEqual(new Set(['byte']));
       if (subscriptions.every((one) => one.lag === '0')) return;

@@ -1,23 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { sandboxFile } from '../../apps/cli/src/config.js';
-import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
-import { gatewayConfig } from '../../apps/gateway/src/config.js';
-import { startGateway } from '../../apps/gateway/src/gateway.js';
-import { startSandbox } from '../../apps/sandbox/src/sandbox.js';
-import { workerConfig } from '../../apps/worker/src/config.js';
-import { startWorker } from '../../apps/worker/src/worker.js';
 import { requestIdOf, sha256Hex, systemClock } from '#kernel';
 import { installationId } from '#postgres';
 import { arrival } from '../bench/load.js';
-import { testDatabase, type TestDatabase } from '../support/database.js';
-import { askControl } from '../support/sandbox-control.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
+import { startStack, type Stack } from './stack.js';
 
 const LIMIT_MS = 180_000;
 const ACCOUNTS = ['main', 'north', 'south', 'retail'];
@@ -146,63 +135,40 @@ function pretend(client: Client, run: Query, args: unknown[]): unknown {
   });
 }
 
-const stops: (() => Promise<unknown>)[] = [];
-let db: TestDatabase;
-let sandbox: Awaited<ReturnType<typeof startSandbox>>;
+let stack: Stack;
 let rows: Row[];
-let client: GatewayClient;
-
-const control = <T>(path: string, body?: object): Promise<T> => askControl<T>(sandbox.controlUrl, path, body);
 
 /** Gives a command again until it is acknowledged, as an ERP does that got no answer. */
 async function give(row: Row, n: number): Promise<void> {
   const command = JSON.stringify({ command_id: row.commandId, account: ACCOUNTS[n % ACCOUNTS.length], xml: row.xml });
   for (let tries = 0; tries < 50; tries += 1) {
-    const taken = await client.command(command).catch(() => undefined);
+    const taken = await stack.client.command(command).catch(() => undefined);
     if (taken !== undefined) return;
     await systemClock.wait(100);
   }
   throw new Error(`${row.commandId} was never acknowledged`);
 }
 
-async function startPrograms(): Promise<void> {
-  const folder = await temporaryFolder();
-  writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
-  writeFileSync(join(folder.path, 'overrides.json'), JSON.stringify({ rules: RULES }));
-  const env = {
-    ...{ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', REGISTRY_URL: sandbox.url, REGISTRY_PROFILE_OVERRIDES: join(folder.path, 'overrides.json') },
-    ...{ PEDIGREE_KEY_FILE: join(folder.path, 'key'), PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')) },
-  };
-  const gateway = await startGateway(gatewayConfig(env));
-  const worker = await startWorker(workerConfig(env));
-  stops.push(() => worker.stop(), () => gateway.stop(), () => sandbox.stop(), () => db.drop(), () => folder.remove());
-  client = new GatewayClient(gateway.url);
-}
-
 beforeAll(async () => {
-  db = await testDatabase();
-  sandbox = await startSandbox({ seed: 5, processingMs: 200 });
-  await startPrograms();
-  const installation = await installationId(db.pool);
+  stack = await startStack({ sandbox: { seed: 5, processingMs: 200 }, overrides: { rules: RULES } });
+  const installation = await installationId(stack.db.pool);
   const world = readWorld(sandboxFile('data/world.json'));
   rows = STEPS.flatMap((step) => FAULTS.map((fault) => ({ step, fault }))).map((of, n) => {
     const commandId = `fault-${n}`;
     return { ...of, commandId, requestId: requestIdOf(installation, commandId), xml: arrival(world, n, 'FAULT').xml, seen: false, struck: false };
   });
-  for (const operation of ['send', 'receipt']) for (const fault of ['drop_connection_before_work', 'drop_connection_after_work']) await control('/faults', { fault, method: operation, times: 1 });
-  const restore = strikeOnce(rows, new URL(db.url).pathname.slice(1));
+  for (const operation of ['send', 'receipt']) for (const fault of ['drop_connection_before_work', 'drop_connection_after_work']) await stack.control('/faults', { fault, method: operation, times: 1 });
+  const restore = strikeOnce(rows, new URL(stack.db.url).pathname.slice(1));
   try {
     await Promise.all(rows.map(give));
-    const told = async (): Promise<number> => Number((await db.pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM outcome_event WHERE type = 'pedigree.document.concluded.v1'`)).rows[0]?.n);
+    const told = async (): Promise<number> => Number((await stack.db.pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM outcome_event WHERE type = 'pedigree.document.concluded.v1'`)).rows[0]?.n);
     await until('the ERP is told of each', async () => (await told().catch(() => 0)) >= rows.length, LIMIT_MS);
   } finally {
     restore();
   }
 }, LIMIT_MS + 60_000);
 
-afterAll(async () => {
-  for (const stop of stops) await stop();
-});
+afterAll(() => stack?.stop());
 
 describe('a durable step whose write goes wrong', () => {
   const table = STEPS.flatMap(({ step, write }) => FAULTS.map((fault) => ({ step, write, fault }))).map((row, n) => ({ ...row, n }));
@@ -210,17 +176,17 @@ describe('a durable step whose write goes wrong', () => {
   it.each(table)('$step ($write) that $fault: the document concludes once, and the ERP is told once', async ({ n }) => {
     const row = rows[n] as Row;
     if (row.step.operation === undefined) expect(row.struck).toBe(true);
-    const { rows: types } = await db.pool.query<{ type: string }>('SELECT type FROM event WHERE stream = $1 ORDER BY version', [`document-${row.requestId}`]);
+    const { rows: types } = await stack.db.pool.query<{ type: string }>('SELECT type FROM event WHERE stream = $1 ORDER BY version', [`document-${row.requestId}`]);
     expect(types.filter(({ type }) => type === 'DocumentConcluded' || type === 'DocumentRegistered').map(({ type }) => type)).toEqual(['DocumentRegistered', 'DocumentConcluded']);
-    const { rows: told } = await db.pool.query<{ topic: string }>('SELECT topic FROM outcome_event WHERE subject = $1', [row.requestId]);
+    const { rows: told } = await stack.db.pool.query<{ topic: string }>('SELECT topic FROM outcome_event WHERE subject = $1', [row.requestId]);
     expect(told.map(({ topic }) => topic)).toEqual(['document.concluded.accepted']);
-    const { documents } = await control<{ documents: { sends: number }[] }>(`/truth/documents?request_id=${row.requestId}`);
+    const { documents } = await stack.control<{ documents: { sends: number }[] }>(`/truth/documents?request_id=${row.requestId}`);
     expect(documents.filter((one) => !('notice_of' in one) || (one as { notice_of: unknown }).notice_of === null).map((one) => one.sends)).toEqual([1]);
   });
 
   it('struck at the registry too, gave up no task and broke no rule', async () => {
-    expect((await control<{ open: unknown[] }>('/faults')).open).toEqual([]);
-    expect((await db.pool.query('SELECT key FROM task WHERE failed_at IS NOT NULL')).rows).toEqual([]);
-    expect(await control('/violations')).toMatchObject({ violations: [], count: 0 });
+    expect((await stack.control<{ open: unknown[] }>('/faults')).open).toEqual([]);
+    expect((await stack.db.pool.query('SELECT key FROM task WHERE failed_at IS NOT NULL')).rows).toEqual([]);
+    expect(await stack.control('/violations')).toMatchObject({ violations: [], count: 0 });
   });
 });

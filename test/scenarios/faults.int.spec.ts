@@ -1,24 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { sandboxFile } from '../../apps/cli/src/config.js';
-import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
-import { sandboxProcess, type SandboxProcess } from '../../apps/cli/src/stack/sandbox-process.js';
-import { gatewayConfig } from '../../apps/gateway/src/config.js';
-import { startGateway, type RunningGateway } from '../../apps/gateway/src/gateway.js';
-import { workerConfig } from '../../apps/worker/src/config.js';
-import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
 import type { DocumentDetail, SgtinHistory } from '#read-models';
 import type { PedigreeError } from '#kernel';
 import { arrival } from '../bench/load.js';
-import { caughtUp } from '../support/caught-up.js';
-import { testDatabase, type TestDatabase } from '../support/database.js';
-import { askControl } from '../support/sandbox-control.js';
-import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
-import { buildPrograms } from './built-programs.js';
+import { startStack, type Stack } from './stack.js';
 
 const LIMIT_MS = 180_000;
 /**
@@ -77,16 +64,9 @@ const READ_TROUBLES: Order[] = [
   { fault: 'drop_connection_after_work', method: 'fetch_link' },
 ];
 
-let folder: TemporaryFolder;
-let db: TestDatabase;
-let sandbox: SandboxProcess;
-let gateway: RunningGateway;
-let worker: RunningWorker;
-let client: GatewayClient;
+let stack: Stack;
 const world = readWorld(sandboxFile('data/world.json'));
 const documents = new Map<string, DocumentDetail>();
-
-const control = <T>(path: string, body?: object): Promise<T> => askControl<T>(sandbox.controlUrl, path, body);
 
 /** A document that was found by look-up is fetched back beside all else: whether these are our bytes is known a little earlier or later than the outcome. */
 const isFetchedBack = (name: string): boolean => (TROUBLES[name] as Trouble).events.includes('DocumentSent (found)');
@@ -97,59 +77,36 @@ const hasEnded = (name: string, document: DocumentDetail | undefined): boolean =
 const notYet = (error: Error): undefined => {
   if ((error as PedigreeError).code !== 'not_found') throw error;
 };
-const openFaults = async (method: string): Promise<number> => (await control<{ open: Order[] }>('/faults')).open.filter((one) => one.method === method).length;
+const openFaults = async (method: string): Promise<number> => (await stack.control<{ open: Order[] }>('/faults')).open.filter((one) => one.method === method).length;
 
 /** Orders the trouble, sends the document, and waits until the trouble has struck: so each strikes its own document. */
 async function sendInto(name: string, number: number): Promise<string> {
   const { account, orders } = TROUBLES[name] as Trouble;
-  for (const order of orders) await control('/faults', order);
+  for (const order of orders) await stack.control('/faults', order);
   const command = { command_id: `trouble-${number}`, account, xml: arrival(world, number, 'FAULT').xml };
   const results = [];
-  for await (const result of client.send([command])) results.push(result);
+  for await (const result of stack.client.send([command])) results.push(result);
   expect(results).toEqual([expect.objectContaining({ repeated: false })]);
   const { request_id: requestId } = results[0] as { request_id: string };
-  if (orders.length === 0) await until(`${name} is sent`, async () => (await control<{ total: number }>('/truth/documents')).total === 1, LIMIT_MS);
+  if (orders.length === 0) await until(`${name} is sent`, async () => (await stack.control<{ total: number }>('/truth/documents')).total === 1, LIMIT_MS);
   await until(`${name} strikes`, async () => (await openFaults('send')) === 0, LIMIT_MS);
   return requestId;
 }
 
 beforeAll(async () => {
-  await buildPrograms();
-  folder = await temporaryFolder();
-  writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
-  writeFileSync(join(folder.path, 'profile.json'), JSON.stringify({ rules: RULES }));
-  db = await testDatabase();
-  sandbox = await sandboxProcess({ dataDir: join(folder.path, 'sandbox'), profile: 'interface-v1', flags: ['--seed', '11', '--processing-ms', '100'] });
-  const env = {
-    DATABASE_URL: db.url,
-    PORT: '0',
-    LOG_LEVEL: 'fatal',
-    REGISTRY_URL: sandbox.url,
-    REGISTRY_PROFILE_OVERRIDES: join(folder.path, 'profile.json'),
-    PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
-    PEDIGREE_KEY_FILE: join(folder.path, 'key'),
-  };
-  gateway = await startGateway(gatewayConfig(env));
-  worker = await startWorker(workerConfig(env));
-  client = new GatewayClient(gateway.url);
-  for (const order of READ_TROUBLES) await control('/faults', order);
+  stack = await startStack({ sandbox: ['--seed', '11', '--processing-ms', '100'], overrides: { rules: RULES } });
+  for (const order of READ_TROUBLES) await stack.control('/faults', order);
   const requestIds: string[] = [];
   for (const [number, name] of NAMES.entries()) requestIds.push(await sendInto(name, number));
   for (const [number, name] of NAMES.entries()) {
     const path = `/v1/documents/${requestIds[number]}`;
-    await until(`${name} ends`, async () => hasEnded(name, await client.get<DocumentDetail>(path).catch(notYet)), LIMIT_MS);
-    documents.set(name, await client.get<DocumentDetail>(path));
+    await until(`${name} ends`, async () => hasEnded(name, await stack.client.get<DocumentDetail>(path).catch(notYet)), LIMIT_MS);
+    documents.set(name, await stack.client.get<DocumentDetail>(path));
   }
-  await caughtUp(gateway.url);
+  await stack.caughtUp();
 }, 600_000);
 
-afterAll(async () => {
-  await worker?.stop();
-  await gateway?.stop();
-  await sandbox?.stop();
-  await db?.drop();
-  await folder?.remove();
-});
+afterAll(() => stack?.stop());
 
 const detail = (name: string): DocumentDetail => documents.get(name) as DocumentDetail;
 
@@ -189,25 +146,25 @@ describe('a registry that misbehaves', () => {
     expect(dataOf(name, 'DocumentConcluded')).toEqual([expect.objectContaining({ outcome: 'failed', cause: 'registry_failed' })]);
     expect(dataOf(name, 'ConclusionRevised')).toEqual([expect.objectContaining({ outcome: 'accepted', previousOutcome: 'failed' })]);
     const sgtin = /<sgtin>(\w+)/.exec(arrival(world, NAMES.indexOf(name), 'FAULT').xml)?.[1];
-    const history = await client.get<SgtinHistory>(`/v1/packs/${sgtin}/history`);
+    const history = await stack.client.get<SgtinHistory>(`/v1/packs/${sgtin}/history`);
     expect(history.movements).toEqual([expect.objectContaining({ docType: 701, result: 'applied', requestId: detail(name).requestId })]);
   });
 
   it('asks again for a receipt that is late, and struck every trouble that was ordered', async () => {
-    const { calls } = await control<{ calls: { account: string; method: string; calls: number }[] }>('/truth/calls');
+    const { calls } = await stack.control<{ calls: { account: string; method: string; calls: number }[] }>('/truth/calls');
     expect(calls.find((one) => one.account === 'south' && one.method === 'receipt')?.calls).toBeGreaterThan(1);
-    expect((await control<{ open: Order[] }>('/faults')).open).toEqual([]);
+    expect((await stack.control<{ open: Order[] }>('/faults')).open).toEqual([]);
   });
 
   it('has each document once, sent once', async () => {
-    const truth = await control<{ documents: { request_id: string; document_id: string; sends: number; status: string }[]; total: number }>('/truth/documents');
+    const truth = await stack.control<{ documents: { request_id: string; document_id: string; sends: number; status: string }[]; total: number }>('/truth/documents');
     expect(truth.total).toBe(NAMES.length);
     const ours = NAMES.map((name) => [detail(name).requestId, detail(name).documentId, 1, 'processed']);
     expect(truth.documents.map((one) => [one.request_id, one.document_id, one.sends, one.status]).sort()).toEqual(ours.sort());
   });
 
   it('was treated by the rules, and limited us only where that was ordered', async () => {
-    expect(await control('/violations')).toMatchObject({ violations: [], count: 0, rateLimited: 1 });
-    expect(worker.callFigures().reduce((sum, one) => sum + one.rateLimited, 0)).toBe(1);
+    expect(await stack.control('/violations')).toMatchObject({ violations: [], count: 0, rateLimited: 1 });
+    expect(stack.worker.callFigures().reduce((sum, one) => sum + one.rateLimited, 0)).toBe(1);
   });
 });

@@ -1,20 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { sandboxFile } from '../../apps/cli/src/config.js';
 import { ANSWERS } from '../../apps/gateway/src/api/answers.js';
-import { gatewayConfig } from '../../apps/gateway/src/config.js';
-import { startGateway, type RunningGateway } from '../../apps/gateway/src/gateway.js';
-import { startSandbox, type Sandbox } from '../../apps/sandbox/src/main.js';
 import * as doc from '../../apps/sandbox/test/documents.js';
-import { workerConfig } from '../../apps/worker/src/config.js';
-import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
-import { caughtUp } from '../support/caught-up.js';
-import { testDatabase, type TestDatabase } from '../support/database.js';
-import { askControl } from '../support/sandbox-control.js';
-import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
+import { startStack, type Stack } from './stack.js';
 
 const LIMIT_MS = 180_000;
 /** Short graces and small documents keep the test short; the 3 s and 5 s of the interface are as they are. Above 2,500 bytes a document is announced and uploaded. */
@@ -35,16 +23,11 @@ interface Group {
   timeline: { type: string; data: { seen_by_status?: boolean } }[];
 }
 
-let db: TestDatabase;
-let folder: TemporaryFolder;
-let sandbox: Sandbox;
-let gateway: RunningGateway;
-let worker: RunningWorker;
+let stack: Stack;
 
-const ask = async <T>(path: string): Promise<T> => (await (await fetch(`${gateway.url}${path}`)).json()) as T;
-const truth = <T>(path: string): Promise<T> => askControl<T>(sandbox.controlUrl, path);
+const ask = async <T>(path: string): Promise<T> => (await (await fetch(`${stack.gateway.url}${path}`)).json()) as T;
 const post = async (path: string, body: object): Promise<{ status: number; body: Record<string, string> }> => {
-  const answer = await fetch(`${gateway.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const answer = await fetch(`${stack.gateway.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
   return { status: answer.status, body: (await answer.json()) as Record<string, string> };
 };
 const groupOf = async (commandId: string): Promise<Group> => (await ask<{ group: Group }>(`/v1/commands/${commandId}`)).group;
@@ -62,19 +45,10 @@ async function ended(commandIds: string[]): Promise<void> {
 const { accept, movePlace, pack, packs } = doc;
 
 beforeAll(async () => {
-  [db, folder] = await Promise.all([testDatabase(), temporaryFolder()]);
-  writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
-  writeFileSync(join(folder.path, 'overrides.json'), JSON.stringify(OVERRIDES));
-  sandbox = await startSandbox({ language: 'en', processingMs: 50 });
-  const env = {
-    ...{ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', REGISTRY_URL: sandbox.url, REGISTRY_PROFILE_OVERRIDES: join(folder.path, 'overrides.json') },
-    ...{ PEDIGREE_KEY_FILE: join(folder.path, 'key'), PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')) },
-  };
-  gateway = await startGateway(gatewayConfig(env));
-  worker = await startWorker(workerConfig(env));
+  stack = await startStack({ sandbox: { language: 'en', processingMs: 50 }, overrides: OVERRIDES });
   // One start is lost on its way, and the answer to another on its way back, whichever groups they are of.
   for (const fault of ['drop_connection_before_work', 'drop_connection_after_work']) {
-    await askControl(sandbox.controlUrl, '/faults', { fault, method: 'group_start', times: 1 });
+    await stack.control('/faults', { fault, method: 'group_start', times: 1 });
   }
   await give({ command_id: 'after-well', account: 'main', xml: movePlace([pack(2)]), after: ['well'] });
   await give({ command_id: 'after-stops', account: 'main', xml: accept([pack(700)]), after: ['stops'] });
@@ -89,28 +63,22 @@ beforeAll(async () => {
   const heavy = packs(300, 30);
   await give({ command_id: 'heavy', type: 'send_group', account: 'retail', group: { members: [member('h-1', accept(heavy)), member('h-2', doc.moveOrder(heavy))] } });
   await ended(ALL);
-  await caughtUp(gateway.url);
+  await stack.caughtUp();
 }, LIMIT_MS + 30_000);
 
-afterAll(async () => {
-  await worker.stop();
-  await gateway.stop();
-  await sandbox.stop();
-  await db.drop();
-  await folder.remove();
-});
+afterAll(() => stack?.stop());
 
 describe('a group', () => {
   it('is processed in order, and ends as one', async () => {
     expect(await groupOf('well')).toMatchObject({ outcome: 'accepted', members: [{ command_id: 'w-1', outcome: 'accepted' }, { outcome: 'accepted' }, { outcome: 'accepted' }] });
-    expect(await truth(`/truth/packs/${pack(1)}`)).toMatchObject({ place: doc.PLACES.second });
+    expect(await stack.control(`/truth/packs/${pack(1)}`)).toMatchObject({ place: doc.PLACES.second });
     expect(await ask('/v1/groups?outcome=accepted')).toMatchObject({ items: expect.arrayContaining([expect.objectContaining({ command_id: 'well', reference: 'ERP/W', kind: 'given', member_count: 3, ended_count: 3 })]) });
     const { members } = await groupOf('well');
     expect(await ask(`/v1/documents/${members[1]?.request_id}`)).toMatchObject({ command_id: 'w-2', group_index: 1, group_size: 3, outcome: 'accepted' });
   });
 
   it('is sent member after member, in the order given', async () => {
-    const { documents } = await truth<{ documents: { request_id: string }[] }>('/truth/documents?limit=1000');
+    const { documents } = await stack.control<{ documents: { request_id: string }[] }>('/truth/documents?limit=1000');
     const sent = documents.map((one) => one.request_id);
     for (const commandId of ALL) {
       const places = (await groupOf(commandId)).members.map((one) => sent.indexOf(one.request_id));
@@ -125,7 +93,7 @@ describe('a group', () => {
     expect(all.filter((event) => event.type === 'GroupStartUnconfirmed')).toHaveLength(2);
     expect(all.filter((event) => event.type === 'GroupStartAbsenceProven')).toHaveLength(1);
     expect(all.filter((event) => event.type === 'GroupStarted' && event.data.seen_by_status === true)).toHaveLength(1);
-    expect((await truth<{ groups: unknown[] }>('/truth/groups')).groups).toHaveLength(ALL.length);
+    expect((await stack.control<{ groups: unknown[] }>('/truth/groups')).groups).toHaveLength(ALL.length);
   });
 
   it('releases what waits for it', async () => {
@@ -140,10 +108,10 @@ describe('a member that is too long for a plain send', () => {
     expect({ outcome, members: members.map((one) => one.outcome) }).toEqual({ outcome: 'accepted', members: ['accepted', 'accepted'] });
     const { timeline } = await ask<{ timeline: { type: string }[] }>(`/v1/documents/${members[1]?.request_id}`);
     expect(timeline.map((event) => event.type)).toContain('UploadOpened');
-    const { calls } = await truth<{ calls: { account: string; method: string; calls: number }[] }>('/truth/calls');
+    const { calls } = await stack.control<{ calls: { account: string; method: string; calls: number }[] }>('/truth/calls');
     const made = (method: string) => calls.find((one) => one.account === 'retail' && one.method === method)?.calls;
     expect([made('send'), made('send_large'), made('send_finished')]).toEqual([1, 1, 1]);
-    const { documents } = await truth<{ documents: { request_id: string; bulk_processing: boolean }[] }>('/truth/documents?limit=1000');
+    const { documents } = await stack.control<{ documents: { request_id: string; bulk_processing: boolean }[] }>('/truth/documents?limit=1000');
     for (const { request_id: id } of members) expect(documents.find((one) => one.request_id === id)?.bulk_processing).toBe(true);
   });
 });
@@ -226,5 +194,5 @@ describe('a group that halts', () => {
 });
 
 it('no rule of the interface was broken on the way', async () => {
-  expect(await truth('/violations')).toMatchObject({ violations: [], count: 0 });
+  expect(await stack.control('/violations')).toMatchObject({ violations: [], count: 0 });
 });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as doc from '../../apps/sandbox/test/documents.js';
 import { until } from '../support/until.js';
-import { quickStack, type QuickStack } from './quick-stack.js';
+import { quickStack } from './quick-stack.js';
+import type { Stack } from './stack.js';
 
 const LIMIT_MS = 180_000;
 const SOUND = '046000000000000017';
@@ -37,7 +38,7 @@ const CASES = [
 ] as const;
 
 describe.each(CASES)('a receipt whose error $about', ({ innerErrors, items, histories }) => {
-  let stack: QuickStack;
+  let stack: Stack;
   let requestId: string;
 
   beforeAll(async () => {

@@ -1,26 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builtFile, sandboxFile } from '../../apps/cli/src/config.js';
-import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
 import { participant, readWorld } from '../../apps/cli/src/sample/world.js';
-import { sandboxProcess, type SandboxProcess } from '../../apps/cli/src/stack/sandbox-process.js';
-import { gatewayConfig } from '../../apps/gateway/src/config.js';
-import { startGateway, type RunningGateway } from '../../apps/gateway/src/gateway.js';
 import { workerConfig } from '../../apps/worker/src/config.js';
-import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
+import { startWorker } from '../../apps/worker/src/worker.js';
 import type { PedigreeError } from '#kernel';
 import type { DocumentDetail } from '#read-models';
 import { loadProfile } from '#registry-client';
 import { arrival } from '../bench/load.js';
-import { testDatabase, type TestDatabase } from '../support/database.js';
-import { askControl } from '../support/sandbox-control.js';
-import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
-import { buildPrograms } from './built-programs.js';
+import { startStack, type Stack } from './stack.js';
 
 const LIMIT_MS = 180_000;
 const PACKS = 25_000;
@@ -41,20 +32,12 @@ type Account = keyof typeof TROUBLES;
 const ACCOUNTS = Object.keys(TROUBLES) as Account[];
 const RECEIPT = ['StatusObserved', 'ReceiptStored', 'DocumentConcluded'];
 
-let folder: TemporaryFolder;
-let db: TestDatabase;
-let sandbox: SandboxProcess;
-let gateway: RunningGateway;
-let worker: RunningWorker;
-let client: GatewayClient;
-let environment: Record<string, string>;
+let stack: Stack;
 const documents = new Map<string, DocumentDetail>();
 let partsBeforeTheKill = 0;
 
-const control = <T>(path: string, body?: object): Promise<T> => askControl<T>(sandbox.controlUrl, path, body);
-
 const callsOf = async (account: string, method: string): Promise<number> =>
-  (await control<{ calls: { account: string; method: string; calls: number }[] }>('/truth/calls')).calls.find((one) => one.account === account && one.method === method)?.calls ?? 0;
+  (await stack.control<{ calls: { account: string; method: string; calls: number }[] }>('/truth/calls')).calls.find((one) => one.account === account && one.method === method)?.calls ?? 0;
 
 /** An arrival of as many packs as a document may name. */
 function longArrival(): string {
@@ -68,7 +51,7 @@ function longArrival(): string {
 
 /** A worker as a process of its own, killed as soon as some of the parts are at the registry. */
 async function killInTheMiddle(): Promise<void> {
-  const child = spawn(process.execPath, [fileURLToPath(builtFile('apps/worker/src/main.js'))], { stdio: 'ignore', env: { PATH: process.env['PATH'], ...environment } });
+  const child = spawn(process.execPath, [fileURLToPath(builtFile('apps/worker/src/main.js'))], { stdio: 'ignore', env: { PATH: process.env['PATH'], ...stack.env } });
   const ended = once(child, 'exit');
   await until('parts are uploaded', async () => (await callsOf('main', 'upload_part')) >= KILL_AFTER_PARTS, LIMIT_MS);
   child.kill('SIGKILL');
@@ -77,56 +60,41 @@ async function killInTheMiddle(): Promise<void> {
 }
 
 const show = (requestId: string): Promise<DocumentDetail | undefined> =>
-  client.get<DocumentDetail>(`/v1/documents/${requestId}`).catch((error: Error): undefined => {
+  stack.client.get<DocumentDetail>(`/v1/documents/${requestId}`).catch((error: Error): undefined => {
     if ((error as PedigreeError).code !== 'not_found') throw error;
   });
 
 beforeAll(async () => {
-  await buildPrograms();
-  folder = await temporaryFolder();
-  writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
-  writeFileSync(join(folder.path, 'profile.json'), JSON.stringify({ rules: RULES }));
-  db = await testDatabase();
-  sandbox = await sandboxProcess({ dataDir: join(folder.path, 'sandbox'), profile: 'interface-v1', flags: ['--seed', '21', '--processing-ms', '100'] });
-  environment = {
-    ...{ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'fatal', REGISTRY_URL: sandbox.url, REGISTRY_PROFILE_OVERRIDES: join(folder.path, 'profile.json') },
-    ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), PEDIGREE_KEY_FILE: join(folder.path, 'key') },
-  };
-  gateway = await startGateway(gatewayConfig(environment));
-  client = new GatewayClient(gateway.url);
+  stack = await startStack({ sandbox: ['--seed', '21', '--processing-ms', '100'], overrides: { rules: RULES } });
+  // The first worker is to be a process, so that it can be killed.
+  await stack.worker.stop();
   const requestIds = new Map<string, string>();
   const give = async (account: string, xml: string): Promise<void> => {
-    requestIds.set(account, (await client.command(JSON.stringify({ command_id: `large-${account}`, account, xml }))).request_id);
+    requestIds.set(account, (await stack.client.command(JSON.stringify({ command_id: `large-${account}`, account, xml }))).request_id);
   };
   await give('main', longArrival());
   await killInTheMiddle();
-  worker = await startWorker(workerConfig(environment));
+  stack.worker = await startWorker(workerConfig(stack.env));
   await until('the first is sent', async () => (await callsOf('main', 'send_finished')) > 0, LIMIT_MS);
   const world = readWorld(sandboxFile('data/world.json'));
   for (const [number, account] of ACCOUNTS.entries()) {
     const { fault, method } = TROUBLES[account];
-    await control('/faults', { fault, method });
+    await stack.control('/faults', { fault, method });
     await give(account, arrival(world, number, 'TROUB').xml);
-    await until(`${fault} strikes`, async () => (await control<{ open: unknown[] }>('/faults')).open.length === 0, LIMIT_MS);
+    await until(`${fault} strikes`, async () => (await stack.control<{ open: unknown[] }>('/faults')).open.length === 0, LIMIT_MS);
   }
   for (const requestId of requestIds.values()) await until(`${requestId} ends`, async () => (await show(requestId))?.outcome !== undefined, LIMIT_MS);
   for (const [account, requestId] of requestIds) documents.set(account, (await show(requestId)) as DocumentDetail);
 }, 600_000);
 
-afterAll(async () => {
-  await worker?.stop();
-  await gateway?.stop();
-  await sandbox?.stop();
-  await db?.drop();
-  await folder?.remove();
-});
+afterAll(() => stack?.stop());
 
 const lifeOf = (account: string): string[] => (documents.get(account) as DocumentDetail).timeline.map((one) => one.type).filter((type) => type !== 'DocumentDownloaded');
 
 describe('documents above the limit of a plain send', () => {
   it('are accepted, each, and taken once', async () => {
     expect([...documents.values()].map((one) => one.outcome)).toEqual(['accepted', 'accepted', 'accepted', 'accepted']);
-    const truth = await control<{ documents: { request_id: string; sends: number; result: string }[] }>('/truth/documents');
+    const truth = await stack.control<{ documents: { request_id: string; sends: number; result: string }[] }>('/truth/documents');
     expect(truth.documents.map((one) => [one.request_id, one.sends, one.result]).sort()).toEqual([...documents.values()].map((one) => [one.requestId, 1, 'Accepted']).sort());
   });
 
@@ -148,12 +116,12 @@ describe('documents above the limit of a plain send', () => {
 
   // The profile, which names the pattern of such links, is in the log as a setting.
   it('leave no link behind, in no event and no table', async () => {
-    const { rows } = await db.pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM event WHERE type <> 'ConfigurationChanged' AND convert_from(data, 'UTF8') LIKE '%webdav%'`);
+    const { rows } = await stack.db.pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM event WHERE type <> 'ConfigurationChanged' AND convert_from(data, 'UTF8') LIKE '%webdav%'`);
     expect(rows[0]?.n).toBe(0n);
-    expect((await db.pool.query('SELECT request_id FROM upload_link')).rows).toEqual([]);
+    expect((await stack.db.pool.query('SELECT request_id FROM upload_link')).rows).toEqual([]);
   });
 
   it('break no rule of the registry', async () => {
-    expect(await control('/violations')).toMatchObject({ violations: [], count: 0 });
+    expect(await stack.control('/violations')).toMatchObject({ violations: [], count: 0 });
   });
 });

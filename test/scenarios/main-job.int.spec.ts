@@ -1,54 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sandboxFile } from '../../apps/cli/src/config.js';
-import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
 import { sampleDay, type SampleCommand } from '../../apps/cli/src/sample/day.js';
 import { feed, summarise, waitForConclusion, type OutcomeRow } from '../../apps/cli/src/sample/feed.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
-import { gatewayConfig } from '../../apps/gateway/src/config.js';
-import { startGateway, type RunningGateway } from '../../apps/gateway/src/gateway.js';
-import { startSandbox } from '../../apps/sandbox/src/main.js';
-import { workerConfig } from '../../apps/worker/src/config.js';
-import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
 import type { DocumentDetail, SgtinHistory } from '#read-models';
-import { fileURLToPath } from 'node:url';
 import { sha256Hex } from '#kernel';
-import { caughtUp } from '../support/caught-up.js';
-import { testDatabase, type TestDatabase } from '../support/database.js';
-import { askControl } from '../support/sandbox-control.js';
+import { startStack, type Stack } from './stack.js';
 
 /** Five turns of the day's chains at four branches: every kind of chain once per branch. */
 const CONSIGNMENTS = 20;
 const LIMIT_MS = 180_000;
 
-let db: TestDatabase;
-let sandbox: Awaited<ReturnType<typeof startSandbox>>;
-let gateway: RunningGateway;
-let worker: RunningWorker;
-let client: GatewayClient;
-let folder: string;
+let stack: Stack;
 let day: SampleCommand[];
 
-const truth = <T>(path: string): Promise<T> => askControl<T>(sandbox.controlUrl, path);
-
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'pedigree-scenario-'));
-  writeFileSync(join(folder, 'key'), 'ab'.repeat(32));
-  db = await testDatabase();
-  sandbox = await startSandbox({ seed: 7 });
-  const env = {
-    DATABASE_URL: db.url,
-    PORT: '0',
-    LOG_LEVEL: 'error',
-    REGISTRY_URL: sandbox.url,
-    PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
-    PEDIGREE_KEY_FILE: join(folder, 'key'),
-  };
-  gateway = await startGateway(gatewayConfig(env));
-  worker = await startWorker(workerConfig(env));
-  client = new GatewayClient(gateway.url);
+  stack = await startStack({ sandbox: { seed: 7 }, env: { LOG_LEVEL: 'error' } });
   day = sampleDay({
     world: readWorld(sandboxFile('data/world.json')),
     seed: 7,
@@ -57,22 +24,16 @@ beforeAll(async () => {
     at: new Date('2026-03-02T07:00:00Z'),
     consignments: CONSIGNMENTS,
   });
-  await feed(client, day);
-  await waitForConclusion(client, { commands: day, signal: AbortSignal.timeout(LIMIT_MS), limitMs: LIMIT_MS, progress: () => undefined });
-  await caughtUp(gateway.url);
+  await feed(stack.client, day);
+  await waitForConclusion(stack.client, { commands: day, signal: AbortSignal.timeout(LIMIT_MS), limitMs: LIMIT_MS, progress: () => undefined });
+  await stack.caughtUp();
 }, LIMIT_MS + 30_000);
 
-afterAll(async () => {
-  await worker?.stop();
-  await gateway?.stop();
-  await sandbox?.stop();
-  await db?.drop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => stack?.stop());
 
 async function rows(): Promise<(OutcomeRow & { requestId: string; documentSha256: string; receiptSha256?: string })[]> {
   const all: (OutcomeRow & { requestId: string; documentSha256: string; receiptSha256?: string })[] = [];
-  for await (const row of client.list<(typeof all)[number]>('/v1/documents?limit=17')) all.push(row);
+  for await (const row of stack.client.list<(typeof all)[number]>('/v1/documents?limit=17')) all.push(row);
   return all;
 }
 
@@ -84,18 +45,18 @@ describe('a day from the command to the answer', () => {
   });
 
   it('breaks no rule of the interface and meets no 429', async () => {
-    expect(await truth('/violations')).toMatchObject({ violations: [], count: 0 });
-    expect(worker.callFigures().reduce((sum, one) => sum + one.rateLimited, 0)).toBe(0);
+    expect(await stack.control('/violations')).toMatchObject({ violations: [], count: 0 });
+    expect(stack.worker.callFigures().reduce((sum, one) => sum + one.rateLimited, 0)).toBe(0);
   });
 
   it('sends each request_id once', async () => {
-    const { documents } = await truth<{ documents: { request_id: string; sends: number }[] }>('/truth/documents?limit=1000');
+    const { documents } = await stack.control<{ documents: { request_id: string; sends: number }[] }>('/truth/documents?limit=1000');
     expect(documents.map((one) => one.request_id).sort()).toEqual((await rows()).map((one) => one.requestId).sort());
     expect(documents.every((one) => one.sends === 1)).toBe(true);
   });
 
   it('sends nothing before what it comes after has concluded', async () => {
-    const { documents } = await truth<{ documents: { request_id: string; accepted_at: string; processed_at: string }[] }>('/truth/documents?limit=1000');
+    const { documents } = await stack.control<{ documents: { request_id: string; accepted_at: string; processed_at: string }[] }>('/truth/documents?limit=1000');
     const byRequest = new Map(documents.map((one) => [one.request_id, one]));
     const requestIds = new Map((await rows()).map((one) => [one.commandId, one.requestId]));
     const at = (commandId: string) => byRequest.get(requestIds.get(commandId) as string) as { accepted_at: string; processed_at: string };
@@ -109,7 +70,7 @@ describe('a day from the command to the answer', () => {
   it('keeps the evidence of each document: its bytes and its receipt, under their digests', async () => {
     for (const row of (await rows()).slice(0, 10)) {
       for (const sha256 of [row.documentSha256, ...(row.receiptSha256 === undefined ? [] : [row.receiptSha256])]) {
-        const answer = await fetch(`${gateway.url}/v1/evidence/${sha256}`);
+        const answer = await fetch(`${stack.gateway.url}/v1/evidence/${sha256}`);
         expect(sha256Hex(Buffer.from(await answer.arrayBuffer()))).toBe(sha256);
       }
     }
@@ -121,7 +82,7 @@ describe('a day from the command to the answer', () => {
     const chain = boxed.commandId.split('-')[2] as string;
     const packed = day.find((one) => one.document.action_id === 911 && one.commandId.includes(`-${chain}-`)) as SampleCommand;
     const sgtin = (packed.document['content'] as { sgtin: string[] }).sgtin[3] as string;
-    const history = await client.get<SgtinHistory>(`/v1/packs/${sgtin}/history`);
+    const history = await stack.client.get<SgtinHistory>(`/v1/packs/${sgtin}/history`);
     expect(history.movements.map((one) => [one.docType, one.result, one.through])).toEqual([
       [701, 'applied', undefined],
       [911, 'applied', undefined],
@@ -129,7 +90,7 @@ describe('a day from the command to the answer', () => {
       [912, 'applied', 'container'],
     ]);
     expect(history.container).toBeUndefined();
-    const seen = await truth<{ owner: string; status: string; place: string }>(`/truth/packs/${sgtin}`);
+    const seen = await stack.control<{ owner: string; status: string; place: string }>(`/truth/packs/${sgtin}`);
     expect([history.status, history.place]).toEqual([seen.status, seen.place]);
     for (const movement of history.movements) expect(movement.receiptSha256).toMatch(/^[0-9a-f]{64}$/);
   });
@@ -137,27 +98,27 @@ describe('a day from the command to the answer', () => {
   it('names the items that a partial receipt refused, and leaves them out of the movement', async () => {
     const partial = day.find((one) => one.expected === 'partial') as SampleCommand;
     const row = (await rows()).find((one) => one.commandId === partial.commandId) as { requestId: string };
-    const detail = await client.get<DocumentDetail>(`/v1/documents/${row.requestId}`);
+    const detail = await stack.client.get<DocumentDetail>(`/v1/documents/${row.requestId}`);
     expect(detail.errors).toHaveLength(5);
     const refused = detail.errors[0]?.objectId as string;
-    const history = await client.get<SgtinHistory>(`/v1/packs/${refused}/history`);
+    const history = await stack.client.get<SgtinHistory>(`/v1/packs/${refused}/history`);
     expect(history.movements.map((one) => one.result)).toEqual(['refused']);
     expect(detail.timeline.map((one) => one.type)).toEqual(expect.arrayContaining(['DocumentRegistered', 'SendAttempted', 'DocumentSent', 'ReceiptStored', 'DocumentConcluded']));
   });
 
   it('takes the whole day again as a no-op', async () => {
-    const before = await truth<{ documents: object[] }>('/truth/documents?limit=1000');
-    await feed(client, day);
+    const before = await stack.control<{ documents: object[] }>('/truth/documents?limit=1000');
+    await feed(stack.client, day);
     expect((await rows()).length).toBe(day.length);
-    expect(await truth('/truth/documents?limit=1000')).toEqual(before);
+    expect(await stack.control('/truth/documents?limit=1000')).toEqual(before);
   });
 
   it('keeps no secret in the log or the evidence', async () => {
-    const { rows: events } = await db.pool.query(`SELECT convert_from(data, 'UTF8') || convert_from(metadata, 'UTF8') AS text FROM event`);
+    const { rows: events } = await stack.db.pool.query(`SELECT convert_from(data, 'UTF8') || convert_from(metadata, 'UTF8') AS text FROM event`);
     expect(events.length).toBeGreaterThan(day.length);
     const all = events.map((event) => String(event.text)).join('\n');
     expect(all).not.toContain('sandbox-secret-main');
-    const { rows: sessions } = await db.pool.query(`SELECT row_to_json(registry_session)::text AS text FROM registry_session`);
+    const { rows: sessions } = await stack.db.pool.query(`SELECT row_to_json(registry_session)::text AS text FROM registry_session`);
     expect(sessions.length).toBeGreaterThan(0);
     expect(sessions.map((row) => String(row.text)).join()).not.toContain('token ');
   });

@@ -1,20 +1,6 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { sandboxFile } from '../../apps/cli/src/config.js';
-import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
-import { gatewayConfig } from '../../apps/gateway/src/config.js';
-import { startGateway } from '../../apps/gateway/src/gateway.js';
-import { startSandbox, type SandboxOptions } from '../../apps/sandbox/src/main.js';
-import { workerConfig } from '../../apps/worker/src/config.js';
-import { startWorker } from '../../apps/worker/src/worker.js';
-import { loadProfile, type BUILT_IN_PROFILES } from '#registry-client';
-import { caughtUp } from '../support/caught-up.js';
-import { testDatabase } from '../support/database.js';
-import { askControl } from '../support/sandbox-control.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
-
-export type ProfileName = (typeof BUILT_IN_PROFILES)[number];
+import { loadProfile } from '#registry-client';
+import type { SandboxOptions } from '../../apps/sandbox/src/main.js';
+import { startStack, type ProfileName, type Stack } from './stack.js';
 
 /**
  * Every wait of the interface, shortened for both sides alike: the sandbox judges by the same file by which the worker waits. A `land_late`
@@ -27,36 +13,8 @@ const RULES = {
 };
 const INTERVAL_MS = 50;
 
-export interface QuickStack {
-  client: GatewayClient;
-  /** Asks the control port, with a body to tell it something. A refusal throws. */
-  control<T>(path: string, body?: object): Promise<T>;
-  /** Waits until lists and histories show all that has happened. */
-  caughtUp(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-/** A sandbox, a gateway and a worker in this process, over a database of their own, with the short waits. */
-export async function quickStack(profile: ProfileName, options: SandboxOptions): Promise<QuickStack> {
-  const [db, folder] = await Promise.all([testDatabase(), temporaryFolder()]);
-  const overrides = join(folder.path, 'overrides.json');
+/** A stack with the short waits. */
+export function quickStack(profile: ProfileName, options: SandboxOptions): Promise<Stack> {
   const operations = Object.fromEntries(Object.keys(loadProfile(profile).operations).map((name) => [name, { intervalMs: INTERVAL_MS }]));
-  writeFileSync(overrides, JSON.stringify({ rules: RULES, operations }));
-  writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
-  const sandbox = await startSandbox({ language: 'en', processingMs: 50, profile, profileOverrides: overrides, ...options });
-  const env = {
-    ...{ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', REGISTRY_URL: sandbox.url, REGISTRY_PROFILE: profile, REGISTRY_PROFILE_OVERRIDES: overrides },
-    ...{ PEDIGREE_KEY_FILE: join(folder.path, 'key'), PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')) },
-  };
-  const gateway = await startGateway(gatewayConfig(env));
-  const worker = await startWorker(workerConfig(env));
-  const control = <T>(path: string, body?: object): Promise<T> => askControl<T>(sandbox.controlUrl, path, body);
-  const stop = async (): Promise<void> => {
-    await worker.stop();
-    await gateway.stop();
-    await sandbox.stop();
-    await db.drop();
-    await folder.remove();
-  };
-  return { client: new GatewayClient(gateway.url), control, caughtUp: () => caughtUp(gateway.url), stop };
+  return startStack({ profile, overrides: { rules: RULES, operations }, sharesOverrides: true, sandbox: { language: 'en', processingMs: 50, ...options } });
 }

@@ -25,6 +25,7 @@ import { workerConfig } from '../../apps/worker/src/config.js';
 import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
 import { caughtUp } from '../support/caught-up.js';
 import { testDatabase, type TestDatabase } from '../support/database.js';
+import { askControl } from '../support/sandbox-control.js';
 
 /** Every way to sign, from the command to the receipt: each account sends one document. */
 const SECRETS = { client: 'client-secret-8812', password: 'correct-horse-5501', pin: 'key-pin-7734', service: 'service-secret-2209' };
@@ -47,12 +48,11 @@ const openssl = (...args: string[]): Buffer => execFileSync('openssl', args, { c
 const sandboxKey = (name: string): Account => readAccounts(sandboxFileName('data/accounts.json')).find((account) => account.name === name) as Account;
 const sandboxFileName = (name: string): string => new URL(sandboxFile(name)).pathname;
 
+const control = <T>(path: string, body?: object): Promise<T> => askControl<T>(sandbox.controlUrl, path, body);
+
 async function admit(body: object): Promise<string> {
   const common = { participant: 'own', clientId: 'c-1', clientSecret: SECRETS.client };
-  const answer = await fetch(`${sandbox.controlUrl}/accounts`, { method: 'POST', body: JSON.stringify({ ...common, ...body }) });
-  const { userId, error_description: problem } = (await answer.json()) as { userId?: string; error_description?: string };
-  if (userId === undefined) throw new Error(problem);
-  return userId;
+  return (await control<{ userId: string }>('/accounts', { ...common, ...body })).userId;
 }
 
 /** A signing service with the key of a sandbox user, behind a secret. */
@@ -148,7 +148,7 @@ describe('a document of an account', () => {
     for await (const row of new GatewayClient(gateway.url).list<OutcomeRow>('/v1/documents?limit=100')) rows.push(row);
     expect(new Set(day.map(({ account }) => account))).toEqual(new Set(names));
     expect(summarise(day, rows)).toMatchObject({ documents: names.length, unfinished: 0, unexpected: [] });
-    expect(await (await fetch(`${sandbox.controlUrl}/violations`)).json()).toMatchObject({ violations: [], count: 0 });
+    expect(await control('/violations')).toMatchObject({ violations: [], count: 0 });
   });
 
   it('with a password goes without a signature, and says so in its log', async () => {
@@ -174,9 +174,9 @@ describe('a document of an account', () => {
     expect(Buffer.from(signature?.bytes ?? []).includes(GOST_2012_256)).toBe(true);
     const { requestId, outcome } = await documentOf('gost');
     expect(outcome).toBe('accepted');
-    const { documents } = (await (await fetch(`${sandbox.controlUrl}/truth/documents?request_id=${requestId}`)).json()) as { documents: { sends: number }[] };
+    const { documents } = await control<{ documents: { sends: number }[] }>(`/truth/documents?request_id=${requestId}`);
     expect(documents).toMatchObject([{ sends: 1 }]);
-    expect((await (await fetch(`${sandbox.controlUrl}/truth/tokens`)).json()) as object).toMatchObject({ tokens: { gost: 1 } });
+    expect(await control('/truth/tokens')).toMatchObject({ tokens: { gost: 1 } });
   });
 
   it('leaves no secret in the database', async () => {
@@ -215,7 +215,7 @@ describe('an account that cannot sign in', () => {
 
   it('is told why: by the registry, by the program, by the service; and no secret is among the words', async () => {
     // Several accounts here are one user of the registry: their calls would come too soon after one another.
-    await fetch(`${sandbox.controlUrl}/limits`, { method: 'POST', body: JSON.stringify({ off: true }) });
+    await control('/limits', { off: true });
     const outside = { timeLimitMs: 5_000, concurrency: 1, secret: SECRETS.pin };
     const { userId } = sandboxKey('north');
     const asNorth = (account: Account, signer: Account['signer']): Account => ({ ...account, ...sandboxKey('north'), name: account.name, userId, signer });

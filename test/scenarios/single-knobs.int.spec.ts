@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { KNOB_NAMES, type KnobName } from '../../apps/sandbox/src/misbehaviour/knobs.js';
 import * as doc from '../../apps/sandbox/test/documents.js';
 import { systemClock } from '#kernel';
-import { quickStack, type ProfileName, type QuickStack } from './quick-stack.js';
+import { quickStack } from './quick-stack.js';
+import type { ProfileName, Stack } from './stack.js';
 
 const RATE = 0.2;
 const ACCOUNTS = ['main', 'north', 'south'];
@@ -36,7 +37,7 @@ interface Seen {
   violations: unknown;
 }
 
-const stacks = new Map<number, QuickStack>();
+const stacks = new Map<number, Stack>();
 const seen = new Map<KnobName, Seen>();
 
 /** Documents of one round: whole arrivals, some with a pack that is not ours to accept, and one that is refused whole. */
@@ -49,7 +50,7 @@ const documents = (round: number): string[] =>
 const commandId = (knob: KnobName, n: number): string => `${knob}-${n}`;
 
 /** The knob alone at its rate, until the documents are as they should be or the time is over. */
-async function round({ client, control }: QuickStack, knob: KnobName, index: number): Promise<Seen> {
+async function round({ client, control }: Stack, knob: KnobName, index: number): Promise<Seen> {
   // A FAILED that turns is shown for a second of the registry's time, the other waits for up to 20: one of ours holds a second of theirs, or 20.
   await control('/clock', { speed: knob === 'failed_then_processed' ? 1 : 20 });
   await control('/misbehaviour', { rate: 0, knobs: { [knob]: RATE } });
@@ -98,7 +99,7 @@ describe('a registry that misbehaves in one way at 20 %', () => {
   });
 
   it.each(TRIALS)('has each document once, in the registry and with us (seed $seed, $profile)', async ({ seed, knobs }) => {
-    const { client, control } = stacks.get(seed) as QuickStack;
+    const { client, control } = stacks.get(seed) as Stack;
     const { documents: there } = await control<{ documents: { request_id: string; sends: number }[] }>('/truth/documents?limit=1000');
     const ours: string[] = [];
     for await (const row of client.list<{ requestId: string }>('/v1/documents')) ours.push(row.requestId);

@@ -1,0 +1,90 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sandboxFile } from '../../apps/cli/src/config.js';
+import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
+import { sandboxProcess } from '../../apps/cli/src/stack/sandbox-process.js';
+import { gatewayConfig } from '../../apps/gateway/src/config.js';
+import { startGateway, type RunningGateway } from '../../apps/gateway/src/gateway.js';
+import { startSandbox, type SandboxOptions } from '../../apps/sandbox/src/main.js';
+import { workerConfig } from '../../apps/worker/src/config.js';
+import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
+import type { BUILT_IN_PROFILES, ProfileOverrides } from '#registry-client';
+import { caughtUp } from '../support/caught-up.js';
+import { testDatabase, type TestDatabase } from '../support/database.js';
+import { askControl } from '../support/sandbox-control.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { buildPrograms } from './built-programs.js';
+
+export type ProfileName = (typeof BUILT_IN_PROFILES)[number];
+
+export interface StackOptions {
+  /** The registry: options of a sandbox in this process, or flags of one that is a process of its own. */
+  sandbox: SandboxOptions | string[];
+  profile?: ProfileName;
+  overrides?: ProfileOverrides;
+  /** True: the sandbox judges by the overrides as well. */
+  sharesOverrides?: boolean;
+  /** Further variables of gateway and worker, or others than the usual ones. */
+  env?: Record<string, string>;
+}
+
+/** What a scenario runs on. */
+export interface Stack {
+  db: TestDatabase;
+  /** Path of a folder of its own, which goes with it. */
+  folder: string;
+  /** The variables that gateway and worker were started with. */
+  env: Record<string, string>;
+  sandbox: { url: string; controlUrl: string };
+  gateway: RunningGateway;
+  /** Whoever stops it puts another in its place. */
+  worker: RunningWorker;
+  client: GatewayClient;
+  /** Asks the sandbox's control port, with a body to tell it something. A refusal throws. */
+  control<T>(path: string, body?: object): Promise<T>;
+  /** Waits until lists and histories show all that has happened. */
+  caughtUp(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A sandbox, and a gateway and a worker in this process, over a database of their own. What was started is stopped when the rest cannot be. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const one of stops.splice(0).reverse()) await one();
+  };
+  try {
+    return await started(options, stops, stop);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function started({ sandbox: wanted, profile = 'interface-v1', overrides = {}, sharesOverrides = false, env: more = {} }: StackOptions, stops: (() => Promise<void>)[], stop: () => Promise<void>): Promise<Stack> {
+  const folder = await temporaryFolder();
+  stops.push(() => folder.remove());
+  const db = await testDatabase();
+  stops.push(() => db.drop());
+  const files = { key: join(folder.path, 'key'), overrides: join(folder.path, 'overrides.json') };
+  writeFileSync(files.key, 'ab'.repeat(32));
+  writeFileSync(files.overrides, JSON.stringify(overrides));
+  const judged = { profile, ...(sharesOverrides ? { profileOverrides: files.overrides } : {}) };
+  if (Array.isArray(wanted)) await buildPrograms();
+  const sandbox = await (Array.isArray(wanted) ? sandboxProcess({ ...judged, dataDir: join(folder.path, 'sandbox'), flags: wanted }) : startSandbox({ ...judged, ...wanted }));
+  stops.push(() => sandbox.stop());
+  const env: Record<string, string> = {
+    ...{ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', REGISTRY_URL: sandbox.url, REGISTRY_PROFILE: profile, REGISTRY_PROFILE_OVERRIDES: files.overrides },
+    ...{ PEDIGREE_KEY_FILE: files.key, PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), ...more },
+  };
+  const gateway = await startGateway(gatewayConfig(env));
+  stops.push(() => gateway.stop());
+  const stack: Stack = {
+    ...{ db, folder: folder.path, env, sandbox, gateway, worker: await startWorker(workerConfig(env)), client: new GatewayClient(gateway.url), stop },
+    control: (path, body) => askControl(sandbox.controlUrl, path, body),
+    caughtUp: () => caughtUp(gateway.url),
+  };
+  stops.push(() => stack.worker.stop());
+  return stack;
+}

@@ -3,7 +3,7 @@ import { pino, type Logger } from 'pino';
 import { refuseUnfinishedRestore } from '#backup';
 import { migrationsApplied, recordConfiguration, starterOf } from '#configuration';
 import { eventStoreSchema, openEventStore, settleLogPlace, SOFTWARE_VERSION, type EventStore } from '#event-store';
-import { systemClock, type Clock } from '#kernel';
+import { systemClock } from '#kernel';
 import { noteSigner, type NoteSigner } from '#merkle';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { boundedLog, readVariable, type ServiceLog } from '#service';
@@ -32,7 +32,7 @@ export interface RunningAuditor {
 export const auditorLog = (config: AuditorConfig): Logger => pino({ name: 'auditor', level: config.logLevel }, pino.destination(2));
 
 /** Seals every event of the log into the Merkle tree, and signs a checkpoint when it has grown. Several may run: one seals, the others stand by. */
-export async function startAuditor(config: AuditorConfig, log: ServiceLog = boundedLog(auditorLog(config)), clock: Clock = systemClock): Promise<RunningAuditor> {
+export async function startAuditor(config: AuditorConfig, log: ServiceLog = boundedLog(auditorLog(config))): Promise<RunningAuditor> {
   const signer = signerOf(config);
   const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 4, applicationName: 'pedigree-auditor' });
   const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
@@ -60,7 +60,7 @@ export async function startAuditor(config: AuditorConfig, log: ServiceLog = boun
       batchSize: 1_000,
       onError: (error, { kind, ...where }) => log.error({ err: error, ...where, from: where.from?.toString(), to: where.to?.toString() }, kind),
     }),
-    signRegularly(pool, { signer, trusted: config.previousKeys, everyMs: config.checkpointEveryMs, signal, clock, log }),
+    signRegularly(pool, { signer, trusted: config.previousKeys, everyMs: config.checkpointEveryMs, signal, log }),
   ];
   return {
     stop: async () => {
@@ -93,12 +93,11 @@ interface Signing {
   trusted: string[];
   everyMs: number;
   signal: AbortSignal;
-  clock: Clock;
   log: ServiceLog;
 }
 
 /** Until the signal; a last time at the end, so that an ordered stop leaves nothing unsigned that was sealed. Errors are said, never thrown. */
-async function signRegularly(pool: Pool, { signer, trusted, everyMs, signal, clock, log }: Signing): Promise<void> {
+async function signRegularly(pool: Pool, { signer, trusted, everyMs, signal, log }: Signing): Promise<void> {
   const sign = async (): Promise<void> => {
     try {
       const checkpoint = await signCheckpoint(pool, signer, trusted);
@@ -109,7 +108,7 @@ async function signRegularly(pool: Pool, { signer, trusted, everyMs, signal, clo
   };
   while (!signal.aborted) {
     await sign();
-    await clock.wait(everyMs, signal);
+    await systemClock.wait(everyMs, signal);
   }
   await sign();
 }

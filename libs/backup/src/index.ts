@@ -3,8 +3,7 @@
  * Promise: a backup is one moment of the log with all that belongs to it; a damaged file changes nothing; a half-restored database is never taken for a whole one.
  * Proven in: file.spec.ts, test/scenarios/restore.int.spec.ts; on real tables beside the command and beside the worker (docs/reliability.md).
  */
-export { checkBackup, FORMAT, type BackupHeader, type BackupSummary } from './file.js';
-export { ON_A_SERVER, takeBackup, type BackupOptions } from './dump.js';
-export { restoreBackup, type RestoreOptions } from './load.js';
+export { ON_A_SERVER, takeBackup } from './dump.js';
+export { restoreBackup } from './load.js';
 export * from './restoration.js';
-export { TABLES, tablesOf, type TableEntry, type TableUse } from './tables.js';
+export { TABLES } from './tables.js';

@@ -5,7 +5,7 @@
  */
 export * from './port.js';
 export * from './rabbitmq/rabbitmq-bus.js';
-export { busNames, type BusNames } from './rabbitmq/topology.js';
+export { busNames } from './rabbitmq/topology.js';
 export * from './postgres/postgres-bus.js';
 export * from './postgres/schema.js';
 export * from './open-bus.js';

@@ -82,7 +82,7 @@ export interface MessageBus {
   /** Resolves when the broker has confirmed every message, in their order. Rejects when it has not within `timeoutMs`: then any of them may be there. */
   publishOutcomes(messages: OutgoingMessage[], options?: { timeoutMs?: number }): Promise<void>;
   /** What an ERP on this bus does: resolves when the broker keeps every message. Rejects as `publishOutcomes` does. */
-  publishCommands(messages: CommandMessage[], options?: { timeoutMs?: number }): Promise<void>;
+  publishCommands(messages: CommandMessage[]): Promise<void>;
   /** Oldest first; `limit` at most 10,000. While one process looks, another may see fewer. */
   deadLetters(options: { limit: number }): Promise<DeadLetterSummary[]>;
   deadLetter(id: string): Promise<DeadLetter | undefined>;

@@ -15,7 +15,6 @@ const byNumber = new Map(documentTypes.map((type) => [type.docType, type]));
 
 /** The type with this scheme number, or undefined. */
 export const documentTypeOf = (docType: number): DocumentType | undefined => byNumber.get(docType);
-export const isKnownDocumentType = (docType: number): boolean => byNumber.has(docType);
 
 /** Types that reach the registry past every participant's API: from registrars and tills (public-facts 2.2). They are read and never sent. */
 const FOREIGN_TITLES: ReadonlyMap<number, string> = new Map([

@@ -4,14 +4,11 @@
  * Proven in: read-document.spec.ts, hostile-xml.spec.ts, check-document.spec.ts, build-document.prop.spec.ts, split-document.prop.spec.ts, mutation.prop.spec.ts, read-receipt.spec.ts, instants.spec.ts, effects-of.spec.ts.
  */
 export * from './port.js';
-export { readDocument, readForeignDocument, type ForeignFacts } from './read-document.js';
+export { readForeignDocument } from './read-document.js';
 export { documentReading } from './document-reading.js';
-export { DocumentReader, type DocumentReaderOptions } from './document-reader.js';
 export { checkDocument } from './check-document.js';
 export { splitDocument } from './split-document.js';
 export { buildDocument } from './build-document.js';
-export { readReceipt, type ReceiptOptions } from './read-receipt.js';
-export { effectsOf, foreignEffectsOf } from './effects-of.js';
-export { EFFECT_TABLE, type TypeEffect } from './effect-table.js';
-export { documentTypes, documentTypeOf, isKnownDocumentType, titleOfType, type DocumentType } from './document-types.js';
+export { readReceipt } from './read-receipt.js';
+export { documentTypeOf, titleOfType } from './document-types.js';
 export { SCHEMA_VERSION, schemaSetDigest } from './schema-set.js';

@@ -62,7 +62,7 @@ class FactsCollector implements XmlListener {
   private readonly scalars: (Record<string, string> | undefined)[] = [];
   private attributes: Record<string, string> = {};
 
-  constructor(private readonly options: { isForeign: boolean; /** Instead of what the type allows. */ maxItems?: number | undefined } = { isForeign: false }) {}
+  constructor(private readonly options: { isForeign: boolean; /** Instead of what the type allows. */ maxItems?: number | undefined }) {}
 
   open(name: string, attributes: Record<string, string>, { depth, line }: { depth: number; line: number }): void {
     if (depth === 0) this.openRoot(name, attributes, line);

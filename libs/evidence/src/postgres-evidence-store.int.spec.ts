@@ -8,6 +8,9 @@ import { EvidenceDamaged, evidenceSchema, PostgresEvidenceStore } from './index.
 const XML = 'application/xml';
 const xml = (n: number) => Buffer.from(`<documents version="1.38"><sgtin>${String(n).padStart(27, '0')}</sgtin>${'<sgtin>04601234567890</sgtin>'.repeat(40)}</documents>`);
 
+/** The digests in the order of the blobs, once all are durable. */
+const putMany = (store: PostgresEvidenceStore, blobs: { bytes: Uint8Array; mediaType: string }[]) => Promise.all(blobs.map((blob) => store.put(blob.bytes, blob.mediaType)));
+
 describe('the evidence store', () => {
   let db: Awaited<ReturnType<typeof testDatabase>>;
   /** Without a cache, so that every read comes from the table. */
@@ -45,7 +48,7 @@ describe('the evidence store', () => {
   });
 
   it('compresses what gets smaller and keeps raw what does not', async () => {
-    const [text, noise, signature] = await store.putMany([
+    const [text, noise, signature] = await putMany(store, [
       { bytes: xml(7), mediaType: XML },
       { bytes: randomBytes(3_000), mediaType: XML },
       { bytes: xml(8), mediaType: 'application/pkcs7-signature' },
@@ -64,7 +67,7 @@ describe('the evidence store', () => {
   });
 
   it('reads several in one query, those that are not stored being absent', async () => {
-    const stored = await store.putMany([1, 2, 3].map((n) => ({ bytes: xml(200 + n), mediaType: XML })));
+    const stored = await putMany(store, [1, 2, 3].map((n) => ({ bytes: xml(200 + n), mediaType: XML })));
     const absent = sha256Hex('nowhere');
     const spy = jest.spyOn(db.pool, 'query');
     const read = await store.getMany([...stored, absent]);
@@ -90,7 +93,7 @@ describe('the evidence store', () => {
   });
 
   it('shares one query among reads that are made together, and lets damage of one fail no other', async () => {
-    const [damaged, ...sound] = await store.putMany([1, 2, 3].map((n) => ({ bytes: xml(400 + n), mediaType: XML })));
+    const [damaged, ...sound] = await putMany(store, [1, 2, 3].map((n) => ({ bytes: xml(400 + n), mediaType: XML })));
     await db.pool.query(`UPDATE evidence SET byte_length = 1 WHERE sha256 = $1`, [Buffer.from(damaged!, 'hex')]);
     const spy = jest.spyOn(db.pool, 'query');
     const reads = await Promise.allSettled([damaged!, ...sound, damaged!, sound[0]!].map((sha256) => store.get(sha256)));
@@ -103,7 +106,7 @@ describe('the evidence store', () => {
     const stores = Array.from({ length: 6 }, () => new PostgresEvidenceStore({ pool: db.pool, maxCacheBytes: 0 }));
     const blobs = Array.from({ length: 150 }, (_, i) => ({ bytes: xml(1_000 + i), mediaType: XML }));
     const before = await db.pool.query('SELECT count(*)::int AS n FROM evidence');
-    const all = await Promise.all(stores.map((one, i) => one.putMany(i % 2 ? blobs : [...blobs].reverse())));
+    const all = await Promise.all(stores.map((one, i) => putMany(one, i % 2 ? blobs : [...blobs].reverse())));
     const after = await db.pool.query('SELECT count(*)::int AS n FROM evidence');
     expect(after.rows[0].n - before.rows[0].n).toBe(150);
     for (const [i, digests] of all.entries()) expect(i % 2 ? digests : [...digests].reverse()).toEqual(all[1]);
@@ -115,7 +118,7 @@ describe('the evidence store', () => {
       // The last digest of the batch is held by an open transaction; the batch is cut off while it waits for it.
       const last = blobs.map((blob) => sha256Hex(blob.bytes)).sort().at(-1)!;
       await tx.query(`INSERT INTO evidence (sha256, byte_length, encoding, media_type, content) VALUES ($1, 0, 0, 'x', '')`, [Buffer.from(last, 'hex')]);
-      const put = store.putMany(blobs);
+      const put = putMany(store, blobs);
       put.catch(() => undefined);
       let cut = 0;
       while (cut === 0) {
@@ -128,7 +131,7 @@ describe('the evidence store', () => {
       throw new Error('undo');
     }).catch((error: Error) => expect(error.message).toBe('undo'));
     expect((await store.getMany(blobs.map((blob) => sha256Hex(blob.bytes)))).size).toBe(0);
-    await store.putMany(blobs);
+    await putMany(store, blobs);
     expect((await store.getMany(blobs.map((blob) => sha256Hex(blob.bytes)))).size).toBe(3);
   });
 

@@ -63,7 +63,6 @@ export class PostgresEvidenceStore implements EvidenceStore {
   private readonly maxWaitingBytes: number;
   private waitingBytes = 0;
   private readonly insertTogether = coalesce<Put, Sha256>((puts) => this.insert(puts), { maxBatch: MOST_BLOBS_PER_STATEMENT, maxWaiting: MOST_WAITING_PUTS });
-
   private readonly rowTogether = coalesce<Sha256, Row | undefined>((digests) => this.rowsOf(digests), { maxBatch: MOST_READ_TOGETHER, maxWaiting: MOST_WAITING_GETS, maxRuns: MOST_READS_AT_ONCE });
 
   constructor(options: EvidenceStoreOptions) {
@@ -91,11 +90,6 @@ export class PostgresEvidenceStore implements EvidenceStore {
     } finally {
       this.waitingBytes -= bytes.length;
     }
-  }
-
-  /** The digests in the order of the blobs, once all are durable. */
-  putMany(blobs: { bytes: Uint8Array; mediaType: string }[]): Promise<Sha256[]> {
-    return Promise.all(blobs.map((blob) => this.put(blob.bytes, blob.mediaType)));
   }
 
   async get(sha256: Sha256): Promise<{ bytes: Buffer; mediaType: string } | undefined> {

@@ -35,8 +35,6 @@ export interface UndiciRegistryClientOptions {
   maxConnections?: number;
   /** Largest answer in JSON. */
   maxJsonBytes?: number;
-  /** Largest receipt or document. */
-  maxXmlBytes?: number;
 }
 
 interface OpenAccount {

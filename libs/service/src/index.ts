@@ -10,4 +10,4 @@ export * from './health.js';
 export * from './http-port.js';
 export * from './need.js';
 export * from './run-program.js';
-export { watchNeeds, type NeedWatch } from './watch.js';
+export { watchNeeds } from './watch.js';

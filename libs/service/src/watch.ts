@@ -3,6 +3,12 @@ import type { ServiceLog } from './bounded-log.js';
 import { sentenceOf, type Health } from './health.js';
 import type { Need } from './need.js';
 
+/** Least and most time between two tries while a service is away. */
+const FIRST_DELAY_MS = 100;
+const MOST_DELAY_MS = 5_000;
+/** How often it is said again that a service is still away. */
+const REMIND_EVERY_MS = 60_000;
+
 export interface WatchOptions {
   needs: Need[];
   health: Health;
@@ -11,15 +17,10 @@ export interface WatchOptions {
   clock?: Clock;
   /** From 0 to 1: where in its range a back-off falls, so that many processes do not ask in step. */
   random?: () => number;
-  /** Least and most time between two tries while a service is away. Defaults 100 and 5,000. */
-  firstDelayMs?: number;
-  mostDelayMs?: number;
   /** How often a service that is there is looked at. Default 1,000. */
   everyMs?: number;
   /** How long one look may take. Default 5,000. */
   timeoutMs?: number;
-  /** How often it is said again that a service is still away. Default 60,000. */
-  remindEveryMs?: number;
 }
 
 export interface NeedWatch {
@@ -104,12 +105,12 @@ class Watcher {
   }
 
   private isAway(error: unknown): void {
-    const { health, log, clock = systemClock, remindEveryMs = 60_000 } = this.options;
+    const { health, log, clock = systemClock } = this.options;
     const { name, where, secrets } = this.need;
     this.failures += 1;
     const isNews = health.down(name, error);
     const nowMs = clock.monotonicMs();
-    if (isNews || nowMs - this.saidAtMs >= remindEveryMs) {
+    if (isNews || nowMs - this.saidAtMs >= REMIND_EVERY_MS) {
       this.saidAtMs = nowMs;
       log.warn({ service: name, where, error: sentenceOf(error, secrets), tries: this.failures }, `${name} is ${isNews ? '' : 'still '}away; it is waited for`);
     }
@@ -118,8 +119,8 @@ class Watcher {
 
   /** Between half of the doubled delay and the whole of it. */
   private delayMs(): number {
-    const { firstDelayMs = 100, mostDelayMs = 5_000, random = Math.random } = this.options;
-    const fullMs = Math.min(mostDelayMs, firstDelayMs * 2 ** Math.min(this.failures, 16));
+    const { random = Math.random } = this.options;
+    const fullMs = Math.min(MOST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(this.failures, 16));
     return fullMs * (0.5 + random() / 2);
   }
 }

@@ -5,11 +5,9 @@
  * Proven in: runner.int.spec.ts, saga.int.spec.ts, saga.prop.spec.ts, parked.int.spec.ts, projection.int.spec.ts.
  */
 export * from './schema.js';
-export { dropCheckpoint, subscriptionLag, type SubscriptionLag } from './checkpoint.js';
-export type { Handle } from './page.js';
-export { catchUp, runSubscription, type CatchUpOptions, type SubscriptionOptions, type SubscriptionTrouble } from './runner.js';
-export { foldSaga, type Saga } from './fold.js';
-export { parkedFigures, parkedInstances, type ParkedInstance, type ParkingLimits } from './parked.js';
-export { retryParked, type RetryOutcome, type RetryParts } from './retry-parked.js';
-export { catchUpSaga, runSaga, sagaCheckpoint, type ParkingNews, type SagaOptions, type SagaParts } from './saga.js';
+export { dropCheckpoint, subscriptionLag } from './checkpoint.js';
+export { catchUp, runSubscription, type SubscriptionTrouble } from './runner.js';
+export { parkedFigures, parkedInstances, type ParkedInstance } from './parked.js';
+export { retryParked, type RetryParts } from './retry-parked.js';
+export { runSaga, type ParkingNews, type SagaOptions } from './saga.js';
 export { catchUpProjection, projectionCheckpoint, rebuildProjection, runProjection, type Projection } from './projection.js';

@@ -5,9 +5,10 @@ export interface PatienceOptions {
   ready(): Promise<boolean>;
   signal: AbortSignal;
   clock?: Clock;
-  firstMs?: number;
-  mostMs?: number;
 }
+
+const FIRST_MS = 100;
+const MOST_MS = 5_000;
 
 /** One wait for all who found that the time is not right: it is asked for them, with growing pauses, until it is. */
 export class Patience {
@@ -32,9 +33,9 @@ export class Patience {
   }
 
   private async untilReady(): Promise<void> {
-    const { ready, signal, clock = systemClock, firstMs = 100, mostMs = 5_000 } = this.options;
+    const { ready, signal, clock = systemClock } = this.options;
     do {
-      const delayMs = Math.min(mostMs, firstMs * 2 ** Math.min(this.failures, 16));
+      const delayMs = Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(this.failures, 16));
       this.failures += 1;
       await clock.wait(delayMs, signal);
     } while (!signal.aborted && !(await ready().catch(() => false)));

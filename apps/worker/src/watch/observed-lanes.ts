@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '#kernel';
+import { systemClock } from '#kernel';
 import type { Task, TaskHandler, TaskResult } from '#tasks';
 import type { Step, Watching } from '#telemetry';
 import type { Lane } from '../lane.js';
@@ -6,22 +6,22 @@ import type { Lane } from '../lane.js';
 type Outcome = TaskResult | { kind: 'threw'; error: string };
 
 /** The same lanes, with every task counted, timed and, where traces are wanted, told as a step of its document. */
-export function observedLanes(lanes: Lane[], watching: Watching, clock: Clock = systemClock): Lane[] {
-  return lanes.map((lane) => ({ ...lane, kinds: Object.fromEntries(Object.entries(lane.kinds).map(([kind, handler]) => [kind, observed(handler, watching, clock)])) }));
+export function observedLanes(lanes: Lane[], watching: Watching): Lane[] {
+  return lanes.map((lane) => ({ ...lane, kinds: Object.fromEntries(Object.entries(lane.kinds).map(([kind, handler]) => [kind, observed(handler, watching)])) }));
 }
 
-function observed(handler: TaskHandler, watching: Watching, clock: Clock): TaskHandler {
+function observed(handler: TaskHandler, watching: Watching): TaskHandler {
   if ('handle' in handler) {
-    return { handle: async (task, handed) => (await watched([task], { watching, clock }, async () => [await handler.handle(task, handed)]))[0] as TaskResult };
+    return { handle: async (task, handed) => (await watched([task], watching, async () => [await handler.handle(task, handed)]))[0] as TaskResult };
   }
-  return { ...handler, handleMany: (tasks, handed) => watched(tasks, { watching, clock }, () => handler.handleMany(tasks, handed)) };
+  return { ...handler, handleMany: (tasks, handed) => watched(tasks, watching, () => handler.handleMany(tasks, handed)) };
 }
 
-async function watched(tasks: Task[], { watching, clock }: { watching: Watching; clock: Clock }, work: () => Promise<TaskResult[]>): Promise<TaskResult[]> {
-  const startedAt = clock.now();
-  const startedMs = clock.monotonicMs();
+async function watched(tasks: Task[], watching: Watching, work: () => Promise<TaskResult[]>): Promise<TaskResult[]> {
+  const startedAt = systemClock.now();
+  const startedMs = systemClock.monotonicMs();
   const note = (outcomes: Outcome[]): void => {
-    const seconds = (clock.monotonicMs() - startedMs) / 1_000;
+    const seconds = (systemClock.monotonicMs() - startedMs) / 1_000;
     const endedAt = new Date(startedAt.getTime() + seconds * 1_000);
     tasks.forEach((task, i) => {
       const outcome = outcomes[i] as Outcome;

@@ -67,13 +67,13 @@ export class RabbitMqBus implements MessageBus {
     await this.publisher.publish(publications, options.timeoutMs ?? this.options.confirmMs);
   }
 
-  async publishCommands(messages: CommandMessage[], options: { timeoutMs?: number } = {}): Promise<void> {
+  async publishCommands(messages: CommandMessage[]): Promise<void> {
     if (messages.length === 0) return;
     const publications = messages.map(({ messageId, body, contentType = 'application/json', headers = {} }) => ({
       envelope: { routingKey: this.names.commands, ...(messageId === undefined ? {} : { messageId }), contentType, headers, durable: true, mandatory: true },
       body,
     }));
-    await this.publisher.publish(publications, options.timeoutMs ?? this.options.confirmMs);
+    await this.publisher.publish(publications, this.options.confirmMs);
   }
 
   deadLetters({ limit }: { limit: number }): Promise<DeadLetterSummary[]> {

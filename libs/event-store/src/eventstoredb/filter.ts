@@ -9,11 +9,11 @@ const CHECKPOINT_EVENTS = 500;
  * The part of a filter that the server applies. It knows one kind at a time, so streams go before types, and what it lets through is looked at
  * again here. Streams of the system never pass.
  */
-export function serverFilter(filter: EventFilter | undefined, checkpointReached?: (position: bigint) => void): Filter {
+export function serverFilter(filter: EventFilter | undefined, checkpointReached: (position: bigint) => void): Filter {
   const common = {
     maxSearchWindow: CHECKPOINT_EVENTS,
     checkpointInterval: 1,
-    ...(checkpointReached === undefined ? {} : { checkpointReached: (_: unknown, position: { commit: bigint }) => checkpointReached(position.commit) }),
+    checkpointReached: (_: unknown, position: { commit: bigint }) => checkpointReached(position.commit),
   };
   if (filter?.streamPrefixes !== undefined) return streamNameFilter({ ...common, prefixes: filter.streamPrefixes });
   // A prefix too, because a type is then never taken for a pattern.

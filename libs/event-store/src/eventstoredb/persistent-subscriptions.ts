@@ -9,8 +9,6 @@ export interface PersistentSubscriptionOffer {
   filter?: EventFilter;
   /** Where it begins. Default: `start`, the whole log. */
   from?: 'start' | 'end';
-  /** How long a consumer may keep an event before another gets it. Default 30,000. */
-  messageTimeoutMs?: number;
   /** How often an event is handed out before it is parked. Default 10. */
   maxRetries?: number;
 }
@@ -28,6 +26,8 @@ export interface PersistentSubscriptionState {
   newest: bigint | undefined;
 }
 
+/** How long a consumer may keep an event before another gets it. */
+const MESSAGE_TIMEOUT_MS = 30_000;
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$/;
 
 function checkedName(name: string): string {
@@ -49,8 +49,8 @@ function wholeFilter({ streamPrefixes, types }: EventFilter = {}): Filter {
 
 /** Makes the group. Throws PedigreeError `invalid_parameter` when its name is taken. */
 export async function offerPersistentSubscription(client: EventStoreDBClient, name: string, offer: PersistentSubscriptionOffer): Promise<void> {
-  const { from = 'start', messageTimeoutMs = 30_000, maxRetries = 10 } = offer;
-  const settings = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: from === 'start' ? START : END, messageTimeout: messageTimeoutMs, maxRetryCount: maxRetries });
+  const { from = 'start', maxRetries = 10 } = offer;
+  const settings = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: from === 'start' ? START : END, messageTimeout: MESSAGE_TIMEOUT_MS, maxRetryCount: maxRetries });
   try {
     await client.createPersistentSubscriptionToAll(checkedName(name), settings, { filter: wholeFilter(offer.filter) });
   } catch (error) {

@@ -70,8 +70,8 @@ export async function answers(cluster: Cluster, postmaster: Postmaster): Promise
 }
 
 /** The server listens on loopback only, under the superuser and the kept password. */
-export function urlOf(cluster: Cluster, port: number, database = 'postgres'): string {
-  return `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${String(port)}/${database}`;
+export function urlOf(cluster: Cluster, port: number): string {
+  return `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${String(port)}/postgres`;
 }
 
 /**

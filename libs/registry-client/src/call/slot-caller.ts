@@ -32,7 +32,6 @@ export interface SlotCallerOptions {
   dispatcher: Dispatcher;
   log: Log;
   maxJsonBytes?: number;
-  maxXmlBytes?: number;
 }
 
 const JSON_BYTES = 16 * 1024 * 1024;
@@ -72,7 +71,7 @@ export class SlotCaller {
           budgets.called(account, operation);
         },
         timeoutMs: isSignIn(operation) ? profile.rules.signInTimeoutMs : profile.rules.requestTimeoutMs,
-        maxAnswerBytes: this.answersBytes(operation) ? (this.options.maxXmlBytes ?? XML_BYTES) : (this.options.maxJsonBytes ?? JSON_BYTES),
+        maxAnswerBytes: this.answersBytes(operation) ? XML_BYTES : (this.options.maxJsonBytes ?? JSON_BYTES),
       },
     );
     if (result.kind === 'answered') budgets.answered(account, operation, result.raw.receivedMonotonicMs - writtenMs);

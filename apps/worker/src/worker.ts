@@ -97,6 +97,7 @@ async function startParts(config: WorkerConfig, { log, watching }: { log: Servic
   closing.push(() => store.close(), () => queue.close());
   await recordSettings(config, pool, store);
   const budgets = budgetsOf(config.profile, pool);
+  closing.push(() => budgets.close());
   const { context, close } = await contextOf(config, { pool, store, queue, budgets, log, watching });
   closing.push(close);
   await takeOver(queue, log);
@@ -179,6 +180,7 @@ const budgetsOf = (profile: Profile, pool: Pool): PostgresCallBudgets =>
     guardMs: profile.rules.guardMs,
     slotSlackMs: profile.rules.slotSlackMs,
     maxIntervalMs: MAX_INTERVAL_MS,
+    listens: true,
   });
 
 interface ContextParts {

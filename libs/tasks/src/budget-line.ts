@@ -21,6 +21,8 @@ export class BudgetLine {
   serving = false;
   /** This process's last reservation, and the moment of the database (Unix ms) from which the row is free if nobody reserved after it. */
   mine = { reservation: 0n, freeAtMs: 0, stepMs: 0 };
+  /** The newest 429 of which any process told: it counts as a reservation, and what was reserved before it is given up. */
+  lesson = { reservation: 0n, freeAtMs: 0 };
   /** Aborted when the slot that is waited for is of no more use: a 429 came, or nobody waits. */
   interruption = new AbortController();
   private readonly waiters: Waiter[] = [];
@@ -37,6 +39,26 @@ export class BudgetLine {
 
   get waiting(): number {
     return this.waiters.length;
+  }
+
+  /** Whether what is reserved was reserved before the newest 429. */
+  get isOutdated(): boolean {
+    return this.mine.reservation < this.lesson.reservation;
+  }
+
+  /** A 429, here or in another process: calls that were reserved before it go no more. */
+  learn(lesson: BudgetLine['lesson']): void {
+    if (lesson.reservation <= this.lesson.reservation) return;
+    this.lesson = lesson;
+    if (!this.isOutdated) return;
+    this.giveUp();
+    this.interruption.abort();
+  }
+
+  /** Where nobody had queued behind this process's run, what was left of it is free to whoever has the lesson's own number: from its moment on. */
+  giveUp(): void {
+    const { reservation, freeAtMs } = this.lesson;
+    if (this.mine.reservation + 1n === reservation) this.mine = { ...this.mine, reservation, freeAtMs: Math.max(this.mine.freeAtMs, freeAtMs) };
   }
 
   /** Joins the queue. Leaves it by a slot, by an error, or by `signal`, whose reason is then thrown. */

@@ -3,6 +3,9 @@
  * in the order in which they got the row. Slots and the present moment are answered as Unix ms with fractions.
  */
 
+/** On which a 429 is told to all processes. */
+export const BUDGET_CHANNEL = 'pedigree_call_budget';
+
 /** A guard shrinks by 1 ms after so many calls without a 429; a learnt interval by a twentieth after five times as many. */
 const CALLS_TO_RELAX = 100;
 /** A 429 within so many calls of the last one follows it: the back-off doubles. */
@@ -59,20 +62,23 @@ INSERT INTO call_budget (account, method, slot_at, next_allowed_at) VALUES ($1, 
 /**
  * $1 account, $2 method, $3 the profile's interval, $4 guard, $5 interval told or null, $6 Retry-After or null, $7 time since this process's
  * last call, $8 first and $9 longest back-off, $10 most that is added to the guard; all in ms. $11 and $12 are $6 and $7 of RESERVE: what is
- * left of the caller's run is free again. Several 429s without a reservation between them answer one burst and count once.
+ * left of the caller's run is free again. Several 429s without a reservation between them answer one burst and count once. Every process is told, for
+ * another may be in the middle of a run: the reservation that this is, the moment (Unix ms) before which nobody may call, and of which line.
  */
 export const LEARN = `
 WITH seen AS (
   SELECT account, method, quiet_calls = 0 AND refusals > 0 AS same_burst,
     CASE WHEN quiet_calls = 0 AND refusals > 0 THEN refusals WHEN quiet_calls <= ${CALLS_TO_CALM} THEN least(refusals + 1, 30) ELSE 1 END AS refusals
   FROM call_budget WHERE account = $1 AND method = $2 FOR UPDATE
+), lesson AS (
+  SELECT s.*, greatest(clock_timestamp() + coalesce($6::float8, 0) * interval '1 ms',
+    greatest(least(b.slot_at, clock_timestamp()), clock_timestamp() - $7::float8 * interval '1 ms')
+      + greatest(coalesce($5::float8, 0), $3::float8, least($8::float8 * power(2, s.refusals - 1), $9::float8)) * interval '1 ms') AS free_at
+  FROM seen s JOIN call_budget b USING (account, method)
 )
 UPDATE call_budget b SET
   refusals = s.refusals, quiet_calls = 0, last_429_at = clock_timestamp(), reservation = b.reservation + 1,
-  next_allowed_at = greatest(CASE WHEN b.reservation = $11::bigint THEN least(b.next_allowed_at, to_timestamp($12::float8 / 1000)) ELSE b.next_allowed_at END,
-    clock_timestamp() + coalesce($6::float8, 0) * interval '1 ms',
-    greatest(least(b.slot_at, clock_timestamp()), clock_timestamp() - $7::float8 * interval '1 ms')
-      + greatest(coalesce($5::float8, 0), $3::float8, least($8::float8 * power(2, s.refusals - 1), $9::float8)) * interval '1 ms'),
+  next_allowed_at = greatest(CASE WHEN b.reservation = $11::bigint THEN least(b.next_allowed_at, to_timestamp($12::float8 / 1000)) ELSE b.next_allowed_at END, s.free_at),
   learnt_interval_ms = CASE
     WHEN $5::float8 > $3::float8 THEN $5::float8
     WHEN $5::float8 IS NOT NULL THEN NULL
@@ -80,8 +86,9 @@ UPDATE call_budget b SET
     ELSE b.learnt_interval_ms END,
   extra_guard_ms = CASE WHEN s.same_burst THEN b.extra_guard_ms
     ELSE least($10::float8, greatest(1, 2 * ($4::float8 + b.extra_guard_ms)) - $4::float8) END
-FROM seen s WHERE b.account = s.account AND b.method = s.method
-RETURNING ${ANSWER}, extract(epoch FROM b.next_allowed_at)::float8 * 1000 AS next_ms`;
+FROM lesson s WHERE b.account = s.account AND b.method = s.method
+RETURNING ${ANSWER}, extract(epoch FROM b.next_allowed_at)::float8 * 1000 AS next_ms,
+  pg_notify('${BUDGET_CHANNEL}', b.reservation || ' ' || extract(epoch FROM s.free_at)::float8 * 1000 || ' ' || b.account || E'\n' || b.method) AS told`;
 
 /** What 429s have taught all processes. */
 export const LEARNT = `

@@ -3,6 +3,7 @@ import { VirtualClock } from '#kernel';
 import { migrate, openPool } from '#postgres';
 import type { Pool } from '#postgres';
 import { testDatabase } from '../../../test/support/database.js';
+import { until } from '../../../test/support/until.js';
 import { PostgresCallBudgets } from './call-budgets.js';
 import type { CallBudgetsOptions } from './call-budgets.js';
 import { tasksSchema } from './schema.js';
@@ -104,6 +105,43 @@ describe('the call budgets', () => {
     expect(next.getTime() - first.getTime()).toBeLessThan(90_000);
     stop.abort(new Error('enough'));
     await settled;
+  });
+
+  it('gives the rest of a run up when another process meets a 429, and waits no longer than that says', async () => {
+    const [one, other] = [budgets({ intervalsMs: () => 30_000, listens: true }), budgets({ intervalsMs: () => 30_000, pool: secondPool })];
+    await until('its ear', () => one.hears);
+    const stop = new AbortController();
+    const waiting = Array.from({ length: 8 }, () => one.takeSlot('a', 'send', stop.signal));
+    const settled = Promise.allSettled(waiting);
+    await waiting[0];
+    const { slot_at: first, blocked_ms: blockedMs } = await rowOf();
+    expect(blockedMs).toBeGreaterThan(180_000);
+    await other.learnFrom429('a', 'send', { intervalMs: 40_000 });
+    // The 429 counts as the second: the third is the run that takes the place of the one that was given up, and not one behind it.
+    const { slot_at: next } = await reserved(3);
+    expect(next.getTime() - first.getTime()).toBeGreaterThanOrEqual(40_000);
+    expect(next.getTime() - first.getTime()).toBeLessThan(80_000);
+    stop.abort(new Error('enough'));
+    await settled;
+    await one.close();
+  });
+
+  it('calls no more before the moment that a 429 of another process told', async () => {
+    const [one, other] = [budgets({ intervalsMs: () => 1_000, listens: true }), budgets({ intervalsMs: () => 1_000, pool: secondPool })];
+    await until('its ear', () => one.hears);
+    const moments: number[] = [];
+    const call = async (): Promise<void> => {
+      await one.takeSlot('a', 'send');
+      moments.push(one.figures()[0]!.lastCallMonotonicMs);
+    };
+    const calls = [call(), call(), call()];
+    await calls[0];
+    await other.learnFrom429('a', 'send', { retryAfterMs: 2_000 });
+    const toldMs = performance.now();
+    await Promise.all(calls);
+    expect(moments[1]! - toldMs).toBeGreaterThan(1_900);
+    expect(moments[2]! - moments[1]!).toBeGreaterThanOrEqual(1_000);
+    await one.close();
   });
 
   it('moves the row on when a call is written long after its slot, so that other processes keep their distance too', async () => {

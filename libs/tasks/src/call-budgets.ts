@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PedigreeError, systemClock } from '#kernel';
 import type { Clock } from '#kernel';
-import type { Pool } from '#postgres';
+import { Listener, type Pool } from '#postgres';
 import { BudgetLine } from './budget-line.js';
 import * as sql from './budget-sql.js';
 import { DatabaseClock } from './database-clock.js';
@@ -19,7 +19,7 @@ const WANTED_UNCERTAINTY_MS = 1;
 const MOST_PROBES = 3;
 /**
  * Where several callers wait, slots are reserved as a run: within it the process keeps the distance by its own clock, which is exact, and
- * hands over to another process once per run instead of once per call. A crash or a 429 elsewhere leaves at most a run unused.
+ * hands over to another process once per run instead of once per call. A crash leaves at most a run unused; a 429 elsewhere is heard of.
  */
 const RUN_SLOTS = 16;
 const WAITING_FOR_A_RUN = 3;
@@ -53,6 +53,8 @@ export interface CallBudgetsOptions {
   mostWaiting?: number;
   /** How far ahead a slot may be reserved. Default: one and a half intervals, at least 50. */
   horizonMs?: number;
+  /** Whether to hear of 429s that other processes meet, over a connection of its own; then it must be closed. Default: no. */
+  listens?: boolean;
 }
 
 interface Answer {
@@ -87,10 +89,34 @@ export class PostgresCallBudgets implements CallBudgets {
   private refreshedAtMs = -Infinity;
   private lessons = 0;
   private refreshing: Promise<void> | undefined;
+  private readonly listener: Listener;
+  private isListening = false;
 
   constructor(private readonly options: CallBudgetsOptions) {
     this.pool = options.pool;
     this.clock = options.clock ?? systemClock;
+    this.listener = new Listener({
+      ...{ pool: options.pool, applicationName: 'pedigree-budgets-listen', channel: sql.BUDGET_CHANNEL },
+      heard: (payload) => this.heard(payload),
+      connected: () => (this.isListening = true),
+      lost: () => (this.isListening = false),
+    });
+    if (options.listens === true) this.listener.listen();
+  }
+
+  /** Whether a 429 of another process would be heard of now. What was missed is met as a 429 of this one's own. */
+  get hears(): boolean {
+    return this.isListening;
+  }
+
+  /** Ends what listens; the pool stays the caller's. */
+  close(): Promise<void> {
+    return this.listener.close();
+  }
+
+  private heard(payload: string): void {
+    const [reservation = '', freeAtMs = ''] = payload.split(' ', 2);
+    this.lines.get(payload.slice(reservation.length + freeAtMs.length + 2))?.learn({ reservation: BigInt(reservation), freeAtMs: Number(freeAtMs) });
   }
 
   /**
@@ -164,6 +190,12 @@ export class PostgresCallBudgets implements CallBudgets {
         line.interruption = new AbortController();
         const run = await this.reserve(line, drops > 0);
         if (run === undefined) continue;
+        if (line.isOutdated) {
+          // Somebody's 429 was heard of while the answer was under way.
+          line.giveUp();
+          continue;
+        }
+        line.interruption = new AbortController();
         await this.use(line, run);
         if (run.calls > 0) drops = 0;
         if (line.waiting === 0) await this.giveBack(line, run);

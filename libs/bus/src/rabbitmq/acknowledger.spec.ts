@@ -6,7 +6,9 @@ function trial() {
   const channel = {
     active: true,
     basicAck: ({ deliveryTag, multiple = false }: { deliveryTag?: number; multiple?: boolean }) => void frames.push(`ack ${multiple ? 'up to ' : ''}${deliveryTag}`),
-    basicNack: ({ deliveryTag }: { deliveryTag?: number }) => void frames.push(`back ${deliveryTag}`),
+    // Nothing is given back by basic.nack: from 4.3 on the broker does not count that, and a poisonous message would come for ever.
+    basicNack: () => void frames.push('nack'),
+    basicReject: ({ deliveryTag, requeue }: { deliveryTag: number; requeue: boolean }) => void frames.push(requeue ? `back ${deliveryTag}` : `dropped ${deliveryTag}`),
   };
   const acks = new Acknowledger(channel as never);
   for (let tag = 1; tag <= 9; tag += 1) acks.begin(tag);

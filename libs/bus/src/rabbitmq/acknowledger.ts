@@ -1,4 +1,4 @@
-import type { Channel } from 'rabbitmq-client';
+import type { OurChannel } from './channel.js';
 
 /**
  * Acknowledges in bulk: what is done is gathered for the rest of the event loop's turn; then one frame acknowledges everything from the oldest
@@ -11,7 +11,7 @@ export class Acknowledger {
   private done: number[] = [];
   private isDue = false;
 
-  constructor(private readonly channel: Pick<Channel, 'active' | 'basicAck' | 'basicNack'>) {}
+  constructor(private readonly channel: Pick<OurChannel, 'active' | 'basicAck' | 'basicReject'>) {}
 
   begin(deliveryTag: number): void {
     this.open.set(deliveryTag, false);
@@ -26,10 +26,10 @@ export class Acknowledger {
     setImmediate(() => this.flush());
   }
 
-  /** Gives it back to the queue; the broker counts that. */
+  /** Gives it back to the queue; the broker counts that: by basic.reject in every version, by basic.nack only up to 4.2. */
   giveBack(deliveryTag: number): void {
     this.open.delete(deliveryTag);
-    if (this.channel.active) this.channel.basicNack({ deliveryTag, requeue: true });
+    if (this.channel.active) this.channel.basicReject({ deliveryTag, requeue: true });
   }
 
   flush(): void {

@@ -1,9 +1,10 @@
-import type { AsyncMessage, Channel } from 'rabbitmq-client';
+import type { AsyncMessage } from 'rabbitmq-client';
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '#kernel';
 import type { ConsumeOptions, Handled } from '../port.js';
 import { Acknowledger } from './acknowledger.js';
 import { ByteGate } from './byte-gate.js';
+import type { OurChannel } from './channel.js';
 import { asideOf, copyOf, deliveriesOf, incomingOf } from './letter.js';
 import type { Link } from './link.js';
 import { PrefetchWindow } from './prefetch-window.js';
@@ -94,7 +95,7 @@ export class Consumer {
   }
 
   /** Consumes while there is room; without it, what waits stays in the queue. Ends with the consumer cancelled, or the channel lost. */
-  private async consumeAndPause(channel: Channel, acks: Acknowledger, ended: AbortSignal): Promise<void> {
+  private async consumeAndPause(channel: OurChannel, acks: Acknowledger, ended: AbortSignal): Promise<void> {
     const { names, askEveryMs, renewEveryMs } = this.parts;
     let consumerTag: string | undefined;
     let renewAtMs = 0;
@@ -128,7 +129,7 @@ export class Consumer {
     await pause();
   }
 
-  private async take(message: AsyncMessage, channel: Channel, acks: Acknowledger): Promise<void> {
+  private async take(message: AsyncMessage, channel: OurChannel, acks: Acknowledger): Promise<void> {
     const { length: bytes } = message.body as Buffer;
     this.underWay += 1;
     this.bytesUnderWay += bytes;
@@ -198,7 +199,7 @@ export class Consumer {
   }
 
   /** The channel, or undefined when the signal came first; a channel that comes later is closed. */
-  private async untilAborted(opening: Promise<Channel>): Promise<Channel | undefined> {
+  private async untilAborted(opening: Promise<OurChannel>): Promise<OurChannel | undefined> {
     const { signal } = this.options;
     let onAbort = (): void => undefined;
     const aborted = new Promise<undefined>((resolve) => {

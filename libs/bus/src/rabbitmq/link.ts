@@ -1,4 +1,5 @@
-import { Connection, type Channel } from 'rabbitmq-client';
+import { Connection } from 'rabbitmq-client';
+import { ourChannel, type OurChannel } from './channel.js';
 import { declareTopology, type BusNames } from './topology.js';
 
 export interface LinkOptions {
@@ -29,7 +30,7 @@ export class Link {
   constructor(private readonly options: LinkOptions) {}
 
   /** A channel on a broker that knows our queues. Rejects when there is no connection within 5 s, or when the topology is refused. */
-  async channel(): Promise<Channel> {
+  async channel(): Promise<OurChannel> {
     const connection = this.connect();
     const channel = await this.acquire(connection);
     try {
@@ -86,27 +87,7 @@ export class Link {
     }
   }
 
-  private async acquire(connection: Connection): Promise<Channel> {
-    return keepingBytes(await connection.acquire());
+  private async acquire(connection: Connection): Promise<OurChannel> {
+    return ourChannel(await connection.acquire());
   }
-}
-
-interface Header {
-  fields: { contentEncoding?: string };
-}
-
-/**
- * The client parses what calls itself JSON, and decodes what calls itself text, before anybody sees the bytes: of two members of one name the
- * first would be lost, and broken UTF-8 repaired. It leaves alone what has a content encoding, so each message is given one that means
- * "as it is" (RFC 9110 section 8.4). The client has no option for this; should its inside change, we stop here and not at a broken document.
- */
-function keepingBytes(channel: Channel): Channel {
-  const inside = channel as unknown as { _onHeader?: (frame: Header) => void };
-  const original = inside._onHeader;
-  if (typeof original !== 'function') throw new Error('this version of rabbitmq-client cannot be kept from parsing bodies');
-  inside._onHeader = (frame) => {
-    frame.fields.contentEncoding ||= 'identity';
-    original.call(channel, frame);
-  };
-  return channel;
 }

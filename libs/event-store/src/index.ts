@@ -1,7 +1,7 @@
 /**
  * The event log: the port that the product writes to and reads from, and its adapters on PostgreSQL and on EventStoreDB or KurrentDB.
  * Promise: an append commits by itself and a repeat is recognised; positions are in commit order, in PostgreSQL without a gap; readers never miss, never reorder.
- * Proven in: contract.ts (for any adapter), postgres.int.spec.ts, eventstoredb.int.spec.ts, encode.spec.ts, group-commit.spec.ts.
+ * Proven in: contract.ts (for any adapter), postgres.int.spec.ts, eventstoredb.int.spec.ts, encode.spec.ts, group-commit.spec.ts, tail.spec.ts.
  */
 export * from './port.js';
 export * from './schema.js';

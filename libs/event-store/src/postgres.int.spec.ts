@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import { migrate, openPool, type Pool } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { follow, METADATA, mustAppend, newEvent, newStream, readEverything } from './contract-events.js';
@@ -154,6 +155,18 @@ describe('PostgreSQL event log', () => {
     end.abort();
   });
 
+  it('reads what is new once for all subscriptions that are up to date, and each hears its own', async () => {
+    const counted = countingPool(db.pool);
+    const store = open({ pool: counted.pool, fallbackPollMs: 3_600_000 });
+    const start = await store.head();
+    const prefixes = Array.from({ length: 6 }, (_, n) => `shared${n}-`);
+    const following = prefixes.map((prefix) => follow(store, start, { isEnough: (events) => events.length === 20, withinMs: 30_000, filter: { streamPrefixes: [prefix] } }));
+    for (let n = 0; n < 20; n += 1) await Promise.all(prefixes.map((prefix) => mustAppend(store, `${prefix}${randomUUID()}`, { expected: 'none', events: [newEvent({ n })] })));
+    for (const events of await Promise.all(following)) expect(events.map((event) => event.data['n'])).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    // Each append wakes all, and whoever comes first reads; six who read for themselves would make six reads of each.
+    expect(counted.calls('event-read-all') + counted.calls('event-read-all-filtered')).toBeLessThan(3 * counted.calls('append-events'));
+  });
+
   it('looks at a bounded stretch of the log per filtered read, and crosses the rest page by page', async () => {
     const store = open({ maxScan: 5 });
     const start = await store.head();
@@ -196,14 +209,14 @@ describe('PostgreSQL event log', () => {
   });
 });
 
-/** The pool, with its append calls counted. */
-function countingPool(pool: Pool): { pool: Pool; calls: () => number } {
-  let calls = 0;
-  const query = (statement: { name?: string }): unknown => {
-    if (statement.name === 'append-events') calls += 1;
+/** The pool, with its calls counted by the name of the statement. */
+function countingPool(pool: Pool): { pool: Pool; calls: (name?: string) => number } {
+  const calls = new Map<string, number>();
+  const query = (statement: { name: string }): unknown => {
+    calls.set(statement.name, (calls.get(statement.name) ?? 0) + 1);
     return pool.query(statement as never);
   };
-  return { pool: { query, options: pool.options } as unknown as Pool, calls: () => calls };
+  return { pool: { query, options: pool.options } as unknown as Pool, calls: (name = 'append-events') => calls.get(name) ?? 0 };
 }
 
 /** Ends the backend that waits for a lock, as soon as there is one. Looks at most 1,000 times. */

@@ -5,7 +5,8 @@ import { GroupCommit } from './group-commit.js';
 import { checkAppend, checkRead, DEFAULT_LIMITS, type EventStoreLimits } from './limits.js';
 import { Notices } from './notices.js';
 import type { AppendResult, EventFilter, EventStore, ExpectedVersion, NewEvent, ReadPage, RecordedEvent } from './port.js';
-import { readAllRows, readHead, readStreamRows, type StreamRange, type Upcast } from './read.js';
+import { readAllRows, readHead, readStreamRows, type PageRead, type StreamRange, type Upcast } from './read.js';
+import { Tail } from './tail.js';
 
 export interface PostgresEventStoreOptions extends Partial<EventStoreLimits> {
   pool: Pool;
@@ -28,11 +29,16 @@ export interface PostgresEventStoreOptions extends Partial<EventStoreLimits> {
 
 const CALL = `CALL append_events($1::text[], $2::int[], $3::int[], $4::int[], $5::int[], $6::int[], $7::uuid[], $8::text[], $9::int[], $10::int[], $11::int[], $12::int[], $13::bytea, NULL, NULL, NULL)`;
 const REPEATED = 1;
+const DEFAULT_PAGE_EVENTS = 1_000;
 
 /** Reads of streams that are made together share a statement. A long stream holds up those that share its statement, and no others. */
 const MOST_STREAMS_PER_READ = 20;
 const MOST_READS_AT_ONCE = 4;
 const MOST_WAITING_READS = 10_000;
+
+/** How much of the newest events subscriptions share: those of some seconds of a busy log. */
+const MOST_TAIL_EVENTS = 2_000;
+const MOST_TAIL_BYTES = 8 * 1024 * 1024;
 
 /** What the procedure answers: one entry per append. A conflict has no position. */
 interface ProcedureResults {
@@ -46,6 +52,9 @@ export class PostgresEventStore implements EventStore {
   readonly positionUnit = 'event';
   private readonly limits: EventStoreLimits;
   private readonly notices: Notices;
+  /** Subscriptions under way; what they read is shared as soon as there are two, and forgotten when there is none. */
+  private following = 0;
+  private tail = this.newTail();
   private readonly closing = new AbortController();
   private readonly commits: GroupCommit;
   private readonly clock: Clock;
@@ -94,6 +103,17 @@ export class PostgresEventStore implements EventStore {
    * may take its time. A read that fails throws; the caller goes on from its last `readUpTo`.
    */
   async *subscribeAll(after: bigint, options: { filter?: EventFilter; limit?: number; signal: AbortSignal }): AsyncGenerator<ReadPage, void, undefined> {
+    checkRead(options.limit ?? DEFAULT_PAGE_EVENTS, options.filter, this.limits);
+    this.following += 1;
+    try {
+      yield* this.pagesAfter(after, options);
+    } finally {
+      this.following -= 1;
+      if (this.following === 0) this.tail = this.newTail();
+    }
+  }
+
+  private async *pagesAfter(after: bigint, options: { filter?: EventFilter; limit?: number; signal: AbortSignal }): AsyncGenerator<ReadPage, void, undefined> {
     const { fallbackPollMs = 1_000, minReadIntervalMs = 10, emptyPageIntervalMs = 1_000 } = this.options;
     const signal = AbortSignal.any([options.signal, this.closing.signal]);
     let from = after;
@@ -101,7 +121,7 @@ export class PostgresEventStore implements EventStore {
     let toldAtMs = this.clock.monotonicMs();
     while (!signal.aborted) {
       const readAtMs = this.clock.monotonicMs();
-      const { events, readUpTo, reachedHead } = await this.read(from, options);
+      const { events, readUpTo, reachedHead } = await this.readOn(from, options);
       if (signal.aborted) return;
       from = readUpTo;
       const emptyIsDue = readUpTo > told && this.clock.monotonicMs() - toldAtMs >= emptyPageIntervalMs;
@@ -122,8 +142,19 @@ export class PostgresEventStore implements EventStore {
     await this.notices.close();
   }
 
-  private read(after: bigint, options: { filter?: EventFilter; limit?: number }): Promise<ReadPage & { reachedHead: boolean }> {
-    const { filter, limit = 1_000 } = options;
+  /** What one subscription reads next: out of what they share, where it is up to date. */
+  private async readOn(after: bigint, options: { filter?: EventFilter; limit?: number }): Promise<ReadPage & { reachedHead: boolean }> {
+    const { filter, limit = DEFAULT_PAGE_EVENTS } = options;
+    const shared = this.following > 1 ? await this.tail.after(after, { filter, limit }) : undefined;
+    return shared ?? this.read(after, options);
+  }
+
+  private newTail(): Tail {
+    return new Tail({ read: (after) => this.read(after, {}), maxEvents: MOST_TAIL_EVENTS, maxBytes: MOST_TAIL_BYTES });
+  }
+
+  private read(after: bigint, options: { filter?: EventFilter; limit?: number }): Promise<PageRead> {
+    const { filter, limit = DEFAULT_PAGE_EVENTS } = options;
     checkRead(limit, filter, this.limits);
     return readAllRows(this.options.pool, after, { filter, limit, maxScan: this.options.maxScan ?? 20_000, upcast: this.options.upcast });
   }

@@ -56,6 +56,12 @@ export async function readStreamRows(db: Queryable, asked: StreamRange[], upcast
   return found.map((each) => decode(each, upcast));
 }
 
+/** A page, whether the log ended with it at that moment, and the bytes of its events as they are stored. */
+export interface PageRead extends ReadPage {
+  reachedHead: boolean;
+  bytes: number;
+}
+
 export interface AllRange {
   filter: EventFilter | undefined;
   limit: number;
@@ -68,7 +74,7 @@ export interface AllRange {
  * Events after a position. Positions are gapless, so an unfiltered page is exactly the next `limit` positions, and a filtered one is
  * bounded by a window of positions that the primary key serves. The head comes from the same snapshot as the rows: nothing can slip between.
  */
-export async function readAllRows(db: Queryable, after: bigint, range: AllRange): Promise<ReadPage & { reachedHead: boolean }> {
+export async function readAllRows(db: Queryable, after: bigint, range: AllRange): Promise<PageRead> {
   const { filter, limit } = range;
   const filtered = filter?.streamPrefixes !== undefined || filter?.types !== undefined;
   const windowEnd = after + BigInt(filtered ? Math.max(range.maxScan, limit) : limit);
@@ -80,12 +86,14 @@ export async function readAllRows(db: Queryable, after: bigint, range: AllRange)
   });
   const [first] = rows;
   const head = first?.head ?? 0n;
-  const events = decode(first === undefined || first.position === null ? [] : rows, range.upcast);
+  const found = first === undefined || first.position === null ? [] : rows;
+  const events = decode(found, range.upcast);
   const last = events.at(-1);
   const lookedAt = windowEnd < head ? windowEnd : head;
   // A full page may have stopped anywhere in its window.
   const readUpTo = events.length === limit && last !== undefined ? last.position : lookedAt;
-  return { events, readUpTo: readUpTo > after ? readUpTo : after, reachedHead: readUpTo >= head };
+  const bytes = found.reduce((sum, row) => sum + row.data.length + row.metadata.length, 0);
+  return { events, readUpTo: readUpTo > after ? readUpTo : after, reachedHead: readUpTo >= head, bytes };
 }
 
 // The head is joined from the left, so that it comes back also when no event does.

@@ -65,7 +65,9 @@ function applied(row: TypeEffect, facts: DocumentFacts, item: DocumentItem): Ite
 
 /** `sold_part` and `withdrawal_part` are written a/b; a/a is the whole pack. */
 function isPartOfPack({ detail }: DocumentItem): boolean {
-  const [a, b] = (detail?.sold_part ?? detail?.withdrawal_part ?? '').split('/').map(Number);
+  const part = detail?.sold_part ?? detail?.withdrawal_part;
+  if (part === undefined) return false;
+  const [a, b] = part.split('/').map(Number);
   return a !== undefined && b !== undefined && a < b;
 }
 

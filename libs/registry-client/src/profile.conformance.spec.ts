@@ -45,6 +45,11 @@ describe.each(BUILT_IN_PROFILES)('the built-in profile %s', (name) => {
   const profile = loadProfile(name);
   const calls = OPERATIONS.map((operation) => `${profile.operations[operation].method} ${profile.operations[operation].path}`);
 
+  it('keeps the whole body of a send below 1 MiB, with the longest document and a long signature', () => {
+    const longest = { ...DOCUMENT, xml: Buffer.alloc(profile.rules.maxDocumentBytes), signature: Buffer.alloc(16_000) };
+    expect(Buffer.byteLength(new Requests(profile).send(longest).body ?? '')).toBeLessThan(1_048_576);
+  });
+
   it('sends a document with the group flag as a boolean, under the names of the interface', () => {
     const request = new Requests(profile).send(DOCUMENT);
     expect([request.method, request.path]).toEqual(['POST', '/api/v1/documents/send']);

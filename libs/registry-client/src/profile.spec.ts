@@ -45,6 +45,8 @@ describe('loadProfile', () => {
     [{ operations: { send: { intervalMs: 'soon' } } }, 'profile.operations.send.intervalMs'],
     [{ operations: { sned: { method: 'POST', path: '/x', intervalMs: 1 } } }, 'profile.operations.sned'],
     [{ zone: 'Moscow' }, 'profile.zone'],
+    // Receipts and the sandbox know an offset by its colon alone.
+    [{ zone: '+0300' }, 'profile.zone'],
     [{ listDateFormat: 'YYYY-QQ' }, 'profile.listDateFormat'],
     [{ statuses: { DONE: 'fine' } }, 'profile.statuses.DONE'],
     [{ fields: { token: '' } }, 'profile.fields.token'],

@@ -118,7 +118,10 @@ const rules = z.strictObject({
   maxItemsByType: z.record(z.string().regex(/^\d{1,6}$/, 'must be an action_id'), count).default({}),
   /** Whether a partial result stops a group as an error does (interface 3.2: "processed with an error" leaves it open). */
   partialStopsGroup: z.boolean().default(true),
-  /** The longest document that `send` takes; a longer one is announced and uploaded. */
+  /**
+   * The longest document that `send` takes; a longer one is announced and uploaded. Some registries limit the whole JSON body, where it stands in base64
+   * beside its signature (public-facts 1.2, doc_size).
+   */
   maxDocumentBytes: count,
   /** The longest document that is taken at all. */
   maxLargeDocumentBytes: count,
@@ -148,7 +151,7 @@ const profileShape = z.strictObject({
   /** Path prefix of every operation. */
   basePath: z.string().regex(/^(\/.*[^/])?$/, 'must begin with / and not end with it'),
   /** Offset in which registry times without a zone are meant. */
-  zone: z.string().refine(accepts(parseZone), 'must be an offset such as +03:00'),
+  zone: z.string().refine((zone) => /^[+-]\d{2}:\d{2}$/.test(zone) && accepts(parseZone)(zone), 'must be an offset such as +03:00'),
   /** Dates in the filters of the document lists: yyyy MM dd HH mm ss SSS XXX and quoted text, in `zone`. */
   listDateFormat: dateFormat,
   /** Dates in the filters of all other lists; a format that ends in a quoted Z is written in UTC. */

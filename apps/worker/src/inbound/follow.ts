@@ -95,7 +95,7 @@ export async function fetchInboundReceipt(context: TaskContext, task: Task): Pro
   }
   const { xml } = outcome.value;
   const receiptSha256 = await context.evidence.put(xml, 'application/xml');
-  const read = orProblem(() => readReceipt(xml));
+  const read = orProblem(() => readReceipt(xml, { zone: context.profile.zone }));
   if ('problem' in read) {
     // A query is answered by another document than a receipt (public-facts 2.4): its bytes are kept, and nothing moved by it.
     await toInbound(context, task, { type: 'GiveUpReceipt', reason: read.problem, attempts: task.attempts, receiptSha256 });

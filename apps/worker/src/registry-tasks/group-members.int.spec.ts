@@ -14,10 +14,21 @@ const SHA = 'a'.repeat(64);
 const CAUSE = { taskKey: 'test', actor: { kind: 'system', name: 'erp', authenticatedBy: 'test' } } as const;
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
-/** Two members whom the registry has, and whose group it will not start, as its check says. */
-async function deniedGroup(): Promise<{ context: TaskContext; registry: FakeRegistry; task: Task; requestIds: [string, string] }> {
+interface Trial {
+  context: TaskContext;
+  registry: FakeRegistry;
+  clock: VirtualClock;
+  toGroup: (command: DecideGroup['command']) => Promise<unknown>;
+  /** Of the group, under the kind that ends members of what was not started. */
+  task: Task;
+  requestIds: [string, string];
+}
+
+/** Two members whom the registry has; their group is checked next. */
+async function sentGroup(): Promise<Trial> {
   const registry = new FakeRegistry();
-  const context = processOn({ ...stores, registry, clock: new VirtualClock() });
+  const clock = new VirtualClock();
+  const context = processOn({ ...stores, registry, clock });
   const groupId = randomUUID();
   const requestIds: [string, string] = [randomUUID(), randomUUID()];
   const ofGroup = (index: number) => ({ groupId, index, of: 2, kind: 'given' as const });
@@ -30,12 +41,38 @@ async function deniedGroup(): Promise<{ context: TaskContext; registry: FakeRegi
     await context.commands.execute(new DecideDocument(requestId, { type: 'RecordLookUp', attempt: 1, documentIds: [documentId], sinceAttemptEndedMs: 0, unknownGraceMs: 0, answerSha256: SHA }, CAUSE));
     await toGroup({ type: 'NoteMemberSent', requestId, documentId });
   }
-  for (let check = 0; check < 5; check += 1) await toGroup({ type: 'RecordCheck', answer: { canStart: false, reason: 'it was started before' }, answerSha256: SHA });
   const head = { key: `conclude_members:${groupId}`, kind: 'conclude_members', lane: 'internal', dueAt: new Date(0), payload: { groupId, account: ACCOUNT } };
-  return { context, registry, requestIds, task: { ...head, priority: 100, attempts: 1, leaseExpiredBefore: false } };
+  return { context, registry, clock, toGroup, requestIds, task: { ...head, priority: 100, attempts: 1, leaseExpiredBefore: false } };
+}
+
+/** Such a group that the registry will not start, as its check says. */
+async function deniedGroup(): Promise<Trial> {
+  const group = await sentGroup();
+  for (let check = 0; check < 5; check += 1) await group.toGroup({ type: 'RecordCheck', answer: { canStart: false, reason: 'it was started before' }, answerSha256: SHA });
+  return group;
 }
 
 const phases = async (requestIds: string[]) => (await Promise.all(requestIds.map((one) => stateIn(stores.store, one)))).map((one) => ('cause' in one ? one.cause : one.phase));
+
+describe('the members behind one that stopped their group', () => {
+  it('are not ended while the list leaves out the one that stopped it: a bare FAILED may have turned', async () => {
+    const { context, registry, clock, toGroup, requestIds, task } = await sentGroup();
+    const [first, second] = requestIds;
+    await toGroup({ type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA });
+    await toGroup({ type: 'BeginStart' });
+    await toGroup({ type: 'RecordStartAnswer', attempt: 1, answer: { kind: 'started', answerSha256: SHA } });
+    await toGroup({ type: 'NoteMemberConcluded', requestId: first, outcome: 'failed', cause: 'registry_failed', partialStops: true });
+    registry.taken.delete(first);
+    registry.status = 'processing';
+    const settle = { ...task, key: `settle_group:${first}`, kind: 'settle_group', lane: `${ACCOUNT}/status` };
+    registry.fail('documentStatus', 'not_found');
+    expect(await runTask(context, settle)).toMatchObject({ kind: 'retry', error: expect.stringContaining('is not in the list') });
+    clock.advance(3_000);
+    // Asked for by itself, it tells that it has turned.
+    expect(await runTask(context, settle)).toMatchObject({ kind: 'retry', error: expect.stringContaining('has turned') });
+    expect(await phases([second])).toEqual(['sent']);
+  });
+});
 
 describe('the members of a group that was not started', () => {
   it('are ended as not processed where the registry shows them untouched, each by events of its own', async () => {

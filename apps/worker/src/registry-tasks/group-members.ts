@@ -3,6 +3,7 @@ import type { Sha256 } from '#kernel';
 import type { DocumentMetadata } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { after, groupBySystem, groupPayloadOf, keep, memberCommand, type TaskContext } from './context.js';
+import { oneOf } from './status.js';
 
 /** How long a member whose send is still open is waited for. */
 const STILL_OPEN_MS = 2_000;
@@ -58,8 +59,11 @@ export async function settleGroup(context: TaskContext, task: Task): Promise<Tas
   const { halt, members } = state;
   const open = members.filter((one) => halt.rest.includes(one.requestId) && one.outcome === undefined);
   const stopper = members.find((one) => one.requestId === halt.member?.requestId);
-  const seen = await statusesOf(context, account, stopper === undefined ? open : [stopper, ...open]);
+  const looked = stopper === undefined ? open : [stopper, ...open];
+  const seen = await statusesOf(context, account, looked);
   if (typeof seen === 'string') return again(context, seen);
+  await seeOneAlone(context, account, { members: looked, seen });
+  if (stopper?.cause === 'registry_failed' && !seen.has(stopper.documentId ?? '')) return again(context, `${stopper.requestId}, which stopped the group, is not in the list`);
   if (stopper !== undefined && (await hasTurned(context, task, { stopper, seen }))) return again(context, `${stopper.requestId}, which stopped the group, has turned`);
   const ended = await Promise.all(open.map((member) => settleOne(context, task, { member, seen, because: because(groupId, halt) })));
   return ended.every(Boolean) ? { kind: 'done' } : again(context, 'a member is not settled yet');
@@ -80,6 +84,15 @@ async function statusesOf(context: TaskContext, account: string, members: Member
     for (const shown of outcome.value.documents) seen.set(shown.documentId, { shown, answerSha256 });
   }
   return seen;
+}
+
+/** The list may leave a document out for ever; all were sent long ago, so the status of one may be asked for. */
+async function seeOneAlone(context: TaskContext, account: string, { members, seen }: { members: Member[]; seen: Seen }): Promise<void> {
+  const absent = members.flatMap(({ documentId }) => (documentId === undefined || seen.has(documentId) ? [] : [documentId]));
+  const documentId = oneOf(context, absent);
+  if (documentId === undefined) return;
+  const outcome = await context.registry.documentStatus(account, documentId);
+  if (outcome.kind === 'ok') seen.set(documentId, { shown: outcome.value, answerSha256: await keep(context, outcome.raw) });
 }
 
 /** A bare FAILED may still turn: then the group may go on, and nothing behind it is to be ended. */

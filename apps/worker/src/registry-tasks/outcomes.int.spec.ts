@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DocumentEvent } from '#domain';
 import { sha256Hex, VirtualClock } from '#kernel';
+import { loadProfile } from '#registry-client';
 import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry, receiptXml, type BadOutcome, type SendFate } from '../../test/fake-registry.js';
@@ -287,6 +288,20 @@ describe('a receipt', () => {
     expect(await runTask(one.context, await planned(one.requestId, 'receipt'))).toEqual({ kind: 'failed', error: expect.stringContaining(sha256Hex(xml)) });
     expect((await stores.evidence.get(sha256Hex(xml)))?.bytes).toEqual(xml);
     expect((await stateIn(stores.store, one.requestId)).phase).toBe('sent');
+  });
+});
+
+describe('a receipt that states its moment without a zone', () => {
+  it('means the zone of the profile', async () => {
+    const registry = new FakeRegistry();
+    const { requestId } = await registerDocument(stores);
+    const context = processOn({ ...stores, registry, clock: new VirtualClock(new Date()), profile: loadProfile('interface-v1', { zone: '+05:00' }) });
+    const one = { context, registry, clock: context.clock as VirtualClock, requestId };
+    await ran(one, 'send', 'status');
+    const zoneless = Buffer.from(receiptXml(requestId).toString('utf8').replace('+03:00"', '"'));
+    registry.receipt = () => Promise.resolve({ kind: 'ok', value: { xml: zoneless }, raw: { httpStatus: 200, contentType: '', body: Buffer.alloc(0), receivedMonotonicMs: 0, receivedAt: new Date(0) } });
+    await ran(one, 'receipt');
+    expect(await newestEvent(requestId, 'ReceiptStored')).toMatchObject({ data: { acceptedAt: '2026-03-02T05:15:07Z' } });
   });
 });
 

@@ -1,5 +1,6 @@
 import { readReceipt, type ReceiptFacts } from '#documents';
 import { PedigreeError } from '#kernel';
+import type { Profile } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { after, byRegistry, payloadOf, type TaskContext } from './context.js';
 
@@ -12,7 +13,7 @@ export async function fetchReceipt(context: TaskContext, task: Task): Promise<Ta
     return { kind: 'retry', dueAt: after(context, context.profile.rules.receiptPollMs), error, countsAsAttempt: false };
   }
   const receiptSha256 = await context.evidence.put(outcome.value.xml, 'application/xml');
-  const receipt = readOrExplain(outcome.value.xml);
+  const receipt = readOrExplain(outcome.value.xml, context.profile);
   if (receipt instanceof PedigreeError) return { kind: 'failed', error: `receipt ${receiptSha256} of ${documentId}: ${receipt.message}` };
   if (receipt.operationId !== requestId) {
     return { kind: 'failed', error: `receipt ${receiptSha256} of ${documentId} is for operation ${receipt.operationId}, not for ${requestId}` };
@@ -31,9 +32,9 @@ export async function fetchReceipt(context: TaskContext, task: Task): Promise<Ta
 const isTransient = (context: TaskContext, { result, comment = '' }: ReceiptFacts): boolean =>
   result === 'rejected' && context.profile.transientReceipts.some((text) => comment.toLowerCase().includes(text.toLowerCase()));
 
-function readOrExplain(xml: Buffer): ReceiptFacts | PedigreeError {
+function readOrExplain(xml: Buffer, { zone }: Profile): ReceiptFacts | PedigreeError {
   try {
-    return readReceipt(xml);
+    return readReceipt(xml, { zone });
   } catch (error) {
     if (error instanceof PedigreeError) return error;
     throw error;

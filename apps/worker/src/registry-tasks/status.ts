@@ -23,7 +23,7 @@ export async function readStatuses(context: TaskContext, tasks: Task[]): Promise
 }
 
 /** Of what a list leaves out one is asked for by itself, another each time: a list that never shows a document must not keep it pending for ever. */
-const oneOf = (context: TaskContext, absent: Task[]): Task | undefined =>
+export const oneOf = <T>(context: TaskContext, absent: T[]): T | undefined =>
   absent[Math.floor(context.clock.now().getTime() / Math.max(1, context.profile.rules.statusPollMs)) % Math.max(1, absent.length)];
 
 async function readSingle(context: TaskContext, task: Task): Promise<TaskResult> {

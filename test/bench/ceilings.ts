@@ -33,9 +33,9 @@ export async function rawSendsPerSecond(options: { registryUrl: string; accounts
     }
     return await ratePerSecond(options.seconds, CONNECTIONS, async () => {
       const body = bodies.pop();
-      if (body === undefined) return false;
+      if (body === undefined) return 0;
       await post('/documents/send', body, token);
-      return true;
+      return 1;
     });
   } finally {
     await http.close();
@@ -60,20 +60,24 @@ export async function rawAppendsPerSecond(pool: Pool, seconds: number): Promise<
       n += 1;
       const event = { id: crypto.randomUUID(), type: 'BenchAppended', schemaVersion: 1, data: { n, filler: 'x'.repeat(200) }, metadata };
       await store.append(`bench-${crypto.randomUUID()}`, 'none', [event]);
-      return true;
+      return 1;
     });
   } finally {
     await store.close();
   }
 }
 
-/** How often `work` was done in a second, by so many at once, over the whole time; ends early when there is no more work. */
-async function ratePerSecond(seconds: number, hands: number, work: () => Promise<boolean>): Promise<number> {
+/** How much was done in a second, by so many at once, until the time is over or the work is. */
+export async function ratePerSecond(seconds: number, hands: number, work: () => Promise<number>): Promise<number> {
   const startedMs = performance.now();
   const endMs = startedMs + seconds * 1_000;
   let done = 0;
   const hand = async (): Promise<void> => {
-    while (performance.now() < endMs && (await work())) done += 1;
+    while (performance.now() < endMs) {
+      const more = await work();
+      if (more === 0) return;
+      done += more;
+    }
   };
   await Promise.all(Array.from({ length: hands }, hand));
   return done / ((performance.now() - startedMs) / 1_000);

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -13,8 +13,8 @@ import { participant, readWorld, type World } from '../../apps/cli/src/sample/wo
 import { RabbitMqBus } from '#bus';
 import { eventStoreSchema } from '#event-store';
 import { migrate, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
-import { rawAppendsPerSecond } from './ceilings.js';
-import type { BenchReport } from './report.js';
+import { ratePerSecond, rawAppendsPerSecond } from './ceilings.js';
+import { thisMachine, type BenchReport } from './report.js';
 
 /** Requests under way at once over HTTP, each on a connection of its own. */
 const CONNECTIONS = 64;
@@ -74,7 +74,7 @@ function reportOf({ http, ndjson, appends, amqp, publishes }: Rates): BenchRepor
     figures: { http_per_second: round(http), ndjson_per_second: round(ndjson), ...(bus === undefined ? {} : { amqp_per_second: round(bus.amqp) }) },
     ceilings: { raw_appends_per_second: round(appends), ...(bus === undefined ? {} : { raw_publishes_per_second: round(bus.publishes) }) },
     ratios: { ...ratios, ...(bus === undefined ? {} : { amqp_to_raw_publishes: round(bus.amqp / bus.publishes, 3), amqp_to_raw_appends: round(bus.amqp / appends, 3) }) },
-    machine: { cpus: cpus().length, model: cpus()[0]?.model.trim() ?? 'unknown', memoryGiB: Math.round(totalmem() / 2 ** 30), node: process.versions.node },
+    machine: thisMachine(),
   };
 }
 
@@ -205,20 +205,4 @@ async function drainedPerSecond(pool: Pool, count: number): Promise<number> {
     await new Promise((done) => setTimeout(done, 100));
   }
   throw new Error(`the queue was not drained in ${DRAIN_MOST_MS / 60_000} minutes`);
-}
-
-/** How much was done in a second, by so many at once, until the time is over or the work is. */
-async function ratePerSecond(seconds: number, hands: number, work: () => Promise<number>): Promise<number> {
-  const startedMs = performance.now();
-  const endMs = startedMs + seconds * 1_000;
-  let done = 0;
-  const hand = async (): Promise<void> => {
-    while (performance.now() < endMs) {
-      const more = await work();
-      if (more === 0) return;
-      done += more;
-    }
-  };
-  await Promise.all(Array.from({ length: hands }, hand));
-  return done / ((performance.now() - startedMs) / 1_000);
 }

@@ -1,14 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cliConfig, sandboxFile, type CliConfig } from '../../apps/cli/src/config.js';
 import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
 import { readWorld, type World } from '../../apps/cli/src/sample/world.js';
 import { startStack, type Stack } from '../../apps/cli/src/stack/stack.js';
-import { loadProfile, Pkcs12Signer, readAccounts } from '#registry-client';
+import { loadProfile, Pkcs12Signer, readAccounts, readProfile } from '#registry-client';
 import { rawAppendsPerSecond, rawSendsPerSecond } from './ceilings.js';
 import { arrival, type Arrival } from './load.js';
-import type { BenchReport } from './report.js';
+import { thisMachine, type BenchReport } from './report.js';
 
 /** The measured window leaves out this much at each end. */
 const MARGIN_MS = 10_000;
@@ -50,7 +50,6 @@ export async function pipeline(options: { quick: boolean }): Promise<BenchReport
 function reportOf(measured: { off: Phase; on: Phase; ceilings: Record<string, number>; msPerSignature: number }): BenchReport {
   const { off, on, ceilings, msPerSignature } = measured;
   const round = (value: number, digits = 3) => Number(value.toFixed(digits));
-  const [cpu] = cpus();
   return {
     bench: 'pipeline',
     figures: {
@@ -70,7 +69,7 @@ function reportOf(measured: { off: Phase; on: Phase; ceilings: Record<string, nu
       documents_to_raw_appends: round(off.perSecond / (ceilings['raw_appends_per_second'] as number)),
       signing_share_of_own_cpu: round(msPerSignature / off.ownCpuMsPerDocument),
     },
-    machine: { cpus: cpus().length, model: cpu?.model.trim() ?? 'unknown', memoryGiB: Math.round(totalmem() / 2 ** 30), node: process.versions.node },
+    machine: thisMachine(),
   };
 }
 
@@ -180,7 +179,7 @@ async function callsAt(stack: Stack, config: CliConfig): Promise<Pick<Phase, 'ca
   const [firstMs, lastMs] = [Math.min(...sends.map((one) => one.firstCallMonotonicMs)), Math.max(...sends.map((one) => one.lastCallMonotonicMs))];
   const busiest = figures.reduce((most, one) => (one.calls > most.calls ? one : most));
   const spanMs = busiest.lastCallMonotonicMs - busiest.firstCallMonotonicMs;
-  const intervalMs = loadProfile('interface-v1', config.registryProfileOverrides === undefined ? {} : JSON.parse(readFileSync(config.registryProfileOverrides, 'utf8'))).operations.send.intervalMs;
+  const intervalMs = readProfile('interface-v1', config.registryProfileOverrides).operations.send.intervalMs;
   const violations = (await (await fetch(`${stack.controlUrl}/violations`)).json()) as { count: number };
   return {
     calls: figures.reduce((sum, one) => sum + one.calls, 0),

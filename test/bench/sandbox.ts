@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker, isMainThread, parentPort } from 'node:worker_threads';
@@ -12,7 +12,7 @@ import { readWorld, type World } from '../../apps/cli/src/sample/world.js';
 import { sandboxProcess } from '../../apps/cli/src/stack/sandbox-process.js';
 import { Pkcs12Signer, readAccounts, type Account } from '#registry-client';
 import { arrival } from './load.js';
-import type { BenchReport } from './report.js';
+import { thisMachine, type BenchReport } from './report.js';
 
 const MILLION = 1_000_000;
 const RANGE = 100_000;
@@ -66,13 +66,12 @@ interface Measured {
 }
 
 function report({ measured, touched, bare }: { measured: Measured; touched: number; bare: number }): BenchReport {
-  const [cpu] = cpus();
   return {
     bench: 'sandbox',
     figures: { calls_per_second: Math.round(measured.perSecond), p99_ms: Math.round(measured.p99Ms * 10) / 10, touched_packs: touched },
     ceilings: { bare_http_calls_per_second: Math.round(bare) },
     ratios: { calls_to_bare_http: Math.round((measured.perSecond / bare) * 1000) / 1000 },
-    machine: { cpus: cpus().length, model: cpu?.model.trim() ?? 'unknown', memoryGiB: Math.round(totalmem() / 2 ** 30), node: process.versions.node },
+    machine: thisMachine(),
   };
 }
 

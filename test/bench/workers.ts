@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builtFile, sandboxFile } from '../../apps/cli/src/config.js';
@@ -13,7 +13,7 @@ import { startGateway } from '../../apps/gateway/src/gateway.js';
 import { readAccounts, type Account } from '#registry-client';
 import { startEmbeddedPostgres } from '#postgres';
 import { arrival } from './load.js';
-import type { BenchReport } from './report.js';
+import { thisMachine, type BenchReport } from './report.js';
 
 const WORKERS = 2;
 const ACCOUNTS = 3;
@@ -150,6 +150,6 @@ async function report(controlUrl: string, { documents, accountOf, learnt }: Meas
     },
     ceilings: { sends_per_second: (ACCOUNTS * 1_000) / INTERVAL_MS },
     ratios: {},
-    machine: { cpus: cpus().length, model: cpus()[0]?.model.trim() ?? 'unknown', memoryGiB: Math.round(totalmem() / 2 ** 30), node: process.versions.node },
+    machine: thisMachine(),
   };
 }

@@ -14,7 +14,7 @@ let server: Promise<string> | undefined;
  * The URL of a PostgreSQL for tests: DATABASE_URL, or the one server of this Jest run, started by whoever asks first.
  * It does not wait for the disk unless PEDIGREE_TEST_FSYNC=on: a test that proves durability sets it.
  */
-export async function testServer(): Promise<string> {
+async function testServer(): Promise<string> {
   server ??= findServer();
   return server;
 }

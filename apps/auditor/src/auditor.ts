@@ -22,7 +22,7 @@ export const auditorSchemas: MigrationSet[] = [
 ];
 
 /** Name of the subscription, as `GET /v1/operations` shows it. */
-export const AUDITOR_SUBSCRIPTION = 'auditor';
+const AUDITOR_SUBSCRIPTION = 'auditor';
 
 export interface RunningAuditor {
   /** Finishes what is in the air, then stops. */

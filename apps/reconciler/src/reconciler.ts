@@ -12,7 +12,7 @@ import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, runLane, tasksSchema, type RunnerReport, type Task, type TaskResult } from '#tasks';
 import { describeReconcilerConfig, type ReconcilerConfig } from './config.js';
 
-export const reconcilerSchemas: MigrationSet[] = [
+const reconcilerSchemas: MigrationSet[] = [
   installationSchema,
   eventStoreSchema,
   evidenceSchema,

@@ -58,7 +58,7 @@ export interface SandboxOptions {
 export type SandboxSettings = Required<Omit<SandboxOptions, 'dataDir' | 'intervalMs' | 'linkBase' | 'worldFile' | 'profileOverrides'>> &
   Pick<SandboxOptions, 'dataDir' | 'intervalMs' | 'linkBase' | 'worldFile' | 'profileOverrides'>;
 
-export const DEFAULTS = {
+const DEFAULTS = {
   port: 0,
   controlPort: 0,
   seed: 1,

@@ -9,7 +9,7 @@ export const MAX_DOCUMENT_BYTES = 32 * 1024 * 1024;
 /** Deepest nesting; the schema set needs 8. */
 export const MAX_DEPTH = 32;
 /** Longest text of one element or attribute; the schema set allows 4,000. */
-export const MAX_VALUE_CHARACTERS = 65_536;
+const MAX_VALUE_CHARACTERS = 65_536;
 
 export interface XmlLeaf {
   name: string;

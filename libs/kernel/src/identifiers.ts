@@ -10,14 +10,11 @@ export type Gtin = string;
 const SGTIN = /^\d{14}[A-Za-z0-9]{13}$/;
 const SSCC = /^\d{18}$/;
 const GTIN = /^\d{14}$/;
-const SUBJECT = /^\d{14}$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export const isSgtin = (text: string): text is Sgtin => SGTIN.test(text);
 export const isSscc = (text: string): text is Sscc => SSCC.test(text);
 export const isGtin = (text: string): text is Gtin => GTIN.test(text);
-/** A place of activity (branch or warehouse): 14 digits. */
-export const isSubjectId = (text: string): boolean => SUBJECT.test(text);
 export const isUuid = (text: string): boolean => UUID.test(text);
 
 /** The GTIN-14 and the serial of an SGTIN. The caller has checked the shape with `isSgtin`. */

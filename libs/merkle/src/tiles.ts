@@ -1,7 +1,7 @@
 import { appended, foldRight, nodeHash, type Hash, type Node, type ReadHashes } from './tree.js';
 
 /** Levels of the tree that one tile spans, and the hashes of a full tile. */
-export const TILE_HEIGHT = 8;
+const TILE_HEIGHT = 8;
 export const TILE_WIDTH = 2 ** TILE_HEIGHT;
 const HASH_BYTES = 32;
 

@@ -42,7 +42,7 @@ const FIELDS = [
 export type FieldName = (typeof FIELDS)[number];
 
 /** Ways by which a participant's own documents reach the registry (interface 1). */
-export const UPLOAD_CHANNELS = ['emission_registrar', 'disposal_registrar', 'fiscal_operator', 'cabinet', 'api'] as const;
+const UPLOAD_CHANNELS = ['emission_registrar', 'disposal_registrar', 'fiscal_operator', 'cabinet', 'api'] as const;
 
 const milliseconds = z.number().int().min(0).max(86_400_000);
 const count = z.number().int().min(1);
@@ -237,7 +237,7 @@ export function readProfile(name: string, overridesFile?: string): Profile {
 }
 
 /** Checks a whole profile. @throws PedigreeError invalid_configuration, naming the field. */
-export function parseProfile(value: unknown): Profile {
+function parseProfile(value: unknown): Profile {
   const parsed = profileShape.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0] as z.core.$ZodIssue;

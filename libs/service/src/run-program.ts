@@ -49,7 +49,7 @@ export interface Surroundings {
 }
 
 /** Exit status: 0 after an ordered stop, 1 for a fault or a stop that did not end in time, 2 for wrong configuration. */
-export const EXIT = { stopped: 0, fault: 1, configuration: 2 } as const;
+const EXIT = { stopped: 0, fault: 1, configuration: 2 } as const;
 const STOP_LIMIT_MS = 25_000;
 const ENDING_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 

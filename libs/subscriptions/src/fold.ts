@@ -44,7 +44,7 @@ export interface Folded<State> {
 
 const STREAM_KEY = 'stream:';
 /** What is parked where an event's instances are not known: its whole stream, under a key that no instance has. */
-export const streamKey = (stream: string): string => `${STREAM_KEY}${stream}`;
+const streamKey = (stream: string): string => `${STREAM_KEY}${stream}`;
 export const isStreamKey = (key: string): boolean => key.startsWith(STREAM_KEY);
 
 export function routesOf<State>(saga: Saga<State>, events: RecordedEvent[]): Route[] {

@@ -64,7 +64,7 @@ const documentSummaryFields = {
   position,
 };
 
-export const documentSummary = z.strictObject(documentSummaryFields);
+const documentSummary = z.strictObject(documentSummaryFields);
 export const documentPage = z.strictObject({ items: z.array(documentSummary), next_cursor: z.string().optional().describe('Absent on the last page.') });
 
 export const inboundChannel = z.enum(['counterparty', 'emission_registrar', 'disposal_registrar', 'fiscal_operator', 'cabinet', 'other_system']);
@@ -135,7 +135,7 @@ export const inboundSummary = z.strictObject(inboundSummaryFields);
 export const inboundPage = z.strictObject({ items: z.array(inboundSummary), next_cursor: z.string().optional().describe('Absent on the last page.') });
 export const inboundDocument = z.strictObject({ ...inboundSummaryFields, timeline, errors });
 
-export const documentDetail = z.strictObject({
+const documentDetail = z.strictObject({
   ...documentSummaryFields,
   timeline,
   notifications: z.array(notification).describe('What others told about it, the oldest first; at most 1,000.'),
@@ -143,7 +143,7 @@ export const documentDetail = z.strictObject({
 });
 
 /** A command that nobody has run yet: durable, and not in the log. */
-export const acknowledgedDocument = z.strictObject({
+const acknowledgedDocument = z.strictObject({
   request_id: requestId,
   command_id: z.string(),
   account: z.string(),
@@ -206,7 +206,7 @@ export const documentItems = z.strictObject({
   next_cursor: z.string().optional().describe('Absent on the last page.'),
 });
 
-export const outcomePage = z.strictObject({
+const outcomePage = z.strictObject({
   items: z.array(z.union((Object.keys(OUTCOME_DATA) as OutcomeType[]).map(cloudEventOf))),
   next_after: z.string().regex(/^\d{20}$/).describe('Give it as `after` for what comes next.'),
 });

@@ -41,10 +41,10 @@ const groupSummaryFields = {
   position,
 };
 
-export const groupSummary = z.strictObject(groupSummaryFields);
+const groupSummary = z.strictObject(groupSummaryFields);
 export const groupPage = z.strictObject({ items: z.array(groupSummary), next_cursor: z.string().optional().describe('Absent on the last page.') });
 
-export const groupMember = z.strictObject({
+const groupMember = z.strictObject({
   index: count.describe('Its place, from 0.'),
   request_id: id,
   command_id: z.string(),
@@ -69,7 +69,7 @@ export const groupDetail = z.strictObject({
 });
 
 /** A group whose command nobody has run yet: durable, and not in the log. */
-export const acknowledgedGroup = z.strictObject({
+const acknowledgedGroup = z.strictObject({
   group_id: id,
   command_id: z.string(),
   account: z.string(),

@@ -41,7 +41,7 @@ export interface Resend {
   reason: string;
 }
 
-export const INTAKE_LANE = 'intake';
+const INTAKE_LANE = 'intake';
 
 const BACKLOG_BELIEVED_MS = 1_000;
 

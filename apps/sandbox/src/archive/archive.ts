@@ -3,7 +3,7 @@ import { FINAL_STATUSES } from '../packs/trail.js';
 import type { PackIndex } from '../registries/pack-index.js';
 
 /** How long after its final status a record stays live (interface 3.3 and 8). */
-export const ARCHIVE_AFTER_MS = 60 * 24 * 3_600_000;
+const ARCHIVE_AFTER_MS = 60 * 24 * 3_600_000;
 const MAX_SPENT = 1 << 16;
 
 /**

@@ -47,7 +47,7 @@ export function disposable(pack: PackState, { sender, place }: Operation, status
 }
 
 /** Applies a pack rule to an item: to the pack, or to everything inside the container. */
-export function applyToItem(rule: PackRule, operation: Operation, item: DocumentItem): Reason | undefined {
+function applyToItem(rule: PackRule, operation: Operation, item: DocumentItem): Reason | undefined {
   return item.kind === 'sgtin' ? applyToPack(rule, operation, item) : applyToContainer(rule, operation, item);
 }
 

@@ -3,7 +3,7 @@ import type { Change, PackState } from '../packs/pack.js';
 import { FINAL_STATUSES } from '../packs/trail.js';
 
 /** Where packs come from and go to, as the virtual storage names it (public-facts 1.7). */
-export const STORAGE_COLUMNS = ['retail_sale', 'discount_sale', 'medical_use', 'wholesale', 'other', 'production', 'purchase_in_russia', 'import'] as const;
+const STORAGE_COLUMNS = ['retail_sale', 'discount_sale', 'medical_use', 'wholesale', 'other', 'production', 'purchase_in_russia', 'import'] as const;
 type Column = (typeof STORAGE_COLUMNS)[number];
 
 /** The book of one product at one place. Ending = opening + income - outcome. */

@@ -16,7 +16,7 @@ interface Upload {
 
 /** Longest document that may be uploaded. */
 export const MAX_UPLOAD_BYTES = 32 << 20;
-export const MAX_PARTS = 10_000;
+const MAX_PARTS = 10_000;
 
 /** What is open, by document_id; a finished upload is gone from here. */
 export class Uploads {

@@ -15,7 +15,7 @@ const LIST_PRIORITY = 500;
 const AGAIN_AFTER_MS = 5_000;
 
 const kindOf = (list: ListName): string => `list_${list}`;
-export const listTaskKey = (account: string, list: ListName): string => `${kindOf(list)}:${account}`;
+const listTaskKey = (account: string, list: ListName): string => `${kindOf(list)}:${account}`;
 
 /** The two tasks of an account that never end: one reader of each list over all processes, because it is one task. */
 export const listTasks = (account: string): NewTask[] =>

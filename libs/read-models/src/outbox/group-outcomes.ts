@@ -4,7 +4,7 @@ import type { ConclusionData, GroupConclusionData } from './cloud-event.js';
 import { isSplit, type KnownGroup, type ReadParts } from './split.js';
 import type { Told } from './told.js';
 
-export const groupPath = (groupId: string): string => `/v1/groups/${groupId}`;
+const groupPath = (groupId: string): string => `/v1/groups/${groupId}`;
 
 /** The ERP gave one document and is told of one: that it went in parts is ours. Where it waits, and how it ended. */
 export function groupWaiting(known: KnownGroup): Told | undefined {

@@ -1,7 +1,7 @@
 import type { Clock } from '#kernel';
 
 /** Days before the end of a certificate at which to speak of it (issue "Signers"); 0: it has ended. */
-export const EXPIRY_THRESHOLDS_DAYS = [30, 14, 7, 1, 0] as const;
+const EXPIRY_THRESHOLDS_DAYS = [30, 14, 7, 1, 0] as const;
 
 const DAY_MS = 86_400_000;
 const LOOK_EVERY_MS = 3_600_000;

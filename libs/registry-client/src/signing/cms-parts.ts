@@ -20,7 +20,7 @@ export const contentOf = (block: asn1js.AsnType | undefined): Buffer =>
   block instanceof asn1js.OctetString ? Buffer.from(block.valueBlock.valueHexView) : refuse('an octet string is missing');
 export const oidOf = (block: asn1js.AsnType | undefined): string => (block instanceof asn1js.ObjectIdentifier ? block.valueBlock.toString() : '');
 /** Whether the element stands under the context tag n. */
-export const tagged = (block: asn1js.AsnType | undefined, n: number): boolean => block?.idBlock.tagClass === 3 && block.idBlock.tagNumber === n;
+const tagged = (block: asn1js.AsnType | undefined, n: number): boolean => block?.idBlock.tagClass === 3 && block.idBlock.tagNumber === n;
 
 /** The parts of SignedData with one signer (RFC 5652, 5.1). */
 export function partsOf(cms: Uint8Array): { certificates: Buffer[]; signer: asn1js.AsnType[] } {

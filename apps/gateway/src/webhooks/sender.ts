@@ -28,10 +28,16 @@ const GONE = 410;
 export class WebhookSender {
   /** Confirmed, and further on than the cursor. */
   private readonly ahead = new Set<string>();
+  /** Where the newest batch began. */
+  private from = 0n;
 
   constructor(private readonly options: SenderOptions) {}
 
   async deliver(batch: StoredOutcome[], turn: { mayStart(): boolean; signal: AbortSignal }): Promise<Delivered> {
+    // Sent back to an earlier place, it is to post everything anew.
+    const from = batch[0]?.position ?? this.from;
+    if (from < this.from) this.ahead.clear();
+    this.from = from;
     const end = farewell(turn.signal, this.options.farewellMs ?? 2_000);
     const lanes = bySubject(batch);
     let failure: Delivered['failure'];

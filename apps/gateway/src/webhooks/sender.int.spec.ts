@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { StoredOutcome } from '#read-models';
+import { AddressRules } from './addresses.js';
+import { WebhookSender } from './sender.js';
+import { newSecret } from './signature.js';
+
+const TURN = { mayStart: () => true, signal: new AbortController().signal };
+const outcome = (position: number, subject: string): StoredOutcome => ({ position: BigInt(position), id: `id-${position}`, type: 't', topic: 't', subject, body: '{}' });
+
+let server: Server;
+let url: string;
+const posted: string[] = [];
+let refused = new Set<string>();
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const id = String(request.headers['webhook-id']);
+    posted.push(id);
+    request.resume();
+    response.writeHead(refused.has(id) ? 500 : 204).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+});
+afterAll(() => void server.close());
+
+/** One with so many requests side by side. */
+const sender = (concurrency: number): WebhookSender => new WebhookSender({ url, secret: newSecret(), rules: new AddressRules(), softwareVersion: 'test', timeoutMs: 5_000, concurrency });
+
+describe('a webhook’s sender', () => {
+  const [first, second, third] = [outcome(1, 'a'), outcome(2, 'b'), outcome(3, 'a')];
+
+  it('posts once what was taken beyond a failure, and again what failed', async () => {
+    const one = sender(2);
+    refused = new Set(['id-1']);
+    expect(await one.deliver([first, second, third], TURN)).toMatchObject({ confirmed: 0, failure: { reason: expect.stringContaining('500') } });
+    refused = new Set();
+    posted.length = 0;
+    expect(await one.deliver([first, second, third], TURN)).toEqual({ confirmed: 3 });
+    expect(posted).toEqual(['id-1', 'id-3']);
+  });
+
+  it('posts everything again where it is sent back to an earlier place', async () => {
+    const beyond = outcome(4, 'c');
+    refused = new Set(['id-3']);
+    // Two side by side: what comes after the failed one is taken.
+    const one = sender(2);
+    expect(await one.deliver([third, beyond], TURN)).toMatchObject({ confirmed: 0 });
+    refused = new Set();
+    posted.length = 0;
+    expect(await one.deliver([first, second, third, beyond], TURN)).toEqual({ confirmed: 4 });
+    expect(posted.sort()).toEqual(['id-1', 'id-2', 'id-3', 'id-4']);
+  });
+});

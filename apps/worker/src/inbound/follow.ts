@@ -3,6 +3,7 @@ import { PedigreeError, type Sha256 } from '#kernel';
 import type { CallOutcome, DocumentMetadata } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { after, keep, type TaskContext } from '../registry-tasks/context.js';
+import { oneOf } from '../registry-tasks/status.js';
 import { inboundOf, toInbound } from './context.js';
 
 /** Waits between two questions for what is not there double, up to so often. */
@@ -35,10 +36,10 @@ async function readPage(context: TaskContext, tasks: Task[]): Promise<TaskResult
   if (outcome.kind !== 'ok') return tasks.map((task) => again(context, task, { error: `${direction} list: ${outcome.kind}`, isAbsent: false }));
   const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
   const answerSha256 = await keep(context, outcome.raw);
+  const alone = oneOf(context, tasks.filter((task) => !shown.has(inboundOf(task).documentId)));
+  const read = (task: Task): Promise<TaskResult> => (task === alone ? readSingle(context, task) : observe(context, task, { shown: shown.get(inboundOf(task).documentId), answerSha256 }));
   // One document's trouble is its own: the others of the page are observed all the same.
-  return Promise.all(
-    tasks.map((task) => observe(context, task, { shown: shown.get(inboundOf(task).documentId), answerSha256 }).catch((error: Error) => again(context, task, { error: error.message, isAbsent: true }))),
-  );
+  return Promise.all(tasks.map((task) => read(task).catch((error: Error) => again(context, task, { error: error.message, isAbsent: true }))));
 }
 
 async function observe(context: TaskContext, task: Task, seen: { shown: DocumentMetadata | undefined; answerSha256: Sha256 }): Promise<TaskResult> {

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { CommandBus } from '@nestjs/cqrs';
+import { VirtualClock } from '#kernel';
+import type { Task } from '#tasks';
+import { testDatabase } from '../../../../test/support/database.js';
+import { FakeRegistry } from '../../test/fake-registry.js';
+import { ACCOUNT, processOn, storesForSpec } from '../../test/trial.js';
+import { readInboundStatuses } from './follow.js';
+
+const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
+
+const statusTask = (documentId: string): Task => ({
+  ...{ key: `inbound_status:${documentId}`, kind: 'inbound_status', lane: `${ACCOUNT}/status`, dueAt: new Date(0), priority: 100, attempts: 1, leaseExpiredBefore: false },
+  payload: { documentId, account: ACCOUNT, direction: 'outgoing' },
+});
+
+describe('the statuses of documents of others', () => {
+  it('come to an end though their list never shows them, one document a time', async () => {
+    const registry = new FakeRegistry();
+    const told: unknown[] = [];
+    const commands = { execute: (one: { documentId: string }) => Promise.resolve(void told.push(one.documentId)) } as unknown as CommandBus;
+    const context = { ...processOn({ ...stores, registry, clock: new VirtualClock() }), commands };
+    let pending = ['d1', 'd2'].map(statusTask);
+    for (let reads = 0; reads < 2; reads += 1) {
+      const results = await readInboundStatuses(context, pending);
+      pending = pending.filter((_, at) => results[at]?.kind === 'retry');
+      expect(pending).toHaveLength(1 - reads);
+    }
+    expect(told.sort()).toEqual(['d1', 'd2']);
+    expect(registry.calls).toEqual(['listOutgoing', 'documentStatus', 'documentStatus']);
+  });
+
+  it('are asked for again where neither the list nor the registry itself shows them', async () => {
+    const registry = new FakeRegistry();
+    registry.fail('documentStatus', 'not_found');
+    const context = processOn({ ...stores, registry, clock: new VirtualClock() });
+    const again = expect.objectContaining({ kind: 'retry', countsAsAttempt: true });
+    expect(await readInboundStatuses(context, ['d1', 'd2'].map(statusTask))).toEqual([again, again]);
+  });
+});

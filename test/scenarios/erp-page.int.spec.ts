@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection } from 'rabbitmq-client';
-import { freePort } from '../support/ports.js';
+import { quietPort } from '../chaos/services/ports.js';
 import { deleteTopology, ownPrefix, testBroker, type TestBroker } from '../support/rabbitmq.js';
 import { until } from '../support/until.js';
 import { repositoryFile } from './built-programs.js';
@@ -78,7 +78,7 @@ describe('the page for programmers of an ERP', () => {
   });
 
   it('works as it stands, all ways at once: command, feed, webhook and bus', async () => {
-    const port = String(await freePort());
+    const port = String(await quietPort());
     const [sendCommand, makeWebhook] = commands as [string, string];
     const { secret } = await command(makeWebhook, { RECEIVER_URL: `http://127.0.0.1:${port}/` });
     const receiver = script('receiver.mjs', { WEBHOOK_SECRET: String(secret), RECEIVER_PORT: port });

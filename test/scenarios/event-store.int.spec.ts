@@ -8,6 +8,8 @@ import { FakeEventStore } from '../support/event-store-fake/fake-event-store.js'
 import { startStack, type Stack } from './stack.js';
 
 const CONSIGNMENTS = 4;
+/** Short waits: this is about the log. */
+const WAITS = { statusAfterSendMs: 1_000, receiptAfterStatusMs: 1_000, statusPollMs: 1_000, receiptPollMs: 1_000 };
 const LIMIT_MS = 180_000;
 
 let stack: Stack;
@@ -16,12 +18,12 @@ const fake = new FakeEventStore();
 
 beforeAll(async () => {
   await fake.start();
-  stack = await startStack({ sandbox: { seed: 11, processingMs: 200, intervalMs: 20 }, env: { EVENTSTORE_URL: fake.url, LOG_LEVEL: 'fatal' } });
+  stack = await startStack({ sandbox: { seed: 11, processingMs: 200, intervalMs: 20 }, waits: WAITS, env: { EVENTSTORE_URL: fake.url, LOG_LEVEL: 'fatal' } });
   const whole = sampleDay({
     ...{ world: readWorld(sandboxFile('data/world.json')), seed: 11, run: 'SCENB', accounts: ['main', 'north', 'south', 'retail'] },
     ...{ at: new Date('2026-03-02T07:00:00Z'), consignments: CONSIGNMENTS },
   });
-  // The first document of each chain, and one that waits for the first of its own: a document takes about ten seconds, whatever the log.
+  // The first document of each chain, and one that waits for the first of its own.
   const first = whole.filter((one) => one.after.length === 0);
   day = [...first, ...whole.filter((one) => one.after.length === 1 && one.after[0] === first[0]?.commandId)];
   await feed(stack.client, day);

@@ -110,9 +110,11 @@ afterAll(() => stack?.stop());
 
 const detail = (name: string): DocumentDetail => documents.get(name) as DocumentDetail;
 
-/** Types of the timeline in their order, with the one that says how it was known, and without the one that may come at any place. */
+/** Without what may come at any place, and without the looks at it in work, whose number is the machine's. */
+const isTold = ({ type, data }: { type: string; data: unknown }): boolean => type !== 'DocumentDownloaded' && (data as { status?: string }).status !== 'processing';
+/** Types of the timeline in their order, with the one that says how it was known. */
 const lifeOf = (name: string): string[] =>
-  detail(name).timeline.filter((one) => one.type !== 'DocumentDownloaded').map((one) => ((one.data as { foundByLookUp?: boolean }).foundByLookUp === true ? `${one.type} (found)` : one.type));
+  detail(name).timeline.filter(isTold).map((one) => ((one.data as { foundByLookUp?: boolean }).foundByLookUp === true ? `${one.type} (found)` : one.type));
 
 const dataOf = (name: string, type: string): unknown[] => detail(name).timeline.filter((one) => one.type === type).map((one) => one.data);
 

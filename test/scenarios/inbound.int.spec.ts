@@ -7,7 +7,8 @@ import { until } from '../support/until.js';
 import { startStack, type Stack } from './stack.js';
 
 const LIMIT_MS = 180_000;
-/** Lists are read often, so that the test need not wait for them. */
+/** Short waits, and lists that are read often, keep the test short. */
+const WAITS = { statusAfterSendMs: 300, receiptAfterStatusMs: 300, statusPollMs: 500, receiptPollMs: 500 };
 const RULES = { listPollMs: 300 };
 
 const own = (n: number): string => `${doc.GTIN}INBOUND00000${n}`;
@@ -33,7 +34,7 @@ const titles = (): (number | undefined)[] => listed.map((one) => one.docType).so
 const ofType = (docType: number): InboundSummary => listed.find((one) => one.docType === docType) as InboundSummary;
 
 beforeAll(async () => {
-  stack = await startStack({ sandbox: { seed: 5, processingMs: 100 }, overrides: { rules: RULES }, env: { LOG_LEVEL: 'error' } });
+  stack = await startStack({ sandbox: { seed: 5, processingMs: 100 }, waits: WAITS, overrides: { rules: RULES }, env: { LOG_LEVEL: 'error' } });
   await stack.control('/plant', {
     packs: [
       ...[shipped, shippedToo, movedInCabinet, soldAtTill].map((sgtin) => ({ sgtin, owner: 'own', place: doc.PLACES.warehouse })),

@@ -22,8 +22,9 @@ import { temporaryFolder, type TemporaryFolder } from '../support/temporary-fold
 import { until } from '../support/until.js';
 
 const LIMIT_MS = 180_000;
-/** Lists are read often, so that the test need not wait for them. The 3 s and 5 s of the interface are as they are. */
-const OVERRIDES = { rules: { listPollMs: 300, statusPollMs: 1_000, unknownGraceMs: 1_500 } };
+/** Short waits, on both sides alike, and lists that are read often keep the test short. */
+const WAITS = { statusAfterSendMs: 300, receiptAfterStatusMs: 300, statusPollMs: 500, receiptPollMs: 500 };
+const OVERRIDES = { rules: { ...WAITS, listPollMs: 300, unknownGraceMs: 1_500 } };
 
 type Command = { command_id: string } & Record<string, unknown>;
 const document = (command_id: string, xml: string): Command => ({ command_id, account: 'main', xml });
@@ -105,7 +106,7 @@ beforeAll(async () => {
   writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
   writeFileSync(join(folder.path, 'overrides.json'), JSON.stringify(OVERRIDES));
   file = join(folder.path, 'old.backup');
-  sandbox = await startSandbox({ language: 'en', processingMs: 50 });
+  sandbox = await startSandbox({ language: 'en', processingMs: 50, profileOverrides: join(folder.path, 'overrides.json') });
   await start(lost);
   await give(BEFORE);
   // In the middle of it: something has left, and most is still to come.

@@ -18,11 +18,15 @@ import { buildPrograms } from './built-programs.js';
 
 export type ProfileName = (typeof BUILT_IN_PROFILES)[number];
 
+type Wait = 'statusAfterSendMs' | 'receiptAfterStatusMs' | 'statusPollMs' | 'receiptPollMs';
+
 export interface StackOptions {
   /** The registry: options of a sandbox in this process, or flags of one that is a process of its own. */
   sandbox: SandboxOptions | string[];
   profile?: ProfileName;
   overrides?: ProfileOverrides;
+  /** Rules of time that are shorter than the profile's, for both sides alike: the sandbox judges by them, too. */
+  waits?: Partial<Record<Wait, number>>;
   /** True: the sandbox judges by the overrides as well. */
   sharesOverrides?: boolean;
   /** Further variables of gateway and worker, or others than the usual ones. */
@@ -62,15 +66,17 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-async function started({ sandbox: wanted, profile = 'interface-v1', overrides = {}, sharesOverrides = false, env: more = {} }: StackOptions, stops: (() => Promise<void>)[], stop: () => Promise<void>): Promise<Stack> {
+async function started({ sandbox: wanted, profile = 'interface-v1', overrides = {}, waits = {}, sharesOverrides = false, env: more = {} }: StackOptions, stops: (() => Promise<void>)[], stop: () => Promise<void>): Promise<Stack> {
   const folder = await temporaryFolder();
   stops.push(() => folder.remove());
   const db = await testDatabase();
   stops.push(() => db.drop());
-  const files = { key: join(folder.path, 'key'), overrides: join(folder.path, 'overrides.json') };
+  const files = { key: join(folder.path, 'key'), overrides: join(folder.path, 'overrides.json'), registry: join(folder.path, 'registry.json') };
   writeFileSync(files.key, 'ab'.repeat(32));
-  writeFileSync(files.overrides, JSON.stringify(overrides));
-  const judged = { profile, ...(sharesOverrides ? { profileOverrides: files.overrides } : {}) };
+  const ours = { ...overrides, rules: { ...waits, ...(overrides.rules as object | undefined) } };
+  writeFileSync(files.overrides, JSON.stringify(ours));
+  writeFileSync(files.registry, JSON.stringify(sharesOverrides ? ours : { rules: waits }));
+  const judged = { profile, profileOverrides: files.registry };
   if (Array.isArray(wanted)) await buildPrograms();
   const sandbox = await (Array.isArray(wanted) ? sandboxProcess({ ...judged, dataDir: join(folder.path, 'sandbox'), flags: wanted }) : startSandbox({ ...judged, ...wanted }));
   stops.push(() => sandbox.stop());

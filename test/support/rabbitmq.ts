@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Connection } from 'rabbitmq-client';
 import { GenericContainer, Wait } from 'testcontainers';
-import { freePort } from './ports.js';
+import { quietPort } from '../chaos/services/ports.js';
 import { temporaryFolder } from './temporary-folder.js';
 
 export interface TestBroker {
@@ -20,7 +20,7 @@ export interface TestBroker {
 const LOCAL = 'amqp://guest:guest@127.0.0.1:5672';
 const IMAGE = 'rabbitmq:3.13.7-alpine';
 const ANSWER_MS = 3_000;
-const START_MS = 60_000;
+const START_MS = 180_000;
 
 /**
  * A real RabbitMQ: that of AMQP_URL, the one of this machine, a container, or a `rabbitmq-server` that is started here; undefined when there is none
@@ -85,7 +85,7 @@ async function ownServer(): Promise<TestBroker | undefined> {
     // Where tests run as root, the server takes another user.
     chmodSync(join(folder.path, name), 0o777);
   }
-  const [port, distribution, names] = [await freePort(), await freePort(), await freePort()];
+  const [port, distribution, names] = [await quietPort(), await quietPort(), await quietPort()];
   const env = {
     ...{ PATH: process.env['PATH'], HOME: join(folder.path, 'home'), RABBITMQ_NODENAME: `${ownPrefix()}@${hostname().split('.')[0]}`, ERL_EPMD_PORT: String(names) },
     ...{ RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1', RABBITMQ_NODE_PORT: String(port), RABBITMQ_DIST_PORT: String(distribution), RABBITMQ_CONF_ENV_FILE: '/dev/null' },

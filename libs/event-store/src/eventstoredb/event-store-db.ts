@@ -1,4 +1,5 @@
 import type { EventStoreDBClient } from '@eventstore/db-client';
+import { setMaxListeners } from 'node:events';
 import { PedigreeError, systemClock, type Clock } from '#kernel';
 import { encodeAppend } from '../encode.js';
 import { checkAppend, checkRead, DEFAULT_LIMITS, type EventStoreLimits } from '../limits.js';
@@ -49,6 +50,8 @@ export class EventStoreDbEventStore implements EventStore {
     this.limits = { ...DEFAULT_LIMITS, ...Object.fromEntries(given) };
     this.clock = options.clock ?? systemClock;
     this.client = openClient(options.url);
+    // Each call under way listens for it.
+    setMaxListeners(0, this.closing.signal);
     this.appender = new Appender(this.client, (call) => this.call(call));
   }
 

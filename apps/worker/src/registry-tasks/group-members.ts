@@ -10,11 +10,11 @@ const STILL_OPEN_MS = 2_000;
 
 /** Tells a group that one of its members was sent, or how it ended. */
 export async function noteMember(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { requestId, documentId, outcome, cause } = groupPayloadOf(task);
+  const { requestId, documentId, outcome, cause, version } = groupPayloadOf(task);
   if (requestId === undefined) return { kind: 'failed', error: 'the task names no member' };
   if (outcome !== undefined) {
     const { partialStopsGroup: partialStops } = context.profile.rules;
-    await groupBySystem(context, task, { type: 'NoteMemberConcluded', requestId, outcome, ...(cause === undefined ? {} : { cause }), partialStops });
+    await groupBySystem(context, task, { type: 'NoteMemberConcluded', requestId, outcome, ...(cause === undefined ? {} : { cause }), ...(version === undefined ? {} : { version }), partialStops });
   } else if (documentId !== undefined) await groupBySystem(context, task, { type: 'NoteMemberSent', requestId, documentId });
   return { kind: 'done' };
 }

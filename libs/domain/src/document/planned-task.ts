@@ -33,6 +33,8 @@ export interface PlannedGroupTask {
     account: string;
     attempt?: number;
     attemptEndedAt?: string;
+    /** The version of the event by which the member ended so: what an older one tells counts no more. */
+    version?: number;
     /** The member that a task tells of. */
     requestId?: string;
     documentId?: string;

@@ -7,6 +7,8 @@ import { isAboutUpload, type UploadEvent } from './upload-events.js';
 
 interface SagaEvent {
   stream: string;
+  /** Its place in the stream. */
+  version: number;
   type: string;
   data: object;
   recordedAt: Date;
@@ -44,7 +46,7 @@ export function reactToDocumentEvent(rules: DocumentRules) {
     if (key !== own) return registeredAfterMe(state, event, { key, own });
     const at = recorded.recordedAt;
     if (recorded.stream.startsWith(GROUP_STREAM_PREFIX)) return reactToOwnGroup({ state, event: event as GroupEvent, groupId: own, at, rules });
-    return reactToOwn({ state, event: event as DocumentEvent, requestId: own, at, rules });
+    return reactToOwn({ state, event: event as DocumentEvent, requestId: own, at, rules, version: recorded.version });
   };
 }
 
@@ -64,6 +66,7 @@ interface Own {
   requestId: string;
   at: Date;
   rules: DocumentRules;
+  version: number;
 }
 
 function reactToOwn(own: Own): Reaction {
@@ -154,10 +157,12 @@ function lookAgain({ state, requestId, at, rules }: Own, { attempt, lookUp: look
   return { state: asked, tasks: [lookUp({ state: asked, requestId, attempt, dueAt })] };
 }
 
-function afterConclusion({ state, requestId }: Own, event: DocumentConcluded | ConclusionRevised): Reaction {
+function afterConclusion({ state, requestId, version }: Own, event: DocumentConcluded | ConclusionRevised): Reaction {
   const { outcome, cause } = event.data;
   const tasks = event.type === 'DocumentConcluded' ? state.dependents.map((one) => notePredecessor(one, requestId, outcome)) : [];
-  const told = tellGroup({ state, requestId }, outcome, { outcome, ...(cause === undefined ? {} : { cause }) });
+  // The same outcome may come again after another: a revision is told under its own number.
+  const what = event.type === 'DocumentConcluded' ? outcome : `${outcome}@${version}`;
+  const told = tellGroup({ state, requestId }, what, { outcome, version, ...(cause === undefined ? {} : { cause }) });
   return { state: { ...state, concluded: outcome, dependents: [] }, tasks: [...tasks, ...told] };
 }
 

@@ -62,7 +62,13 @@ describe('a large document', () => {
     const given = [...OPEN, finishing(), doubtful, missed];
     const other = (uploading: string[]): DocumentCommand => ({ ...lookUp('absent'), documentIds: ['another'], uploading }) as DocumentCommand;
     expect(typesOf(when(given, lookUp('absent')))).toEqual(['SendAbsenceProven']);
-    expect(typesOf(when(given, other(['another'])))).toEqual(['UploadSeenOpen', 'DuplicateDetected']);
+    // No announcement: the bytes go up to the one that is there, as another attempt, and only when this one is proven absent. Else it would be looked up for ever.
+    expect(typesOf(when([...OPEN, finishing(), doubtful], other(['another'])))).toEqual(['LookUpMissed', 'DuplicateDetected']);
+    expect(typesOf(when(given, { ...other(['another']), sinceAttemptEndedMs: GRACE_MS - 1 } as DocumentCommand))).toEqual(['LookUpMissed', 'DuplicateDetected']);
+    const adopted = when(given, other(['another']));
+    expect(adopted).toMatchObject([{ type: 'SendAbsenceProven' }, { type: 'UploadOpened', data: { attempt: 2, documentId: 'another', foundByLookUp: true } }, { type: 'DuplicateDetected' }]);
+    expect(stateAfter([...given, ...adopted])).toMatchObject({ phase: 'uploading', attempt: 2, round: 1, step: 'open', documentId: 'another' });
+    expect(when([...given, ...adopted], { type: 'BeginSend' })).toEqual([]);
     expect(when(given, other([]))).toMatchObject([{ type: 'DocumentSent', data: { documentId: 'another', foundByLookUp: true } }, { type: 'DuplicateDetected' }]);
   });
 
@@ -109,8 +115,8 @@ describe('the tasks of a large document', () => {
   const RULES: DocumentRules = { statusPollMs: 2_000, statusAfterSendMs: 3_000, receiptAfterStatusMs: 5_000, failedGraceMs: 0, unknownGraceMs: GRACE_MS, statusGridMs: 1_000, lookUpEveryMs: 5_000 };
   const keysFor = (...events: DocumentEvent[]): string[] => {
     let state = DOCUMENT_SAGA.initial;
-    return events.flatMap((event) => {
-      const after = reactToDocumentEvent(RULES)(state, { ...event, stream: 'document-r-9', recordedAt: new Date(0) }, 'r-9');
+    return events.flatMap((event, version) => {
+      const after = reactToDocumentEvent(RULES)(state, { ...event, stream: 'document-r-9', version, recordedAt: new Date(0) }, 'r-9');
       state = after.state;
       return after.tasks.map((task) => task.key);
     });
@@ -121,5 +127,13 @@ describe('the tasks of a large document', () => {
     expect(keysFor(...OPEN, finishing(), doubtful, seenOpen, provenOpen, finishing(2), later)).toEqual([
       ...['send:r-9:1', 'upload:r-9:1:1', 'look_up:r-9:1:round-1:1', 'look_up:r-9:1:round-1:2', 'upload:r-9:1:2', 'look_up:r-9:1:round-2:1'],
     ]);
+  });
+
+  it('have one for bytes that go to another upload, beside a send that finds nothing to do', () => {
+    const adopted: DocumentEvent[] = [
+      { type: 'SendAbsenceProven', data: { attempt: 1, lookUps: 2, sinceAttemptEndedMs: GRACE_MS, answerSha256: SHA } },
+      { type: 'UploadOpened', data: { attempt: 2, documentId: 'another', foundByLookUp: true, answerSha256: SHA } },
+    ];
+    expect(keysFor(...OPEN, finishing(), doubtful, ...adopted).slice(-2)).toEqual(['send:r-9:2', 'upload:r-9:2:1']);
   });
 });

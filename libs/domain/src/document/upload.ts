@@ -99,14 +99,13 @@ export function lookedUp(state: Uploading, seen: { documentIds: string[]; upload
   const facts = { sinceAttemptEndedMs, answerSha256 };
   const isLate = sinceAttemptEndedMs >= seen.unknownGraceMs;
   const [other] = seen.documentIds;
-  // Another one under its request_id, of an earlier attempt that landed late: nothing is announced again while that is there.
-  if (other !== undefined && !seen.documentIds.includes(documentId)) {
-    if (seen.uploading?.includes(other) !== true) return [{ type: 'DocumentSent', data: { attempt, documentId: other, answerSha256, foundByLookUp: true } }];
-    return [{ type: 'UploadSeenOpen', data: { attempt, round, lookUp: lookUps, ...facts } }];
-  }
-  if (other === undefined) {
-    const absent = state.missed + 1 >= LOOK_UPS_TO_PROVE && isLate;
-    return absent ? [{ type: 'SendAbsenceProven', data: { attempt, lookUps, ...facts } }] : [{ type: 'LookUpMissed', data: { attempt, lookUp: lookUps, ...facts } }];
+  if (!seen.documentIds.includes(documentId)) {
+    // Another one under its request_id, of an earlier attempt that landed late: nothing is announced again while that is there.
+    if (other !== undefined && seen.uploading?.includes(other) !== true) return [{ type: 'DocumentSent', data: { attempt, documentId: other, answerSha256, foundByLookUp: true } }];
+    if (state.missed + 1 < LOOK_UPS_TO_PROVE || !isLate) return [{ type: 'LookUpMissed', data: { attempt, lookUp: lookUps, ...facts } }];
+    const absent: DocumentEvent = { type: 'SendAbsenceProven', data: { attempt, lookUps, ...facts } };
+    // Its bytes go where the registry still waits for them. That takes the place of the attempt that was to come, and has numbers of its own.
+    return other === undefined ? [absent] : [absent, { type: 'UploadOpened', data: { attempt: attempt + 1, documentId: other, foundByLookUp: true, answerSha256 } }];
   }
   if (seen.uploading?.includes(documentId) !== true) return [{ type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: true } }];
   // Until its group is started a member that was finished is shown as one that is still open. So what may have been finished, and is refused now, was:

@@ -71,6 +71,16 @@ describe('a start of unknown outcome', () => {
     const limited = [...allSent, mayStart, begin, answered('not_delivered')];
     expect(typesOf(then(limited))).toEqual(['GroupStartNotDelivered']);
     expect(then([...limited, begin])).toEqual([{ type: 'GroupStartAttempted', data: { attempt: 2 } }]);
+    // So the refusal of the next one is believed as that of a first one is.
+    expect(then([...limited, begin, answered('refused', 2)])).toMatchObject([{ type: 'GroupStartRefused' }, { type: 'GroupHalted', data: { cause: 'start_refused', started: false } }]);
+  });
+
+  it('is not given up sooner because of starts that were not delivered, however many', () => {
+    const nine = [2, 3, 4, 5, 6, 7, 8, 9, 10].flatMap((attempt) => [begin, answered('not_delivered', attempt)]);
+    const round = (attempt: number) => [begin, answered('refused', attempt), looked(false, 5_000, attempt), looked(false, 60_000, attempt), mayStart];
+    const all = [...unknown, looked(false, 5_000), looked(false, 60_000), mayStart, ...nine, ...[11, 12, 13, 14, 15, 16, 17, 18].flatMap(round)];
+    expect(typesOf(then([...all, begin]))).toEqual(['GroupStartAttempted']);
+    expect(then([...all, begin, answered('refused', 19)]).at(-1)).toMatchObject({ type: 'GroupHalted', data: { cause: 'start_refused' } });
   });
 
   it('is given up after ten starts that were all refused and proven not to have begun', () => {
@@ -108,6 +118,15 @@ describe('the end of a group', () => {
     expect(then(halted)[1]).toMatchObject({ data: { rest: ['m-2'] } });
     expect(typesOf(then([...halted, ended(2, 'failed', { cause: 'not_processed' })]))).toEqual(['MemberConcluded']);
     expect(then([...halted, ended(2, 'failed', { cause: 'not_processed' }), ended(0, 'accepted')])[1]).toMatchObject({ type: 'GroupConcluded', data: { outcome: 'partial', halt: 'member_rejected' } });
+  });
+
+  it('hears of one member in any order: what an earlier event of it says undoes nothing of a later one', () => {
+    const late = [...started, ended(0, 'accepted', { version: 9 }), ended(0, 'failed', { cause: 'registry_failed', version: 7 })];
+    expect(then(late)).toEqual([]);
+    expect(then([...started, ended(0, 'failed', { version: 7 }), ended(0, 'accepted', { version: 9 })])).toMatchObject([{ type: 'MemberRevised', data: { outcome: 'accepted', memberVersion: 9 } }, { type: 'GroupHaltLifted' }]);
+    // Failed, then accepted, then failed once more; the one in the middle is heard last.
+    expect(then([...started, ended(0, 'failed', { version: 7 }), ended(0, 'failed', { version: 11 }), ended(0, 'accepted', { version: 9 })])).toEqual([]);
+    expect(then([...started, ended(0, 'failed', { version: 7 }), ended(0, 'failed', { version: 7 })])).toEqual([]);
   });
 
   it('goes on when the member that stopped it turns out well before anything was ended on its account', () => {

@@ -9,7 +9,7 @@ export type GroupCommand =
   | { type: 'NotePredecessor'; requestId: string; outcome: DocumentOutcome }
   | { type: 'NoteMemberSent'; requestId: string; documentId: string }
   /** `partialStops`: the profile's rule whether a partial result stops a group as an error does. */
-  | { type: 'NoteMemberConcluded'; requestId: string; outcome: DocumentOutcome; cause?: FailureCause; partialStops: boolean }
+  | { type: 'NoteMemberConcluded'; requestId: string; outcome: DocumentOutcome; cause?: FailureCause; /** Of the event in the member's stream that says so. */ version?: number; partialStops: boolean }
   | { type: 'RecordCheck'; answer: { canStart: true } | { canStart: false; reason: string }; answerSha256: Sha256 }
   | { type: 'BeginStart' }
   | { type: 'RecordStartAnswer'; attempt: number; answer: StartAnswer }
@@ -25,7 +25,7 @@ export type StartAnswer =
 /** Looks and denials are believed only from these on (DESIGN section 6, unknown outcome). */
 const LOOKS_TO_PROVE_ABSENCE = 2;
 const CHECKS_TO_BELIEVE_A_NO = 5;
-/** Starts that are tried; each but the first follows a proof that the one before has not begun the group. */
+/** Starts that may have reached the registry; each but the first follows a proof that the one before has not begun the group. */
 const MAX_STARTS = 10;
 
 /** The events that follow from a command in a state; none when the command says nothing new, which makes every repeat harmless. */
@@ -75,17 +75,21 @@ function noteMemberSent(state: RegisteredGroup, { requestId, documentId }: { req
 }
 
 function noteMemberConcluded(state: RegisteredGroup, command: Extract<GroupCommand, { type: 'NoteMemberConcluded' }>): GroupEvent[] {
-  const { requestId, outcome, cause } = command;
+  const { requestId, outcome, cause, version } = command;
   const index = state.members.findIndex((one) => one.requestId === requestId);
   const member = state.members[index];
-  if (member === undefined || member.outcome === outcome) return [];
+  // Notes are tasks, and tasks may overtake each other: what an earlier event of the member says undoes nothing that a later one said.
+  const newerBy = (version ?? 0) - (member?.version ?? 0);
+  if (member === undefined || newerBy < 0 || (newerBy === 0 && member.outcome === outcome)) return [];
   if (member.outcome !== undefined) return revised(state, { ...command, index, previousOutcome: member.outcome });
-  const concluded: GroupEvent = { type: 'MemberConcluded', data: { index, requestId, outcome, ...(cause === undefined ? {} : { cause }) } };
+  const concluded: GroupEvent = { type: 'MemberConcluded', data: { index, requestId, outcome, ...(cause === undefined ? {} : { cause }), ...byVersion(version) } };
   const stopped = haltOf(state) !== undefined || state.phase === 'concluded' ? undefined : stops(command);
   const halt = stopped === undefined ? [] : [halted(state, stopped, { member: { commandId: member.commandId, requestId, index, outcome } })];
   const ended = state.members.map((one, i) => (i === index ? { ...one, outcome } : one));
   return [concluded, ...halt, ...conclusion(ended, stopped ?? haltOf(state)?.cause)];
 }
+
+const byVersion = (version: number | undefined): { memberVersion?: number } => (version === undefined ? {} : { memberVersion: version });
 
 /** Why this conclusion stops its group; undefined when the next member's turn comes (interface 3.2). */
 function stops({ outcome, cause, partialStops }: Extract<GroupCommand, { type: 'NoteMemberConcluded' }>): HaltCause | undefined {
@@ -102,8 +106,8 @@ function conclusion(members: Pick<Member, 'outcome'>[], halt: HaltCause | undefi
 
 /** A member that counted as failed has a receipt after all. The group goes on if nothing was concluded on its account. */
 function revised(state: RegisteredGroup, of: Extract<GroupCommand, { type: 'NoteMemberConcluded' }> & { index: number; previousOutcome: DocumentOutcome }): GroupEvent[] {
-  const { index, requestId, outcome, previousOutcome } = of;
-  const news: GroupEvent = { type: 'MemberRevised', data: { index, requestId, outcome, previousOutcome } };
+  const { index, requestId, outcome, previousOutcome, version } = of;
+  const news: GroupEvent = { type: 'MemberRevised', data: { index, requestId, outcome, previousOutcome, ...byVersion(version) } };
   const members = state.members.map((one, i) => (i === index ? { ...one, outcome } : one));
   if (state.phase === 'concluded') {
     const whole = outcomeOf(members);
@@ -121,13 +125,13 @@ function recordCheck(state: RegisteredGroup, { answer, answerSha256 }: Extract<G
   const denied: GroupEvent = { type: 'GroupCheckDenied', data: { check, reason: answer.reason, answerSha256 } };
   if (check < CHECKS_TO_BELIEVE_A_NO) return [denied];
   // After a start of unknown outcome a no may mean that it begins at this moment: the statuses have the last word.
-  if (state.attempts > 0) return mayHaveBegun([denied], { attempt: state.attempts + 1, reason: answer.reason, answerSha256, state });
+  if (state.doubts !== undefined) return mayHaveBegun([denied], { attempt: state.attempts + 1, reason: answer.reason, answerSha256, state });
   return [denied, halted(state, 'check_denied', { text: answer.reason })];
 }
 
 function mayHaveBegun(events: GroupEvent[], of: { attempt: number; reason: string; answerSha256: Sha256; state: RegisteredGroup }): GroupEvent[] {
   const { attempt, reason, answerSha256, state } = of;
-  if (attempt >= MAX_STARTS) return [...events, halted(state, 'start_refused', { text: reason })];
+  if ('doubts' in state && (state.doubts ?? 0) + 1 >= MAX_STARTS) return [...events, halted(state, 'start_refused', { text: reason })];
   return [...events, { type: 'GroupStartUnconfirmed', data: { attempt, reason, answerSha256 } }];
 }
 
@@ -145,7 +149,7 @@ function recordStartAnswer(state: RegisteredGroup, { attempt, answer }: Extract<
       const refused: GroupEvent = { type: 'GroupStartRefused', data: { attempt, ...said } };
       const text = answer.text === '' ? answer.code : answer.text;
       // A second start that is refused may have come after a first one that landed late.
-      return attempt === 1 ? [refused, halted(state, 'start_refused', { text })] : mayHaveBegun([refused], { attempt, reason: text, answerSha256: answer.answerSha256, state });
+      return state.doubts === undefined ? [refused, halted(state, 'start_refused', { text })] : mayHaveBegun([refused], { attempt, reason: text, answerSha256: answer.answerSha256, state });
     }
     case 'not_delivered': {
       const { kind: _, ...rest } = answer;

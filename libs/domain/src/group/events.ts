@@ -59,13 +59,13 @@ export interface MemberSent {
 
 export interface MemberConcluded {
   type: 'MemberConcluded';
-  data: { index: number; requestId: string; outcome: DocumentOutcome; cause?: FailureCause };
+  data: { index: number; requestId: string; outcome: DocumentOutcome; cause?: FailureCause; /** Of the event in the member's own stream that says so. */ memberVersion?: number };
 }
 
 /** What counted as concluded turned out otherwise. */
 export interface MemberRevised {
   type: 'MemberRevised';
-  data: { index: number; requestId: string; outcome: DocumentOutcome; previousOutcome: DocumentOutcome };
+  data: { index: number; requestId: string; outcome: DocumentOutcome; previousOutcome: DocumentOutcome; memberVersion?: number };
 }
 
 /** The registry says that the group can be started. */

@@ -29,7 +29,7 @@ export const answered = (kind: 'started' | 'refused' | 'not_delivered' | 'unconf
 export const looked = (begun: boolean, sinceAttemptEndedMs: number, attempt = 1): GroupCommand => ({ type: 'RecordLook', attempt, begun, sinceAttemptEndedMs, unknownGraceMs: 60_000, answerSha256: SHA });
 export const started: GroupCommand[] = [...allSent, mayStart, begin, answered('started')];
 type Ended = Extract<GroupCommand, { type: 'NoteMemberConcluded' }>;
-export const ended = (i: number, outcome: Ended['outcome'], more: Partial<Pick<Ended, 'cause' | 'partialStops'>> = {}): GroupCommand => ({ type: 'NoteMemberConcluded', requestId: IDS[i] as string, outcome, partialStops: true, ...more });
+export const ended = (i: number, outcome: Ended['outcome'], more: Partial<Pick<Ended, 'cause' | 'partialStops' | 'version'>> = {}): GroupCommand => ({ type: 'NoteMemberConcluded', requestId: IDS[i] as string, outcome, partialStops: true, ...more });
 
 export const groupAfter = (commands: GroupCommand[]): GroupState => commands.reduce<GroupState>((state, one) => decideGroup(state, one).reduce(evolveGroup, state), NO_GROUP);
 /** The events of the last of these commands. */

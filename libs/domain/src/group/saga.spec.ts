@@ -11,7 +11,7 @@ const RULES: DocumentRules = { statusAfterSendMs: 3_000, receiptAfterStatusMs: 5
 const START_MS = Date.parse('2026-03-01T10:00:00.000Z');
 const at = (i: number, plusMs = 0) => new Date(START_MS + i * 1_000 + plusMs);
 const react = reactToDocumentEvent(RULES);
-const recorded = (event: GroupEvent | DocumentEvent, i: number, stream = groupStream('g-1')) => ({ ...event, stream, recordedAt: at(i) });
+const recorded = (event: GroupEvent | DocumentEvent, i: number, stream = groupStream('g-1')) => ({ ...event, stream, version: i, recordedAt: at(i) });
 
 interface Followed {
   state: DocumentSagaState;
@@ -99,6 +99,21 @@ describe('a document in a group', () => {
   });
 
   it('tells its group how it ended', () => {
-    expect(follow([member, attempted(1), sent(), concludedFailed]).tasks).toMatchObject([{ key: 'note_member:g-1:r-9:failed', payload: { outcome: 'failed', cause: 'registry_failed' } }]);
+    expect(follow([member, attempted(1), sent(), concludedFailed]).tasks).toMatchObject([{ key: 'note_member:g-1:r-9:failed', payload: { outcome: 'failed', cause: 'registry_failed', version: 3 } }]);
+  });
+
+  it('tells every revision, also back to what it was before, each with its place', () => {
+    const revised = (outcome: 'accepted' | 'failed', previousOutcome: 'accepted' | 'failed'): DocumentEvent => ({ ...concludedFailed, type: 'ConclusionRevised', data: { ...concludedFailed.data, outcome, previousOutcome } }) as DocumentEvent;
+    const over = [member, attempted(1), sent(), concludedFailed, revised('accepted', 'failed'), revised('failed', 'accepted')];
+    expect(follow(over.slice(0, 5)).tasks).toMatchObject([{ key: 'note_member:g-1:r-9:accepted@4', payload: { outcome: 'accepted', version: 4 } }]);
+    expect(follow(over).tasks).toMatchObject([{ key: 'note_member:g-1:r-9:failed@5', payload: { outcome: 'failed', version: 5 } }]);
+  });
+
+  it('speaks for itself to whatever comes after it by its own name, and not for its group', () => {
+    const { state } = follow([member, attempted(1), sent()]);
+    const after: DocumentEvent = { type: 'DocumentRegistered', data: { ...documentRegistration([{ commandId: 'c-9', requestId: 'r-9' }]), requestId: 'r-20' } };
+    const waited = react(state, recorded(after, 3, documentStream('r-20')), 'r-9');
+    const accepted = { ...concludedFailed, data: { ...concludedFailed.data, outcome: 'accepted' } } as DocumentEvent;
+    expect(react(waited.state, recorded(accepted, 4, documentStream('r-9')), 'r-9').tasks).toMatchObject([{ key: 'note_predecessor:r-20:r-9', payload: { outcome: 'accepted' } }, { kind: 'note_member' }]);
   });
 });

@@ -1,6 +1,6 @@
 import { neverReached } from '#kernel';
 import type { DocumentOutcome, DocumentReference, FailureCause } from '../document/events.js';
-import { isAboutStart, type GroupEvent, type GroupHalted, type GroupRegistered, type HaltCause, type StartEvent } from './events.js';
+import { isAboutStart, type GroupEvent, type GroupHalted, type GroupRegistered, type HaltCause, type MemberConcluded, type StartEvent } from './events.js';
 
 export type GroupRegistration = GroupRegistered['data'];
 export type Halt = GroupHalted['data'];
@@ -11,11 +11,18 @@ export interface Member {
   documentId?: string;
   outcome?: DocumentOutcome;
   cause?: FailureCause;
+  /** Of the event in its own stream by which it ended so. */
+  version?: number;
 }
 
 interface Registered {
   registration: GroupRegistration;
   members: Member[];
+}
+
+/** Starts before the present one that may have reached the registry, and were proven not to have begun the group; absent for none. */
+interface Doubts {
+  doubts?: number;
 }
 
 /** Where a group stands, as a union of named phases. */
@@ -25,11 +32,11 @@ export type GroupState =
   /** Its members are sent, one after the other. */
   | (Registered & { phase: 'sending' })
   /** The registry has all members and is asked whether it can begin. `attempts` counts starts that were tried, none of which can still begin it. */
-  | (Registered & { phase: 'checking'; checks: number; attempts: number })
-  | (Registered & { phase: 'startable'; attempts: number })
-  | (Registered & { phase: 'starting'; attempt: number })
+  | (Registered & Doubts & { phase: 'checking'; checks: number; attempts: number })
+  | (Registered & Doubts & { phase: 'startable'; attempts: number })
+  | (Registered & Doubts & { phase: 'starting'; attempt: number })
   /** Nobody knows whether it has begun; the members' statuses tell. */
-  | (Registered & { phase: 'unconfirmed'; attempt: number; lookUps: number })
+  | (Registered & Doubts & { phase: 'unconfirmed'; attempt: number; lookUps: number })
   | (Registered & { phase: 'started' })
   | (Registered & { phase: 'halted'; halt: Halt })
   | (Registered & { phase: 'concluded'; outcome: DocumentOutcome; halt: Halt | undefined; resumedBy?: { groupId: string; commandId: string } });
@@ -64,7 +71,7 @@ function evolveRegistered(state: RegisteredGroup, event: Exclude<GroupEvent, Gro
       return afterSent(withMember(state, event.data.index, { documentId: event.data.documentId }));
     case 'MemberConcluded':
     case 'MemberRevised':
-      return withMember(state, event.data.index, { outcome: event.data.outcome, ...('cause' in event.data && event.data.cause !== undefined ? { cause: event.data.cause } : {}) });
+      return withMember(state, event.data.index, endOf(event.data));
     case 'GroupHaltLifted':
       return { ...group, phase: 'started' };
     case 'GroupHalted':
@@ -81,7 +88,7 @@ function evolveRegistered(state: RegisteredGroup, event: Exclude<GroupEvent, Gro
 
 function evolveStart(state: RegisteredGroup, event: StartEvent): GroupState {
   const { registration, members } = state;
-  const group = { registration, members };
+  const group = { registration, members, ...doubtsOf(state) };
   switch (event.type) {
     case 'GroupCheckPassed':
       return { ...group, phase: 'startable', attempts: attemptsOf(state) };
@@ -90,11 +97,11 @@ function evolveStart(state: RegisteredGroup, event: StartEvent): GroupState {
     case 'GroupStartAttempted':
       return { ...group, phase: 'starting', attempt: event.data.attempt };
     case 'GroupStarted':
-      return { ...group, phase: 'started' };
+      return { registration, members, phase: 'started' };
     case 'GroupStartNotDelivered':
       return { ...group, phase: 'startable', attempts: event.data.attempt };
     case 'GroupStartAbsenceProven':
-      return { ...group, phase: 'checking', checks: 0, attempts: event.data.attempt };
+      return { ...group, phase: 'checking', checks: 0, attempts: event.data.attempt, doubts: (doubtsOf(state).doubts ?? 0) + 1 };
     case 'GroupStartUnconfirmed':
       return { ...group, phase: 'unconfirmed', attempt: event.data.attempt, lookUps: 0 };
     case 'GroupStartNotSeen':
@@ -110,11 +117,14 @@ function withMember(state: RegisteredGroup, index: number, news: Partial<Member>
   return { ...state, members: state.members.map((one, i) => (i === index ? { ...one, ...news } : one)) };
 }
 
+const endOf = ({ outcome, cause, memberVersion: version }: MemberConcluded['data']): Partial<Member> => ({ outcome, ...(cause === undefined ? {} : { cause }), ...(version === undefined ? {} : { version }) });
+
 const afterSent = (state: RegisteredGroup): GroupState =>
   state.phase === 'sending' && state.members.every((one) => one.documentId !== undefined)
     ? { phase: 'checking', registration: state.registration, members: state.members, checks: 0, attempts: 0 }
     : state;
 
+const doubtsOf = (state: RegisteredGroup): Doubts => ('doubts' in state && state.doubts !== undefined ? { doubts: state.doubts } : {});
 const attemptsOf = (state: RegisteredGroup): number => ('attempts' in state ? state.attempts : 0);
 export const haltOf = (state: RegisteredGroup): Halt | undefined => ('halt' in state ? state.halt : undefined);
 

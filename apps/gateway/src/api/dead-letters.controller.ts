@@ -2,11 +2,10 @@ import { Controller, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nes
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import type { DeadLetterSummary } from '#bus';
-import { PedigreeError } from '#kernel';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
-import { parseStrictJson } from '../intake/strict-json.js';
 import { DeadLetters } from '../operations/dead-letters.js';
 import type { deadLetter, deadLetterList, deadLetterSummary } from './answers.js';
+import { jsonBody } from './json-body.js';
 import { deadLetterListParameters, deadLetterPath, parameters, replayBody } from './parameters.js';
 
 /** For operators: messages of the bus that could not be handled, and putting them back once the cause is mended. */
@@ -36,13 +35,8 @@ export class DeadLettersController {
   @Allow('operator')
   async replay(@Req() request: CallerRequest, @Param() path: unknown): Promise<void> {
     const { id } = parameters(deadLetterPath, path);
-    const parsed = replayBody.safeParse(parseStrictJson((request.body as Buffer | undefined) ?? Buffer.alloc(0)));
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      const field = `/${(issue?.path ?? []).map(String).join('/')}`;
-      throw new PedigreeError('invalid_command', `${field}: ${issue?.message ?? 'invalid'}`, { field });
-    }
-    await this.letters.replay(id, parsed.data.reason, request.caller.actor);
+    const { reason } = jsonBody(replayBody, request.body);
+    await this.letters.replay(id, reason, request.caller.actor);
   }
 }
 

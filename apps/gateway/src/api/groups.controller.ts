@@ -2,15 +2,15 @@ import { Controller, Get, HttpStatus, Inject, Param, Post, Query, Req, Res } fro
 import { QueryBus } from '@nestjs/cqrs';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { isUuid, PedigreeError } from '#kernel';
+import { PedigreeError } from '#kernel';
 import type { GroupDetail, GroupListQuery, GroupSummary, Page } from '#read-models';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { Intake } from '../intake/intake.js';
-import { parseStrictJson, pointer } from '../intake/strict-json.js';
 import { acknowledgementOf } from './acknowledgement.js';
 import { groupAnswer } from './group-answer.js';
 import type { group, groupPage } from './group-answers.js';
-import { groupListParameters, parameters, resumptionBody } from './parameters.js';
+import { jsonBody } from './json-body.js';
+import { groupListParameters, parameters, resumptionBody, uuidParameter } from './parameters.js';
 import { GroupById, ListGroups } from './queries.js';
 import { snakeCase } from './snake-case.js';
 
@@ -32,7 +32,7 @@ export class GroupsController {
   @Get(':groupId')
   @Allow('erp', 'operator', 'auditor')
   async group(@Param('groupId') groupId: string): Promise<z.infer<typeof group>> {
-    const found = await groupAnswer(this.queries, idIn(groupId));
+    const found = await groupAnswer(this.queries, uuidParameter('groupId', groupId));
     if (found === undefined) throw noGroup(groupId);
     return found;
   }
@@ -41,8 +41,8 @@ export class GroupsController {
   @Post(':groupId/resumptions')
   @Allow('erp', 'operator')
   async resume(@Param('groupId') groupId: string, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
-    const { command_id, ...resume } = resumptionIn(request.body as Buffer | undefined);
-    const halted = await this.queries.execute<GroupById, GroupDetail | undefined>(new GroupById(idIn(groupId)));
+    const { command_id, ...resume } = jsonBody(resumptionBody, request.body);
+    const halted = await this.queries.execute<GroupById, GroupDetail | undefined>(new GroupById(uuidParameter('groupId', groupId)));
     if (halted === undefined) throw noGroup(groupId);
     const body = { command_id: command_id ?? `resume-${halted.groupId}`, type: 'resume_group' as const, after: [], resume: { group: halted.commandId, ...resume } };
     const taken = await this.intake.take(body, request.caller.actor).catch((error: unknown) => {
@@ -52,21 +52,7 @@ export class GroupsController {
   }
 }
 
-function idIn(groupId: string): string {
-  if (!isUuid(groupId)) throw new PedigreeError('invalid_parameter', `groupId: ${groupId} is not a UUID`, { field: 'groupId', item: groupId });
-  return groupId.toLowerCase();
-}
-
 const noGroup = (groupId: string): PedigreeError => new PedigreeError('not_found', `no group has the id ${groupId}`, { field: 'groupId', item: groupId });
-
-function resumptionIn(body: Buffer | undefined): z.output<typeof resumptionBody> {
-  const parsed = resumptionBody.safeParse(parseStrictJson(body ?? Buffer.alloc(0)));
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const field = pointer([...(issue?.path ?? []), ...unknown]);
-  throw new PedigreeError('invalid_command', `${field}: ${issue?.message ?? 'is invalid'}`, { field });
-}
 
 /** The command that was made of the body has its parts one step deeper: errors name what the caller wrote. */
 function asGivenHere(error: unknown): unknown {

@@ -1,11 +1,10 @@
 import { Controller, Get, HttpCode, Inject, Post, Query, Req } from '@nestjs/common';
 import type { z } from 'zod';
 import type { RecordedChange } from '#configuration';
-import { PedigreeError } from '#kernel';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
-import { parseStrictJson } from '../intake/strict-json.js';
 import { Operations, parkedKey } from '../operations/operations.js';
 import type { configurationChanges, failedTasks, operationsStatus, parkedInstances } from './answers.js';
+import { jsonBody } from './json-body.js';
 import { configurationParameters, parameters, retryBody } from './parameters.js';
 import { snakeCase } from './snake-case.js';
 
@@ -51,13 +50,8 @@ export class OperationsController {
   @HttpCode(204)
   @Allow('operator')
   async retry(@Req() request: CallerRequest): Promise<void> {
-    const parsed = retryBody.safeParse(parseStrictJson((request.body as Buffer | undefined) ?? Buffer.alloc(0)));
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      const field = `/${(issue?.path ?? []).map(String).join('/')}`;
-      throw new PedigreeError('invalid_command', `${field}: ${issue?.message ?? 'invalid'}`, { field });
-    }
-    await this.operations.retry(parsed.data.key, parsed.data.reason, request.caller.actor);
+    const { key, reason } = jsonBody(retryBody, request.body);
+    await this.operations.retry(key, reason, request.caller.actor);
   }
 }
 

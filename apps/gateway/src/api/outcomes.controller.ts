@@ -1,11 +1,10 @@
 import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { isUuid, PedigreeError } from '#kernel';
 import { Allow } from '../access/access.guard.js';
 import { Outcomes } from '../outcomes/outcomes.js';
 import type { documentItems } from './answers.js';
-import { documentItemsParameters, outcomeFeedParameters, parameters } from './parameters.js';
+import { documentItemsParameters, outcomeFeedParameters, parameters, uuidParameter } from './parameters.js';
 import { snakeCase } from './snake-case.js';
 
 /** What the ERP is told, for those without a bus: the same events as there, asked for instead of brought. */
@@ -26,7 +25,6 @@ export class OutcomesController {
   @Get('documents/:requestId/items')
   @Allow('erp', 'operator', 'auditor')
   async items(@Param('requestId') requestId: string, @Query() query: unknown): Promise<z.infer<typeof documentItems>> {
-    if (!isUuid(requestId)) throw new PedigreeError('invalid_parameter', `requestId: ${requestId} is not a UUID`, { field: 'requestId', item: requestId });
-    return snakeCase(await this.outcomes.items(requestId.toLowerCase(), parameters(documentItemsParameters, query)));
+    return snakeCase(await this.outcomes.items(uuidParameter('requestId', requestId), parameters(documentItemsParameters, query)));
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PedigreeError } from '#kernel';
+import { isUuid, PedigreeError } from '#kernel';
 import { accountName, commandId, memberBody, reference } from '../intake/command-body.js';
 import { configurationPart, documentOutcome, documentPhase, inboundChannel, inboundDirection, inboundOutcome, inboundPhase } from './answers.js';
 import { findingKind } from './reconciliation-answers.js';
@@ -114,6 +114,12 @@ export function parameters<T extends z.ZodType>(schema: T, given: unknown): z.ou
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
   const field = unknown ?? String(issue?.path[0] ?? '');
   throw new PedigreeError('invalid_parameter', `${field}: ${unknown === undefined ? (issue?.message ?? 'invalid') : 'no such parameter'}`, { field });
+}
+
+/** A path's UUID, in lower case as everything is kept. */
+export function uuidParameter(field: string, text: string): string {
+  if (!isUuid(text)) throw new PedigreeError('invalid_parameter', `${field}: ${text} is not a UUID`, { field, item: text });
+  return text.toLowerCase();
 }
 
 const why = z.string().trim().min(3).max(1_000).optional().describe('Why: it is kept in the log.');

@@ -4,14 +4,14 @@ import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import type { EvidenceStore } from '#evidence';
 import type { z } from 'zod';
-import { isSgtin, isSha256, isUuid, PedigreeError, requestIdOf } from '#kernel';
+import { isSgtin, isSha256, PedigreeError, requestIdOf } from '#kernel';
 import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page, SgtinHistory } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import type { document, documentPage, outcomeCounts, packHistory } from './answers.js';
 import { documentAnswer } from './document-answer.js';
 import { asNdjson } from './ndjson.js';
-import { documentListParameters, historyParameters, parameters } from './parameters.js';
+import { documentListParameters, historyParameters, parameters, uuidParameter } from './parameters.js';
 import { CountOutcomes, EVIDENCE, HistoryOfSgtin, INSTALLATION_ID, ListDocuments, LOG } from './queries.js';
 import { snakeCase } from './snake-case.js';
 
@@ -49,8 +49,7 @@ export class ReadController {
   @Get('documents/:requestId')
   @Allow('erp', 'operator', 'auditor')
   async document(@Param('requestId') requestId: string): Promise<z.infer<typeof document>> {
-    if (!isUuid(requestId)) throw new PedigreeError('invalid_parameter', `requestId: ${requestId} is not a UUID`, { field: 'requestId', item: requestId });
-    const found = await documentAnswer(this.queries, requestId.toLowerCase());
+    const found = await documentAnswer(this.queries, uuidParameter('requestId', requestId));
     if (found === undefined) throw new PedigreeError('not_found', `no document has request_id ${requestId}`, { field: 'requestId', item: requestId });
     return found;
   }

@@ -1,11 +1,10 @@
 import { Controller, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { PedigreeError } from '#kernel';
 import { wordsForFinding, type Finding, type RunShown } from '#reconciliation';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
-import { parseStrictJson } from '../intake/strict-json.js';
 import { Reconciliations } from '../reconciliations/reconciliations.js';
+import { jsonBody } from './json-body.js';
 import { parameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, reconciliationPath } from './parameters.js';
 import type { reconciliation, reconciliationDetail, reconciliationPage } from './reconciliation-answers.js';
 import { snakeCase } from './snake-case.js';
@@ -19,13 +18,8 @@ export class ReconciliationsController {
   @HttpCode(202)
   @Allow('operator')
   async request(@Req() request: CallerRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<z.infer<typeof reconciliation>> {
-    const parsed = reconciliationBody.safeParse(parseStrictJson((request.body as Buffer | undefined) ?? Buffer.alloc(0)));
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      const field = `/${(issue?.path ?? []).map(String).join('/')}`;
-      throw new PedigreeError('invalid_command', `${field}: ${issue?.message ?? 'invalid'}`, { field });
-    }
-    const run = await this.reconciliations.request(parsed.data.reason, request.caller.actor);
+    const { reason } = jsonBody(reconciliationBody, request.body);
+    const run = await this.reconciliations.request(reason, request.caller.actor);
     void reply.header('location', `/v1/reconciliations/${run.runId}`);
     return runAnswer(run);
   }

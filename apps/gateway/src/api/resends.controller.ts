@@ -1,12 +1,13 @@
 import { Controller, HttpStatus, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { isUuid, PedigreeError } from '#kernel';
+import { PedigreeError } from '#kernel';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
-import { parseStrictJson, pointer } from '../intake/strict-json.js';
 import { resendBody } from '../resends/resend-body.js';
 import { Resends } from '../resends/resends.js';
 import type { resent } from './answers.js';
+import { jsonBody } from './json-body.js';
+import { uuidParameter } from './parameters.js';
 
 /** For operators: a rejected or failed document goes again, corrected or not, for a reason that is kept. */
 @Controller('v1/documents/:requestId/resends')
@@ -16,8 +17,7 @@ export class ResendsController {
   @Post()
   @Allow('operator')
   async post(@Param('requestId') requestId: string, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
-    if (!isUuid(requestId)) throw new PedigreeError('invalid_parameter', `requestId: ${requestId} is not a UUID`, { field: 'requestId', item: requestId });
-    const resendOf = requestId.toLowerCase();
+    const resendOf = uuidParameter('requestId', requestId);
     const taken = await this.resends.resend(resendOf, bodyOf(request), request.caller.actor);
     const location = `/v1/documents/${taken.requestId}`;
     const answer: z.infer<typeof resent> = { command_id: taken.commandId, request_id: taken.requestId, repeated: taken.repeated, document: location, resend_of: resendOf };
@@ -28,10 +28,5 @@ export class ResendsController {
 function bodyOf({ body }: CallerRequest): z.output<typeof resendBody> {
   const bytes = (body as Buffer | undefined) ?? Buffer.alloc(0);
   if (bytes.length === 0) throw new PedigreeError('missing_body', 'the request has no body; send JSON with a reason', { field: '' });
-  const parsed = resendBody.safeParse(parseStrictJson(bytes));
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const field = pointer([...(issue?.path ?? []), ...unknown]);
-  throw new PedigreeError('invalid_command', `${field === '' ? 'the body' : field}: ${issue?.message ?? 'is invalid'}`, { field });
+  return jsonBody(resendBody, bytes);
 }

@@ -12,6 +12,7 @@ import { inboundSummary, listInbound, notificationsOf } from './inbound-document
 import type { InboundDocumentRow } from './inbound-documents/row.js';
 import { sentenceOfInboundEvent } from './inbound-documents/sentences.js';
 import { timelineOf } from './document-timeline/timeline.js';
+import { wholeStream } from './document-timeline/whole-stream.js';
 import type { DocumentDetail, DocumentListQuery, DocumentSummary, GroupDetail, GroupListQuery, GroupSummary, HistoryQuery, InboundDetail, InboundListQuery, InboundSummary, OutcomeCounts, Page, ReadModels, SgtinHistory } from './port.js';
 import { groupDetail, listGroups } from './groups/query.js';
 import type { DocumentReading } from './sgtin-history/movements.js';
@@ -28,9 +29,6 @@ export interface ReadModelsOptions {
   received?: Received;
 }
 
-/** A group has a few events for each of its members, and one for each look at a start of unknown outcome. */
-const MOST_GROUP_EVENTS = 10_000;
-
 /** Answers from the tables that the projections keep, and for one document's timeline from the log itself. Changes nothing. */
 export class PostgresReadModels implements ReadModels {
   private opened: Promise<DataSource> | undefined;
@@ -46,7 +44,7 @@ export class PostgresReadModels implements ReadModels {
 
   /** Folded from the document's own stream, so that it is never behind the log, nor its summary behind its timeline. */
   async document(requestId: string): Promise<DocumentDetail | undefined> {
-    const events = await this.options.store.readStream(documentStream(requestId));
+    const events = await wholeStream(this.options.store, documentStream(requestId));
     const row = events.reduce<DocumentOutcomeRow | undefined>(foldDocumentOutcome, undefined);
     if (row === undefined) return undefined;
     const errors = row.receiptSha256 === null ? [] : await this.errorsOf(row.receiptSha256);
@@ -61,7 +59,7 @@ export class PostgresReadModels implements ReadModels {
 
   /** Folded from its own stream, like a document of ours. */
   async inboundDocument(documentId: string): Promise<InboundDetail | undefined> {
-    const events = await this.options.store.readStream(inboundStream(documentId));
+    const events = await wholeStream(this.options.store, inboundStream(documentId));
     const row = events.reduce<InboundDocumentRow | undefined>(foldInbound, undefined);
     if (row === undefined) return undefined;
     const errors = row.receiptSha256 === null || row.errorCount === 0 ? [] : await this.errorsOf(row.receiptSha256);
@@ -73,7 +71,7 @@ export class PostgresReadModels implements ReadModels {
   }
 
   async group(groupId: string): Promise<GroupDetail | undefined> {
-    return groupDetail(this.options.pool, await this.options.store.readStream(groupStream(groupId), { fromVersion: 0, limit: MOST_GROUP_EVENTS }));
+    return groupDetail(this.options.pool, await wholeStream(this.options.store, groupStream(groupId)));
   }
 
   outcomeCounts(): Promise<OutcomeCounts> {

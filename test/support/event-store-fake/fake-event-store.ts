@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server as SocketServer, type Socket } from 'node:net';
 import { Server, ServerCredentials, type sendUnaryData, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
@@ -27,6 +29,8 @@ export class FakeEventStore {
   readonly log: FakeLog;
   private readonly groups: FakeGroups = new Map();
   private server: Server | undefined;
+  private listener: SocketServer | undefined;
+  private readonly sockets = new Set<Socket>();
   private port = 0;
 
   /**
@@ -50,10 +54,16 @@ export class FakeEventStore {
     server.addService(streamsGrpc.StreamsService, streamsService(this.log, { maxAppendBytes: this.options.maxAppendBytes ?? MOST_APPEND_BYTES, faults: this.faults, leaderPort: this.options.follows?.port }));
     server.addService(persistentGrpc.PersistentSubscriptionsService, persistentService(this.log, this.groups));
     server.addService(featuresGrpc.ServerFeaturesService, { getSupportedMethods } as unknown as UntypedServiceImplementation);
-    this.port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(`127.0.0.1:${this.port}`, ServerCredentials.createInsecure(), (error, port) => (error === null ? resolve(port) : reject(error)));
+    const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+    const listener = createServer((socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
+      injector.injectConnection(socket);
     });
+    await new Promise<void>((resolve, reject) => listener.once('error', reject).listen(this.port, '127.0.0.1', resolve));
+    this.port = (listener.address() as AddressInfo).port;
     this.server = server;
+    this.listener = listener;
   }
 
   /** Every subscription that is open falls silent for ever, without a word: what a broken middlebox makes of a connection. */
@@ -62,16 +72,21 @@ export class FakeEventStore {
     this.log.onAppend(() => handOutAll(this.log, this.groups));
   }
 
-  /** Cuts every connection at once, as a server that is killed does. */
-  stop(): Promise<void> {
+  /**
+   * Cuts every connection at once, as a server that is killed does: at the socket, without a word of HTTP/2. To shut sessions down under calls that are
+   * still coming in damages the memory of Node's HTTP/2, which then dies somewhere else.
+   */
+  async stop(): Promise<void> {
+    const closed = [...this.sockets].map((socket) => once(socket.destroy(), 'close'));
+    this.listener?.close();
+    await Promise.all(closed);
     this.server?.forceShutdown();
-    this.server = undefined;
+    this.server = this.listener = undefined;
     for (const group of this.groups.values()) {
       group.again.push(...[...group.inFlight.values()].map((one) => one.record));
       group.inFlight.clear();
       group.consumers = [];
     }
-    return Promise.resolve();
   }
 }
 

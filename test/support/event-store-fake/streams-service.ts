@@ -63,7 +63,8 @@ function append(log: FakeLog, options: StreamsServiceOptions, { call, answer }: 
     else proposals.push(proposalOf(proposed));
   });
   call.on('error', () => undefined);
-  call.on('end', () => {
+  const commit = (): void => {
+    if (call.cancelled) return;
     if (header === undefined) return answer(refusal(status.INVALID_ARGUMENT, 'no options came'));
     const bytes = proposals.reduce((sum, one) => sum + one.data.length + one.metadata.length, 0);
     if (bytes > maxAppendBytes) return answer(refusal(status.INVALID_ARGUMENT, `Maximum Append Size of ${maxAppendBytes} Exceeded.`, { exception: 'maximum-append-size-exceeded', 'maximum-append-size': String(maxAppendBytes) }));
@@ -76,7 +77,9 @@ function append(log: FakeLog, options: StreamsServiceOptions, { call, answer }: 
       return answer(refusal(status.UNAVAILABLE, 'the answer was lost'));
     }
     answer(null, appendResponse(expected, result));
-  });
+  };
+  // A connection that breaks between the events of an append ends the call as well, and only then cancels it: no server takes a part for the whole.
+  call.on('end', () => setImmediate(commit));
 }
 
 function appendResponse(expected: FakeExpectation, result: FakeAppended): AppendResp {

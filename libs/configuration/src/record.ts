@@ -46,7 +46,9 @@ export async function recordConfiguration(options: RecordOptions): Promise<Confi
       const events = parts.flatMap((one) => changeOf(one, last.get(one.part), { options, version }));
       if (events.length === 0) return [];
       const result = await store.append(CONFIGURATION_STREAM, version === -1 ? 'none' : version, events);
-      return result.kind === 'conflict' ? undefined : events.map((event) => event.data);
+      if (result.kind === 'conflict') return undefined;
+      // The ids follow from what is recorded: one that another process recorded at the same time is a repeat of it.
+      return result.repeated ? [] : events.map((event) => event.data);
     });
     if (changed !== undefined) return changed;
   }

@@ -22,7 +22,7 @@ const WRITE_WITHIN_MS = 20_000;
 /** A send that is under way lands within a third of the grace or never: that is what a grace is chosen for. */
 const LANDS_WITHIN_MS = RULES.unknownGraceMs / 3;
 
-type Recorded = DocumentEvent & { stream: string; version: number; recordedAt: Date; id: string };
+type Recorded = DocumentEvent & { stream: string; version: number; handledAt: Date; id: string };
 
 interface TaskRow {
   task: PlannedTask;
@@ -72,7 +72,7 @@ class Model {
     const events = decide(before, command);
     const ids = events.map((event, n) => `${taskKey}@${stream.length + n}/${event.type}`);
     this.nowMs += 1;
-    for (const [n, event] of events.entries()) this.log.push({ ...event, stream: `document-${requestId}`, version: this.log.length, recordedAt: new Date(this.nowMs), id: ids[n] as string });
+    for (const [n, event] of events.entries()) this.log.push({ ...event, stream: `document-${requestId}`, version: this.log.length, handledAt: new Date(this.nowMs), id: ids[n] as string });
     return { events, state: events.reduce(evolve, before) };
   }
 

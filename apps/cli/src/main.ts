@@ -14,7 +14,7 @@ import { send, type SendOptions } from './commands/send.js';
 import { runSandbox } from './commands/sandbox.js';
 import { showConfig, showConfigHistory, type HistoryOptions } from './commands/show-config.js';
 import { showDocument, showHistory, showInbound } from './commands/show.js';
-import { retryTask, showTasks } from './commands/tasks.js';
+import { retryTask, showOrphans, showTasks } from './commands/tasks.js';
 import type { UpOptions } from './commands/up.js';
 import { addWebhookCommands } from './commands/webhooks.js';
 import { GatewayClient } from './gateway-client.js';
@@ -144,8 +144,10 @@ function addOperationCommands(pedigree: Command, action: Action): void {
   pedigree
     .command('tasks')
     .description('show what waits, what was given up and what is parked; status 2 when somebody must look')
+    .option('--orphans', 'show the documents that are not concluded and that nothing carries on: there should be none')
+    .option('--reason <text>', 'with --orphans: have them carried on, and why; it is kept')
     .option(...JSON_OPTION)
-    .action(action((options: { json?: boolean }) => showTasks(gatewayOf(cliConfig(process.env)), options.json === true)));
+    .action(action((options: { json?: boolean; orphans?: boolean; reason?: string }) => tasks(gatewayOf(cliConfig(process.env)), options)));
   pedigree
     .command('resend')
     .description('send a rejected or failed document again, as another one')
@@ -161,6 +163,15 @@ function addOperationCommands(pedigree: Command, action: Action): void {
     .argument('<key>', 'as `pedigree tasks` shows it')
     .requiredOption('--reason <text>', 'why: it is kept')
     .action(action((key: string, options: { reason: string }) => retryTask(gatewayOf(cliConfig(process.env)), key, options.reason)));
+}
+
+function tasks(gateway: GatewayClient, { orphans, reason, json }: { json?: boolean; orphans?: boolean; reason?: string }): Promise<number> {
+  if (orphans === true) return showOrphans(gateway, { ...(reason === undefined ? {} : { reason }), ...(json === undefined ? {} : { json }) });
+  if (reason !== undefined) {
+    say('pedigree: --reason goes with --orphans; pedigree retry KEY --reason TEXT has a task tried again');
+    return Promise.resolve(USAGE_STATUS);
+  }
+  return showTasks(gateway, json === true);
 }
 
 function addReconcileCommand(pedigree: Command, action: Action): void {

@@ -1,6 +1,7 @@
 import type { Profile } from '#registry-client';
 import type { InboundContext } from './inbound/context.js';
 import { inboundLanes } from './inbound/lanes.js';
+import { replanLane } from './orphans/replan.js';
 import type { Lane } from './lane.js';
 import type { TaskContext } from './registry-tasks/context.js';
 import { downloadCopy } from './registry-tasks/download.js';
@@ -60,7 +61,7 @@ export function lanesOf(context: TaskContext, accounts: string[], inbound?: Inbo
     { name: `${account}/group_start`, kinds: { group_start: { handle: heldBack(context, (task) => startGroup(context, task)) } }, concurrency: HANDS_WITH_INTERVAL },
   ];
   const own = [...internal, ...accounts.flatMap(ofAccount)];
-  return inbound === undefined ? own : together([...own, ...inboundLanes(inbound, { accounts, pageSize })]);
+  return inbound === undefined ? own : together([...own, ...inboundLanes(inbound, { accounts, pageSize }), replanLane(inbound)]);
 }
 
 /** Lanes of one name are one lane that serves the kinds of all. */

@@ -14,6 +14,7 @@ export * from './group/events.js';
 export * from './group/state.js';
 export * from './group/decide.js';
 export * from './group/saga.js';
+export * from './continuation/continue.js';
 export * from './inbound/events.js';
 export * from './inbound/state.js';
 export * from './inbound/decide.js';

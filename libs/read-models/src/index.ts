@@ -1,8 +1,8 @@
 /**
  * The questions people ask, each with its own tables: what became of a document (document-outcomes), its life (document-timeline), a pack's life (sgtin-history), what came from others (inbound-documents),
- * what the ERP is told (outbox).
+ * what the ERP is told (outbox), what nothing carries on (orphans).
  * Promise: every table can be emptied and rebuilt from log and evidence and comes out the same; history keeps three times and overwrites nothing.
- * Proven in: rebuild.int.spec.ts, document-outcomes/*.spec.ts, sgtin-history/*.spec.ts, inbound-documents/*.spec.ts, outbox/*.spec.ts, document-timeline/timeline.spec.ts.
+ * Proven in: rebuild.int.spec.ts, document-outcomes/*.spec.ts, sgtin-history/*.spec.ts, inbound-documents/*.spec.ts, outbox/*.spec.ts, document-timeline/timeline.spec.ts; orphans in apps/worker/src/orphans.
  */
 export * from './port.js';
 export * from './projections.js';
@@ -10,6 +10,7 @@ export * from './schema.js';
 export * from './postgres-read-models.js';
 export { documentFigures } from './document-outcomes/figures.js';
 export { documentIdsOf } from './document-outcomes/query.js';
+export { orphans, type Orphan } from './orphans/query.js';
 export { GROUP_PHASES } from './groups/row.js';
 export { ownDocumentSharing } from './sgtin-history/same-items.js';
 export { cloudEventOf, OUTCOME_DATA, OUTCOME_TOPICS, sequenceOf, type OutcomeType } from './outbox/cloud-event.js';

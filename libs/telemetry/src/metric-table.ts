@@ -30,6 +30,7 @@ export const METRICS = {
   pedigree_documents: { kind: 'gauge', help: 'Documents by phase; concluded ones by outcome too.', labels: ['phase', 'outcome'] },
   pedigree_documents_oldest_seconds: { kind: 'gauge', help: 'Age of the oldest unconcluded document of a phase.', labels: ['phase'] },
   pedigree_documents_duplicate: { kind: 'gauge', help: 'Documents of which the registry holds more than one. Anything but 0 is an alarm.', labels: [] },
+  pedigree_documents_orphaned: { kind: 'gauge', help: 'Unconcluded documents and groups that nothing carries on. Anything but 0 is an alarm.', labels: [] },
   pedigree_tasks_ready: { kind: 'gauge', help: 'Tasks of a lane that wait, due or not.', labels: ['lane'] },
   pedigree_tasks_overdue: { kind: 'gauge', help: 'Tasks of a lane that are due and not begun.', labels: ['lane'] },
   pedigree_task_lag_seconds: { kind: 'gauge', help: 'For how long the oldest due task of a lane has waited.', labels: ['lane'] },

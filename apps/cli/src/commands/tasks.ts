@@ -1,3 +1,4 @@
+import { camelCase, type Snake } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { out, table } from '../print.js';
 
@@ -31,6 +32,22 @@ export async function showTasks(gateway: GatewayClient, json: boolean): Promise<
     if (items.length > 0) out(table(['given up', 'attempts', 'at', 'error'], items.map((one) => [one.key, one.attempts, one.failedAt, one.error])));
   }
   return items.length + parked.length === 0 ? 0 : 2;
+}
+
+interface Orphans {
+  items: { kind: string; id: string; account: string; phase: string; since: string }[];
+}
+
+/**
+ * Prints the unconcluded documents and groups that nothing carries on; with a reason, has them carried on. Returns 0 when there are none or all were
+ * planned anew, 2 when somebody must look.
+ */
+export async function showOrphans(gateway: GatewayClient, { reason, json }: { reason?: string; json?: boolean }): Promise<number> {
+  const { items } = reason === undefined ? await gateway.get<Orphans>('/v1/operations/orphans') : camelCase<Orphans>((await gateway.change('POST', '/v1/operations/replans', { reason })) as Snake<Orphans>);
+  if (json === true) out(JSON.stringify({ items }));
+  else if (items.length === 0) out('no orphans: every document that is not concluded has a task, is parked, or waits for something that has a name');
+  else out(table([reason === undefined ? 'orphan' : 'planned anew', 'id', 'account', 'phase', 'since'], items.map((one) => [one.kind, one.id, one.account, one.phase, one.since])));
+  return items.length === 0 || reason !== undefined ? 0 : 2;
 }
 
 /** Has a failed task, or what is parked, tried again. */

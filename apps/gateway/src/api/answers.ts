@@ -259,6 +259,18 @@ export const failedTasks = z.strictObject({
   items: z.array(z.strictObject({ key: z.string(), kind: z.string(), lane: z.string(), attempts: z.number().int(), failed_at: instant, error: z.string() })),
 });
 
+export const orphanList = z.strictObject({
+  items: z.array(
+    z.strictObject({
+      kind: z.enum(['document', 'group']),
+      id: z.string().describe('The request_id, or the id of the group.'),
+      account: z.string(),
+      phase: z.string(),
+      since: instant.describe('When its newest event was recorded.'),
+    }),
+  ),
+});
+
 export const parkedInstances = z.strictObject({
   items: z.array(
     z.strictObject({
@@ -340,6 +352,7 @@ export const ANSWERS = {
   InboundSummary: inboundSummary,
   NewWebhook: newWebhook,
   OperationsStatus: operationsStatus,
+  OrphanList: orphanList,
   OutcomeCounts: outcomeCounts,
   OutcomePage: outcomePage,
   PackHistory: packHistory,

@@ -4,7 +4,7 @@ import { commandBody } from '../intake/command-body.js';
 import { resendBody } from '../resends/resend-body.js';
 import { ANSWERS } from './answers.js';
 import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './body-limits.js';
-import { commandParameters, configurationParameters, deadLetterListParameters, documentListParameters, documentItemsParameters, groupListParameters, historyParameters, inboundListParameters, outcomeFeedParameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, replayBody, resumptionBody, retryBody, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
+import { commandParameters, configurationParameters, deadLetterListParameters, documentListParameters, documentItemsParameters, groupListParameters, historyParameters, inboundListParameters, outcomeFeedParameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, replayBody, resumptionBody, replanBody, retryBody, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
 
 const text = { type: 'string' };
 const json = (schema: object) => ({ 'application/json': { schema } });
@@ -182,6 +182,19 @@ const paths = {
     get: {
       summary: 'Documents and groups that do not go on, because one of their events could not be worked on; the longest first',
       responses: { 200: { description: 'At most 1,000', content: answer('ParkedInstances') }, ...errors(401, 403) },
+    },
+  },
+  '/v1/operations/orphans': {
+    get: {
+      summary: 'Documents and groups that are not concluded and that nothing carries on: there should be none; the oldest first',
+      responses: { 200: { description: 'At most 1,000', content: answer('OrphanList') }, ...errors(401, 403) },
+    },
+  },
+  '/v1/operations/replans': {
+    post: {
+      summary: 'Have every orphan carried on from where it stands, for a reason that is kept',
+      requestBody: { required: true, content: json(z.toJSONSchema(replanBody, { io: 'input' })) },
+      responses: { 200: { description: 'The orphans, each of which has a task now', content: answer('OrphanList') }, ...errors(400, 401, 403) },
     },
   },
   '/v1/operations/retries': {

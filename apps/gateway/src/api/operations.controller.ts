@@ -3,9 +3,10 @@ import type { z } from 'zod';
 import type { RecordedChange } from '#configuration';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { Operations, parkedKey } from '../operations/operations.js';
-import type { configurationChanges, failedTasks, operationsStatus, parkedInstances } from './answers.js';
+import type { Orphan } from '#read-models';
+import type { configurationChanges, failedTasks, operationsStatus, orphanList, parkedInstances } from './answers.js';
 import { jsonBody } from './json-body.js';
-import { configurationParameters, parameters, retryBody } from './parameters.js';
+import { configurationParameters, parameters, replanBody, retryBody } from './parameters.js';
 import { snakeCase } from './snake-case.js';
 
 /** For operators: how the machinery stands, and what to do with tasks that were given up and with what is parked. */
@@ -38,6 +39,20 @@ export class OperationsController {
     };
   }
 
+  @Get('orphans')
+  @Allow('operator', 'auditor')
+  async orphans(): Promise<z.infer<typeof orphanList>> {
+    return { items: (await this.operations.orphans()).map(orphanAnswer) };
+  }
+
+  @Post('replans')
+  @HttpCode(200)
+  @Allow('operator')
+  async replan(@Req() request: CallerRequest): Promise<z.infer<typeof orphanList>> {
+    const { reason } = jsonBody(replanBody, request.body);
+    return { items: (await this.operations.replanOrphans(reason, request.caller.actor)).map(orphanAnswer) };
+  }
+
   @Get('configuration')
   @Allow('auditor', 'operator')
   async configuration(@Query() query: unknown): Promise<z.infer<typeof configurationChanges>> {
@@ -54,6 +69,8 @@ export class OperationsController {
     await this.operations.retry(key, reason, request.caller.actor);
   }
 }
+
+const orphanAnswer = ({ since, ...rest }: Orphan): z.infer<typeof orphanList>['items'][number] => ({ ...rest, since: since.toISOString() });
 
 function changeAnswer({ state, local = {}, position, at, actor, ...rest }: RecordedChange): z.infer<typeof configurationChanges>['items'][number] {
   const { kind, name, authenticatedBy } = actor;

@@ -143,6 +143,9 @@ export const webhookResumption = z.strictObject({
 /** A failed task, or what is parked, that is to be tried again, and why. */
 export const retryBody = z.strictObject({ key: z.string().min(1).max(400), reason: z.string().trim().min(3).max(1_000) });
 
+/** Why orphans are carried on. */
+export const replanBody = z.strictObject({ reason: z.string().trim().min(3).max(1_000) });
+
 export const deadLetterListParameters = z.strictObject({ limit: wholeNumber(1, 10_000).default(100) });
 export const deadLetterPath = z.strictObject({ id: z.string().min(1).max(200) });
 /** Why a dead letter goes back into the queue. */

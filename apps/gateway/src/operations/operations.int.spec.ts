@@ -5,7 +5,11 @@ import { testDatabase, type TestDatabase } from '../../../../test/support/databa
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { PostgresEventStore } from '#event-store';
 import { PostgresTaskQueue } from '#tasks';
-import { failedTasks, operationsStatus, parkedInstances } from '../api/answers.js';
+import { documentReading } from '#documents';
+import { PostgresEvidenceStore } from '#evidence';
+import { projections } from '#read-models';
+import { catchUpProjection } from '#subscriptions';
+import { failedTasks, operationsStatus, orphanList, parkedInstances } from '../api/answers.js';
 import { gatewayConfig } from '../config.js';
 import { startGateway, type RunningGateway } from '../gateway.js';
 
@@ -98,5 +102,29 @@ describe('what is parked of a saga', () => {
       { data: { key: one, instances: [one], reason: 'a new version' }, metadata: { actor: { name: 'local' }, reason: 'a new version' } },
       { data: { key: 'parked:document', instances: [one, other] } },
     ]);
+  });
+});
+
+describe('what nothing carries on', () => {
+  const replan = (body: object): Promise<Response> =>
+    fetch(`${gateway.url}/v1/operations/replans`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+
+  it('is listed, and planned anew only for a reason, which the log keeps with who gave it', async () => {
+    const store = new PostgresEventStore({ pool: db.pool });
+    const registration = { requestId: 'r-1', commandId: 'c-1', account: 'main', docType: 415, documentSha256: 'a'.repeat(64), byteLength: 1, itemCount: 1, subjectId: 's', operationDate: '2026-03-01T10:00:00Z', after: [] };
+    const metadata = { participant: 'p', actor: { kind: 'system', name: 't', authenticatedBy: 't' } as const, softwareVersion: '0', profile: 'interface-v1', effectiveAt: '2026-03-01T10:00:00Z', correlationId: 'r-1', causationId: 'c' };
+    const appended = await store.append('document-r-1', 'none', [{ id: '6f1b2c9e-3a70-5a51-9a7e-0d5a6a1c4b99', type: 'DocumentRegistered', schemaVersion: 1, data: registration, metadata }]);
+    await catchUpProjection({ store, pool: db.pool, projection: projections({ evidence: new PostgresEvidenceStore({ pool: db.pool }), documents: documentReading(), store }).find(({ name }) => name === 'document-outcomes') as never });
+    // Its saga went by, and nothing is planned: this is the fault that there should never be.
+    await db.pool.query(`INSERT INTO checkpoint (name, position, updated_at) VALUES ('saga:document', $1, now())`, [appended.kind === 'appended' ? appended.position : 0n]);
+    expect(orphanList.parse(await get('/v1/operations/orphans')).items).toMatchObject([{ kind: 'document', id: 'r-1', account: 'main', phase: 'ready' }]);
+    expect((await replan({})).status).toBe(400);
+    const answer = await replan({ reason: 'found by the alert' });
+    expect(answer.status).toBe(200);
+    expect(orphanList.parse(await answer.json()).items).toHaveLength(1);
+    expect(await queue.claim('internal', { limit: 1, leaseMs: 60_000, holder: 'test' })).toMatchObject([{ kind: 'replan', payload: { kind: 'document', id: 'r-1' } }]);
+    expect((await store.readStream('operations')).at(-1)).toMatchObject({ type: 'OrphansReplanned', data: { instances: ['document:r-1'] }, metadata: { reason: 'found by the alert' } });
+    await store.close();
+    await db.pool.query('DELETE FROM task WHERE kind = $1', ['replan']);
   });
 });

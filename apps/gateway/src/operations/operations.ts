@@ -4,6 +4,7 @@ import { configurationHistory, type HistoryQuery, type RecordedChange } from '#c
 import type { Actor, EventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
+import { orphans, type Orphan } from '#read-models';
 import { parkedInstances, subscriptionLag, type ParkedInstance } from '#subscriptions';
 import type { FailedTask, PostgresTaskQueue } from '#tasks';
 
@@ -83,6 +84,25 @@ export class Operations {
     return parkedInstances(this.options.pool);
   }
 
+  /** Unconcluded documents and groups that no task, parked instance or named wait carries on: there should be none. */
+  orphans(): Promise<Orphan[]> {
+    return orphans(this.options.pool, this.options.store);
+  }
+
+  /**
+   * Has every orphan carried on from where it stands, and returns them. Only a worker knows what that takes, so this becomes a task for each, under
+   * keys that were never used: an old key would be a silent no-op.
+   */
+  async replanOrphans(reason: string, actor: Actor): Promise<Orphan[]> {
+    const found = await this.orphans();
+    if (found.length === 0) return [];
+    const replanId = randomUUID();
+    await this.account('OrphansReplanned', { key: `orphans:${replanId}`, replanId, instances: found.map(({ kind, id }) => `${kind}:${id}`), reason }, actor);
+    const { pool, queue } = this.options;
+    await queue.schedule(pool, found.map(({ kind, id }) => ({ key: `replan:${id}:${replanId}`, kind: 'replan', lane: 'internal', dueAt: new Date(0), payload: { kind, id, replanId } })));
+    return found;
+  }
+
   /**
    * Has a failed task, or what is parked under the name that `parkedKey` gives it, tried again. Who asked and why goes into the log first: a retry that
    * nobody can account for must not happen.
@@ -105,7 +125,7 @@ export class Operations {
     await queue.schedule(pool, wanted.map(({ saga, key: instance }) => ({ key: `retry_parked:${saga}:${instance}:${retryId}`, kind: 'retry_parked', lane: SAGA_LANE, dueAt: new Date(0), payload: { saga, key: instance } })));
   }
 
-  private async account(type: string, data: { key: string; reason: string; retryId?: string; instances?: string[] }, actor: Actor): Promise<void> {
+  private async account(type: string, data: { key: string; reason: string; retryId?: string; replanId?: string; instances?: string[] }, actor: Actor): Promise<void> {
     const { store, participant, softwareVersion, profile } = this.options;
     const metadata = {
       ...{ participant, actor, reason: data.reason, softwareVersion, profile, effectiveAt: new Date().toISOString() },

@@ -1,7 +1,7 @@
 import type { MessageBus } from '#bus';
 import type { EventStore } from '#event-store';
 import type { Pool } from '#postgres';
-import { documentFigures } from '#read-models';
+import { documentFigures, orphans } from '#read-models';
 import { parkedFigures, subscriptionLag } from '#subscriptions';
 import type { PostgresTaskQueue } from '#tasks';
 import type { Metrics } from '#telemetry';
@@ -15,6 +15,9 @@ export interface GatewayFigures {
   bus: Pick<MessageBus, 'state'>;
 }
 
+/** It reads every task and every open document, so it is not asked at each scrape. */
+const ORPHANS_EVERY_MS = 60_000;
+
 /** How the whole installation stands: read from the database when somebody asks, so any gateway tells the same. */
 export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bus }: GatewayFigures): void {
   metrics.collect(async () => {
@@ -26,6 +29,7 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
     metrics.replace('pedigree_documents_oldest_seconds', phases.map(({ phase, oldestSeconds }) => ({ labels: { phase }, value: oldestSeconds })));
     metrics.set('pedigree_documents_duplicate', {}, duplicates);
   });
+  metrics.collect(countOrphans(metrics, { pool, store }));
   metrics.collect(async () => {
     const { lanes, failed } = await queue.queueFigures();
     const nowMs = Date.now();
@@ -55,6 +59,15 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
     metrics.set('pedigree_outcomes_oldest_unpublished_seconds', {}, oldest === null ? 0 : secondsSince(oldest, Date.now()));
     metrics.set('pedigree_webhooks_halted', {}, ways.filter(({ name, haltedAt }) => name !== BUS_DELIVERY && haltedAt !== null).length);
   });
+}
+
+function countOrphans(metrics: Metrics, { pool, store }: Pick<GatewayFigures, 'pool' | 'store'>): () => Promise<void> {
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (performance.now() - readAtMs < ORPHANS_EVERY_MS) return;
+    readAtMs = performance.now();
+    metrics.set('pedigree_documents_orphaned', {}, (await orphans(pool, store)).length);
+  };
 }
 
 /** Clocks of two machines may differ: what lies ahead of ours has no age yet. */

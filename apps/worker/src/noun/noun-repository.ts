@@ -84,6 +84,11 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
     return (await this.readOn(id)).state;
   }
 
+  /** The state as the log has it, and the version of the newest event. */
+  async versioned(id: string): Promise<{ state: State; version: number }> {
+    return this.readOn(id);
+  }
+
   /** The events that this call appended, and the state they led to; none when the command said nothing new on the newest state. */
   async execute(id: string, command: Command, cause: Cause): Promise<{ events: Event[]; state: State }> {
     const { noun } = this;

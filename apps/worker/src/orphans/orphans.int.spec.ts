@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent, type DocumentReference } from '#domain';
+import { VirtualClock } from '#kernel';
+import { migrate, type Pool } from '#postgres';
+import { orphans, projections, readModelSchemas } from '#read-models';
+import { documentReading } from '#documents';
+import { catchUpProjection, catchUpSaga, subscriptionsSchema } from '#subscriptions';
+import { PostgresTaskQueue, tasksSchema, type Task } from '#tasks';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { FakeGroups } from '../../test/fake-groups.js';
+import { FakeRegistry, type SendFate } from '../../test/fake-registry.js';
+import { acceptGroup, eventsOf, groupStateIn, openStores, processOn, registerDocument, runTask, stateIn, type Stores } from '../../test/trial.js';
+import type { InboundContext } from '../inbound/context.js';
+import { replan } from './replan.js';
+
+const HOUR_MS = 3_600_000;
+const MOST_STEPS = 60;
+
+let db: TestDatabase;
+let stores: Stores;
+let queue: PostgresTaskQueue;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  stores = await openStores(db.pool);
+  await migrate(db.pool, [tasksSchema, subscriptionsSchema, ...readModelSchemas]);
+  queue = new PostgresTaskQueue({ pool: db.pool });
+});
+
+afterAll(async () => {
+  await queue.close();
+  await stores.close();
+  await db.drop();
+});
+
+/** What the worker's subscriptions do, up to the end of the log. */
+async function catchUp(which: 'all' | 'saga' | 'read models' = 'all'): Promise<void> {
+  const parts = { store: stores.store, pool: db.pool, queue };
+  const rules = { ...processOn({ ...stores, registry: new FakeRegistry(), clock: new VirtualClock() }).profile.rules, statusGridMs: 1_000, lookUpEveryMs: 5_000 };
+  const saga = { ...DOCUMENT_SAGA, keysOf: keysOfDocumentEvent, react: reactToDocumentEvent(rules) };
+  if (which !== 'read models') await catchUpSaga({ ...parts, saga: saga as never });
+  if (which === 'saga') return;
+  for (const projection of projections({ evidence: stores.evidence, documents: documentReading(), store: stores.store })) {
+    if (projection.name.includes('outcome') || projection.name.includes('group')) await catchUpProjection({ ...parts, projection });
+  }
+}
+
+interface World {
+  context: InboundContext;
+  registry: FakeRegistry;
+  /** Hours that have passed since the world began: each task is claimed an hour after the one before. */
+  hours: number;
+}
+
+function worldOf(fates: SendFate[] = []): World {
+  const registry = new FakeRegistry(fates);
+  const own = processOn({ ...stores, registry, bulk: new FakeGroups(registry), clock: new VirtualClock(new Date()) });
+  return { context: { ...own, pool: db.pool, queue } as unknown as InboundContext, registry, hours: 0 };
+}
+
+/** Claims the next task, whenever it is due; undefined when there is none. */
+async function claimNext(): Promise<Task | undefined> {
+  await db.pool.query(`UPDATE task SET due_at = '2026-01-01' WHERE failed_at IS NULL`);
+  const { rows } = await db.pool.query<{ lane: string }>('SELECT lane FROM task WHERE failed_at IS NULL ORDER BY id LIMIT 1');
+  return rows[0] === undefined ? undefined : (await queue.claim(rows[0].lane, { limit: 1, leaseMs: 60_000, holder: 'spec' }))[0];
+}
+
+async function step(world: World): Promise<boolean> {
+  const task = await claimNext();
+  if (task === undefined) return false;
+  world.hours += 1;
+  const claimedAt = new Date(task.claimedAt.getTime() + world.hours * HOUR_MS);
+  const result = task.kind === 'replan' ? await replan(world.context, { ...task, claimedAt }) : await runTask(world.context, task, claimedAt);
+  await queue.settle(task, result);
+  await catchUp();
+  return true;
+}
+
+/** Runs what there is to run, to the end, or so many steps. Returns how many were made. */
+async function run(world: World, most = MOST_STEPS): Promise<number> {
+  for (let steps = 0; steps < most; steps += 1) if (!(await step(world))) return steps;
+  return most;
+}
+
+const loseAllTasks = (pool: Pool) => pool.query('DELETE FROM task');
+const found = async (): Promise<string[]> => (await orphans(db.pool, stores.store)).map(({ kind, id }) => `${kind} ${id}`);
+
+/** What apps/gateway does for an operator. */
+async function replanAll(): Promise<void> {
+  const replanId = randomUUID();
+  const tasks = (await orphans(db.pool, stores.store)).map(({ kind, id }) => ({ key: `replan:${id}:${replanId}`, kind: 'replan', lane: 'internal', dueAt: new Date(0), payload: { kind, id, replanId } }));
+  await queue.schedule(db.pool, tasks);
+}
+
+describe('a document whose tasks are lost', () => {
+  it.each<[string, SendFate[]]>([
+    ['all is well', []],
+    ['the send is lost', ['unknown_lost']],
+    ['the send is taken and the answer lost', ['unknown_taken']],
+    ['the send is limited', ['rate_limited']],
+  ])('is found wherever it stands, and carried on to its end: %s', async (_, fates) => {
+    const phases = new Set<string>();
+    for (let at = 0; at < MOST_STEPS; at += 1) {
+      const world = worldOf(fates);
+      const { requestId } = await registerDocument(stores);
+      await catchUp();
+      const steps = await run(world, at);
+      const state = await stateIn(stores.store, requestId);
+      expect(await found()).toEqual([]);
+      await loseAllTasks(db.pool);
+      if (state.phase === 'concluded') {
+        expect(await found()).toEqual([]);
+        expect(steps).toBe(at);
+        break;
+      }
+      phases.add(state.phase);
+      expect(await found()).toEqual([`document ${requestId}`]);
+      await replanAll();
+      await run(world);
+      expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+      expect(world.registry.taken.get(requestId)).toHaveLength(1);
+      expect(await found()).toEqual([]);
+      await loseAllTasks(db.pool);
+    }
+    expect([...phases].sort()).toEqual(fates[0]?.startsWith('unknown') === true ? ['ready', 'sent', 'unconfirmed'] : ['ready', 'sent']);
+  });
+
+  it('in the middle of a send is looked up before anything is sent again', async () => {
+    const world = worldOf();
+    const { requestId } = await registerDocument(stores);
+    const sha = 'a'.repeat(64);
+    const cause = { taskKey: `send:${requestId}:1`, lease: '1:1', actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } } as const;
+    await world.context.documents.execute(requestId, { type: 'BeginSend', signatureSha256: sha, certificateSha256: sha }, cause);
+    await catchUp();
+    await loseAllTasks(db.pool);
+    await replanAll();
+    await run(world);
+    expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+    const types = (await eventsOf(stores.store, requestId)).map((event) => event.type);
+    expect(types.slice(1, 6)).toEqual(['SendAttempted', 'SendUnconfirmed', 'LookUpMissed', 'SendAbsenceProven', 'SendAttempted']);
+  });
+
+  it('is none while a task, given up or not, a parked instance or an unfinished predecessor stands for it', async () => {
+    const [first, second] = [await registerDocument(stores), await registerDocument(stores)];
+    const reference: DocumentReference = { commandId: first.commandId, requestId: first.requestId };
+    const waiting = await registerDocument(stores, randomUUID(), { after: [reference] });
+    await catchUp();
+    await db.pool.query(`UPDATE task SET failed_at = now(), due_at = 'infinity' WHERE key LIKE $1`, [`send:${second.requestId}:%`]);
+    expect(await found()).toEqual([]);
+    await db.pool.query('DELETE FROM task WHERE key LIKE $1', [`send:${first.requestId}:%`]);
+    expect(await found()).toEqual([`document ${first.requestId}`]);
+    await db.pool.query(`INSERT INTO parked_instance (saga, key, error, parked_at, attempts, tried_at) VALUES ('document', $1, 'x', now(), 1, now())`, [first.requestId]);
+    expect(await found()).toEqual([]);
+    await db.pool.query('DELETE FROM parked_instance');
+    await db.pool.query('UPDATE task SET failed_at = NULL');
+    await replanAll();
+    await run(worldOf());
+    expect(await stateIn(stores.store, waiting.requestId)).toMatchObject({ phase: 'concluded' });
+    expect(await found()).toEqual([]);
+  });
+
+  it('that waits for what has ended already is told of that end', async () => {
+    const first = await registerDocument(stores);
+    await catchUp();
+    const waiting = await registerDocument(stores, randomUUID(), { after: [{ commandId: first.commandId, requestId: first.requestId }] });
+    await catchUp();
+    const world = worldOf();
+    for (let steps = 0; (await stateIn(stores.store, first.requestId)).phase !== 'concluded' && steps < MOST_STEPS; steps += 1) await step(world);
+    await loseAllTasks(db.pool);
+    expect(await found()).toEqual([`document ${waiting.requestId}`]);
+    await replanAll();
+    await run(world);
+    expect(await stateIn(stores.store, waiting.requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+  });
+
+  it('is judged by the log: neither a read model nor a saga that is behind makes an orphan', async () => {
+    const { requestId } = await registerDocument(stores);
+    await catchUp('read models');
+    expect(await found()).toEqual([]);
+    await catchUp('saga');
+    const world = worldOf();
+    // Concluded in the log; the read model still shows it on its way, and its last task is gone.
+    for (let task = await claimNext(); task !== undefined; task = await claimNext()) {
+      world.hours += 1;
+      await queue.settle(task, await runTask(world.context, task, new Date(task.claimedAt.getTime() + world.hours * HOUR_MS)));
+      await catchUp('saga');
+    }
+    expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded' });
+    expect(await found()).toEqual([]);
+    await catchUp();
+  });
+});
+
+describe('a group whose tasks are lost', () => {
+  it('is found wherever it stands, and carried on to its end', async () => {
+    const phases = new Set<string>();
+    for (let at = 0; at < MOST_STEPS; at += 1) {
+      const world = worldOf();
+      const { group, command } = await acceptGroup(stores, 2);
+      await runTask(world.context, command);
+      await catchUp();
+      await run(world, at);
+      const state = await groupStateIn(stores.store, group.groupId);
+      expect(await found()).toEqual([]);
+      await loseAllTasks(db.pool);
+      if (state.phase === 'concluded') break;
+      phases.add(state.phase);
+      expect(await found()).toEqual([`group ${group.groupId}`]);
+      // What is told first may take a second round.
+      for (let rounds = 0; rounds < 4; rounds += 1) {
+        await replanAll();
+        await run(world);
+      }
+      expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+      expect(group.members.map(({ requestId }) => world.registry.taken.get(requestId)?.length)).toEqual([1, 1]);
+      expect(await found()).toEqual([]);
+      await loseAllTasks(db.pool);
+    }
+    expect([...phases].sort()).toEqual(['checking', 'sending', 'startable', 'started']);
+  });
+});

@@ -1,0 +1,129 @@
+import { neverReached } from '#kernel';
+import type { PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
+import type { DocumentState } from '../document/state.js';
+import type { Uploading } from '../document/upload.js';
+import type { GroupState, Member } from '../group/state.js';
+
+/** Under which keys an operator's re-planning goes, and when its tasks are due. */
+export interface Replanning {
+  /** New each time: an old key is a silent no-op for ever. */
+  id: string;
+  at: Date;
+}
+
+type Planned = PlannedTask | PlannedGroupTask;
+
+/**
+ * The tasks that carry a document on from where it stands, for one whose tasks were lost: the same that its saga plans, under new keys. None for
+ * a document that waits or is held, for that has a name; none for a member whose group has its turn; and none after the end. Pure.
+ */
+export function continueDocument(state: DocumentState, { id, at }: Replanning): PlannedTask[] {
+  if (state.phase === 'absent') return [];
+  const { requestId, account, group } = state.registration;
+  const task = (kind: 'send' | 'upload' | 'status' | 'receipt', payload: object): PlannedTask[] => [
+    { key: `${kind}:${requestId}:replanned:${id}`, kind, lane: `${account}/${kind}`, dueAt: at, payload: { requestId, account, ...payload } },
+  ];
+  const lookUp = (payload: object): PlannedTask[] => [
+    {
+      ...{ key: `look_up:${requestId}:replanned:${id}`, kind: 'look_up', lane: `${account}/find_by_request_id`, dueAt: at },
+      // The grace counts from here: when the attempt ended is not known any more.
+      payload: { requestId, account, attemptEndedAt: at.toISOString(), ...payload },
+    },
+  ];
+  switch (state.phase) {
+    case 'ready':
+      return group !== undefined && state.nextAttempt === 1 ? [] : task('send', { attempt: state.nextAttempt });
+    case 'sending':
+      return task('send', { attempt: state.attempt });
+    case 'unconfirmed':
+      return lookUp({ attempt: state.attempt });
+    case 'uploading':
+      return state.step === 'doubtful' ? lookUp(placeOf(state)) : task('upload', placeOf(state));
+    case 'sent':
+      return task(isFinal(state) ? 'receipt' : 'status', { documentId: state.documentId });
+    case 'waiting':
+    case 'refused':
+    case 'received':
+    case 'concluded':
+      return [];
+    default:
+      return neverReached(state, 'document state');
+  }
+}
+
+const placeOf = ({ attempt, round }: Uploading): { attempt: number; round: number } => ({ attempt, round });
+const isFinal = ({ status }: Extract<DocumentState, { phase: 'sent' }>): boolean => status === 'processed' || status === 'failed_result_ready';
+
+/** A member of a group with its own state. */
+export interface MemberState {
+  requestId: string;
+  state: DocumentState;
+  /** Version of its newest event. */
+  version: number;
+}
+
+/**
+ * The tasks that carry a group on, and those of its members whose turn it is. What a member's stream says and the group has not heard is told to it
+ * first; the rest follows from that. Pure.
+ */
+export function continueGroup(state: GroupState, members: MemberState[], { id, at }: Replanning): Planned[] {
+  if (state.phase === 'absent' || state.phase === 'concluded') return [];
+  const { groupId, account } = state.registration;
+  const untold = state.members.flatMap((member) => tellingOf(state.registration, { member, own: stateOf(members, member), id }));
+  if (untold.length > 0) return untold;
+  const task = (kind: PlannedGroupTask['kind'], of: { lane: string; payload?: object }): Planned[] => [
+    { key: `${kind}:${groupId}:replanned:${id}`, kind, lane: of.lane, dueAt: at, payload: { groupId, account, ...of.payload } },
+  ];
+  switch (state.phase) {
+    case 'sending':
+      return nextToSend(state.members, members, { id, at });
+    case 'checking':
+      return task('group_check', { lane: `${account}/group_check` });
+    case 'startable':
+      return task('group_start', { lane: `${account}/group_start`, payload: { attempt: state.attempts + 1 } });
+    case 'starting':
+      return task('group_start', { lane: `${account}/group_start`, payload: { attempt: state.attempt } });
+    case 'unconfirmed':
+      return task('group_look', { lane: `${account}/status`, payload: { attempt: state.attempt, attemptEndedAt: at.toISOString() } });
+    case 'started':
+      return members.flatMap((member) => continueDocument(member.state, { id, at }));
+    case 'halted':
+      return [
+        ...members.filter(({ requestId }) => !state.halt.rest.includes(requestId)).flatMap((member) => continueDocument(member.state, { id, at })),
+        ...task(state.halt.started ? 'settle_group' : 'conclude_members', { lane: state.halt.started ? `${account}/status` : 'internal' }),
+      ];
+    case 'waiting':
+      return [];
+    default:
+      return neverReached(state, 'group state');
+  }
+}
+
+const stateOf = (members: MemberState[], { requestId }: Member): MemberState | undefined => members.find((one) => one.requestId === requestId);
+
+/** What the group has not heard of a member: that the registry has it, or how it ended. */
+function tellingOf({ groupId, account }: { groupId: string; account: string }, of: { member: Member; own: MemberState | undefined; id: string }): PlannedGroupTask[] {
+  const { member, own, id } = of;
+  if (own === undefined || !('registration' in own.state)) return [];
+  const { requestId, state, version } = own;
+  const task = (what: string, news: object): PlannedGroupTask => ({
+    ...{ key: `note_member:${groupId}:${requestId}:${what}:replanned:${id}`, kind: 'note_member', lane: 'internal', dueAt: new Date(0) },
+    payload: { groupId, account, requestId, ...news },
+  });
+  const documentId = 'documentId' in state && state.phase !== 'uploading' ? state.documentId : undefined;
+  const sent = documentId !== undefined && member.documentId === undefined ? [task('sent', { documentId })] : [];
+  if (state.phase !== 'concluded' || member.outcome !== undefined) return sent;
+  const cause = state.cause === undefined ? {} : { cause: state.cause };
+  return [...sent, task(state.outcome, { outcome: state.outcome, version, ...cause })];
+}
+
+/** Members are sent one after the other: the first that the registry has not. */
+function nextToSend(inGroup: Member[], members: MemberState[], replanning: Replanning): PlannedTask[] {
+  const next = inGroup.find((one) => one.documentId === undefined);
+  const own = next === undefined ? undefined : stateOf(members, next);
+  if (own === undefined || own.state.phase === 'absent') return [];
+  if (own.state.phase !== 'ready' || own.state.nextAttempt > 1) return continueDocument(own.state, replanning);
+  const { requestId, account } = own.state.registration;
+  const { id, at } = replanning;
+  return [{ key: `send:${requestId}:replanned:${id}`, kind: 'send', lane: `${account}/send`, dueAt: at, payload: { requestId, account, attempt: 1 } }];
+}

@@ -20,16 +20,7 @@ const ORPHANS_EVERY_MS = 60_000;
 
 /** How the whole installation stands: read from the database when somebody asks, so any gateway tells the same. */
 export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bus }: GatewayFigures): void {
-  metrics.collect(async () => {
-    const { phases, outcomes, duplicates } = await documentFigures(pool);
-    metrics.replace('pedigree_documents', [
-      ...phases.map(({ phase, documents }) => ({ labels: { phase, outcome: '' }, value: documents })),
-      ...Object.entries(outcomes).map(([outcome, value]) => ({ labels: { phase: 'concluded', outcome }, value })),
-    ]);
-    metrics.replace('pedigree_documents_oldest_seconds', phases.map(({ phase, oldestSeconds }) => ({ labels: { phase }, value: oldestSeconds })));
-    metrics.set('pedigree_documents_duplicate', {}, duplicates);
-  });
-  metrics.collect(countOrphans(metrics, { pool, store }));
+  collectDocuments(metrics, { pool, store });
   metrics.collect(async () => {
     const { lanes, failed } = await queue.queueFigures();
     const nowMs = Date.now();
@@ -61,13 +52,22 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
   });
 }
 
-function countOrphans(metrics: Metrics, { pool, store }: Pick<GatewayFigures, 'pool' | 'store'>): () => Promise<void> {
-  let readAtMs = Number.NEGATIVE_INFINITY;
-  return async () => {
-    if (performance.now() - readAtMs < ORPHANS_EVERY_MS) return;
-    readAtMs = performance.now();
+function collectDocuments(metrics: Metrics, { pool, store }: Pick<GatewayFigures, 'pool' | 'store'>): void {
+  let orphansReadAtMs = Number.NEGATIVE_INFINITY;
+  metrics.collect(async () => {
+    const { phases, outcomes, duplicates } = await documentFigures(pool);
+    metrics.replace('pedigree_documents', [
+      ...phases.map(({ phase, documents }) => ({ labels: { phase, outcome: '' }, value: documents })),
+      ...Object.entries(outcomes).map(([outcome, value]) => ({ labels: { phase: 'concluded', outcome }, value })),
+    ]);
+    metrics.replace('pedigree_documents_oldest_seconds', phases.map(({ phase, oldestSeconds }) => ({ labels: { phase }, value: oldestSeconds })));
+    metrics.set('pedigree_documents_duplicate', {}, duplicates);
+  });
+  metrics.collect(async () => {
+    if (performance.now() - orphansReadAtMs < ORPHANS_EVERY_MS) return;
+    orphansReadAtMs = performance.now();
     metrics.set('pedigree_documents_orphaned', {}, (await orphans(pool, store)).length);
-  };
+  });
 }
 
 /** Clocks of two machines may differ: what lies ahead of ours has no age yet. */

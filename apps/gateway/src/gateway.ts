@@ -8,7 +8,7 @@ import { recordConfiguration, starterOf } from '#configuration';
 import { readReceipt, titleOfType } from '#documents';
 import { SOFTWARE_VERSION, eventStoreSchema, openEventStore, settleLogPlace, type EventStore } from '#event-store';
 import { PostgresEvidenceStore, evidenceSchema, type EvidenceStore } from '#evidence';
-import { PedigreeError, systemClock } from '#kernel';
+import { PedigreeError } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { PostgresReadModels, readModelSchemas } from '#read-models';
 import { reconciliationSchema } from '#reconciliation';
@@ -188,7 +188,7 @@ async function partsOf(config: GatewayConfig, given: Services & { evidence: Evid
     operations: new Operations({ pool, store, queue, ...says }),
     deadLetters: new DeadLetters({ bus, store, ...says }),
     reconciliations: new Reconciliations({ pool, store, queue }),
-    resends: new Resends({ pool, store, evidence, intake, clock: systemClock, failedGraceMs: config.failedGraceMs }),
+    resends: new Resends({ pool, store, evidence, intake, failedGraceMs: config.failedGraceMs }),
     readModels: new PostgresReadModels({ pool, store, evidence, documents: { readReceipt }, titleOf: titleOfType, received: (requestIds) => acknowledgedAmong(pool, requestIds) }),
   };
 }

@@ -1,7 +1,7 @@
 import { ABSENT, documentStream, evolve, type DocumentEvent, type DocumentState } from '#domain';
 import type { Actor, EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import { PedigreeError, type Clock } from '#kernel';
+import { PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
 import type { z } from 'zod';
 import type { CommandBody } from '../intake/command-body.js';
@@ -14,15 +14,22 @@ export interface ResendsOptions {
   store: EventStore;
   evidence: EvidenceStore;
   intake: Pick<Intake, 'take'>;
-  clock: Pick<Clock, 'now'>;
   /** For so long a FAILED may still turn out otherwise (profile rules.failedGraceMs). */
   failedGraceMs: number;
 }
 
 interface Found {
   state: Exclude<DocumentState, { phase: 'absent' }>;
-  concludedAt: Date | undefined;
+  /** Log position of its conclusion. */
+  concludedAt: bigint | undefined;
 }
+
+/**
+ * Whether the last read of a FAILED, after its grace, is still to come: its task is there, or its saga has not planned it yet. No time is compared
+ * here: the grace is judged once, by the task's due time. $1 lane, $2 key, $3 position of the conclusion.
+ */
+const MAY_TURN = `SELECT EXISTS (SELECT FROM task WHERE lane = $1 AND key = $2)
+  OR NOT EXISTS (SELECT FROM checkpoint WHERE name = 'saga:document' AND position >= $3) AS may_turn`;
 
 /** Events of one read of a stream, and the most reads. */
 const READ_EVENTS = 1_000;
@@ -42,7 +49,7 @@ export class Resends {
     const { registration } = found.state;
     const command_id = asked.command_id ?? `resend-${requestId}`;
     const earlier = await findResend(this.options.pool, requestId);
-    if (earlier === undefined) this.refuseUnlessEndedBadly(found);
+    if (earlier === undefined) await this.refuseUnlessEndedBadly(found);
     else if (earlier.commandId !== command_id) throw alreadyResent(requestId, earlier.requestId);
     const { reference } = registration;
     const body: CommandBody = {
@@ -60,7 +67,7 @@ export class Resends {
     }
   }
 
-  private refuseUnlessEndedBadly({ state, concludedAt }: Found): void {
+  private async refuseUnlessEndedBadly({ state, concludedAt }: Found): Promise<void> {
     const { requestId, group } = state.registration;
     if (state.phase !== 'concluded') throw refusal(requestId, `has not concluded: it is ${state.phase}; only a rejected or failed document is sent again`);
     if (state.outcome === 'accepted' || state.outcome === 'partial') {
@@ -68,22 +75,27 @@ export class Resends {
       throw refusal(requestId, `was ${state.outcome === 'accepted' ? 'accepted' : 'accepted in part'}; only a rejected or failed document is sent again${why}`);
     }
     if (group !== undefined) throw refusal(requestId, `is a member of group ${group.groupId}: the group is resumed, with a corrected member`);
-    const turnsUntilMs = (concludedAt?.getTime() ?? 0) + this.options.failedGraceMs;
-    if (state.cause === 'registry_failed' && this.options.clock.now().getTime() < turnsUntilMs) {
-      throw refusal(requestId, `failed a moment ago, and the registry may still say otherwise until ${new Date(turnsUntilMs).toISOString()}`);
+    if (state.cause === 'registry_failed' && (await this.mayTurn(state.registration, concludedAt))) {
+      throw refusal(requestId, 'failed a moment ago, and the registry may still say otherwise: try again when its status was read once more');
     }
+  }
+
+  private async mayTurn({ requestId, account }: Found['state']['registration'], concludedAt: bigint | undefined): Promise<boolean> {
+    if (this.options.failedGraceMs === 0) return false;
+    const { rows } = await this.options.pool.query<{ may_turn: boolean }>(MAY_TURN, [`${account}/status`, `status:${requestId}:after-failed`, concludedAt ?? 0n]);
+    return rows[0]?.may_turn !== false;
   }
 
   /** The document as the log has it now: the read models may be a moment behind. */
   private async find(requestId: string): Promise<Found | undefined> {
     let state: DocumentState = ABSENT;
-    let concludedAt: Date | undefined;
+    let concludedAt: bigint | undefined;
     let next = 0;
     for (let reads = 0; reads < MAX_READS; reads += 1) {
       const events = await this.options.store.readStream(documentStream(requestId), { fromVersion: next, limit: READ_EVENTS });
       for (const event of events) {
         state = evolve(state, event as unknown as DocumentEvent);
-        if (event.type === 'DocumentConcluded') concludedAt = event.recordedAt;
+        if (event.type === 'DocumentConcluded') concludedAt = event.position;
       }
       next += events.length;
       if (events.length < READ_EVENTS) break;

@@ -140,7 +140,7 @@ function runAll({ config, sagas, context, pool, store, queue, lanes, log, signal
   const report = (one: RunnerReport): void => log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
   return [
     watchCertificates({ sessions: () => context.registry.sessions(), clock: systemClock, signal, warn: (notice, message) => log.warn(notice, message) }),
-    runRemovals({ pool, signal, removals: workerRemovals({ ...config, pool, store, sagas }), report: (table, err) => log.warn({ err, table }, 'old rows could not be removed') }),
+    runRemovals({ pool, signal, removals: workerRemovals({ ...config, store, sagas }), report: (table, err) => log.warn({ err, table }, 'old rows could not be removed') }),
     watchNeighbours(queue, { clock: systemClock, signal, log }),
     ...sagas.map((saga) => saga.run({ store, pool, queue, signal, onError, onParked })),
     ...projections({ evidence: context.evidence, documents: documentReading(), store }).map((projection) =>

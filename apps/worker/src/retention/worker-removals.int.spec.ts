@@ -23,7 +23,7 @@ afterAll(async () => {
 beforeEach(() => db.pool.query('TRUNCATE task_key, checkpoint, upload_link, document_outcome, event, event_any; UPDATE event_counter SET position = 0'));
 
 async function round(): Promise<Map<string, number>> {
-  const removals = workerRemovals({ pool: db.pool, store, sagas: SAGAS, taskKeysKeptDays: 400, uploadLinksKeptDays: 30 });
+  const removals = workerRemovals({ store, sagas: SAGAS, taskKeysKeptDays: 400, uploadLinksKeptDays: 30 });
   return removeOldRows({ pool: db.pool, removals, signal: new AbortController().signal, report: (_, error) => expect(error).toBeUndefined() });
 }
 

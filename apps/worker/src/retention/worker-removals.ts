@@ -1,11 +1,10 @@
 import type { EventStore } from '#event-store';
-import type { Pool, Transaction } from '#postgres';
+import type { Transaction } from '#postgres';
 import type { Removal } from '#retention';
 import { sagaCheckpoint } from '#subscriptions';
 import { removeTaskKeys } from '#tasks';
 
 export interface WorkerRemovalOptions {
-  pool: Pool;
   store: Pick<EventStore, 'readAll'>;
   sagas: { name: string }[];
   taskKeysKeptDays: number;

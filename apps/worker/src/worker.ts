@@ -6,8 +6,8 @@ import { recordConfiguration, starterOf } from '#configuration';
 import { documentReading } from '#documents';
 import { eventStoreSchema, openEventStore, settleLogPlace, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
-import { systemClock } from '#kernel';
-import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
+import type { Clock } from '#kernel';
+import { installationId, installationSchema, migrate, openPool, openServerClock, type MigrationSet, type Pool } from '#postgres';
 import { projections, readModelSchemas } from '#read-models';
 import { RECONCILE_LANE } from '#reconciliation';
 import { PostgresSessionStore, PostgresUploadLinks, registryClientSchema, UndiciRegistryClient, watchCertificates, type Profile } from '#registry-client';
@@ -100,7 +100,10 @@ async function startParts(config: WorkerConfig, { log, watching }: { log: Servic
   await recordSettings(config, pool, store);
   const budgets = budgetsOf(config.profile, pool);
   closing.push(() => budgets.close());
-  const { context, close } = await contextOf(config, { pool, store, queue, budgets, log, watching });
+  const ending = new AbortController();
+  closing.push(() => Promise.resolve(ending.abort()));
+  const clock = await openServerClock(pool, { signal: ending.signal, onError: (error) => log.warn({ err: error }, "the database's time could not be read") });
+  const { context, close } = await contextOf(config, { clock, pool, store, queue, budgets, log, watching });
   closing.push(close);
   await takeOver(queue, log);
   const accounts = config.accounts.map((account) => account.name);
@@ -139,9 +142,9 @@ function runAll({ config, sagas, context, pool, store, queue, lanes, log, signal
     log.error({ err: error, saga, key, stream: event.stream, version: event.version, position: event.position.toString() }, 'saga_instance_parked');
   const report = (one: RunnerReport): void => log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
   return [
-    watchCertificates({ sessions: () => context.registry.sessions(), clock: systemClock, signal, warn: (notice, message) => log.warn(notice, message) }),
+    watchCertificates({ sessions: () => context.registry.sessions(), clock: context.clock, signal, warn: (notice, message) => log.warn(notice, message) }),
     runRemovals({ pool, signal, removals: workerRemovals({ ...config, store, sagas }), report: (table, err) => log.warn({ err, table }, 'old rows could not be removed') }),
-    watchNeighbours(queue, { clock: systemClock, signal, log }),
+    watchNeighbours(queue, { clock: context.clock, signal, log }),
     ...sagas.map((saga) => saga.run({ store, pool, queue, signal, onError, onParked })),
     ...projections({ evidence: context.evidence, documents: documentReading(), store }).map((projection) =>
       runProjection({ projection, store, pool, signal, onError }),
@@ -188,6 +191,8 @@ const budgetsOf = (profile: Profile, pool: Pool): PostgresCallBudgets =>
   });
 
 interface ContextParts {
+  /** The database's time: ages and token lives mean the same to all processes. */
+  clock: Clock;
   pool: Pool;
   store: EventStore;
   queue: TaskQueue;
@@ -196,13 +201,13 @@ interface ContextParts {
   watching: Watching;
 }
 
-async function contextOf(config: WorkerConfig, { pool, store, queue, budgets, log, watching }: ContextParts): Promise<{ context: InboundContext; close(): Promise<void> }> {
+async function contextOf(config: WorkerConfig, { clock, pool, store, queue, budgets, log, watching }: ContextParts): Promise<{ context: InboundContext; close(): Promise<void> }> {
   const { profile, accounts } = config;
   const installation = { id: await installationId(pool), participant: config.participant, softwareVersion: SOFTWARE_VERSION, profile: profile.name };
   const onError = (error: unknown): void => log.warn({ err: error }, 'a trace was not told');
-  const documents = new ObservedDocuments({ store, clock: systemClock, installation, tracing: watching.tracing, onError });
-  const groups = new GroupRepository({ store, clock: systemClock, installation });
-  const inbound = new InboundRepository({ store, clock: systemClock, installation });
+  const documents = new ObservedDocuments({ store, clock, installation, tracing: watching.tracing, onError });
+  const groups = new GroupRepository({ store, clock, installation });
+  const inbound = new InboundRepository({ store, clock, installation });
   const app = await NestFactory.createApplicationContext(WorkerModule.of({ documents, groups, inbound }), { logger: ['error', 'warn'], abortOnError: false });
   const registry = new UndiciRegistryClient({
     baseUrl: config.registryUrl,
@@ -210,15 +215,15 @@ async function contextOf(config: WorkerConfig, { pool, store, queue, budgets, lo
     accounts,
     budgets,
     sessions: new PostgresSessionStore(pool, { key: config.encryptionKey }),
-    clock: systemClock,
+    clock,
     log,
   });
-  collectWorkerMetrics(watching.metrics, { registry, budgets, documents });
+  collectWorkerMetrics(watching.metrics, { registry, budgets, documents, clock });
   const restored = new Restored({ pool, store, installation, accounts: accounts.map((one) => one.name), info: (about, message) => log.info(about, message) });
   const { largeDocuments, groups: bulk } = registry.operations;
   const uploadLinks = new PostgresUploadLinks(pool, { key: config.encryptionKey });
   const context: InboundContext = {
-    ...{ commands: app.get(CommandBus), documents, groups, evidence: new PostgresEvidenceStore({ pool }), registry, bulk, largeDocuments, uploadLinks, profile, clock: systemClock },
+    ...{ commands: app.get(CommandBus), documents, groups, evidence: new PostgresEvidenceStore({ pool }), registry, bulk, largeDocuments, uploadLinks, profile, clock },
     ...{ inbound, lists: registry, held: new RegistryDocuments(pool), restored, pool, queue, warn: (about, message) => log.warn(about, message) },
   };
   await restored.open();

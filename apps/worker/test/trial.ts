@@ -121,7 +121,7 @@ async function registrationOf({ evidence }: Pick<Stores, 'evidence'>, requestId:
 /** Registers a document whose bytes are in the evidence; returns its registration. */
 export async function registerDocument(stores: Stores, requestId: string = randomUUID(), more: Partial<Registration> = {}): Promise<Registration> {
   const registration = await registrationOf(stores, requestId, more);
-  await repositoryOn(stores.store).execute(requestId, { type: 'Register', registration }, { taskKey: `run_command:${requestId}`, actor: ERP });
+  await repositoryOn(stores.store).execute(requestId, { type: 'Register', registration }, { taskKey: `run_command:${requestId}`, lease: '1:1', actor: ERP });
   return registration;
 }
 
@@ -132,7 +132,7 @@ export async function acceptGroup(stores: Stores, size: number): Promise<{ group
   const members = await Promise.all(Array.from({ length: size }, (_, index) => ofGroup(index)));
   const group: GroupRegistration = { groupId, commandId: `command-${groupId}`, account: ACCOUNT, kind: 'given', members, after: [] };
   const payload = { group, actor: ERP } as unknown as Task['payload'];
-  return { group, command: { key: `run_command:${group.commandId}`, kind: 'run_command', lane: 'intake', dueAt: new Date(0), payload, priority: 100, attempts: 1, leaseExpiredBefore: false } };
+  return { group, command: { key: `run_command:${group.commandId}`, kind: 'run_command', lane: 'intake', dueAt: new Date(0), payload, priority: 100, attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0) } };
 }
 
 /** The document's events in the log, as they are, whoever wrote them. */
@@ -165,7 +165,8 @@ async function plannedFor(store: EventStore, { stream, key }: { stream: string; 
   const tasks = new Map<string, PlannedTask | PlannedGroupTask>();
   let state = DOCUMENT_SAGA.initial;
   for (const event of await store.readStream(stream)) {
-    const after = react(state, event, key);
+    // Each event is handled as soon as it is recorded.
+    const after = react(state, { ...event, handledAt: event.recordedAt }, key);
     state = after.state;
     for (const task of after.tasks) if (!tasks.has(task.key)) tasks.set(task.key, task);
   }
@@ -178,10 +179,13 @@ export const asTask = (planned: PlannedTask | PlannedGroupTask, attempts = 1): T
   priority: 100,
   attempts,
   leaseExpiredBefore: attempts > 1,
+  lease: `1:${attempts}`,
+  claimedAt: new Date(0),
 });
 
-/** Runs one task by the handler that its lane has for it. */
-export async function runTask(context: TaskContext, task: Task): Promise<TaskResult> {
+/** Runs one task by the handler that its lane has for it, as claimed at this moment of the database's clock. */
+export async function runTask(context: TaskContext, unclaimed: Task, claimedAt: Date = context.clock.now()): Promise<TaskResult> {
+  const task = { ...unclaimed, claimedAt };
   const lane = lanesOf(context, [ACCOUNT]).find((one) => one.name === task.lane);
   const handler = lane?.kinds[task.kind];
   if (handler === undefined) throw new Error(`no lane serves ${task.key}`);
@@ -214,9 +218,10 @@ export async function workOff(run: Run, work: Work): Promise<TaskResult[]> {
     if (next === undefined) return failed;
     run.clock.advance(Math.max(0, next.dueAt.getTime() - run.clock.now().getTime()));
     attempts.set(next.key, (attempts.get(next.key) ?? 0) + 1);
-    const result = await runTask(run.context(), asTask(next, attempts.get(next.key))).catch((error: Error) => run.thrown(error));
+    const result = await runTask(run.context(), asTask(next, attempts.get(next.key)), run.clock.now()).catch((error: Error) => run.thrown(error));
     if (result === undefined) continue;
-    if (result.kind === 'retry') postponed.set(next.key, result.dueAt);
+    if (result.kind === 'retry') postponed.set(next.key, new Date(run.clock.now().getTime() + result.delayMs));
+    else if (result.kind === 'give_back') throw new Error('a handler does not give a task back');
     else settled.add(next.key);
     if (result.kind === 'failed') failed.push(result);
   }

@@ -9,3 +9,4 @@ export * from './listener.js';
 export * from './migrate.js';
 export * from './embedded.js';
 export * from './installation.js';
+export * from './server-clock.js';

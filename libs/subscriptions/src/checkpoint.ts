@@ -6,15 +6,18 @@ export interface Checkpoint {
   position: bigint;
   /** For how long another process still holds the subscription; 0 when it is free or ours. Milliseconds by the database's clock. */
   heldByOtherMs: number;
+  /** When it was read, by the database's clock. */
+  at: Date;
 }
 
 interface CheckpointRow {
   position: bigint;
   held_ms: number | null;
+  at: Date;
 }
 
-const HELD_MS = `CASE WHEN holder IS DISTINCT FROM $2 THEN greatest(0, extract(epoch FROM held_until - clock_timestamp()) * 1000)::float8 END AS held_ms`;
-const toCheckpoint = (row: CheckpointRow): Checkpoint => ({ position: row.position, heldByOtherMs: row.held_ms ?? 0 });
+const HELD_MS = `CASE WHEN holder IS DISTINCT FROM $2 THEN greatest(0, extract(epoch FROM held_until - clock_timestamp()) * 1000)::float8 END AS held_ms, clock_timestamp() AS at`;
+const toCheckpoint = (row: CheckpointRow): Checkpoint => ({ position: row.position, heldByOtherMs: row.held_ms ?? 0, at: row.at });
 
 /** Reads the checkpoint without a lock, and makes it, at 0, where there is none. */
 export async function openCheckpoint(db: Queryable, name: string, holder: string): Promise<Checkpoint> {

@@ -1,6 +1,12 @@
 import type { EventFilter, RecordedEvent } from '#event-store';
 import { refuseUnfit, type NewTask } from '#tasks';
 
+/**
+ * An event with the database's time at which its page is handled. Due times count from there: an event's own time comes from the clock of
+ * whichever server keeps the log, and is only shown.
+ */
+export type HandledEvent = RecordedEvent & { handledAt: Date };
+
 /** What follows from events, pure: it remembers a state per instance and plans tasks (DESIGN section 3). */
 export interface Saga<State> {
   /** Also the name of its checkpoint, as `saga:<name>`. */
@@ -10,14 +16,14 @@ export interface Saga<State> {
   keysOf(event: RecordedEvent): string[];
   /** State of an instance that no event has concerned yet. States must have a JSON form. */
   initial: State;
-  react(state: State, event: RecordedEvent, key: string): { state: State; tasks: NewTask[] };
+  react(state: State, event: HandledEvent, key: string): { state: State; tasks: NewTask[] };
   /** True when the state may be forgotten: a later event for the instance would then begin from `initial`. */
   isDone?(state: State): boolean;
 }
 
 /** An event on its way to the instances it concerns, each once; with `error` where the saga could not say which those are. */
 export interface Route {
-  event: RecordedEvent;
+  event: HandledEvent;
   keys: ReadonlySet<string>;
   error?: unknown;
 }
@@ -47,8 +53,9 @@ const STREAM_KEY = 'stream:';
 const streamKey = (stream: string): string => `${STREAM_KEY}${stream}`;
 export const isStreamKey = (key: string): boolean => key.startsWith(STREAM_KEY);
 
-export function routesOf<State>(saga: Saga<State>, events: RecordedEvent[]): Route[] {
-  return events.map((event) => {
+export function routesOf<State>(saga: Saga<State>, events: RecordedEvent[], handledAt: Date): Route[] {
+  return events.map((recorded) => {
+    const event = { ...recorded, handledAt };
     try {
       return { event, keys: new Set(saga.keysOf(event)) };
     } catch (error) {
@@ -82,7 +89,7 @@ export function foldSaga<State>(saga: Saga<State>, routes: Route[], known: Known
   return folded;
 }
 
-function foldOne<State>(saga: Saga<State>, { event, key, states }: { event: RecordedEvent; key: string; states: Known<State>['states'] }, to: { folded: Folded<State>; park: (one: HeldEvent) => void }): void {
+function foldOne<State>(saga: Saga<State>, { event, key, states }: { event: HandledEvent; key: string; states: Known<State>['states'] }, to: { folded: Folded<State>; park: (one: HeldEvent) => void }): void {
   const { changed, tasks } = to.folded;
   const before = changed.get(key) ?? states.get(key) ?? saga.initial;
   try {

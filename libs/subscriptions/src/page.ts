@@ -2,8 +2,11 @@ import type { RecordedEvent } from '#event-store';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import { lockCheckpoint, moveCheckpoint } from './checkpoint.js';
 
-/** Handles events in order inside the transaction that also moves the checkpoint. Effects outside that transaction may happen twice. */
-export type Handle = (events: RecordedEvent[], tx: Transaction) => Promise<void>;
+/**
+ * Handles events in order inside the transaction that also moves the checkpoint. Effects outside that transaction may happen twice. `handledAt`
+ * is the database's time of this page.
+ */
+export type Handle = (events: RecordedEvent[], tx: Transaction, handledAt: Date) => Promise<void>;
 
 /** Who works on which subscription, and what it does with events. */
 export interface Work {
@@ -35,7 +38,7 @@ export async function handlePage(work: Work, page: Page): Promise<PageOutcome> {
     const checkpoint = await lockCheckpoint(tx, work.name, { holder: work.holder, waits: work.takesOver });
     if (checkpoint === undefined || checkpoint.position !== page.from) return 'elsewhere';
     if (checkpoint.heldByOtherMs > 0 && !work.takesOver) return 'elsewhere';
-    if (page.events.length > 0) await work.handle(page.events, tx);
+    if (page.events.length > 0) await work.handle(page.events, tx, checkpoint.at);
     await moveCheckpoint(tx, work.name, { position: page.upTo, holder: work.holder, leaseMs: work.leaseMs });
     return 'done';
   });

@@ -56,11 +56,12 @@ async function retryPage<State>(tx: Transaction, parts: RetryParts<State>, { key
   const now = await heldPlaces(tx, saga.name, key, { limit: places.length });
   // Somebody else tried it meanwhile.
   if (now.length !== places.length || now.some(({ position }, n) => position !== places[n]?.position)) return 'more';
-  const routes: Route[] = isStreamKey(key) ? routesOf(saga, events) : events.map((event) => ({ event, keys: new Set([key]) }));
+  const handled = routesOf(saga, events, locked.at);
+  const routes: Route[] = isStreamKey(key) ? handled : handled.map(({ event }) => ({ event, keys: new Set([key]) }));
   const { states, parked } = await loadKnown<State>(tx, saga.name, routes);
   const folded = foldSaga(saga, routes, { states, parked: new Set([...parked].filter((one) => one !== key)) });
   const standing = folded.held.find((one) => one.key === key);
-  const worked = standing === undefined ? places : places.slice(0, events.indexOf(standing.event));
+  const worked = standing === undefined ? places : places.slice(0, routes.findIndex(({ event }) => event === standing.event));
   await dropHeld(tx, saga.name, key, { upTo: worked.at(-1)?.position ?? 0n });
   await writeFolded(tx, parts, { ...folded, held: folded.held.filter((one) => one.key !== key) });
   if (standing !== undefined) {

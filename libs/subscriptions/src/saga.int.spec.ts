@@ -43,6 +43,25 @@ describe('runSaga', () => {
     expect((await stored()).tasks).toEqual(['check:1:2:11:10', 'check:2:2:21:20']);
   });
 
+  it.each([3_600_000, -3_600_000])("hands out the database's time of the page, though the log's server is %d ms off", async (offMs) => {
+    await append([delivered(1, 10)]);
+    const store = Object.create(trial.store, {
+      readAll: {
+        value: async (...given: Parameters<typeof trial.store.readAll>) => {
+          const page = await trial.store.readAll(...given);
+          return { ...page, events: page.events.map((event) => ({ ...event, recordedAt: new Date(event.recordedAt.getTime() + offMs) })) };
+        },
+      },
+    }) as typeof trial.store;
+    const saga: typeof SHOPS = { ...SHOPS, react: (state, event, key) => ({ ...SHOPS.react(state, event, key), tasks: [{ key, kind: 'check', lane: 'l', dueAt: event.handledAt, payload: {} }] }) };
+    const time = async () => (await trial.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')).rows[0]!.now.getTime();
+    const beforeMs = await time();
+    await catchUpSaga({ ...parts(), saga, store });
+    const { rows } = await trial.pool.query<{ due_at: Date }>('SELECT due_at FROM task');
+    const dueMs = rows[0]!.due_at.getTime();
+    expect([dueMs >= beforeMs, dueMs <= (await time())]).toEqual([true, true]);
+  });
+
   it('forgets an instance that is done, and only that one', async () => {
     await append([delivered(1, 10), delivered(2, 20)]);
     await catchUpSaga(parts());

@@ -22,7 +22,7 @@ async function run(events: RecordedEvent[], pageSizes: number[]): Promise<{ stat
   const states = new Map<string, ShopState>();
   for (let at = 0, page = 0; at < events.length; page += 1) {
     const size = pageSizes[page % pageSizes.length] ?? 1;
-    const { changed, tasks } = foldSaga(SHOPS, routesOf(SHOPS, events.slice(at, at + size)), { states, parked: new Set() });
+    const { changed, tasks } = foldSaga(SHOPS, routesOf(SHOPS, events.slice(at, at + size), new Date(0)), { states, parked: new Set() });
     for (const [key, state] of changed) states.set(key, state);
     await queue.schedule(undefined, tasks);
     at += size;
@@ -43,14 +43,14 @@ describe('foldSaga', () => {
 
   it('leaves the states it was given alone, and tells only of those that changed', () => {
     const states = new Map([['1', { count: 1 }], ['2', { count: 5 }]]);
-    const { changed, tasks } = foldSaga(SHOPS, routesOf(SHOPS, recorded([{ type: 'Delivered', data: { shop: 1, n: 7 } }, { type: 'Looked', data: { shop: 2 } }])), { states, parked: new Set() });
+    const { changed, tasks } = foldSaga(SHOPS, routesOf(SHOPS, recorded([{ type: 'Delivered', data: { shop: 1, n: 7 } }, { type: 'Looked', data: { shop: 2 } }]), new Date(0)), { states, parked: new Set() });
     expect([...changed]).toEqual([['1', { count: 2, last: 7 }]]);
     expect(tasks.map((task) => task.key)).toEqual(['check:1:2:7:none']);
     expect([...states.values()]).toEqual([{ count: 1 }, { count: 5 }]);
   });
 
   it('reacts once for an instance that an event names twice', () => {
-    const { changed } = foldSaga(SHOPS, routesOf(SHOPS, recorded([{ type: 'Delivered', data: { shop: 1, tell: 1, n: 7 } }])), { states: new Map(), parked: new Set() });
+    const { changed } = foldSaga(SHOPS, routesOf(SHOPS, recorded([{ type: 'Delivered', data: { shop: 1, tell: 1, n: 7 } }]), new Date(0)), { states: new Map(), parked: new Set() });
     expect([...changed]).toEqual([['1', { count: 1, last: 7 }]]);
   });
 });

@@ -33,8 +33,8 @@ export function runSaga<State>(options: SagaOptions<State>): Promise<void> {
     ...rest,
     name: sagaCheckpoint(saga),
     filter: saga.filter,
-    handle: async (events, tx) => {
-      news = (await handler(events, tx)).filter((one) => one.error !== undefined);
+    handle: async (...page) => {
+      news = (await handler(...page)).filter((one) => one.error !== undefined);
     },
     onBatch: (batch) => {
       for (const { key, event, error } of news.splice(0)) onParked?.({ saga: saga.name, key, event, error });
@@ -47,12 +47,12 @@ export function runSaga<State>(options: SagaOptions<State>): Promise<void> {
 export function catchUpSaga<State>(options: SagaParts<State> & Omit<CatchUpOptions, 'name' | 'filter' | 'handle'>): Promise<bigint> {
   const { saga, queue, parkingLimits, ...rest } = options;
   const handler = sagaHandler({ saga, queue, ...(parkingLimits === undefined ? {} : { parkingLimits }) });
-  return catchUp({ ...rest, name: sagaCheckpoint(saga), filter: saga.filter, handle: async (events, tx) => void (await handler(events, tx)) });
+  return catchUp({ ...rest, name: sagaCheckpoint(saga), filter: saga.filter, handle: async (...page) => void (await handler(...page)) });
 }
 
 function sagaHandler<State>(parts: SagaParts<State>) {
-  return async (events: RecordedEvent[], tx: Transaction): Promise<HeldEvent[]> => {
-    const routes = routesOf(parts.saga, events);
+  return async (events: RecordedEvent[], tx: Transaction, handledAt: Date): Promise<HeldEvent[]> => {
+    const routes = routesOf(parts.saga, events, handledAt);
     const folded = foldSaga(parts.saga, routes, await loadKnown<State>(tx, parts.saga.name, routes));
     await writeFolded(tx, parts, folded);
     return folded.held;

@@ -15,8 +15,8 @@ const befalls = fc.constantFrom('throw', 'retry', 'missed', 'crash');
 
 function resultOf(mishap: string | undefined): TaskResult {
   if (mishap === 'throw') throw new Error('mishap');
-  if (mishap === 'retry') return { kind: 'retry', dueAt: PAST, error: 'mishap' };
-  return mishap === 'missed' ? { kind: 'retry', dueAt: PAST, countsAsAttempt: false } : { kind: 'done' };
+  if (mishap === 'retry') return { kind: 'retry', delayMs: 0, error: 'mishap' };
+  return mishap === 'missed' ? { kind: 'retry', delayMs: 0, countsAsAttempt: false } : { kind: 'done' };
 }
 
 describe('tasks, whatever befalls them', () => {

@@ -156,11 +156,11 @@ class LaneRunner {
   }
 
   private afterThrow(task: Task, error: string): TaskResult {
-    const { lane, maxAttempts, firstBackoffMs, mostBackoffMs, clock, report } = this.options;
+    const { lane, maxAttempts, firstBackoffMs, mostBackoffMs, report } = this.options;
     if (task.attempts >= maxAttempts) return { kind: 'failed', error: `gave up after ${task.attempts} attempts: ${error}` };
     const retryInMs = Math.min(mostBackoffMs, firstBackoffMs * 2 ** (task.attempts - 1));
     report({ kind: 'task_threw', lane, task, error, retryInMs });
-    return { kind: 'retry', dueAt: new Date(clock.now().getTime() + retryInMs), error };
+    return { kind: 'retry', delayMs: retryInMs, error };
   }
 
   /** Records the result. When the database stays away, the lease runs out and the task comes again. */
@@ -201,7 +201,7 @@ class LaneRunner {
   /** Not begun means not tried: the attempt is taken back and the task keeps its place in the lane. */
   private async giveBackWaiting(): Promise<void> {
     const back = this.waiting.splice(0);
-    await Promise.all(back.map((task) => this.settle(task, { kind: 'retry', dueAt: task.dueAt, countsAsAttempt: false })));
+    await Promise.all(back.map((task) => this.settle(task, { kind: 'give_back' })));
   }
 
   private async finishWithin(graceMs: number): Promise<void> {

@@ -19,14 +19,18 @@ export interface Task extends Required<NewTask> {
   attempts: number;
   /** True when an earlier holder's lease ran out: a read is simply retried, a send is an unknown outcome. */
   leaseExpiredBefore: boolean;
-  /** Names the lease under which the task was claimed. Opaque; set by `claim`, wanted by `settle` (a copy of the task keeps it). */
-  lease?: string;
+  /** Names the lease under which the task was claimed, another at each claim. Opaque; `settle` wants it (a copy of the task keeps it). */
+  lease: string;
+  /** When it was claimed, by the database's clock: ages are measured up to here, never by the clock of a process. */
+  claimedAt: Date;
 }
 
 export type TaskResult =
   | { kind: 'done' }
-  /** Goes back to the lane for later. `countsAsAttempt: false` when nothing was tried (a slot was missed). */
-  | { kind: 'retry'; dueAt: Date; error?: string; countsAsAttempt?: boolean }
+  /** Goes back to the lane and is due `delayMs` after it is settled, by the database's clock. `countsAsAttempt: false` when nothing was tried. */
+  | { kind: 'retry'; delayMs: number; error?: string; countsAsAttempt?: boolean }
+  /** It was not begun: it keeps its due time, and this claim does not count. */
+  | { kind: 'give_back' }
   /** Given up; kept, visible to operators. */
   | { kind: 'failed'; error: string };
 

@@ -35,7 +35,7 @@ describe('the task queue', () => {
     const payload = { text: 'кавычки " и \\ и \n', list: [1, null, { deep: true }] };
     await queue.schedule(db.pool, [task('send:1', { kind: 'send', priority: 7, payload })]);
     const [claimed] = await queue.claim('a/status', hold);
-    expect(claimed).toEqual({ key: 'send:1', kind: 'send', lane: 'a/status', priority: 7, dueAt: PAST, payload, attempts: 1, leaseExpiredBefore: false, lease: expect.any(String) });
+    expect(claimed).toEqual({ key: 'send:1', kind: 'send', lane: 'a/status', priority: 7, dueAt: PAST, payload, attempts: 1, leaseExpiredBefore: false, lease: expect.any(String), claimedAt: expect.any(Date) });
   });
 
   it('schedules a key once for ever: also in one call, while leased, and after it was done', async () => {
@@ -113,7 +113,7 @@ describe('the task queue', () => {
     const [again] = await other.claim('a/status', { ...hold, holder: 'two' });
     expect(again).toMatchObject({ key: 'x', attempts: 2, leaseExpiredBefore: true });
     expect(await queue.settle(lost!, { kind: 'done' })).toBe(false);
-    expect(await queue.settle(again!, { kind: 'retry', dueAt: PAST, countsAsAttempt: false })).toBe(true);
+    expect(await queue.settle(again!, { kind: 'retry', delayMs: 0, countsAsAttempt: false })).toBe(true);
     const [third] = await queue.claim('a/status', hold);
     expect(third).toMatchObject({ attempts: 2, leaseExpiredBefore: true });
     expect(await other.settle(again!, { kind: 'done' })).toBe(false);
@@ -126,8 +126,8 @@ describe('the task queue', () => {
     const spy = jest.spyOn(db.pool, 'query');
     const answers = await Promise.all([
       queue.settle(claimed.get('done')!, { kind: 'done' }),
-      queue.settle(claimed.get('retry')!, { kind: 'retry', dueAt: PAST, error: 'reset' }),
-      queue.settle(claimed.get('later')!, { kind: 'retry', dueAt: FUTURE }),
+      queue.settle(claimed.get('retry')!, { kind: 'retry', delayMs: 0, error: 'reset' }),
+      queue.settle(claimed.get('later')!, { kind: 'retry', delayMs: 600_000 }),
       queue.settle(claimed.get('failed')!, { kind: 'failed', error: 'no such document' }),
     ]);
     expect(spy.mock.calls.length).toBe(2);
@@ -135,7 +135,37 @@ describe('the task queue', () => {
     expect(answers).toEqual([true, true, true, true]);
     expect(keys(await queue.claim('a/status', hold))).toEqual(['retry']);
     expect(await queue.queueFigures()).toMatchObject({ ready: 1, leased: 1, failed: 1 });
-    expect(await queue.lanes()).toEqual([{ lane: 'a/status', ready: 1, leased: 1, failed: 1, nextDueAt: FUTURE }]);
+    expect(await queue.lanes()).toEqual([{ lane: 'a/status', ready: 1, leased: 1, failed: 1, nextDueAt: expect.any(Date) }]);
+  });
+
+  it.each([3_600_000, -3_600_000])("counts a retry's delay and a claim by the database's clock, though this process is %d ms off", async (offMs) => {
+    const now = Date.now.bind(Date);
+    const skewed = jest.spyOn(Date, 'now').mockImplementation(() => now() + offMs);
+    const databaseTime = async () => (await db.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')).rows[0]!.now.getTime();
+    await queue.schedule(db.pool, [task('x')]);
+    const beforeMs = await databaseTime();
+    const [claimed] = await queue.claim('a/status', hold);
+    expect(await queue.settle(claimed!, { kind: 'retry', delayMs: 60_000 })).toBe(true);
+    const afterMs = await databaseTime();
+    skewed.mockRestore();
+    const { rows } = await db.pool.query<{ due_at: Date }>('SELECT due_at FROM task');
+    const [dueMs, claimedMs] = [rows[0]!.due_at.getTime(), claimed!.claimedAt.getTime()];
+    expect({ due: dueMs >= beforeMs + 60_000 && dueMs <= afterMs + 60_000, claimed: claimedMs >= beforeMs - 1 && claimedMs <= afterMs }).toEqual({ due: true, claimed: true });
+  });
+
+  it.each([-1, Number.NaN, Infinity])('refuses to try a task again in %d ms, and settles the others', async (delayMs) => {
+    await queue.schedule(db.pool, [task('good'), task('bad')]);
+    const [good, bad] = await queue.claim('a/status', hold);
+    const settled = await Promise.allSettled([queue.settle(good!, { kind: 'done' }), queue.settle(bad!, { kind: 'retry', delayMs })]);
+    expect(settled).toMatchObject([{ value: true }, { reason: expect.objectContaining({ message: expect.stringContaining('cannot be tried again') }) }]);
+  });
+
+  it('gives back a task that was not begun, with its place in the lane and without counting the claim', async () => {
+    await queue.schedule(db.pool, [task('x')]);
+    const [claimed] = await queue.claim('a/status', hold);
+    expect(await queue.settle(claimed!, { kind: 'give_back' })).toBe(true);
+    const [again] = await queue.claim('a/status', hold);
+    expect(again).toMatchObject({ key: 'x', dueAt: PAST, attempts: 1, leaseExpiredBefore: false });
   });
 
   it('shows failed tasks and tries them again when an operator says so', async () => {

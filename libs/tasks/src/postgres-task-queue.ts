@@ -14,6 +14,7 @@ const LONGEST_NAME = 400;
 const LONGEST_PAYLOAD = 256 * 1024;
 const LONGEST_ERROR = 4_000;
 const LONGEST_LEASE_MS = 24 * 3_600_000;
+const LONGEST_DELAY_MS = 366 * 24 * 3_600_000;
 
 export interface PostgresTaskQueueOptions {
   pool: Pool;
@@ -31,6 +32,13 @@ interface ClaimCall {
   kinds: string | null;
 }
 
+interface Settling {
+  task: Task;
+  result: TaskResult;
+  /** Of a retry. */
+  delayMs: number | null;
+}
+
 interface ClaimRow {
   lane_name: string;
   next_ms: number | null;
@@ -42,6 +50,7 @@ interface ClaimRow {
   due_ms: number;
   attempts: number;
   lease_expired_before: boolean;
+  claimed_ms: number;
   payload: string;
 }
 
@@ -73,10 +82,17 @@ export function refuseUnfit(task: NewTask): void {
   payloadText(task);
 }
 
-function leaseOf(task: Task): { id: string; number: string } {
-  const [id, number] = task.lease?.split(':') ?? [];
-  if (id === undefined || number === undefined) throw new Error(`task ${task.key} carries no lease: only claimed tasks are settled`);
+function leaseOf({ key, lease }: Task): { id: string; number: string } {
+  const [id, number] = lease.split(':');
+  if (id === undefined || number === undefined) throw new Error(`task ${key} carries no lease: only claimed tasks are settled`);
   return { id, number };
+}
+
+/** The least and the longest delay of a retry: what is no number of ms, or is centuries away, is a fault of the handler. */
+function delayOf({ key }: Task, result: TaskResult): number | null {
+  if (result.kind !== 'retry') return null;
+  if (result.delayMs >= 0 && result.delayMs <= LONGEST_DELAY_MS) return result.delayMs;
+  throw new Error(`task ${key} cannot be tried again in ${result.delayMs} ms`);
 }
 
 const kindsText = (kinds: string[] | undefined): string | null => (kinds === undefined ? null : [...kinds].sort().join(sql.KIND_SEPARATOR));
@@ -90,7 +106,7 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
   private readonly pool: Pool;
   private readonly watch: LaneWatch;
   private readonly claimTogether = coalesce<ClaimCall, Task[]>((calls) => this.claimBatch(calls), { maxBatch: 200, maxWaiting: MOST_WAITING_CALLS });
-  private readonly settleTogether = coalesce<{ task: Task; result: TaskResult }, boolean>((calls) => this.settleBatch(calls), {
+  private readonly settleTogether = coalesce<Settling, boolean>((calls) => this.settleBatch(calls), {
     maxBatch: 2_000,
     maxWaiting: MOST_WAITING_CALLS,
   });
@@ -135,8 +151,8 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     return this.claimTogether({ lane, limit: options.limit, leaseMs: options.leaseMs, holder: options.holder, kinds: kindsText(options.kinds) });
   }
 
-  settle(task: Task, result: TaskResult): Promise<boolean> {
-    return this.settleTogether({ task, result });
+  async settle(task: Task, result: TaskResult): Promise<boolean> {
+    return this.settleTogether({ task, result, delayMs: delayOf(task, result) });
   }
 
   async extendLeases(tasks: Task[], leaseMs: number): Promise<boolean[]> {
@@ -266,8 +282,8 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     return byLane;
   }
 
-  private async settleBatch(calls: { task: Task; result: TaskResult }[]): Promise<boolean[]> {
-    const settled = calls.map(({ task, result }) => ({ lease: leaseOf(task), result }));
+  private async settleBatch(calls: Settling[]): Promise<boolean[]> {
+    const settled = calls.map(({ task, ...rest }) => ({ lease: leaseOf(task), ...rest }));
     const held = new Set<string>();
     const done = settled.filter(({ result }) => result.kind === 'done').map(({ lease }) => lease);
     if (done.length > 0) {
@@ -278,18 +294,19 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     const kept = settled.filter(({ result }) => result.kind !== 'done');
     if (kept.length > 0) for (const id of await this.settleKept(kept)) held.add(id);
     for (const { task, result } of calls) {
-      if (result.kind === 'retry') this.watch.notice(task.lane, Math.max(0, result.dueAt.getTime() - Date.now()));
+      if (result.kind === 'retry') this.watch.notice(task.lane, result.delayMs);
     }
     return settled.map(({ lease }) => held.has(lease.id));
   }
 
-  private async settleKept(kept: { lease: { id: string; number: string }; result: TaskResult }[]): Promise<string[]> {
+  private async settleKept(kept: (Omit<Settling, 'task'> & { lease: { id: string; number: string } })[]): Promise<string[]> {
     const values = [
       kept.map(({ lease }) => lease.id),
       kept.map(({ lease }) => lease.number),
-      kept.map(({ result }) => (result.kind === 'retry' ? result.dueAt.getTime() : null)),
-      kept.map(({ result }) => (result.kind === 'done' ? null : (result.error?.slice(0, LONGEST_ERROR) ?? null))),
-      kept.map(({ result }) => (result.kind === 'retry' && result.countsAsAttempt === false ? 1 : 0)),
+      kept.map(({ result }) => result.kind),
+      kept.map(({ delayMs }) => delayMs),
+      kept.map(({ result }) => ('error' in result ? (result.error?.slice(0, LONGEST_ERROR) ?? null) : null)),
+      kept.map(({ result }) => (result.kind === 'give_back' || (result.kind === 'retry' && result.countsAsAttempt === false) ? 1 : 0)),
     ];
     const { rows } = await this.pool.query<{ id: string }>({ name: 'task-settle-kept', text: sql.SETTLE_KEPT, values });
     return rows.map((row) => row.id);
@@ -299,6 +316,7 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
 function taskOf(row: ClaimRow): Task {
   return {
     ...{ key: row.key, kind: row.kind, lane: row.lane_name, priority: row.priority, dueAt: new Date(row.due_ms) },
-    ...{ payload: JSON.parse(row.payload) as JsonObject, attempts: row.attempts, leaseExpiredBefore: row.lease_expired_before, lease: row.lease },
+    ...{ payload: JSON.parse(row.payload) as JsonObject, attempts: row.attempts, leaseExpiredBefore: row.lease_expired_before },
+    ...{ lease: row.lease, claimedAt: new Date(row.claimed_ms) },
   };
 }

@@ -46,7 +46,7 @@ WITH wanted AS (
     lease_number = lease_number + 1, lease_expired_before = lease_expired_before OR lease_until > '-infinity'
   WHERE id = ANY (ARRAY(SELECT id FROM picked))
   RETURNING id, id || ':' || lease_number AS lease, key, kind, priority, extract(epoch FROM due_at)::float8 * 1000 AS due_ms,
-    attempts, lease_expired_before, payload
+    attempts, lease_expired_before, payload, extract(epoch FROM statement_timestamp())::float8 * 1000 AS claimed_ms
 ), state AS MATERIALIZED (
   SELECT w.n, w.lane, CASE WHEN (SELECT count(*) FROM picked p WHERE p.n = w.n) < w.most
     THEN task_next_due_ms(w.lane, w.kinds, statement_timestamp()) ELSE 0 END AS next_ms
@@ -59,11 +59,15 @@ export const SETTLE_DONE = `
 DELETE FROM task t USING unnest($1::bigint[], $2::int[]) AS r(id, lease_number)
 WHERE t.id = r.id AND t.lease_number = r.lease_number AND t.lease_until > '-infinity' RETURNING t.id::text`;
 
-/** $1 ids, $2 lease numbers, $3 due times (Unix ms, null for failed), $4 errors, $5 attempts to take back (1 where nothing was tried). */
+/**
+ * $1 ids, $2 lease numbers, $3 results (`retry`, `give_back` or `failed`), $4 delays of retries in ms, $5 errors, $6 attempts to take back (1 where
+ * nothing was tried). The delay counts from here, by this server's clock.
+ */
 export const SETTLE_KEPT = `
 UPDATE task t SET lease_until = '-infinity', holder = NULL, last_error = coalesce(r.error, t.last_error), attempts = t.attempts - r.uncounted,
-  due_at = coalesce(to_timestamp(r.due_ms / 1000), 'infinity'), failed_at = CASE WHEN r.due_ms IS NULL THEN statement_timestamp() END
-FROM unnest($1::bigint[], $2::int[], $3::float8[], $4::text[], $5::int[]) AS r(id, lease_number, due_ms, error, uncounted)
+  due_at = CASE r.result WHEN 'give_back' THEN t.due_at WHEN 'failed' THEN 'infinity' ELSE statement_timestamp() + r.delay_ms * interval '1 ms' END,
+  failed_at = CASE WHEN r.result = 'failed' THEN statement_timestamp() END
+FROM unnest($1::bigint[], $2::int[], $3::text[], $4::float8[], $5::text[], $6::int[]) AS r(id, lease_number, result, delay_ms, error, uncounted)
 WHERE t.id = r.id AND t.lease_number = r.lease_number AND t.lease_until > '-infinity' RETURNING t.id::text`;
 
 /** $1 ids, $2 lease numbers, $3 lease in ms. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { documentStream, type DocumentCommand } from '#domain';
+import { documentStream, type DocumentCommand, type StatusObserved } from '#domain';
+import { uuid5 } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
 import { eventsOf, registerDocument, repositoryOn, stateIn, storesForSpec } from '../../test/trial.js';
 import type { Cause } from '../noun/noun-repository.js';
@@ -11,11 +12,14 @@ const BEGIN: DocumentCommand = { type: 'BeginSend', signatureSha256: SHA, certif
 const SENT: DocumentCommand = { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'sent', documentId: 'd-1', answerSha256: SHA } };
 const UNCONFIRMED: DocumentCommand = { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'unconfirmed', reason: 'the process ended' } };
 
-const by = (taskKey: string): Cause => ({ taskKey, actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } });
+/** A cause under a lease: each run of a task has another one. */
+const by = (taskKey: string, lease = '1:1'): Cause => ({ taskKey, lease, actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } });
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
 const registered = async (): Promise<string> => (await registerDocument(stores)).requestId;
+const statusesOf = async (requestId: string): Promise<string[]> =>
+  (await eventsOf(stores.store, requestId)).flatMap((event) => (event.type === 'StatusObserved' ? [(event as StatusObserved).data.status] : []));
 const typesOf = async (requestId: string): Promise<string[]> => (await eventsOf(stores.store, requestId)).map((event) => event.type);
 
 describe('one document in two processes', () => {
@@ -34,8 +38,8 @@ describe('one document in two processes', () => {
     const [first, second] = [repositoryOn(stores.store), repositoryOn(stores.store)];
     // The second remembers the document as ready to be sent; its lease on the task comes after the first's ran out.
     expect((await second.state(requestId)).phase).toBe('ready');
-    expect((await first.execute(requestId, BEGIN, by('send:1'))).events).toHaveLength(1);
-    expect(await second.execute(requestId, BEGIN, by('send:1'))).toMatchObject({ events: [], state: { phase: 'sending', attempt: 1 } });
+    expect((await first.execute(requestId, BEGIN, by('send:1', '1:1'))).events).toHaveLength(1);
+    expect(await second.execute(requestId, BEGIN, by('send:1', '1:2'))).toMatchObject({ events: [], state: { phase: 'sending', attempt: 1 } });
   });
 
   it('remembers what the log holds, not what it would have written, when the same task wrote something else first', async () => {
@@ -45,10 +49,59 @@ describe('one document in two processes', () => {
     expect((await second.state(requestId)).phase).toBe('sending');
     // The answer came after all, just before the second process gave it up.
     await first.execute(requestId, SENT, by('send:1'));
-    expect(await second.execute(requestId, UNCONFIRMED, by('send:1'))).toMatchObject({ events: [], state: { phase: 'sent', documentId: 'd-1' } });
+    expect(await second.execute(requestId, UNCONFIRMED, by('send:1', '1:2'))).toMatchObject({ events: [], state: { phase: 'sent', documentId: 'd-1' } });
     const observed = await second.execute(requestId, { type: 'ObserveStatus', status: 'processed', answerSha256: SHA }, by('status:1'));
     expect(observed.events.map((one) => one.type)).toEqual(['StatusObserved']);
     expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted', 'DocumentSent', 'StatusObserved']);
+  });
+
+  it('hears what another run of a task has to say at the same place, on older memory: the registry was slower than the first poll', async () => {
+    const requestId = await registered();
+    const [a, b] = [repositoryOn(stores.store), repositoryOn(stores.store)];
+    await b.execute(requestId, BEGIN, by('send:1'));
+    await b.execute(requestId, SENT, by('send:1'));
+    // Process a polls first. Process b, which sent the document, then polls the same task; it remembers nothing of the first answer.
+    await a.execute(requestId, { type: 'ObserveStatus', status: 'processing', answerSha256: SHA }, by('status:1', '2:1'));
+    const second = await b.execute(requestId, { type: 'ObserveStatus', status: 'processed', answerSha256: SHA }, by('status:1', '2:2'));
+    expect(second).toMatchObject({ events: [{ type: 'StatusObserved', data: { status: 'processed' } }], state: { phase: 'sent', status: 'processed' } });
+    expect(await statusesOf(requestId)).toEqual(['processing', 'processed']);
+  });
+
+  it.each([
+    ['another lease', 'processing', '2:2'],
+    ['other data under the same lease', 'processed', '2:1'],
+  ])('takes no append for a repeat that differs by %s', async (_, status, lease) => {
+    const requestId = await registered();
+    const [a, b] = [repositoryOn(stores.store), repositoryOn(stores.store)];
+    await b.execute(requestId, BEGIN, by('send:1'));
+    await b.execute(requestId, SENT, by('send:1'));
+    const { append } = stores.store;
+    const results: unknown[] = [];
+    const spy = jest.spyOn(stores.store, 'append').mockImplementation(async (...args) => {
+      const result = await append.apply(stores.store, args);
+      results.push(result.kind);
+      return result;
+    });
+    await a.execute(requestId, { type: 'ObserveStatus', status: 'processing', answerSha256: SHA }, by('status:1', '2:1'));
+    await b.execute(requestId, { type: 'ObserveStatus', status: status as 'processing', answerSha256: SHA }, by('status:1', lease));
+    spy.mockRestore();
+    expect(results.slice(0, 2)).toEqual(['appended', 'conflict']);
+  });
+
+  it('finds a task of the version before that runs again in conflict, and has nothing new to say', async () => {
+    const requestId = await registered();
+    const [old, upgraded] = [repositoryOn(stores.store), repositoryOn(stores.store)];
+    await upgraded.state(requestId);
+    // As the version before derived its ids: from task key, stream, version and type alone.
+    const { append } = stores.store;
+    const spy = jest.spyOn(stores.store, 'append').mockImplementation((stream, version, events) => {
+      const named = events.map((event, n) => ({ ...event, id: uuid5(`send:1@${stream}@${Number(version) + 1 + n}/${event.type}`, randomUUID()) }));
+      return append.call(stores.store, stream, version, named);
+    });
+    await old.execute(requestId, BEGIN, by('send:1'));
+    spy.mockRestore();
+    expect(await upgraded.execute(requestId, BEGIN, by('send:1'))).toMatchObject({ events: [], state: { phase: 'sending', attempt: 1 } });
+    expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
   });
 
   it('pays for stale memory with a second read, never with a wrong event', async () => {
@@ -82,7 +135,7 @@ describe('one document in one process', () => {
     const { requestId } = registration;
     await repositoryOn(stores.store).execute(requestId, BEGIN, by('send:1'));
     for (const task of [`run_command:${requestId}`, 'another task']) {
-      expect(await repositoryOn(stores.store).execute(requestId, { type: 'Register', registration }, by(task))).toMatchObject({ events: [], state: { phase: 'sending' } });
+      expect(await repositoryOn(stores.store).execute(requestId, { type: 'Register', registration }, by(task, '1:2'))).toMatchObject({ events: [], state: { phase: 'sending' } });
     }
     expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
   });
@@ -131,7 +184,8 @@ describe('one document in one process', () => {
     });
     const repository = repositoryOn(store);
     await expect(repository.execute(requestId, BEGIN, by('send:1'))).rejects.toThrow('the connection was lost');
-    expect(await repository.execute(requestId, BEGIN, by('send:1'))).toMatchObject({ events: [], state: { phase: 'sending' } });
+    // The task comes again under another lease: what the first run did after its append is not known, so the intent is not this run's own.
+    expect(await repository.execute(requestId, BEGIN, by('send:1', '1:2'))).toMatchObject({ events: [], state: { phase: 'sending' } });
     expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
   });
 

@@ -2,7 +2,7 @@ import type { InboundCommand, InboundDirection, InboundSeen } from '#domain';
 import type { Pool } from '#postgres';
 import type { DocumentLists } from '#registry-client';
 import type { Task, TaskQueue } from '#tasks';
-import type { TaskContext } from '../registry-tasks/context.js';
+import { causeOf, type TaskContext } from '../registry-tasks/context.js';
 import { DecideInbound, type InboundDecided } from './decide-inbound.js';
 import type { InboundRepository } from './inbound-repository.js';
 import type { ListName, RegistryDocuments } from './registry-documents.js';
@@ -42,6 +42,6 @@ const SYSTEM = { kind: 'system', name: 'worker', authenticatedBy: 'process' } as
 export function toInbound(context: TaskContext, task: Task, said: InboundCommand & { documentId?: string; at?: Date; bySystem?: true }): Promise<InboundDecided> {
   const { documentId = inboundOf(task).documentId, at, bySystem, ...command } = said;
   const registry = { kind: 'registry', name: context.profile.name, authenticatedBy: 'registry-session' } as const;
-  const cause = { taskKey: task.key, actor: bySystem === true ? SYSTEM : registry, ...(at === undefined ? {} : { effectiveAt: at }) };
+  const cause = { ...causeOf(task, bySystem === true ? SYSTEM : registry), ...(at === undefined ? {} : { effectiveAt: at }) };
   return context.commands.execute(new DecideInbound(documentId, command as InboundCommand, cause));
 }

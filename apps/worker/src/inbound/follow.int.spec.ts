@@ -10,7 +10,7 @@ import { readInboundStatuses } from './follow.js';
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
 const statusTask = (documentId: string): Task => ({
-  ...{ key: `inbound_status:${documentId}`, kind: 'inbound_status', lane: `${ACCOUNT}/status`, dueAt: new Date(0), priority: 100, attempts: 1, leaseExpiredBefore: false },
+  ...{ key: `inbound_status:${documentId}`, kind: 'inbound_status', lane: `${ACCOUNT}/status`, dueAt: new Date(0), priority: 100, attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0) },
   payload: { documentId, account: ACCOUNT, direction: 'outgoing' },
 });
 
@@ -18,7 +18,12 @@ describe('the statuses of documents of others', () => {
   it('come to an end though their list never shows them, one document a time', async () => {
     const registry = new FakeRegistry();
     const told: unknown[] = [];
-    const commands = { execute: (one: { documentId: string }) => Promise.resolve(void told.push(one.documentId)) } as unknown as CommandBus;
+    const commands = {
+      execute: (one: { documentId: string }) => {
+        told.push(one.documentId);
+        return Promise.resolve({ events: [], state: { phase: 'followed', status: 'processed' } });
+      },
+    } as unknown as CommandBus;
     const context = { ...processOn({ ...stores, registry, clock: new VirtualClock() }), commands };
     let pending = ['d1', 'd2'].map(statusTask);
     for (let reads = 0; reads < 2; reads += 1) {
@@ -28,6 +33,17 @@ describe('the statuses of documents of others', () => {
     }
     expect(told.sort()).toEqual(['d1', 'd2']);
     expect(registry.calls).toEqual(['listOutgoing', 'documentStatus', 'documentStatus']);
+  });
+
+  it.each([
+    ['processing', 'processed', 'done'],
+    ['processed', 'processing', 'retry'],
+  ])('are judged by the state: this process read %s, another had recorded %s', async (read, recorded, result) => {
+    const registry = new FakeRegistry();
+    registry.status = read as 'processed';
+    const commands = { execute: () => Promise.resolve({ events: [], state: { phase: 'followed', status: recorded } }) } as unknown as CommandBus;
+    const context = { ...processOn({ ...stores, registry, clock: new VirtualClock() }), commands };
+    expect(await readInboundStatuses(context, [statusTask('d1')])).toMatchObject([{ kind: result }]);
   });
 
   it('are asked for again where neither the list nor the registry itself shows them', async () => {

@@ -1,8 +1,9 @@
+import type { InboundState } from '#domain';
 import { readForeignDocument, readReceipt } from '#documents';
 import { PedigreeError, type Sha256 } from '#kernel';
 import type { CallOutcome, DocumentMetadata } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
-import { after, keep, type TaskContext } from '../registry-tasks/context.js';
+import { keep, type TaskContext } from '../registry-tasks/context.js';
 import { oneOf } from '../registry-tasks/status.js';
 import { inboundOf, toInbound } from './context.js';
 
@@ -46,14 +47,17 @@ async function observe(context: TaskContext, task: Task, seen: { shown: Document
   if (seen.shown === undefined) return again(context, task, { error: 'not in the list', isAbsent: true });
   const { status, processedAt } = seen.shown;
   const { isLastWord = false } = inboundOf(task);
-  await toInbound(context, task, { type: 'ObserveStatus', status, isLastWord, answerSha256: seen.answerSha256, ...(processedAt === undefined ? {} : { processedAt }) });
-  return status === 'uploading' || status === 'processing' ? again(context, task, { isAbsent: false }) : { kind: 'done' };
+  const { state } = await toInbound(context, task, { type: 'ObserveStatus', status, isLastWord, answerSha256: seen.answerSha256, ...(processedAt === undefined ? {} : { processedAt }) });
+  return isUnsettled(state) ? again(context, task, { isAbsent: false }) : { kind: 'done' };
 }
+
+/** Judged by the document's state, never by this answer: another process may have recorded a newer one meanwhile. */
+const isUnsettled = (state: InboundState): boolean => state.phase === 'followed' && (state.status === 'uploading' || state.status === 'processing');
 
 function again(context: TaskContext, task: Task, { error, isAbsent }: { error?: string; isAbsent: boolean }): TaskResult {
   const { statusPollMs } = context.profile.rules;
-  const dueAt = after(context, isAbsent ? doubled(statusPollMs, task) : statusPollMs);
-  return { kind: 'retry', dueAt, countsAsAttempt: isAbsent, ...(error === undefined ? {} : { error }) };
+  const delayMs = isAbsent ? doubled(statusPollMs, task) : statusPollMs;
+  return { kind: 'retry', delayMs, countsAsAttempt: isAbsent, ...(error === undefined ? {} : { error }) };
 }
 
 const doubled = (ms: number, task: Task): number => ms * 2 ** Math.min(task.attempts - 1, MOST_DOUBLINGS);
@@ -104,7 +108,7 @@ export async function fetchInboundReceipt(context: TaskContext, task: Task): Pro
   }
   const { result, acceptedAt, comment, errors } = read;
   if (result === 'rejected' && context.profile.transientReceipts.some((text) => (comment ?? '').toLowerCase().includes(text.toLowerCase()))) {
-    return { kind: 'retry', dueAt: after(context, context.profile.rules.receiptPollMs), error: `the receipt of ${documentId} is still being prepared`, countsAsAttempt: false };
+    return { kind: 'retry', delayMs: context.profile.rules.receiptPollMs, error: `the receipt of ${documentId} is still being prepared`, countsAsAttempt: false };
   }
   const receipt = { receiptSha256, result, acceptedAt, errorCount: errors.length, ...(comment === undefined ? {} : { comment }) };
   await toInbound(context, task, { type: 'RecordReceipt', receipt, at: new Date(acceptedAt) });
@@ -118,7 +122,7 @@ function missed(context: TaskContext, task: Task, { what, outcome }: { what: str
   const reason = `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`.slice(0, LONGEST_PROBLEM);
   if (isAbsent && task.attempts >= absentTries) return { givenUp: { reason, attempts: task.attempts } };
   const error = `${what} of ${inboundOf(task).documentId}: ${reason}`;
-  return { retry: { kind: 'retry', dueAt: after(context, isAbsent ? doubled(receiptPollMs, task) : receiptPollMs), error, countsAsAttempt: isAbsent } };
+  return { retry: { kind: 'retry', delayMs: isAbsent ? doubled(receiptPollMs, task) : receiptPollMs, error, countsAsAttempt: isAbsent } };
 }
 
 function orProblem<T extends object>(read: () => T): T | { problem: string } {

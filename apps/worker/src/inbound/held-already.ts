@@ -1,5 +1,5 @@
 import type { Task, TaskResult } from '#tasks';
-import { after, byRegistry, keep, payloadOf, type TaskContext } from '../registry-tasks/context.js';
+import { byRegistry, keep, payloadOf, type TaskContext } from '../registry-tasks/context.js';
 import { toInbound } from './context.js';
 
 const LIST_FIRST_MS = 500;
@@ -18,7 +18,7 @@ export async function heldAlready(context: TaskContext, task: Task, { byteLength
   if (held === undefined || (attempt > 1 && context.restored?.was !== true)) return undefined;
   const isCaughtUp = await held.isCaughtUp(account);
   const isInTime = context.clock.monotonicMs() - held.firstAskedMs(context.clock) < LIST_PATIENCE_MS;
-  if (!isCaughtUp && isInTime) return { kind: 'retry', dueAt: after(context, LIST_FIRST_MS), error: 'the outgoing list is read first', countsAsAttempt: false };
+  if (!isCaughtUp && isInTime) return { kind: 'retry', delayMs: LIST_FIRST_MS, error: 'the outgoing list is read first', countsAsAttempt: false };
   const isListed = (await held.outgoingIdOf(requestId)) !== undefined;
   if (isCaughtUp && !isListed) return undefined;
   const found = await context.registry.findByRequestId(account, requestId);
@@ -27,7 +27,7 @@ export async function heldAlready(context: TaskContext, task: Task, { byteLength
   if (found.kind !== 'ok' || found.value.length === 0) {
     // The list has shown it, so it is there: nothing is sent while the registry does not say the same.
     const error = `${isListed ? 'a list has shown' : 'no list can be read for'} ${requestId}, and its look-up says ${found.kind === 'ok' ? 'nothing' : found.kind}`;
-    return { kind: 'retry', dueAt: after(context, ASK_AGAIN_MS), error, countsAsAttempt: false };
+    return { kind: 'retry', delayMs: ASK_AGAIN_MS, error, countsAsAttempt: false };
   }
   const answerSha256 = await keep(context, found.raw);
   const documentIds = found.value.map((one) => one.documentId);

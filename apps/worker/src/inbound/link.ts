@@ -2,7 +2,6 @@ import type { InboundState, LinkedBy } from '#domain';
 import { readForeignDocument } from '#documents';
 import { ownDocumentSharing } from '#read-models';
 import type { Task, TaskResult } from '#tasks';
-import { after } from '../registry-tasks/context.js';
 import { inboundOf, toInbound, type InboundContext } from './context.js';
 
 /** Documents of ours that a notification can tell of (public-facts 2.5). A 601 or 602 begins something new, and belongs to none. */
@@ -19,7 +18,7 @@ export async function linkInbound(context: InboundContext, task: Task): Promise<
   if (found !== undefined) await toInbound(context, task, { type: 'Link', ...found, bySystem: true });
   if (found !== undefined || !mayBelong(state) || task.attempts >= TRIES) return { kind: 'done' };
   const firstMs = Math.min(FIRST_AGAIN_MS, context.profile.rules.listPollMs);
-  return { kind: 'retry', dueAt: after(context, firstMs * 2 ** (task.attempts - 1)), error: 'no document of ours that it could belong to is known yet' };
+  return { kind: 'retry', delayMs: firstMs * 2 ** (task.attempts - 1), error: 'no document of ours that it could belong to is known yet' };
 }
 
 type Concluded = Extract<InboundState, { phase: 'concluded' }>;

@@ -1,6 +1,7 @@
 import type { DocumentState, InboundSeen } from '#domain';
 import type { Task, TaskResult } from '#tasks';
 import { DecideDocument } from '../document/decide-document.js';
+import { causeOf } from '../registry-tasks/context.js';
 import { inboundOf, toInbound, type InboundContext } from './context.js';
 
 /**
@@ -30,5 +31,5 @@ async function noteAnother(context: InboundContext, task: Task, of: { requestId:
   const actor = { kind: 'registry', name: context.profile.name, authenticatedBy: 'registry-session' } as const;
   // It answers no attempt, so it can raise the alarm and do nothing else.
   const command = { type: 'RecordLookUp', attempt: 0, documentIds, sinceAttemptEndedMs: 0, unknownGraceMs: 0, answerSha256 } as const;
-  await context.commands.execute(new DecideDocument(requestId, command, { taskKey: task.key, actor }));
+  await context.commands.execute(new DecideDocument(requestId, command, causeOf(task, actor)));
 }

@@ -4,7 +4,7 @@ import { inTransaction } from '#postgres';
 import { documentIdsOf } from '#read-models';
 import type { DocumentMetadata, NewDocuments, RawAnswer } from '#registry-client';
 import type { NewTask, Task, TaskResult } from '#tasks';
-import { after, keep } from '../registry-tasks/context.js';
+import { keep } from '../registry-tasks/context.js';
 import type { InboundContext, InboundPayload, ListPayload } from './context.js';
 import { plausibleSince } from './plausible-since.js';
 import { moveCursor, writeListed, type ListedDocument, type ListName } from './registry-documents.js';
@@ -34,10 +34,10 @@ export async function readList(context: InboundContext, task: Task, signal: Abor
   try {
     const ended = await readOn(context, { account, list, signal });
     if (ended === 'end') await context.restored?.releaseWhenCompared();
-    return { kind: 'retry', dueAt: after(context, ended === 'more' ? 0 : ended === 'end' ? listPollMs : Math.min(listPollMs, AGAIN_AFTER_MS)), countsAsAttempt: false };
+    return { kind: 'retry', delayMs: ended === 'more' ? 0 : ended === 'end' ? listPollMs : Math.min(listPollMs, AGAIN_AFTER_MS), countsAsAttempt: false };
   } catch (error) {
     context.warn({ account, list, error: (error as Error).message }, 'a document list could not be read');
-    return { kind: 'retry', dueAt: after(context, Math.min(listPollMs, AGAIN_AFTER_MS)), error: (error as Error).message, countsAsAttempt: false };
+    return { kind: 'retry', delayMs: Math.min(listPollMs, AGAIN_AFTER_MS), error: (error as Error).message, countsAsAttempt: false };
   }
 }
 

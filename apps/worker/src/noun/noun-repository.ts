@@ -1,10 +1,11 @@
 import type { Actor, EventStore, NewEvent } from '#event-store';
-import { uuid5, type Clock } from '#kernel';
+import { canonicalJson, sha256Hex, uuid5, type Clock } from '#kernel';
 
 /** Why and by whom a command is given; goes into the metadata of the events that follow. */
 export interface Cause {
-  /** Key of the task that gives the command: event ids are derived from it, so that a repeat is recognised. */
+  /** Key of the task that gives the command, and the lease under which it runs: event ids are derived from both. */
   taskKey: string;
+  lease: string;
   actor: Actor;
   /** When it happened in the world; default: now. */
   effectiveAt?: Date;
@@ -57,6 +58,9 @@ const MAX_READS = 1_000;
  * Loads one of a noun's kind from the log, decides, appends. States are remembered between commands. A state that other processes have moved on
  * costs a version conflict and a second look, never a wrong event: the log checks the expected version, and "nothing new" is believed only
  * of the log itself.
+ *
+ * An event's id follows from the task, its lease, the place and the data. So an append whose answer was lost may be made again under the same lease and
+ * is its own repeat. Another run of the task, or another decision, has other ids: at a version that is taken it is a conflict, and is decided again.
  */
 export class NounRepository<State, Command, Event extends { type: string; data: object }> {
   private readonly remembered = new Map<string, Remembered<State>>();
@@ -80,10 +84,7 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
     return (await this.readOn(id)).state;
   }
 
-  /**
-   * The events that this call appended; none when the command said nothing new, and none when an earlier run of the same task, here or in another
-   * process, had appended its own: what that run then did is not known here.
-   */
+  /** The events that this call appended, and the state they led to; none when the command said nothing new on the newest state. */
   async execute(id: string, command: Command, cause: Cause): Promise<{ events: Event[]; state: State }> {
     const { noun } = this;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
@@ -99,14 +100,12 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
         before.version === -1 ? 'none' : before.version,
         events.map((event, n) => this.envelope({ event, id, cause, version: before.version + 1 + n })),
       );
-      if (appended.kind === 'appended' && !appended.repeated) {
+      if (appended.kind === 'appended') {
         const state = events.reduce(noun.evolve, before.state);
         this.remember(id, { state, version: appended.version });
         return { events, state };
       }
-      const inLog = await this.readOn(id);
-      // A repeat is known by its ids. What stands under them may say something else than what was decided now.
-      if (appended.kind === 'appended') return { events: [], state: inLog.state };
+      await this.readOn(id);
     }
     throw new Error(`${noun.name} ${id}: ${MAX_CONFLICTS} version conflicts in a row`);
   }
@@ -133,13 +132,18 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
     if (this.remembered.size > (this.options.maxRemembered ?? 20_000) && !oldest.done) this.remembered.delete(oldest.value);
   }
 
+  /**
+   * What an event's id is made of. The data is part of it: what says something else is no repeat, and must be heard. The metadata is not, for it carries
+   * this process's own time. The stream is: one task may speak to every member of a group, and what tells of two events goes by their ids.
+   */
+  private nameOf({ event, id, cause, version }: { event: Event; id: string; cause: Cause; version: number }): string {
+    return `${cause.taskKey}@${cause.lease}@${this.noun.streamOf(id)}@${version}/${event.type}/${sha256Hex(canonicalJson(event.data))}`;
+  }
+
   private envelope(of: { event: Event; id: string; cause: Cause; version: number }): NewEvent {
-    const { noun } = this;
     const { installation, clock } = this.options;
     return {
-      // The type is part of it: a late answer that says something else than an earlier run of the task is no repeat, and must be heard. So is the
-      // stream: one task may speak to every member of a group, and what tells of two events goes by their ids (outcomes, proofs).
-      id: uuid5(`${of.cause.taskKey}@${noun.streamOf(of.id)}@${of.version}/${of.event.type}`, installation.id),
+      id: uuid5(this.nameOf(of), installation.id),
       type: of.event.type,
       schemaVersion: 1,
       data: of.event.data,

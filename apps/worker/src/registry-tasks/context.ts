@@ -10,6 +10,7 @@ import type { DocumentRepository } from '../document/document-repository.js';
 import { DecideGroup, type GroupDecided } from '../group/decide-group.js';
 import type { GroupRepository } from '../group/group-repository.js';
 import type { RegistryDocuments } from '../inbound/registry-documents.js';
+import type { Cause } from '../noun/noun-repository.js';
 import type { Restored } from '../restoration/restored.js';
 
 /** What every registry task needs. */
@@ -53,12 +54,12 @@ const SYSTEM = { kind: 'system', name: 'worker', authenticatedBy: 'process' } as
 
 /** Gives a document a command in the name of this system. */
 export const bySystem = (context: TaskContext, task: Task, command: DecideDocument['command']): Promise<Decided> =>
-  context.commands.execute(new DecideDocument(payloadOf(task).requestId, command, { taskKey: task.key, actor: SYSTEM }));
+  context.commands.execute(new DecideDocument(payloadOf(task).requestId, command, causeOf(task, SYSTEM)));
 
 /** Gives a document a command that carries the registry's word. */
 export function byRegistry(context: TaskContext, task: Task, said: DecideDocument['command'] & { at?: Date }): Promise<Decided> {
   const { at, ...command } = said;
-  const cause = { taskKey: task.key, actor: registryActor(context), ...(at === undefined ? {} : { effectiveAt: at }) };
+  const cause = { ...causeOf(task, registryActor(context)), ...(at === undefined ? {} : { effectiveAt: at }) };
   return context.commands.execute(new DecideDocument(payloadOf(task).requestId, command as DecideDocument['command'], cause));
 }
 
@@ -69,15 +70,15 @@ export const groupPayloadOf = (task: Task): GroupTaskPayload => task.payload as 
 
 /** Gives the group of a task a command in the name of this system. */
 export const groupBySystem = (context: TaskContext, task: Task, command: GroupCommand): Promise<GroupDecided> =>
-  context.commands.execute(new DecideGroup(groupPayloadOf(task).groupId, command, { taskKey: task.key, actor: SYSTEM }));
+  context.commands.execute(new DecideGroup(groupPayloadOf(task).groupId, command, causeOf(task, SYSTEM)));
 
 /** Gives the group of a task a command that carries the registry's word. */
 export const groupByRegistry = (context: TaskContext, task: Task, command: GroupCommand): Promise<GroupDecided> =>
-  context.commands.execute(new DecideGroup(groupPayloadOf(task).groupId, command, { taskKey: task.key, actor: registryActor(context) }));
+  context.commands.execute(new DecideGroup(groupPayloadOf(task).groupId, command, causeOf(task, registryActor(context))));
 
 /** Gives one document of a group a command; `by` says whose word it is. */
 export const memberCommand = (context: TaskContext, task: Task, of: { requestId: string; command: DecideDocument['command']; by: 'registry' | 'system' }): Promise<Decided> =>
-  context.commands.execute(new DecideDocument(of.requestId, of.command, { taskKey: task.key, actor: of.by === 'system' ? SYSTEM : registryActor(context) }));
+  context.commands.execute(new DecideDocument(of.requestId, of.command, causeOf(task, of.by === 'system' ? SYSTEM : registryActor(context))));
 
 const registryActor = (context: TaskContext): Actor => ({ kind: 'registry', name: context.profile.name, authenticatedBy: 'registry-session' });
 
@@ -85,4 +86,11 @@ const registryActor = (context: TaskContext): Actor => ({ kind: 'registry', name
 export const keep = (context: TaskContext, raw: RawAnswer): Promise<Sha256> =>
   context.evidence.put(raw.body, (raw.contentType || 'application/octet-stream').slice(0, MOST_MEDIA_TYPE));
 
-export const after = (context: TaskContext, delayMs: number): Date => new Date(context.clock.now().getTime() + delayMs);
+/**
+ * How long ago a moment was when the task was claimed, both by the database's clock: what passed since then is left out, so that a grace that seems
+ * over is over, whatever the clock of this process shows.
+ */
+export const ageMs = ({ claimedAt }: Task, since: string | undefined): number => claimedAt.getTime() - new Date(since ?? 0).getTime();
+
+/** Who acts, and under which lease on which task. */
+export const causeOf = (task: Task, actor: Actor): Cause => ({ taskKey: task.key, lease: task.lease, actor });

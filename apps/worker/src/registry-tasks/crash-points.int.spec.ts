@@ -161,7 +161,7 @@ describe('a fault at each call of a document’s life', () => {
     const registry = new FakeRegistry();
     const { requestId } = await registerDocument(stores);
     const context = processOn({ ...stores, registry, clock: new VirtualClock(new Date()) });
-    const by = { taskKey: `send:${requestId}:1`, actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } } as const;
+    const by = { taskKey: `send:${requestId}:1`, lease: '1:2', actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } } as const;
     expect(await whyNotToSend(requestId, registry)).toMatch(/newest event is DocumentRegistered/);
     await context.documents.execute(requestId, { type: 'BeginSend', signatureSha256: 'a'.repeat(64), certificateSha256: 'a'.repeat(64) }, by);
     expect(await whyNotToSend(requestId, registry)).toBeUndefined();

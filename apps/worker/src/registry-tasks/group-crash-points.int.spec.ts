@@ -191,7 +191,7 @@ describe('a group’s life', () => {
     await runTask(context, command);
     registry.take(group.members[0]?.requestId as string);
     expect(await whyNotToStart(group, { registry, bulk })).toMatch(/newest event is GroupRegistered/);
-    const by = { taskKey: 'by-hand', actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } } as const;
+    const by = { taskKey: 'by-hand', lease: '1:1', actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } } as const;
     const tell = (...commands: GroupCommand[]) => commands.reduce<Promise<unknown>>((before, one, n) => before.then(() => context.groups.execute(group.groupId, one, { ...by, taskKey: `by-hand-${bulk.starts}-${n}` })), Promise.resolve());
     const answerSha256 = 'a'.repeat(64);
     await tell({ type: 'NoteMemberSent', requestId: group.members[0]?.requestId as string, documentId: 'd' }, { type: 'RecordCheck', answer: { canStart: true }, answerSha256 }, { type: 'BeginStart' });

@@ -11,7 +11,7 @@ import { DecideGroup } from '../group/decide-group.js';
 import type { TaskContext } from './context.js';
 
 const SHA = 'a'.repeat(64);
-const CAUSE = { taskKey: 'test', actor: { kind: 'system', name: 'erp', authenticatedBy: 'test' } } as const;
+const CAUSE = { taskKey: 'test', lease: '1:1', actor: { kind: 'system', name: 'erp', authenticatedBy: 'test' } } as const;
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
 interface Trial {
@@ -42,7 +42,7 @@ async function sentGroup(): Promise<Trial> {
     await toGroup({ type: 'NoteMemberSent', requestId, documentId });
   }
   const head = { key: `conclude_members:${groupId}`, kind: 'conclude_members', lane: 'internal', dueAt: new Date(0), payload: { groupId, account: ACCOUNT } };
-  return { context, registry, clock, toGroup, requestIds, task: { ...head, priority: 100, attempts: 1, leaseExpiredBefore: false } };
+  return { context, registry, clock, toGroup, requestIds, task: { ...head, priority: 100, attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0) } };
 }
 
 /** Such a group that the registry will not start, as its check says. */

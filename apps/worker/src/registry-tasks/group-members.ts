@@ -2,7 +2,7 @@ import type { DocumentNotProcessed, Halt, Member } from '#domain';
 import type { Sha256 } from '#kernel';
 import type { DocumentMetadata } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
-import { after, groupBySystem, groupPayloadOf, keep, memberCommand, type TaskContext } from './context.js';
+import { groupBySystem, groupPayloadOf, keep, memberCommand, type TaskContext } from './context.js';
 import { oneOf } from './status.js';
 
 /** How long a member whose send is still open is waited for. */
@@ -125,4 +125,4 @@ function because(groupId: string, { member, predecessor }: Halt): DocumentNotPro
   return failed === undefined ? { groupId } : { groupId, failed: { commandId: failed.commandId, requestId: failed.requestId, outcome: failed.outcome } };
 }
 
-const again = (context: TaskContext, error: string): TaskResult => ({ kind: 'retry', dueAt: after(context, Math.max(STILL_OPEN_MS, context.profile.rules.statusPollMs)), error, countsAsAttempt: false });
+const again = (context: TaskContext, error: string): TaskResult => ({ kind: 'retry', delayMs: Math.max(STILL_OPEN_MS, context.profile.rules.statusPollMs), error, countsAsAttempt: false });

@@ -3,7 +3,7 @@ import { neverReached } from '#kernel';
 import type { CallOutcome, DocumentMetadata } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { begunBefore } from '../restoration/begun-before.js';
-import { after, groupByRegistry, groupBySystem, groupPayloadOf, keep, type TaskContext } from './context.js';
+import { ageMs, groupByRegistry, groupBySystem, groupPayloadOf, keep, type TaskContext } from './context.js';
 import { WRITE_WITHIN_MS } from './patience.js';
 
 /** How long a call of no consequence rests before it is made again. */
@@ -40,7 +40,7 @@ export async function checkGroup(context: TaskContext, task: Task): Promise<Task
     case 'rate_limited':
     case 'not_sent':
     case 'unknown':
-      return { kind: 'retry', dueAt: after(context, RETRY_MS), error: `check of group ${groupId}: ${outcome.kind}`, countsAsAttempt: false };
+      return { kind: 'retry', delayMs: RETRY_MS, error: `check of group ${groupId}: ${outcome.kind}`, countsAsAttempt: false };
     default:
       return neverReached(outcome, 'call outcome');
   }
@@ -59,7 +59,7 @@ export async function startGroup(context: TaskContext, task: Task): Promise<Task
   const before = await begunBefore(context, task, { account, documentId: state.members[0]?.documentId, isOld: true });
   if (before !== undefined && 'wait' in before) return before.wait;
   const prepared = await context.registry.prepare(account);
-  if (prepared.kind === 'not_ready') return { kind: 'retry', dueAt: after(context, RETRY_MS), error: prepared.reason, countsAsAttempt: false };
+  if (prepared.kind === 'not_ready') return { kind: 'retry', delayMs: RETRY_MS, error: prepared.reason, countsAsAttempt: false };
   const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
   const begun = await groupBySystem(context, task, { type: 'BeginStart' });
   if (begun.events.length === 0) return begun.state.phase === 'starting' && begun.state.attempt === attempt ? giveUpEarlierRun(context, task, attempt) : { kind: 'done' };
@@ -103,10 +103,10 @@ export async function lookAtGroup(context: TaskContext, task: Task): Promise<Tas
   const { groupId, account, attempt = 1, attemptEndedAt } = groupPayloadOf(task);
   const state = await context.groups.stateInLog(groupId);
   if (state.phase !== 'unconfirmed' || state.attempt !== attempt) return { kind: 'done' };
-  const sinceAttemptEndedMs = context.clock.now().getTime() - new Date(attemptEndedAt ?? 0).getTime();
+  const sinceAttemptEndedMs = ageMs(task, attemptEndedAt);
   const [first] = state.members as [Member, ...Member[]];
   const outcome: CallOutcome<DocumentMetadata> = await context.registry.documentStatus(account, first.documentId ?? '');
-  if (outcome.kind !== 'ok') return { kind: 'retry', dueAt: after(context, RETRY_MS), error: `status of ${first.documentId}: ${outcome.kind}`, countsAsAttempt: false };
+  if (outcome.kind !== 'ok') return { kind: 'retry', delayMs: RETRY_MS, error: `status of ${first.documentId}: ${outcome.kind}`, countsAsAttempt: false };
   const begun = outcome.value.status !== 'uploading';
   const { unknownGraceMs } = context.profile.rules;
   await groupByRegistry(context, task, { type: 'RecordLook', attempt, begun, sinceAttemptEndedMs, unknownGraceMs, answerSha256: await keep(context, outcome.raw) });

@@ -3,14 +3,14 @@ import type { Actor } from '#event-store';
 import type { Task, TaskResult } from '#tasks';
 import { DecideDocument } from '../document/decide-document.js';
 import { DecideGroup } from '../group/decide-group.js';
-import { bySystem, payloadOf, type TaskContext } from './context.js';
+import { bySystem, causeOf, payloadOf, type TaskContext } from './context.js';
 
 /** Runs an accepted command: the document comes into being in the log (DESIGN section 3, intake). */
 export async function runCommand(context: TaskContext, task: Task): Promise<TaskResult> {
   const payload = task.payload as unknown as AcceptedCommand;
   if ('group' in payload) return runGroupCommand(context, task, payload);
   const { registration, actor, reason } = payload;
-  const cause = { taskKey: task.key, actor, ...(reason === undefined ? {} : { reason }) };
+  const cause = { ...causeOf(task, actor), ...(reason === undefined ? {} : { reason }) };
   const { requestId, commandId, resendOf } = registration;
   await context.commands.execute(new DecideDocument(requestId, { type: 'Register', registration }, cause));
   if (resendOf !== undefined) await context.commands.execute(new DecideDocument(resendOf.requestId, { type: 'NoteResent', by: { commandId, requestId } }, cause));
@@ -33,7 +33,7 @@ const MEMBERS_AT_ONCE = 20;
  * is done again.
  */
 async function runGroupCommand(context: TaskContext, task: Task, { group, actor, reason }: AcceptedGroup): Promise<TaskResult> {
-  const cause = { taskKey: task.key, actor, ...(reason === undefined ? {} : { reason }) };
+  const cause = { ...causeOf(task, actor), ...(reason === undefined ? {} : { reason }) };
   const all = async (work: (member: Registration) => Promise<unknown>): Promise<void> => {
     for (let from = 0; from < group.members.length; from += MEMBERS_AT_ONCE) await Promise.all(group.members.slice(from, from + MEMBERS_AT_ONCE).map(work));
   };

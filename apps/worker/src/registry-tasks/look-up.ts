@@ -1,15 +1,15 @@
 import type { Task, TaskResult } from '#tasks';
-import { after, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
+import { ageMs, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
 
 const RETRY_MS = 2_000;
 
 /** Asks the registry by request_id whether a document of unknown outcome has arrived (DESIGN section 6, unknown outcome). */
 export async function lookUp(context: TaskContext, task: Task): Promise<TaskResult> {
   const { requestId, account, attempt, attemptEndedAt, round } = payloadOf(task);
-  const sinceAttemptEndedMs = context.clock.now().getTime() - new Date(attemptEndedAt ?? 0).getTime();
+  const sinceAttemptEndedMs = ageMs(task, attemptEndedAt);
   const outcome = await context.registry.findByRequestId(account, requestId);
   if (outcome.kind !== 'ok' && outcome.kind !== 'not_found') {
-    return { kind: 'retry', dueAt: after(context, RETRY_MS), error: `look-up of ${requestId}: ${outcome.kind}`, countsAsAttempt: false };
+    return { kind: 'retry', delayMs: RETRY_MS, error: `look-up of ${requestId}: ${outcome.kind}`, countsAsAttempt: false };
   }
   const answerSha256 = await keep(context, outcome.raw);
   const documentIds = outcome.kind === 'ok' ? outcome.value.map((one) => one.documentId) : [];

@@ -2,7 +2,7 @@ import { readReceipt, type ReceiptFacts } from '#documents';
 import { PedigreeError } from '#kernel';
 import type { Profile } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
-import { after, byRegistry, payloadOf, type TaskContext } from './context.js';
+import { byRegistry, payloadOf, type TaskContext } from './context.js';
 
 /** Fetches the receipt, keeps its bytes, and records what it says. */
 export async function fetchReceipt(context: TaskContext, task: Task): Promise<TaskResult> {
@@ -10,7 +10,7 @@ export async function fetchReceipt(context: TaskContext, task: Task): Promise<Ta
   const outcome = await context.registry.receipt(account, documentId as string);
   if (outcome.kind !== 'ok') {
     const error = `receipt of ${documentId}: ${outcome.kind}`;
-    return { kind: 'retry', dueAt: after(context, context.profile.rules.receiptPollMs), error, countsAsAttempt: false };
+    return { kind: 'retry', delayMs: context.profile.rules.receiptPollMs, error, countsAsAttempt: false };
   }
   const receiptSha256 = await context.evidence.put(outcome.value.xml, 'application/xml');
   const receipt = readOrExplain(outcome.value.xml, context.profile);
@@ -20,7 +20,7 @@ export async function fetchReceipt(context: TaskContext, task: Task): Promise<Ta
   }
   if (isTransient(context, receipt)) {
     const error = `receipt ${receiptSha256} of ${documentId} says that it is still being prepared`;
-    return { kind: 'retry', dueAt: after(context, context.profile.rules.receiptPollMs), error, countsAsAttempt: false };
+    return { kind: 'retry', delayMs: context.profile.rules.receiptPollMs, error, countsAsAttempt: false };
   }
   const { result, acceptedAt, comment, errors } = receipt;
   const said = { receiptSha256, result, acceptedAt, errorCount: errors.length, ...(comment === undefined ? {} : { comment }) };

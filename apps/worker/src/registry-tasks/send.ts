@@ -3,7 +3,7 @@ import { neverReached, PedigreeError, type Sha256 } from '#kernel';
 import type { CallOutcome, DocumentToSend } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { heldAlready } from '../inbound/held-already.js';
-import { after, bySystem, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
+import { bySystem, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
 import { retryAfterMs, WRITE_WITHIN_MS } from './patience.js';
 
 /** How long a document rests that could not be signed. */
@@ -36,9 +36,9 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   const isLarge = blob.bytes.length > maxDocumentBytes;
   // Before the signature: each one is new evidence, and a document that cannot go needs none.
   const prepared = await context.registry.prepare(account);
-  if (prepared.kind === 'not_ready') return { kind: 'retry', dueAt: after(context, NOT_READY_MS), error: prepared.reason, countsAsAttempt: false };
+  if (prepared.kind === 'not_ready') return { kind: 'retry', delayMs: NOT_READY_MS, error: prepared.reason, countsAsAttempt: false };
   const signing = await sign(context, account, blob.bytes);
-  if ('failed' in signing) return { kind: 'retry', dueAt: after(context, SIGN_AGAIN_AFTER_MS), error: signing.failed, countsAsAttempt: false };
+  if ('failed' in signing) return { kind: 'retry', delayMs: SIGN_AGAIN_AFTER_MS, error: signing.failed, countsAsAttempt: false };
   const { signature } = signing;
   const signed = signature === undefined ? {} : await keepSignature(context, account, signature);
   const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;

@@ -1,7 +1,8 @@
+import type { DocumentState } from '#domain';
 import type { Sha256 } from '#kernel';
 import type { DocumentMetadata } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
-import { after, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
+import { byRegistry, keep, payloadOf, type TaskContext } from './context.js';
 
 /** Up to this many documents are asked one by one; more share one page of the outgoing list. */
 const SINGLE_READS = 1;
@@ -38,13 +39,20 @@ async function observe(context: TaskContext, task: Task, seen: { shown: Document
   if (seen.shown === undefined) return again(context, 'not in the list yet');
   const { status } = seen.shown;
   const { state } = await byRegistry(context, task, { type: 'ObserveStatus', status, answerSha256: seen.answerSha256 });
-  // A member that its halted group has ended is not waited for any more.
-  if (state.phase === 'concluded' && state.cause === 'not_processed') return { kind: 'done' };
-  return status === 'uploading' || status === 'processing' ? again(context) : { kind: 'done' };
+  return isUnsettled(state) ? again(context) : { kind: 'done' };
+}
+
+/**
+ * Judged by the document's state, never by this answer: another process may have recorded a newer one meanwhile. A member that its halted group has
+ * ended is not waited for any more.
+ */
+function isUnsettled(state: DocumentState): boolean {
+  if (state.phase !== 'sent' && !(state.phase === 'concluded' && state.cause !== 'not_processed')) return false;
+  return state.status === 'uploading' || state.status === 'processing';
 }
 
 /** Polling goes on as long as the document is unconcluded; its age is shown to operators, and it is never given up silently. */
 function again(context: TaskContext, error?: string): TaskResult {
-  const dueAt = after(context, context.profile.rules.statusPollMs);
-  return { kind: 'retry', dueAt, countsAsAttempt: false, ...(error === undefined ? {} : { error }) };
+  const delayMs = context.profile.rules.statusPollMs;
+  return { kind: 'retry', delayMs, countsAsAttempt: false, ...(error === undefined ? {} : { error }) };
 }

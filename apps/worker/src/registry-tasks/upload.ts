@@ -3,7 +3,7 @@ import { neverReached } from '#kernel';
 import type { CallOutcome, DocumentToSend, LargeSend, OpenUpload } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { begunBefore } from '../restoration/begun-before.js';
-import { after, bySystem, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
+import { bySystem, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
 import { retryAfterMs, WRITE_WITHIN_MS } from './patience.js';
 
 /** How long a part rests that did not get through: it may go again, since it says its place. */
@@ -53,7 +53,7 @@ async function bringUp(context: TaskContext, task: Task, { xml, place, signal }:
   const most = Math.ceil(xml.byteLength / context.profile.rules.uploadPartBytes) + 1;
   let at: LargeSend = place.uploadedBytes >= xml.byteLength ? { next: 'finish', documentId: place.documentId } : { next: 'upload', ...place };
   for (let parts = 0; parts < most && at.next === 'upload'; parts += 1) {
-    if (signal.aborted) return { kind: 'retry', dueAt: context.clock.now(), countsAsAttempt: false };
+    if (signal.aborted) return { kind: 'retry', delayMs: 0, countsAsAttempt: false };
     const outcome: CallOutcome<LargeSend> = await context.largeDocuments.step(account, { xml, requestId }, at);
     if (outcome.kind !== 'ok') return afterPart(context, task, outcome);
     at = outcome.value;
@@ -65,14 +65,14 @@ async function bringUp(context: TaskContext, task: Task, { xml, place, signal }:
 async function afterPart(context: TaskContext, task: Task, outcome: Exclude<CallOutcome<LargeSend>, { kind: 'ok' }>): Promise<TaskResult> {
   if (outcome.kind === 'refused' || outcome.kind === 'not_found') return record(context, task, await refusalOf(context, outcome));
   const why = outcome.kind === 'rate_limited' ? outcome.text : outcome.reason;
-  return { kind: 'retry', dueAt: after(context, PART_AGAIN_MS), error: `part of ${payloadOf(task).requestId}: ${outcome.kind}: ${why}`, countsAsAttempt: false };
+  return { kind: 'retry', delayMs: PART_AGAIN_MS, error: `part of ${payloadOf(task).requestId}: ${outcome.kind}: ${why}`, countsAsAttempt: false };
 }
 
 async function finish(context: TaskContext, task: Task, { xml, place }: Omit<Parts, 'signal'>): Promise<TaskResult> {
   const { requestId, account, attempt, round } = payloadOf(task);
   // The same waits as before a send: no intent without a token, and none that may be written after its lease.
   const prepared = await context.registry.prepare(account);
-  if (prepared.kind === 'not_ready') return { kind: 'retry', dueAt: after(context, PART_AGAIN_MS), error: prepared.reason, countsAsAttempt: false };
+  if (prepared.kind === 'not_ready') return { kind: 'retry', delayMs: PART_AGAIN_MS, error: prepared.reason, countsAsAttempt: false };
   const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
   const begun = await bySystem(context, task, { type: 'BeginFinish', attempt: attempt, round: round as number });
   const { state } = begun;

@@ -1,5 +1,5 @@
 import type { Task, TaskResult } from '#tasks';
-import { after, type TaskContext } from '../registry-tasks/context.js';
+import { type TaskContext } from '../registry-tasks/context.js';
 
 const LOOK_AGAIN_MS = 500;
 
@@ -8,5 +8,5 @@ export const heldBack =
   <Rest extends unknown[]>(context: TaskContext, handle: (task: Task, ...rest: Rest) => Promise<TaskResult>) =>
   async (task: Task, ...rest: Rest): Promise<TaskResult> => {
     if ((await context.restored?.isHolding()) !== true) return handle(task, ...rest);
-    return { kind: 'retry', dueAt: after(context, LOOK_AGAIN_MS), error: 'a backup was restored: nothing leaves before the document lists since then were read', countsAsAttempt: false };
+    return { kind: 'retry', delayMs: LOOK_AGAIN_MS, error: 'a backup was restored: nothing leaves before the document lists since then were read', countsAsAttempt: false };
   };

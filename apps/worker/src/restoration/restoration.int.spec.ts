@@ -32,7 +32,7 @@ async function start(registry: FakeRegistry, state: 'comparing' | 'released' | '
 
 const newest = async (requestId: string, kind: string): Promise<Task> => asTask((await plannedTasks(stores.store, requestId)).filter((one) => one.kind === kind).at(-1) as never);
 const typesOf = async (requestId: string): Promise<string[]> => (await eventsOf(stores.store, requestId)).map((event) => event.type);
-const cause = (requestId: string) => ({ taskKey: `test:${requestId}`, actor: { kind: 'system' as const, name: 'test', authenticatedBy: 'test' } });
+const cause = (requestId: string) => ({ taskKey: `test:${requestId}`, lease: '1:1', actor: { kind: 'system' as const, name: 'test', authenticatedBy: 'test' } });
 
 describe('a restored database', () => {
   it('holds sends back while it is compared with the lists, and says why', async () => {

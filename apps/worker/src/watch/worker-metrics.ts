@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '#kernel';
+import type { Clock } from '#kernel';
 import { callsPerDocument, type UndiciRegistryClient } from '#registry-client';
 import type { CallBudgets } from '#tasks';
 import type { Metrics } from '#telemetry';
@@ -7,11 +7,11 @@ export interface WorkerFigures {
   registry: Pick<UndiciRegistryClient, 'callCounts' | 'sessions'>;
   budgets: Pick<CallBudgets, 'figures'>;
   documents: { concluded: number };
-  clock?: Clock;
+  clock: Clock;
 }
 
 /** What this worker did at the registry, read when somebody asks. */
-export function collectWorkerMetrics(metrics: Metrics, { registry, budgets, documents, clock = systemClock }: WorkerFigures): void {
+export function collectWorkerMetrics(metrics: Metrics, { registry, budgets, documents, clock }: WorkerFigures): void {
   metrics.collect(() => {
     const counts = registry.callCounts();
     metrics.replace('pedigree_registry_calls_total', counts.map(({ account, method, result, calls }) => ({ labels: { account, method, result }, value: calls })));

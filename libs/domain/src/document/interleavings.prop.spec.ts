@@ -22,13 +22,30 @@ const WRITE_WITHIN_MS = 20_000;
 /** A send that is under way lands within a third of the grace or never: that is what a grace is chosen for. */
 const LANDS_WITHIN_MS = RULES.unknownGraceMs / 3;
 
-type Recorded = DocumentEvent & { stream: string; version: number; recordedAt: Date; id: string };
+type Recorded = DocumentEvent & { stream: string; version: number; handledAt: Date; id: string };
 
 interface TaskRow {
   task: PlannedTask;
   dueMs: number;
   leaseUntilMs: number;
+  /** Claims so far: the number of the newest lease. */
+  lease: number;
 }
+
+/** What a run brings with it: its task, its lease, and the process whose memory it works on. */
+interface By {
+  task: PlannedTask;
+  lease: number;
+  process: number;
+}
+
+interface Remembered {
+  state: DocumentState;
+  /** Events of the stream that it holds. */
+  length: number;
+}
+
+const PROCESSES = 3;
 
 /** One run of one task by one process; it stops wherever it asks the world for something. */
 type Run = Generator<void, 'done' | { retryMs: number }>;
@@ -51,6 +68,9 @@ class Model {
   calm = false;
   resends = 0;
   late = 0;
+  conflicts = 0;
+  /** What each process remembers of documents; it may be old. */
+  private readonly memories = Array.from({ length: PROCESSES }, () => new Map<string, Remembered>());
   private seen = 0;
   private readonly states = new Map<string, DocumentSagaState>();
   private readonly react = reactToDocumentEvent(RULES);
@@ -62,18 +82,40 @@ class Model {
 
   register(requestId: string, after: string[]): void {
     const of = { ...registration(after.map((id) => ({ commandId: id, requestId: id }))), requestId, commandId: requestId };
-    this.execute(requestId, { type: 'Register', registration: of }, `run_command:${requestId}`);
+    this.execute(requestId, { type: 'Register', registration: of }, { task: { key: `run_command:${requestId}` } as PlannedTask, lease: 1, process: 0 });
   }
 
-  /** Decides on the log as it is and appends: nothing when an earlier run of the same task appended the same. */
-  execute(requestId: string, command: DocumentCommand, taskKey: string): { events: DocumentEvent[]; state: DocumentState } {
+  /** Decides on what the process remembers, as apps/worker does, and appends what follows; a conflict is decided again on the log. */
+  execute(requestId: string, command: DocumentCommand, by: By): { events: DocumentEvent[]; state: DocumentState } {
+    const memory = this.memories[by.process] as Map<string, Remembered>;
+    for (;;) {
+      const before = memory.get(requestId) ?? this.readOn(requestId);
+      const events = decide(before.state, command);
+      const after = { state: events.reduce(evolve, before.state), length: before.length + events.length };
+      if (events.length > 0 && this.append(requestId, events, { by, from: before.length })) {
+        memory.set(requestId, after);
+        return { events, state: after.state };
+      }
+      const inLog = this.readOn(requestId);
+      memory.set(requestId, inLog);
+      if (events.length === 0 && inLog.length === before.length) return { events, state: before.state };
+      this.conflicts += 1;
+    }
+  }
+
+  private readOn(requestId: string): Remembered {
     const stream = this.streamOf(requestId);
-    const before = stream.reduce<DocumentState>(evolve, ABSENT);
-    const events = decide(before, command);
-    const ids = events.map((event, n) => `${taskKey}@${stream.length + n}/${event.type}`);
+    return { state: stream.reduce<DocumentState>(evolve, ABSENT), length: stream.length };
+  }
+
+  /** The log's word: appended, or a repeat of what stands there under the same ids; false for a conflict. */
+  private append(requestId: string, events: DocumentEvent[], { by, from }: { by: By; from: number }): boolean {
+    const ids = events.map((event, n) => idOf(event, by, from + n));
+    const stream = this.streamOf(requestId);
+    if (stream.length > from) return ids.every((id, n) => stream[from + n]?.id === id);
     this.nowMs += 1;
-    for (const [n, event] of events.entries()) this.log.push({ ...event, stream: `document-${requestId}`, version: this.log.length, recordedAt: new Date(this.nowMs), id: ids[n] as string });
-    return { events, state: events.reduce(evolve, before) };
+    for (const [n, event] of events.entries()) this.log.push({ ...event, stream: `document-${requestId}`, version: this.log.length, handledAt: new Date(this.nowMs), id: ids[n] as string });
+    return true;
   }
 
   state(requestId: string): DocumentState {
@@ -102,7 +144,7 @@ class Model {
     if (known !== undefined && known !== meaning) this.faults.push(`${task.key} was scheduled as ${known} and as ${meaning}`);
     if (known !== undefined) return;
     this.keys.set(task.key, meaning);
-    this.tasks.set(task.key, { task, dueMs: task.dueAt.getTime(), leaseUntilMs: -Infinity });
+    this.tasks.set(task.key, { task, dueMs: task.dueAt.getTime(), leaseUntilMs: -Infinity, lease: 0 });
   }
 
   get sagaIsBehind(): boolean {
@@ -115,21 +157,22 @@ class Model {
 
   claim(row: TaskRow): void {
     row.leaseUntilMs = this.nowMs + LEASE_MS;
-    this.running.push({ row, run: this.begin(row.task) });
+    row.lease += 1;
+    this.running.push({ row, run: this.begin({ task: row.task, lease: row.lease, process: this.chance(PROCESSES) }) });
   }
 
-  private begin(task: PlannedTask): Run {
-    switch (task.kind) {
+  private begin(by: By): Run {
+    switch (by.task.kind) {
       case 'send':
-        return this.send(task);
+        return this.send(by);
       case 'look_up':
-        return this.lookUp(task);
+        return this.lookUp(by);
       case 'status':
-        return this.readStatus(task);
+        return this.readStatus(by);
       case 'receipt':
-        return this.fetchReceipt(task);
+        return this.fetchReceipt(by);
       case 'note_predecessor':
-        return this.notePredecessor(task);
+        return this.notePredecessor(by);
       case 'download':
       case 'upload':
       default:
@@ -173,20 +216,21 @@ class Model {
     this.landed.set(requestId, [...there, { documentId: `${requestId}/${there.length}`, status, result }]);
   }
 
-  private *send({ key, payload: { requestId, attempt = 0 } }: PlannedTask): Run {
+  private *send(by: By): Run {
+    const { requestId, attempt = 0 } = by.task.payload;
     yield;
     const state = this.state(requestId);
-    if (state.phase === 'sending' && state.attempt === attempt) return this.giveUp(key, requestId, attempt);
+    if (state.phase === 'sending' && state.attempt === attempt) return this.giveUp(by, requestId, attempt);
     if (state.phase !== 'ready' || state.nextAttempt !== attempt) return 'done';
     const writeUntilMs = this.nowMs + WRITE_WITHIN_MS;
     yield;
-    const begun = this.execute(requestId, { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA }, key);
-    if (begun.events.length === 0) return begun.state.phase === 'sending' && begun.state.attempt === attempt ? this.giveUp(key, requestId, attempt) : 'done';
+    const begun = this.execute(requestId, { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA }, by);
+    if (begun.events.length === 0) return begun.state.phase === 'sending' && begun.state.attempt === attempt ? this.giveUp(by, requestId, attempt) : 'done';
     yield;
     const answer = this.nowMs > writeUntilMs ? ({ kind: 'not_delivered', reason: 'too late', retryAfterMs: 500 } as const) : this.call(requestId);
     // The answer is under way: a process may die before it comes.
     yield;
-    this.execute(requestId, { type: 'RecordSendAnswer', attempt, answer }, key);
+    this.execute(requestId, { type: 'RecordSendAnswer', attempt, answer }, by);
     return 'done';
   }
 
@@ -221,44 +265,48 @@ class Model {
     }
   }
 
-  private giveUp(key: string, requestId: string, attempt: number): 'done' {
-    this.execute(requestId, { type: 'RecordSendAnswer', attempt, answer: { kind: 'unconfirmed', reason: 'its process ended' } }, key);
+  private giveUp(by: By, requestId: string, attempt: number): 'done' {
+    this.execute(requestId, { type: 'RecordSendAnswer', attempt, answer: { kind: 'unconfirmed', reason: 'its process ended' } }, by);
     return 'done';
   }
 
-  private *lookUp({ key, payload: { requestId, attempt = 0, attemptEndedAt = '' } }: PlannedTask): Run {
+  private *lookUp(by: By): Run {
+    const { requestId, attempt = 0, attemptEndedAt = '' } = by.task.payload;
     yield;
     if (!this.calm && this.chance(5) === 0) return { retryMs: 2_000 };
     const sinceAttemptEndedMs = this.nowMs - new Date(attemptEndedAt).getTime();
     const documentIds = (this.landed.get(requestId) ?? []).map((one) => one.documentId);
     yield;
-    this.execute(requestId, { type: 'RecordLookUp', attempt, documentIds, sinceAttemptEndedMs, unknownGraceMs: RULES.unknownGraceMs, answerSha256: SHA }, key);
+    this.execute(requestId, { type: 'RecordLookUp', attempt, documentIds, sinceAttemptEndedMs, unknownGraceMs: RULES.unknownGraceMs, answerSha256: SHA }, by);
     return 'done';
   }
 
-  private *readStatus({ key, payload: { requestId } }: PlannedTask): Run {
+  private *readStatus(by: By): Run {
+    const { requestId } = by.task.payload;
     yield;
     const there = this.landed.get(requestId)?.[0];
     if (there === undefined) return { retryMs: RULES.statusPollMs };
     const status: RegistryStatus = !this.calm && this.chance(3) === 0 ? 'processing' : there.status;
     yield;
-    this.execute(requestId, { type: 'ObserveStatus', status, answerSha256: SHA }, key);
-    return status === 'processing' ? { retryMs: RULES.statusPollMs } : 'done';
+    const { state } = this.execute(requestId, { type: 'ObserveStatus', status, answerSha256: SHA }, by);
+    return state.phase === 'sent' && state.status === 'processing' ? { retryMs: RULES.statusPollMs } : 'done';
   }
 
-  private *fetchReceipt({ key, payload: { requestId } }: PlannedTask): Run {
+  private *fetchReceipt(by: By): Run {
+    const { requestId } = by.task.payload;
     yield;
     const there = this.landed.get(requestId)?.[0];
     if (there === undefined || (!this.calm && this.chance(4) === 0)) return { retryMs: 1_000 };
     yield;
     const receipt = { receiptSha256: OTHER_SHA, result: there.result, acceptedAt: '2026-03-01T10:00:00Z', errorCount: 0 };
-    this.execute(requestId, { type: 'RecordReceipt', receipt }, key);
+    this.execute(requestId, { type: 'RecordReceipt', receipt }, by);
     return 'done';
   }
 
-  private *notePredecessor({ key, payload: { requestId, predecessor = '', outcome = 'failed' } }: PlannedTask): Run {
+  private *notePredecessor(by: By): Run {
+    const { requestId, predecessor = '', outcome = 'failed' } = by.task.payload;
     yield;
-    this.execute(requestId, { type: 'NotePredecessor', requestId: predecessor, outcome: outcome as DocumentOutcome }, key);
+    this.execute(requestId, { type: 'NotePredecessor', requestId: predecessor, outcome: outcome as DocumentOutcome }, by);
     return 'done';
   }
 
@@ -267,6 +315,9 @@ class Model {
     return 'done';
   }
 }
+
+/** As apps/worker names events (noun-repository.ts). */
+const idOf = (event: DocumentEvent, { task, lease }: By, at: number): string => `${task.key}@${lease}@${at}/${event.type}/${JSON.stringify(event.data)}`;
 
 /** Any of the things that can happen now, by chance. */
 function happen(model: Model, chance: Chance): void {
@@ -317,6 +368,7 @@ function chanceOf(seed: number): Chance {
 describe(`any interleaving of processes, crashes and late landings (seed ${SEED}; repeat with PROPERTY_SEED)`, () => {
   let resends = 0;
   let late = 0;
+  let conflicts = 0;
   const outcomes = new Set<string>();
 
   it(`sends nothing twice, keeps the order, plans each key as one task, and concludes every document: ${RUNS} times`, () => {
@@ -333,13 +385,14 @@ describe(`any interleaving of processes, crashes and late landings (seed ${SEED}
         expect(model.log.filter((event) => event.type === 'DuplicateDetected')).toEqual([]);
         resends += model.resends;
         late += model.late;
+        conflicts += model.conflicts;
       }),
       { seed: SEED, numRuns: RUNS, verbose: fc.VerbosityLevel.None },
     );
   });
 
   it('went into the far corners', () => {
-    expect({ manyResends: resends > RUNS / 50, manyLate: late > RUNS / 20 }).toEqual({ manyResends: true, manyLate: true });
+    expect({ manyResends: resends > RUNS / 50, manyLate: late > RUNS / 20, manyConflicts: conflicts > RUNS }).toEqual({ manyResends: true, manyLate: true, manyConflicts: true });
     expect([...outcomes].sort()).toEqual(['accepted', 'failed', 'partial', 'rejected']);
   });
 });

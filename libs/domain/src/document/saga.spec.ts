@@ -14,7 +14,7 @@ function after(events: DocumentEvent[], rules: DocumentRules = RULES): { state: 
     { state: DOCUMENT_SAGA.initial, tasks: [] },
   );
 }
-const recorded = (event: DocumentEvent, i: number, requestId = 'r-9') => ({ ...event, stream: documentStream(requestId), version: i, recordedAt: new Date(START_MS + i * 1_000) });
+const recorded = (event: DocumentEvent, i: number, requestId = 'r-9') => ({ ...event, stream: documentStream(requestId), version: i, handledAt: new Date(START_MS + i * 1_000) });
 const at = (i: number, plusMs = 0) => new Date(START_MS + i * 1_000 + plusMs);
 
 describe('what follows from an event of a document', () => {

@@ -11,7 +11,8 @@ interface SagaEvent {
   version: number;
   type: string;
   data: object;
-  recordedAt: Date;
+  /** The database's time at which the event's page is handled. */
+  handledAt: Date;
 }
 
 /** Documents and groups have one saga, because either may wait for the other. */
@@ -24,7 +25,7 @@ export const DOCUMENT_SAGA = {
 const ownerOf = (stream: string): string => (stream.startsWith(GROUP_STREAM_PREFIX) ? groupIdOfStream(stream) : requestIdOfStream(stream));
 
 /** The instances an event concerns: its own document or group and, at registration, those that it comes after. */
-export function keysOfDocumentEvent(recorded: SagaEvent): string[] {
+export function keysOfDocumentEvent(recorded: Pick<SagaEvent, 'stream' | 'type' | 'data'>): string[] {
   const own = ownerOf(recorded.stream);
   const event = recorded as unknown as DocumentEvent | GroupEvent;
   return event.type === 'DocumentRegistered' || event.type === 'GroupRegistered' ? [own, ...event.data.after.map((one) => one.requestId)] : [own];
@@ -36,15 +37,15 @@ const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime
 type Reaction = { state: DocumentSagaState; tasks: (PlannedTask | PlannedGroupTask)[] };
 
 /**
- * What follows from one event. Due times count from the moment the event was recorded, by the database's clock, which is after the
- * answer arrived; tasks are judged by the same clock, so that no skew between machines can make a call too early.
+ * What follows from one event. Due times count from the moment at which its page is handled, by the database's clock: that is after the answer
+ * arrived, and tasks are judged by the same clock. So no skew between machines, the log's server included, makes a call too early or too late.
  */
 export function reactToDocumentEvent(rules: DocumentRules) {
   return (state: DocumentSagaState, recorded: SagaEvent, key: string): Reaction => {
     const own = ownerOf(recorded.stream);
     const event = recorded as unknown as DocumentEvent | GroupEvent;
     if (key !== own) return registeredAfterMe(state, event, { key, own });
-    const at = recorded.recordedAt;
+    const at = recorded.handledAt;
     if (recorded.stream.startsWith(GROUP_STREAM_PREFIX)) return reactToOwnGroup({ state, event: event as GroupEvent, groupId: own, at, rules });
     return reactToOwn({ state, event: event as DocumentEvent, requestId: own, at, rules, version: recorded.version });
   };

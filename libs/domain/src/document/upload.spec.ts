@@ -116,7 +116,7 @@ describe('the tasks of a large document', () => {
   const keysFor = (...events: DocumentEvent[]): string[] => {
     let state = DOCUMENT_SAGA.initial;
     return events.flatMap((event, version) => {
-      const after = reactToDocumentEvent(RULES)(state, { ...event, stream: 'document-r-9', version, recordedAt: new Date(0) }, 'r-9');
+      const after = reactToDocumentEvent(RULES)(state, { ...event, stream: 'document-r-9', version, handledAt: new Date(0) }, 'r-9');
       state = after.state;
       return after.tasks.map((task) => task.key);
     });

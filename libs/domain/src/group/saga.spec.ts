@@ -11,7 +11,7 @@ const RULES: DocumentRules = { statusAfterSendMs: 3_000, receiptAfterStatusMs: 5
 const START_MS = Date.parse('2026-03-01T10:00:00.000Z');
 const at = (i: number, plusMs = 0) => new Date(START_MS + i * 1_000 + plusMs);
 const react = reactToDocumentEvent(RULES);
-const recorded = (event: GroupEvent | DocumentEvent, i: number, stream = groupStream('g-1')) => ({ ...event, stream, version: i, recordedAt: at(i) });
+const recorded = (event: GroupEvent | DocumentEvent, i: number, stream = groupStream('g-1')) => ({ ...event, stream, version: i, handledAt: at(i) });
 
 interface Followed {
   state: DocumentSagaState;

@@ -25,14 +25,15 @@ interface SagaEvent {
   stream: string;
   type: string;
   data: object;
-  recordedAt: Date;
+  /** The database's time at which the event's page is handled. */
+  handledAt: Date;
 }
 
 export const INBOUND_SAGA = {
   name: 'inbound',
   filter: { streamPrefixes: [INBOUND_STREAM_PREFIX] },
   initial: { account: '', direction: 'incoming', isOver: false } as InboundSagaState,
-  keysOf: (event: SagaEvent): string[] => [documentIdOfStream(event.stream)],
+  keysOf: (event: Pick<SagaEvent, 'stream'>): string[] => [documentIdOfStream(event.stream)],
   /** After the end nothing is asked for any more, so nothing need be remembered. */
   isDone: (state: InboundSagaState): boolean => state.isOver,
 };
@@ -42,11 +43,11 @@ type Reaction = { state: InboundSagaState; tasks: PlannedInboundTask[] };
 const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
 const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime() / gridMs) * gridMs);
 
-/** What follows from one event. Due times count from its record, which is after the answer that caused it had arrived (interface 8). */
+/** What follows from one event. Due times count from the handling of its page, which is after the answer that caused it had arrived (interface 8). */
 export function reactToInboundEvent(rules: InboundRules) {
   return (state: InboundSagaState, recorded: SagaEvent): Reaction => {
     const event = recorded as unknown as InboundEvent;
-    const at = recorded.recordedAt;
+    const at = recorded.handledAt;
     switch (event.type) {
       case 'InboundSeen': {
         const { account, direction, status } = event.data;

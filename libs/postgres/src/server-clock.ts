@@ -1,0 +1,41 @@
+import { systemClock, type Clock } from '#kernel';
+import type { Queryable } from './pool.js';
+
+/** How often the server is asked again: two clocks drift apart by some ms in that time at most. */
+const ASK_EVERY_MS = 60_000;
+
+export interface ServerClockOptions {
+  everyMs?: number;
+  /** Ends the asking. */
+  signal: AbortSignal;
+  /** The clock by which this process measures what passed, and waits. Default: the system's. */
+  local?: Clock;
+  /** Told when the server could not be asked: its last known time goes on meanwhile. */
+  onError?: (error: unknown) => void;
+}
+
+/**
+ * The database's wall time as a clock: what all processes agree on, however wrong the clocks of their machines are. It is right to half the time that
+ * the question took. Rejects when the server cannot be asked at first.
+ */
+export async function openServerClock(db: Queryable, options: ServerClockOptions): Promise<Clock> {
+  const { everyMs = ASK_EVERY_MS, signal, local = systemClock, onError = () => undefined } = options;
+  const ask = async (): Promise<number> => {
+    const sentMs = local.monotonicMs();
+    const { rows } = await db.query<{ now_ms: number }>('SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms');
+    return (rows[0] as { now_ms: number }).now_ms - (sentMs + local.monotonicMs()) / 2;
+  };
+  let aheadMs = await ask();
+  void (async () => {
+    while (!signal.aborted) {
+      await local.wait(everyMs, signal);
+      if (signal.aborted) return;
+      await ask().then((ms) => (aheadMs = ms), onError);
+    }
+  })();
+  return {
+    now: () => new Date(aheadMs + local.monotonicMs()),
+    monotonicMs: () => local.monotonicMs(),
+    wait: (delayMs, until) => local.wait(delayMs, until),
+  };
+}

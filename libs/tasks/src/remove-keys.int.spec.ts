@@ -21,7 +21,7 @@ beforeEach(() => db.pool.query('TRUNCATE task, task_key'));
 const task = (key: string) => ({ key, kind: 'k', lane: 'lane', dueAt: new Date(0), payload: {} });
 async function finish(...keys: string[]): Promise<void> {
   const claimed = await queue.claim('lane', { limit: 100, leaseMs: 30_000, holder: 'h' });
-  for (const one of claimed) await queue.settle(one, keys.includes(one.key) ? { kind: 'done' } : { kind: 'retry', dueAt: new Date(0) });
+  for (const one of claimed) await queue.settle(one, keys.includes(one.key) ? { kind: 'done' } : { kind: 'retry', delayMs: 0 });
 }
 /** As if everything that is there had been scheduled so many days ago. */
 const age = (days: number) => db.pool.query('UPDATE task_key SET scheduled_on = scheduled_on - $1::int', [days]);

@@ -31,6 +31,7 @@ import { watchNeighbours } from './leases/watch-neighbours.js';
 import { observedLanes } from './watch/observed-lanes.js';
 import { ObservedDocuments } from './watch/observed-documents.js';
 import { collectWorkerMetrics } from './watch/worker-metrics.js';
+import { sayWhenHeld } from './restoration/restoration-need.js';
 import { Restored } from './restoration/restored.js';
 import { workerRemovals } from './retention/worker-removals.js';
 import { sagaLane, sagasBy } from './sagas.js';
@@ -144,6 +145,7 @@ function runAll({ config, sagas, context, pool, store, queue, lanes, log, signal
   return [
     watchCertificates({ sessions: () => context.registry.sessions(), clock: context.clock, signal, warn: (notice, message) => log.warn(notice, message) }),
     runRemovals({ pool, signal, removals: workerRemovals({ ...config, store, sagas }), report: (table, err) => log.warn({ err, table }, 'old rows could not be removed') }),
+    sayWhenHeld({ pool, accounts: config.accounts.map((one) => one.name), signal, log, clock: context.clock }),
     watchNeighbours(queue, { clock: context.clock, signal, log }),
     ...sagas.map((saga) => saga.run({ store, pool, queue, signal, onError, onParked })),
     ...projections({ evidence: context.evidence, documents: documentReading(), store }).map((projection) =>

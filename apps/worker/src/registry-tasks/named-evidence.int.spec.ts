@@ -5,6 +5,7 @@ import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
 import { asTask, eventsOf, plannedTasks, processOn, registerDocument, runTask, storesForSpec } from '../../test/trial.js';
+import { Candidate } from '../noun/candidate.js';
 import type { TaskContext } from './context.js';
 import { readStatuses } from './status.js';
 
@@ -88,6 +89,16 @@ describe('evidence', () => {
     expect([await keptCount(), await newest()]).toEqual([before + 1, 'processing']);
     await readStatuses(context, tasks);
     expect(await newest()).toBe('processed');
+  });
+
+  it('is none of the bytes that an event could have named and did not', async () => {
+    const { context, requestIds } = await inProcessing(1);
+    const [requestId] = requestIds as [string];
+    const [named, other] = ['named', 'other'].map((text) => new Candidate(stores.evidence, Buffer.from(`${text} ${requestId}`), 'text/plain')) as [Candidate, Candidate];
+    const cause = { taskKey: 't', lease: '1:1', actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const, candidates: [other, named] };
+    await context.documents.execute(requestId, { type: 'ObserveStatus', status: 'processed', answerSha256: named.sha256 }, cause);
+    expect(await stores.evidence.get(named.sha256)).toBeDefined();
+    expect(await stores.evidence.get(other.sha256)).toBeUndefined();
   });
 
   it('keeps no look-up that says nothing new', async () => {

@@ -12,6 +12,7 @@ const LIBRARIES = {
   'event-store': { may: ['kernel', 'postgres'], because: 'the log carries events of any noun and knows none' },
   tasks: { may: ['kernel', 'postgres'], because: 'durable work is the same whatever the work is' },
   configuration: { may: ['kernel', 'postgres', 'event-store'], because: 'it compares what programs say of themselves and keeps it in the log; what a setting means it does not know' },
+  retention: { may: ['kernel', 'postgres'], because: 'it removes rows a few at a time, by rules that it is given' },
   evidence: { may: ['kernel', 'postgres'], because: 'bytes are kept by digest, whatever they mean' },
   bus: { may: ['kernel', 'postgres'], because: 'it carries messages and reads none' },
   backup: { may: ['kernel', 'postgres'], because: 'it carries rows of tables that it knows by name, and reads none of them' },

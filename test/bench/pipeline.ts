@@ -74,7 +74,7 @@ function reportOf(measured: { off: Phase; on: Phase; ceilings: Record<string, nu
 }
 
 /** Everything on embedded parts in a folder of its own, with every interval of the profile set to one value. */
-async function withStack<T>(options: { folder: string; name: string; flags: string[]; intervalMs: number }, work: (stack: Stack, config: CliConfig) => Promise<T>): Promise<T> {
+export async function withStack<T>(options: { folder: string; name: string; flags: string[]; intervalMs: number }, work: (stack: Stack, config: CliConfig) => Promise<T>): Promise<T> {
   const overrides = join(options.folder, `${options.name}.json`);
   const operations = Object.fromEntries(Object.keys(loadProfile('interface-v1').operations).map((name) => [name, { intervalMs: options.intervalMs }]));
   writeFileSync(overrides, JSON.stringify({ operations }));
@@ -150,9 +150,10 @@ async function allSent(stack: Stack, documents: number): Promise<void> {
   }
 }
 
-const commandOf = (one: Arrival, account: string): object => ({ command_id: `bench-${one.number}`, type: 'send_document', account, xml: one.xml });
+export const commandOf = (one: Arrival, account: string): object => ({ command_id: `bench-${one.number}`, type: 'send_document', account, xml: one.xml });
 
-async function concluded(gateway: GatewayClient, documents: number): Promise<void> {
+/** Resolves when so many documents are concluded, all accepted. */
+export async function concluded(gateway: GatewayClient, documents: number): Promise<void> {
   const limitMs = performance.now() + 10 * 60_000;
   while (performance.now() < limitMs) {
     const counts = await gateway.get<{ documents: number; unfinished: number; accepted: number }>('/v1/summary');

@@ -1,4 +1,5 @@
 import { PedigreeError } from '#kernel';
+import { growth } from './growth.js';
 import { intake } from './intake.js';
 import { pipeline } from './pipeline.js';
 import type { BenchReport } from './report.js';
@@ -10,7 +11,7 @@ export interface BenchOptions {
   quick?: boolean;
 }
 
-const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = { intake, pipeline, sandbox, workers };
+const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = { growth, intake, pipeline, sandbox, workers };
 
 /** Runs one bench by name, prints its table, and with `json` one JSON object as the last line. */
 export async function runBench(name: string, options: BenchOptions): Promise<number> {

@@ -48,6 +48,8 @@ const environment = z.object({
   PEDIGREE_KEY_FILE: z.string().min(1).optional(),
   /** Days for which outcomes are kept for the feed, after everybody has them. */
   PEDIGREE_OUTCOMES_KEPT_DAYS: z.coerce.number().int().min(1).max(36_500).default(90),
+  /** Days for which dead letters of the embedded bus wait for somebody to replay them. */
+  PEDIGREE_DEAD_LETTERS_KEPT_DAYS: z.coerce.number().int().min(1).max(36_500).default(365),
   /** Networks (10.0.0.0/8) and addresses, with commas between, to which webhooks may go by http and though they are link-local. */
   PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES: z.string().default(''),
   /** Most tasks, of any kind, that may wait to be done before HTTP answers 503. */
@@ -84,6 +86,7 @@ export interface GatewayConfig {
   /** Key for the secrets of webhooks. */
   encryptionKey: Buffer | undefined;
   outcomesKeptMs: number;
+  deadLettersKeptDays: number;
   /** Where webhooks may go, besides where they always may. */
   webhookAllowed: BlockList;
   /** Who answers for a change of settings that this start finds, and why. */
@@ -116,6 +119,7 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     bodyLimits: DEFAULT_BODY_LIMITS,
     encryptionKey: keyFile === undefined ? undefined : readVariable('PEDIGREE_KEY_FILE', () => readEncryptionKey(keyFile)),
     outcomesKeptMs: data.PEDIGREE_OUTCOMES_KEPT_DAYS * DAY_MS,
+    deadLettersKeptDays: data.PEDIGREE_DEAD_LETTERS_KEPT_DAYS,
     webhookAllowed: readVariable('PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES', () => blockList(data.PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES.split(',').map((one) => one.trim()).filter((one) => one !== ''))),
     changedBy: data.PEDIGREE_CHANGED_BY,
     changeReason: data.PEDIGREE_CHANGE_REASON,
@@ -124,12 +128,13 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeGatewayConfig(config: GatewayConfig): JsonObject {
-  const { port, host, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, otlpEndpoint } = config;
+  const { port, host, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, deadLettersKeptDays } = config;
+  const { otlpEndpoint } = config;
   return {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
     eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
     bus: { amqpUrl: serverWithoutSecrets(config.bus.amqpUrl), prefix: config.bus.prefix, deliveryLimit: config.bus.deliveryLimit },
-    ...{ port, host, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs },
+    ...{ port, host, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, deadLettersKeptDays },
     otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
     bodyLimits: { ...config.bodyLimits },
     encryptionKey: config.encryptionKey === undefined ? 'none' : 'set',

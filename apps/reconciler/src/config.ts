@@ -16,6 +16,8 @@ const environment = z.object({
   RECONCILE_DAILY_HOUR: z.coerce.number().int().min(0).max(23).default(1),
   /** Documents registered longer ago are not compared, unless they have no outcome. */
   RECONCILE_WINDOW_DAYS: z.coerce.number().int().min(1).max(3_660).default(40),
+  /** Days for which the findings of a run are kept one by one; their number and digest stay in the log. */
+  RECONCILE_FINDINGS_KEPT_DAYS: z.coerce.number().int().min(30).max(36_500).default(1_100),
   /** For so long the list of the registry may be behind a conclusion. */
   RECONCILE_MISSING_MINUTES: z.coerce.number().int().min(1).max(525_600).default(60),
   /** For so long a document may be without an outcome. */
@@ -42,6 +44,7 @@ export interface ReconcilerConfig {
   databaseUrl: string;
   eventStoreUrl: string | undefined;
   dailyHour: number;
+  findingsKeptDays: number;
   rules: RunRules;
   participant: string;
   healthPort: number;
@@ -59,6 +62,7 @@ export function reconcilerConfig(env: NodeJS.ProcessEnv): ReconcilerConfig {
     databaseUrl: data.DATABASE_URL,
     eventStoreUrl: data.EVENTSTORE_URL,
     dailyHour: data.RECONCILE_DAILY_HOUR,
+    findingsKeptDays: data.RECONCILE_FINDINGS_KEPT_DAYS,
     rules: {
       windowMs: data.RECONCILE_WINDOW_DAYS * DAY_MS,
       missingAfterMs: data.RECONCILE_MISSING_MINUTES * MINUTE_MS,
@@ -80,10 +84,10 @@ function limitsByType(text: string): Record<string, number> {
 }
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
-export function describeReconcilerConfig({ databaseUrl, eventStoreUrl, dailyHour, rules, participant, healthPort, healthHost, logLevel }: ReconcilerConfig): JsonObject {
+export function describeReconcilerConfig({ databaseUrl, eventStoreUrl, dailyHour, findingsKeptDays, rules, participant, healthPort, healthHost, logLevel }: ReconcilerConfig): JsonObject {
   return {
     databaseUrl: addressWithoutSecrets(databaseUrl),
     eventStoreUrl: serverWithoutSecrets(eventStoreUrl),
-    ...{ dailyHour, rules: { ...rules }, participant, healthPort, healthHost, logLevel },
+    ...{ dailyHour, findingsKeptDays, rules: { ...rules }, participant, healthPort, healthHost, logLevel },
   };
 }

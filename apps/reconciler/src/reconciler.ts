@@ -6,7 +6,8 @@ import { evidenceSchema } from '#evidence';
 import { systemClock, type Clock } from '#kernel';
 import { installationId, installationSchema, inTransaction, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { readModelSchemas } from '#read-models';
-import { dailyRunId, keepRequest, makeRun, RECONCILE_KIND, RECONCILE_LANE, reconciliationSchema, registryListsSchema, runTask } from '#reconciliation';
+import { dailyRunId, keepRequest, makeRun, RECONCILE_KIND, RECONCILE_LANE, reconciliationSchema, registryListsSchema, removeFindings, runTask } from '#reconciliation';
+import { runRemovals, type Removal } from '#retention';
 import { boundedLog, type ServiceLog } from '#service';
 import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, runLane, tasksSchema, type RunnerReport, type Task, type TaskResult } from '#tasks';
@@ -90,8 +91,17 @@ function runAll(parts: Parts): Promise<void>[] {
   return [
     runLane({ queue, lane: RECONCILE_LANE, holder, signal, kinds: { [RECONCILE_KIND]: { handle } }, concurrency: 1, leaseMs: LEASE_MS, graceMs: GRACE_MS, maxAttempts: MAX_ATTEMPTS, report }),
     askDaily(parts),
+    runRemovals({
+      ...{ pool, signal, clock, report: (table: string, err: unknown) => log.warn({ err, table }, 'old rows could not be removed') },
+      removals: reconcilerRemovals(config),
+    }),
   ];
 }
+
+/** What the reconciler removes from its tables. */
+export const reconcilerRemovals = ({ findingsKeptDays: keptDays }: Pick<ReconcilerConfig, 'findingsKeptDays'>): Removal[] => [
+  { table: 'reconciliation_finding', removeSome: (tx, limit) => removeFindings(tx, { keptDays, limit }) },
+];
 
 /** Asks for the day's run once its hour has come; a day on which no reconciler ran is not made up for. Errors are said, never thrown. */
 async function askDaily({ config, pool, queue, installation, log, clock, signal }: Parts): Promise<void> {

@@ -20,6 +20,10 @@ const environment = z.object({
   PEDIGREE_KEY_FILE: z.string().min(1),
   /** The legal entity in whose name this installation speaks; goes into every event. */
   PEDIGREE_PARTICIPANT: z.string().min(1).max(100).default('own'),
+  /** Days for which the key of a task that is done is kept: for so long the same key again schedules nothing. */
+  PEDIGREE_TASK_KEYS_KEPT_DAYS: z.coerce.number().int().min(30).max(36_500).default(400),
+  /** Days for which the upload link of a large document is kept after the document was concluded. */
+  PEDIGREE_UPLOAD_LINKS_KEPT_DAYS: z.coerce.number().int().min(1).max(36_500).default(30),
   /** TCP port on which health and metrics are told; 0 takes a free one, which the line on standard output names. */
   HEALTH_PORT: z.coerce.number().int().min(0).max(65_535).default(0),
   /** Address of the same. It is open to whoever reaches it, and tells nothing of the business. */
@@ -42,6 +46,8 @@ export interface WorkerConfig {
   accounts: Account[];
   encryptionKey: Buffer;
   participant: string;
+  taskKeysKeptDays: number;
+  uploadLinksKeptDays: number;
   healthPort: number;
   healthHost: string;
   logLevel: string;
@@ -62,6 +68,8 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     accounts: readVariable('PEDIGREE_ACCOUNTS', () => readAccounts(data.PEDIGREE_ACCOUNTS, env)),
     encryptionKey: readVariable('PEDIGREE_KEY_FILE', () => readEncryptionKey(data.PEDIGREE_KEY_FILE)),
     participant: data.PEDIGREE_PARTICIPANT,
+    taskKeysKeptDays: data.PEDIGREE_TASK_KEYS_KEPT_DAYS,
+    uploadLinksKeptDays: data.PEDIGREE_UPLOAD_LINKS_KEPT_DAYS,
     healthPort: data.HEALTH_PORT,
     healthHost: data.HEALTH_HOST,
     logLevel: data.LOG_LEVEL,
@@ -72,7 +80,7 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeWorkerConfig(config: WorkerConfig): JsonObject {
-  const { participant, healthPort, healthHost, logLevel, otlpEndpoint } = config;
+  const { participant, taskKeysKeptDays, uploadLinksKeptDays, healthPort, healthHost, logLevel, otlpEndpoint } = config;
   return {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
     eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
@@ -80,6 +88,6 @@ export function describeWorkerConfig(config: WorkerConfig): JsonObject {
     profile: config.profile as unknown as JsonObject,
     accounts: config.accounts.map(({ name, userId, signer }) => ({ name, userId, signer: signer.kind })),
     otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
-    ...{ participant, healthPort, healthHost, logLevel },
+    ...{ participant, taskKeysKeptDays, uploadLinksKeptDays, healthPort, healthHost, logLevel },
   };
 }

@@ -2,6 +2,7 @@ import { SOFTWARE_VERSION } from '#event-store';
 import { optionalNeed, postgresNeed, tcpNeed, type Program } from '#service';
 import { openWatching, serveMetrics } from '#telemetry';
 import type { WorkerConfig } from './config.js';
+import { restorationNeed } from './restoration/restoration-need.js';
 import { startWorker, workerLog } from './worker.js';
 
 /** The worker as a program of its own: `pedigree worker`, as many as wanted. While the registry is away it takes commands further and waits with the rest. */
@@ -9,7 +10,7 @@ export const workerProgram = (config: WorkerConfig): Program => ({
   name: 'worker',
   log: workerLog(config),
   health: { port: config.healthPort, host: config.healthHost },
-  needs: [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl), tcpNeed('registry', config.registryUrl, { isRequired: false })],
+  needs: [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl), tcpNeed('registry', config.registryUrl, { isRequired: false }), restorationNeed(config.databaseUrl, config.accounts.map((one) => one.name))],
   start: async ({ log, health, healthPort }) => {
     const onError = (error: unknown): void => log.warn({ err: error }, 'a figure could not be read');
     const watching = openWatching({ program: 'worker', version: SOFTWARE_VERSION, profile: config.profile.name, otlpEndpoint: config.otlpEndpoint, onError });

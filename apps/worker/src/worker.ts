@@ -11,6 +11,7 @@ import { installationId, installationSchema, migrate, openPool, openServerClock,
 import { projections, readModelSchemas } from '#read-models';
 import { RECONCILE_LANE } from '#reconciliation';
 import { PostgresSessionStore, PostgresUploadLinks, registryClientSchema, UndiciRegistryClient, watchCertificates, type Profile } from '#registry-client';
+import { runRemovals } from '#retention';
 import { boundedLog, type ServiceLog } from '#service';
 import { runProjection, subscriptionsSchema, type ParkingNews, type SubscriptionTrouble } from '#subscriptions';
 import { openWatching, type Watching } from '#telemetry';
@@ -30,7 +31,9 @@ import { watchNeighbours } from './leases/watch-neighbours.js';
 import { observedLanes } from './watch/observed-lanes.js';
 import { ObservedDocuments } from './watch/observed-documents.js';
 import { collectWorkerMetrics } from './watch/worker-metrics.js';
+import { sayWhenHeld } from './restoration/restoration-need.js';
 import { Restored } from './restoration/restored.js';
+import { workerRemovals } from './retention/worker-removals.js';
 import { sagaLane, sagasBy } from './sagas.js';
 import { WorkerModule } from './worker.module.js';
 
@@ -111,7 +114,7 @@ async function startParts(config: WorkerConfig, { log, watching }: { log: Servic
   await sayUnserved(queue, lanes, log);
 
   const stopping = new AbortController();
-  const running = runAll({ sagas, context, pool, store, queue, lanes, log, signal: stopping.signal });
+  const running = runAll({ config, sagas, context, pool, store, queue, lanes, log, signal: stopping.signal });
   const stop = async (): Promise<void> => {
     stopping.abort();
     await Promise.all(running);
@@ -121,6 +124,7 @@ async function startParts(config: WorkerConfig, { log, watching }: { log: Servic
 }
 
 interface RunningParts {
+  config: WorkerConfig;
   sagas: ReturnType<typeof sagasBy>;
   context: InboundContext;
   pool: Pool;
@@ -132,7 +136,7 @@ interface RunningParts {
 }
 
 /** Everything that runs until the signal. None of it rejects. */
-function runAll({ sagas, context, pool, store, queue, lanes, log, signal }: RunningParts): Promise<void>[] {
+function runAll({ config, sagas, context, pool, store, queue, lanes, log, signal }: RunningParts): Promise<void>[] {
   const holder = processName();
   const onError = (error: unknown, { kind, ...where }: SubscriptionTrouble) => log.error({ err: error, ...where, from: where.from?.toString(), to: where.to?.toString() }, kind);
   const onParked = ({ saga, key, event, error }: ParkingNews): void =>
@@ -140,6 +144,8 @@ function runAll({ sagas, context, pool, store, queue, lanes, log, signal }: Runn
   const report = (one: RunnerReport): void => log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
   return [
     watchCertificates({ sessions: () => context.registry.sessions(), clock: context.clock, signal, warn: (notice, message) => log.warn(notice, message) }),
+    runRemovals({ pool, signal, removals: workerRemovals({ ...config, store, sagas }), report: (table, err) => log.warn({ err, table }, 'old rows could not be removed') }),
+    sayWhenHeld({ pool, accounts: config.accounts.map((one) => one.name), signal, log, clock: context.clock }),
     watchNeighbours(queue, { clock: context.clock, signal, log }),
     ...sagas.map((saga) => saga.run({ store, pool, queue, signal, onError, onParked })),
     ...projections({ evidence: context.evidence, documents: documentReading(), store }).map((projection) =>

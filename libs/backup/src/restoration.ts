@@ -44,16 +44,36 @@ export interface ListSince {
   /** Read to its end since then, and given in full. */
   isRead: boolean;
   problem: string | null;
-  since: Date;
+  /** Up to where it was read; null where it was never read at all. */
+  since: Date | null;
 }
 
-/** The lists of this database, by account. */
-export async function listsSince(db: Queryable, { loadedAt }: Restoration): Promise<ListSince[]> {
+/** The lists of this database and those of `accounts`, which may never have been read, by account. */
+export async function listsSince(db: Queryable, { loadedAt }: Pick<Restoration, 'loadedAt'>, accounts: string[] = []): Promise<ListSince[]> {
   const { rows } = await db.query<ListSince>(
-    `SELECT account, list, since, problem, coalesce(read_at >= $1 AND problem IS NULL, false) AS "isRead" FROM list_cursor ORDER BY account, list`,
-    [loadedAt],
+    `SELECT account, list, since, problem, coalesce(read_at >= $1 AND problem IS NULL, false) AS "isRead"
+     FROM list_cursor FULL JOIN (SELECT account, list FROM unnest($2::text[]) AS a (account), (VALUES ('incoming'), ('outgoing')) AS l (list)) AS wanted USING (account, list)
+     ORDER BY account, list`,
+    [loadedAt, accounts],
   );
   return rows;
+}
+
+/** So long a restored database may hold everything back before it is an alarm. */
+const LONGEST_HOLD_MS = 15 * 60_000;
+
+/** Where a restored database has held back for too long: since when, for which lists, why, and what can be done. Undefined while all is well. */
+export async function heldTooLong(db: Queryable, accounts: string[], longestMs = LONGEST_HOLD_MS): Promise<string | undefined> {
+  const newest = await newestRestoration(db);
+  if (newest?.state !== 'comparing' || newest.loadedAt === null) return undefined;
+  const { rows } = await db.query<{ late: boolean }>(`SELECT $1 < clock_timestamp() - $2 * interval '1 millisecond' AS late`, [newest.loadedAt, longestMs]);
+  if (rows[0]?.late !== true) return undefined;
+  const unread = (await listsSince(db, newest, accounts)).filter((one) => !one.isRead);
+  const lists = unread.map(({ account, list, problem }) => `the ${list} list of account ${account} (${problem ?? 'not read to its end yet'})`).join(', ');
+  return (
+    `a backup was restored, and since ${newest.loadedAt.toISOString()} nothing leaves for the registry, because these lists were not read: ${lists}. ` +
+    'pedigree restore --status shows them; pedigree restore --release --reason TEXT goes on without them'
+  );
 }
 
 /** Documents that lists have shown since a restoration for the first time: what the registry knows and this database did not. */

@@ -8,4 +8,5 @@ export * from './rabbitmq/rabbitmq-bus.js';
 export { busNames } from './rabbitmq/topology.js';
 export * from './postgres/postgres-bus.js';
 export * from './postgres/schema.js';
+export { removeDeadLetters } from './postgres/remove-dead-letters.js';
 export * from './open-bus.js';

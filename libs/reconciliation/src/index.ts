@@ -6,7 +6,7 @@
 export * from './documents/compare.js';
 export * from './documents/finding.js';
 export * from './registry-lists/schema.js';
-export { readFindings } from './runs/findings.js';
+export { readFindings, removeFindings } from './runs/findings.js';
 export * from './runs/query.js';
 export * from './runs/request.js';
 export * from './runs/run.js';

@@ -9,5 +9,5 @@ export { dropCheckpoint, subscriptionLag } from './checkpoint.js';
 export { catchUp, runSubscription, type SubscriptionTrouble } from './runner.js';
 export { parkedFigures, parkedInstances, type ParkedInstance } from './parked.js';
 export { retryParked, type RetryParts } from './retry-parked.js';
-export { catchUpSaga, runSaga, type ParkingNews, type SagaOptions } from './saga.js';
+export { catchUpSaga, runSaga, sagaCheckpoint, type ParkingNews, type SagaOptions } from './saga.js';
 export { catchUpProjection, projectionCheckpoint, rebuildProjection, runProjection, type Projection } from './projection.js';

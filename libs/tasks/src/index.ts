@@ -5,6 +5,7 @@
  */
 export * from './port.js';
 export * from './schema.js';
+export * from './remove-keys.js';
 export * from './postgres-task-queue.js';
 export * from './lane-runner.js';
 export * from './call-budgets.js';

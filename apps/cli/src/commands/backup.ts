@@ -1,8 +1,9 @@
 import { userInfo } from 'node:os';
-import { foundSince, listsSince, markRestored, newestRestoration, ON_A_SERVER, refuseUnfinishedRestore, releaseRestoration, restoreBackup, takeBackup, type Restoration } from '#backup';
+import { foundSince, heldTooLong, listsSince, markRestored, newestRestoration, ON_A_SERVER, refuseUnfinishedRestore, releaseRestoration, restoreBackup, takeBackup, type Restoration } from '#backup';
 import { openEventStore, SOFTWARE_VERSION, type Actor } from '#event-store';
 import { PedigreeError, uuid5, type JsonObject } from '#kernel';
 import { migrate, type Pool } from '#postgres';
+import { readAccounts } from '#registry-client';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
 import { allSchemas } from '../schemas.js';
@@ -82,15 +83,27 @@ export async function restorationStatus(config: CliConfig, json: boolean): Promi
       out(json ? '{}' : 'this database was never restored');
       return 0;
     }
-    const [lists, found] = newest.state === 'loading' ? [[], { incoming: 0, outgoing: 0 }] : [await listsSince(pool, newest), await foundSince(pool, newest)];
+    const [lists, found] = newest.state === 'loading' ? [[], { incoming: 0, outgoing: 0 }] : [await listsSince(pool, newest, accountNames(config)), await foundSince(pool, newest)];
     if (json) out(JSON.stringify({ restoration: newest, lists, found }, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)));
     else {
       out(`${newest.state}: the backup of ${newest.takenAt.toISOString()}, restored by ${newest.restoredBy}${newest.releasedAt === null ? '' : `, released at ${newest.releasedAt.toISOString()}`}`);
-      out(table(['account', 'list', 'read', 'up to', 'problem'], lists.map((one) => [one.account, one.list, one.isRead ? 'yes' : 'not yet', one.since.toISOString(), one.problem ?? ''])));
+      out(table(['account', 'list', 'read', 'up to', 'problem'], lists.map((one) => [one.account, one.list, one.isRead ? 'yes' : 'not yet', one.since?.toISOString() ?? '', one.problem ?? ''])));
+      const late = await heldTooLong(pool, accountNames(config));
+      if (late !== undefined) out(late);
       out(`new to this database: ${found.outgoing} outgoing, ${found.incoming} incoming documents`);
     }
     return newest.state === 'released' ? 0 : 2;
   });
+}
+
+/** A list that was never read has no row yet; the accounts say that there is one. */
+function accountNames({ accountsFile }: CliConfig): string[] {
+  try {
+    return readAccounts(accountsFile).map((one) => one.name);
+  } catch {
+    // Whoever looks from a machine without the file, or without its secrets, sees what the database knows.
+    return [];
+  }
 }
 
 /** Ends the comparison by a person's word: for a list that the registry will not give any more. */

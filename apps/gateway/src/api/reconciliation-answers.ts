@@ -26,6 +26,7 @@ const runFields = {
   requested_at: instant,
   requested_by: z.string(),
   reason: z.string(),
+  findings_removed_at: instant.optional().describe('Since when its findings are kept no longer (RECONCILE_FINDINGS_KEPT_DAYS); their number and digest stay.'),
   result: z
     .strictObject({
       completed_at: instant,

@@ -43,8 +43,11 @@ export class ReconciliationsController {
   }
 }
 
-function runAnswer({ runId, state, requestedAt, actor, reason, started, completed, completedAt }: RunShown): z.infer<typeof reconciliation> {
-  const request = { id: runId, state, requested_at: requestedAt.toISOString(), requested_by: actor.name, reason };
+function runAnswer({ runId, state, requestedAt, actor, reason, started, completed, completedAt, findingsRemovedAt }: RunShown): z.infer<typeof reconciliation> {
+  const request = {
+    ...{ id: runId, state, requested_at: requestedAt.toISOString(), requested_by: actor.name, reason },
+    ...(findingsRemovedAt === undefined ? {} : { findings_removed_at: findingsRemovedAt.toISOString() }),
+  };
   if (started === undefined || completed === undefined || completedAt === undefined) return request;
   const { asOf, positions, inputsDigest } = started;
   const { findings, counts, notOurs, digest } = completed;

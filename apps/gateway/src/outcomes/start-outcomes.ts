@@ -3,6 +3,7 @@ import { SOFTWARE_VERSION, type EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
 import { TokenCipher } from '#registry-client';
+import { runRemovals } from '#retention';
 import type { ServiceLog } from '#service';
 import type { GatewayConfig } from '../config.js';
 import { AddressRules } from '../webhooks/addresses.js';
@@ -12,14 +13,15 @@ import { OutcomeBell } from './bell.js';
 import type { DeliveryOptions } from './delivery.js';
 import { Outcomes } from './outcomes.js';
 import { runPublisher } from './publisher.js';
-import { runRetention } from './retention.js';
+import { deadLetterRemoval } from './dead-letter-removal.js';
+import { outcomeRemoval } from './retention.js';
 
 export interface StartOutcomesOptions {
   pool: Pool;
   store: EventStore;
   evidence: EvidenceStore;
   bus: Pick<MessageBus, 'publishOutcomes'>;
-  config: Pick<GatewayConfig, 'encryptionKey' | 'outcomesKeptMs' | 'webhookAllowed' | 'participant' | 'profile'>;
+  config: Pick<GatewayConfig, 'encryptionKey' | 'outcomesKeptMs' | 'deadLettersKeptDays' | 'webhookAllowed' | 'participant' | 'profile'>;
   log: Pick<ServiceLog, 'error' | 'warn'>;
 }
 
@@ -40,10 +42,11 @@ export function startOutcomes({ pool, store, evidence, bus, config, log }: Start
   const rules = new AddressRules(config.webhookAllowed);
   const cipher = encryptionKey && new TokenCipher(encryptionKey);
   const report = reportTo(log);
+  const removals = [outcomeRemoval({ keptMs: config.outcomesKeptMs }), deadLetterRemoval({ keptDays: config.deadLettersKeptDays, log })];
   const running = [
     runPublisher({ pool, bell, bus, signal, report }),
     runWebhooks({ pool, bell, rules, cipher, softwareVersion: SOFTWARE_VERSION, signal, report }),
-    runRetention({ pool, keptMs: config.outcomesKeptMs, signal, report: (err) => log.warn({ err }, 'old outcomes could not be removed') }),
+    runRemovals({ pool, removals, signal, report: (table, err) => log.warn({ err, table }, 'old rows could not be removed') }),
   ];
   return {
     outcomes: new Outcomes({ pool, store, evidence, bell }),

@@ -37,8 +37,8 @@ export class Reconciliations {
     return listRuns(this.options.pool, this.options.store, page);
   }
 
-  /** A page of a run's findings; none while it is not made. */
-  async findings({ runId, completed }: RunShown, page: { kind?: FindingKind | undefined; after: number; limit: number }): Promise<{ n: number; finding: Finding }[]> {
-    return completed === undefined ? [] : readFindings(this.options.pool, { runId, attempt: completed.attempt, ...page });
+  /** A page of a run's findings; none while it is not made, and none once they are kept no longer: never a part for the whole. */
+  async findings({ runId, completed, findingsRemovedAt }: RunShown, page: { kind?: FindingKind | undefined; after: number; limit: number }): Promise<{ n: number; finding: Finding }[]> {
+    return completed === undefined || findingsRemovedAt !== undefined ? [] : readFindings(this.options.pool, { runId, attempt: completed.attempt, ...page });
   }
 }

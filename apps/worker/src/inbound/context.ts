@@ -2,6 +2,7 @@ import type { InboundCommand, InboundDirection, InboundSeen } from '#domain';
 import type { Pool } from '#postgres';
 import type { DocumentLists } from '#registry-client';
 import type { Task, TaskQueue } from '#tasks';
+import type { Candidate } from '../noun/candidate.js';
 import { causeOf, type TaskContext } from '../registry-tasks/context.js';
 import { DecideInbound, type InboundDecided } from './decide-inbound.js';
 import type { InboundRepository } from './inbound-repository.js';
@@ -30,6 +31,8 @@ export interface InboundPayload {
   account: string;
   direction: InboundDirection;
   isLastWord?: true;
+  /** For inbound_link: position of the event that planned it. Tasks of earlier versions have none. */
+  plannedAt?: string;
   /** For note_listed: the document as it was listed. */
   seen?: InboundSeen['data'];
 }
@@ -39,9 +42,9 @@ export const inboundOf = (task: Task): InboundPayload => task.payload as unknown
 const SYSTEM = { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const;
 
 /** Gives a document of others a command; by default in the name of the registry, whose word it carries. */
-export function toInbound(context: TaskContext, task: Task, said: InboundCommand & { documentId?: string; at?: Date; bySystem?: true }): Promise<InboundDecided> {
-  const { documentId = inboundOf(task).documentId, at, bySystem, ...command } = said;
+export function toInbound(context: TaskContext, task: Task, said: InboundCommand & { documentId?: string; at?: Date; bySystem?: true; candidates?: Candidate[] }): Promise<InboundDecided> {
+  const { documentId = inboundOf(task).documentId, at, bySystem, candidates = [], ...command } = said;
   const registry = { kind: 'registry', name: context.profile.name, authenticatedBy: 'registry-session' } as const;
-  const cause = { ...causeOf(task, bySystem === true ? SYSTEM : registry), ...(at === undefined ? {} : { effectiveAt: at }) };
+  const cause = { ...causeOf(task, bySystem === true ? SYSTEM : registry), candidates, ...(at === undefined ? {} : { effectiveAt: at }) };
   return context.commands.execute(new DecideInbound(documentId, command as InboundCommand, cause));
 }

@@ -1,9 +1,11 @@
 import type { InboundState } from '#domain';
 import { readForeignDocument, readReceipt } from '#documents';
-import { PedigreeError, type Sha256 } from '#kernel';
+import { PedigreeError } from '#kernel';
 import type { CallOutcome, DocumentMetadata } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
-import { keep, type TaskContext } from '../registry-tasks/context.js';
+import type { Candidate } from '../noun/candidate.js';
+import { candidateOf, xmlCandidate, type TaskContext } from '../registry-tasks/context.js';
+import { refusedRead } from '../registry-tasks/refused-read.js';
 import { oneOf } from '../registry-tasks/status.js';
 import { inboundOf, toInbound } from './context.js';
 
@@ -26,7 +28,7 @@ async function readSingle(context: TaskContext, task: Task): Promise<TaskResult>
   const { account, documentId } = inboundOf(task);
   const outcome = await context.registry.documentStatus(account, documentId);
   if (outcome.kind !== 'ok') return again(context, task, { error: `status of ${documentId}: ${outcome.kind}`, isAbsent: outcome.kind === 'not_found' });
-  return observe(context, task, { shown: outcome.value, answerSha256: await keep(context, outcome.raw) });
+  return observe(context, task, { shown: outcome.value, answer: candidateOf(context, outcome.raw) });
 }
 
 async function readPage(context: TaskContext, tasks: Task[]): Promise<TaskResult[]> {
@@ -36,18 +38,18 @@ async function readPage(context: TaskContext, tasks: Task[]): Promise<TaskResult
   const outcome = direction === 'incoming' ? await context.registry.listIncoming(account, query) : await context.registry.listOutgoing(account, query);
   if (outcome.kind !== 'ok') return tasks.map((task) => again(context, task, { error: `${direction} list: ${outcome.kind}`, isAbsent: false }));
   const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
-  const answerSha256 = await keep(context, outcome.raw);
+  const answer = candidateOf(context, outcome.raw);
   const alone = oneOf(context, tasks.filter((task) => !shown.has(inboundOf(task).documentId)));
-  const read = (task: Task): Promise<TaskResult> => (task === alone ? readSingle(context, task) : observe(context, task, { shown: shown.get(inboundOf(task).documentId), answerSha256 }));
+  const read = (task: Task): Promise<TaskResult> => (task === alone ? readSingle(context, task) : observe(context, task, { shown: shown.get(inboundOf(task).documentId), answer }));
   // One document's trouble is its own: the others of the page are observed all the same.
   return Promise.all(tasks.map((task) => read(task).catch((error: Error) => again(context, task, { error: error.message, isAbsent: true }))));
 }
 
-async function observe(context: TaskContext, task: Task, seen: { shown: DocumentMetadata | undefined; answerSha256: Sha256 }): Promise<TaskResult> {
+async function observe(context: TaskContext, task: Task, seen: { shown: DocumentMetadata | undefined; answer: Candidate }): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, task, { error: 'not in the list', isAbsent: true });
   const { status, processedAt } = seen.shown;
   const { isLastWord = false } = inboundOf(task);
-  const { state } = await toInbound(context, task, { type: 'ObserveStatus', status, isLastWord, answerSha256: seen.answerSha256, ...(processedAt === undefined ? {} : { processedAt }) });
+  const { state } = await toInbound(context, task, { type: 'ObserveStatus', status, isLastWord, answerSha256: seen.answer.sha256, candidates: [seen.answer], ...(processedAt === undefined ? {} : { processedAt }) });
   return isUnsettled(state) ? again(context, task, { isAbsent: false }) : { kind: 'done' };
 }
 
@@ -73,8 +75,9 @@ export async function fetchInbound(context: TaskContext, task: Task): Promise<Ta
     return { kind: 'done' };
   }
   const { xml } = outcome.value;
-  const documentSha256 = await context.evidence.put(xml, 'application/xml');
-  await toInbound(context, task, { type: 'RecordDownload', download: { documentSha256, byteLength: xml.length, content: orProblem(() => contentOf(xml)) } });
+  const copy = xmlCandidate(context, xml);
+  const download = { documentSha256: copy.sha256, byteLength: xml.length, content: orProblem(() => contentOf(xml)) };
+  await toInbound(context, task, { type: 'RecordDownload', download, candidates: [copy] });
   return { kind: 'done' };
 }
 
@@ -99,19 +102,20 @@ export async function fetchInboundReceipt(context: TaskContext, task: Task): Pro
     return { kind: 'done' };
   }
   const { xml } = outcome.value;
-  const receiptSha256 = await context.evidence.put(xml, 'application/xml');
+  const bytes = xmlCandidate(context, xml);
+  const { sha256: receiptSha256 } = bytes;
   const read = orProblem(() => readReceipt(xml, { zone: context.profile.zone }));
   if ('problem' in read) {
     // A query is answered by another document than a receipt (public-facts 2.4): its bytes are kept, and nothing moved by it.
-    await toInbound(context, task, { type: 'GiveUpReceipt', reason: read.problem, attempts: task.attempts, receiptSha256 });
+    await toInbound(context, task, { type: 'GiveUpReceipt', reason: read.problem, attempts: task.attempts, receiptSha256, candidates: [bytes] });
     return { kind: 'done' };
   }
   const { result, acceptedAt, comment, errors } = read;
   if (result === 'rejected' && context.profile.transientReceipts.some((text) => (comment ?? '').toLowerCase().includes(text.toLowerCase()))) {
-    return { kind: 'retry', delayMs: context.profile.rules.receiptPollMs, error: `the receipt of ${documentId} is still being prepared`, countsAsAttempt: false };
+    return refusedRead(context, task, `the receipt of ${documentId} is still being prepared`);
   }
   const receipt = { receiptSha256, result, acceptedAt, errorCount: errors.length, ...(comment === undefined ? {} : { comment }) };
-  await toInbound(context, task, { type: 'RecordReceipt', receipt, at: new Date(acceptedAt) });
+  await toInbound(context, task, { type: 'RecordReceipt', receipt, at: new Date(acceptedAt), candidates: [bytes] });
   return { kind: 'done' };
 }
 

@@ -1,5 +1,5 @@
 import type { Task, TaskResult } from '#tasks';
-import { byRegistry, keep, payloadOf, type TaskContext } from '../registry-tasks/context.js';
+import { byRegistry, candidateOf, payloadOf, type TaskContext } from '../registry-tasks/context.js';
 import { toInbound } from './context.js';
 
 const LIST_FIRST_MS = 500;
@@ -29,13 +29,13 @@ export async function heldAlready(context: TaskContext, task: Task, { byteLength
     const error = `${isListed ? 'a list has shown' : 'no list can be read for'} ${requestId}, and its look-up says ${found.kind === 'ok' ? 'nothing' : found.kind}`;
     return { kind: 'retry', delayMs: ASK_AGAIN_MS, error, countsAsAttempt: false };
   }
-  const answerSha256 = await keep(context, found.raw);
+  const answer = candidateOf(context, found.raw);
   const documentIds = found.value.map((one) => one.documentId);
   // A large one may have been announced, and its bytes not have been uploaded.
   const isLarge = byteLength > context.profile.rules.maxDocumentBytes;
   const uploading = isLarge ? found.value.filter((one) => one.status === 'uploading').map((one) => one.documentId) : [];
   // First it ends to count as a document of others, so that it never counts twice.
   for (const documentId of documentIds) await toInbound(context, task, { type: 'Recognise', requestId, documentId });
-  await byRegistry(context, task, { type: 'RecordLookUp', attempt, documentIds, uploading, sinceAttemptEndedMs: 0, unknownGraceMs: 0, answerSha256 });
+  await byRegistry(context, task, { type: 'RecordLookUp', attempt, documentIds, uploading, sinceAttemptEndedMs: 0, unknownGraceMs: 0, answerSha256: answer.sha256, candidates: [answer] });
   return { kind: 'done' };
 }

@@ -9,12 +9,19 @@ const TOLD_OF: Readonly<Record<number, number[]>> = { 605: [416], 606: [415, 417
 /** Our document may not have concluded yet, as far as we know: it is looked for again, each time after twice as long, for about ten minutes. */
 const TRIES = 8;
 const FIRST_AGAIN_MS = 5_000;
+/** A read model that is behind is looked at again after so long. */
+const CATCH_UP_MS = 1_000;
 
 /** Ties an incoming document to the document of ours that it tells of (interface 6), and says how that was found. */
 export async function linkInbound(context: InboundContext, task: Task): Promise<TaskResult> {
   const state = await context.inbound.stateInLog(inboundOf(task).documentId);
   if (state.phase !== 'concluded' || state.link !== undefined) return { kind: 'done' };
-  const found = (await byName(context, state)) ?? (await byItems(context, state));
+  const named = await byName(context, state);
+  const byPacks = named === undefined ? await byItems(context, state) : undefined;
+  if (byPacks !== undefined && byPacks.upTo < BigInt(inboundOf(task).plannedAt ?? 0)) {
+    return { kind: 'retry', delayMs: CATCH_UP_MS, error: 'the history of packs is behind the event that asks for the link', countsAsAttempt: false };
+  }
+  const found = named ?? byPacks?.found;
   if (found !== undefined) await toInbound(context, task, { type: 'Link', ...found, bySystem: true });
   if (found !== undefined || !mayBelong(state) || task.attempts >= TRIES) return { kind: 'done' };
   const firstMs = Math.min(FIRST_AGAIN_MS, context.profile.rules.listPollMs);
@@ -40,13 +47,16 @@ async function byName(context: InboundContext, { seen, content }: Concluded): Pr
 
 const isOurs = async (context: InboundContext, requestId: string): Promise<boolean> => (await context.documents.stateInLog(requestId)).phase !== 'absent';
 
-/** A notification carries the id of the other side's document, which we never saw: then places and packs tell. What we sent goes the other way. */
-async function byItems(context: InboundContext, { content, documentSha256 }: Concluded): Promise<Found | undefined> {
+/**
+ * A notification carries the id of the other side's document, which we never saw: then places and packs tell. What we sent goes the other way. Undefined
+ * where they cannot tell. `upTo` is how far in the log they have been read.
+ */
+async function byItems(context: InboundContext, { content, documentSha256 }: Concluded): Promise<{ upTo: bigint; found: Found | undefined } | undefined> {
   const docTypes = TOLD_OF[content?.docType ?? 0];
   if (docTypes === undefined || content?.counterpartyId === undefined || documentSha256 === undefined) return undefined;
   const document = await context.evidence.get(documentSha256);
   if (document === undefined) throw new Error(`evidence ${documentSha256} is missing`);
   const items = readForeignDocument(document.bytes).items.map((item) => item.id);
-  const shared = await ownDocumentSharing(context.pool, { items, docTypes, subjectId: content.counterpartyId, counterpartyId: content.subjectId });
-  return shared && { ...shared, by: 'items' };
+  const { upTo, found } = await ownDocumentSharing(context.pool, { items, docTypes, subjectId: content.counterpartyId, counterpartyId: content.subjectId });
+  return { upTo, found: found && { ...found, by: 'items' } };
 }

@@ -1,5 +1,6 @@
 import type { Actor, EventStore, NewEvent } from '#event-store';
 import { canonicalJson, sha256Hex, uuid5, type Clock } from '#kernel';
+import type { Candidate } from './candidate.js';
 
 /** Why and by whom a command is given; goes into the metadata of the events that follow. */
 export interface Cause {
@@ -11,6 +12,8 @@ export interface Cause {
   effectiveAt?: Date;
   /** Where a person acted: why. */
   reason?: string;
+  /** What the events may name: the bytes that they do name are stored before them. */
+  candidates?: Candidate[];
 }
 
 /** What an installation says about itself in every event. */
@@ -100,6 +103,7 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
         if (inLog.version === before.version) return { events, state: before.state };
         continue;
       }
+      await storeNamed(cause.candidates ?? [], events);
       const appended = await this.options.store.append(
         noun.streamOf(id),
         before.version === -1 ? 'none' : before.version,
@@ -164,4 +168,12 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
       },
     };
   }
+}
+
+/** A blob is durable before the event that names it (promise 5). A crash in between leaves bytes that nothing names, which do no harm. */
+async function storeNamed(candidates: Candidate[], events: { data: object }[]): Promise<void> {
+  if (candidates.length === 0) return;
+  const texts = events.map((event) => canonicalJson(event.data));
+  const named = candidates.filter((one) => texts.some((text) => one.isNamedIn(text)));
+  await Promise.all(named.map((one) => one.store()));
 }

@@ -1,8 +1,8 @@
 import type { DocumentNotProcessed, Halt, Member } from '#domain';
-import type { Sha256 } from '#kernel';
+import type { Candidate } from '../noun/candidate.js';
 import type { DocumentMetadata } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
-import { groupBySystem, groupPayloadOf, keep, memberCommand, type TaskContext } from './context.js';
+import { groupBySystem, groupPayloadOf, candidateOf, memberCommand, type TaskContext } from './context.js';
 import { oneOf } from './status.js';
 
 /** How long a member whose send is still open is waited for. */
@@ -69,7 +69,7 @@ export async function settleGroup(context: TaskContext, task: Task): Promise<Tas
   return ended.every(Boolean) ? { kind: 'done' } : again(context, 'a member is not settled yet');
 }
 
-type Seen = Map<string, { shown: DocumentMetadata; answerSha256: Sha256 }>;
+type Seen = Map<string, { shown: DocumentMetadata; answer: Candidate }>;
 
 /** What the outgoing list says of these members now, a page at a time; in words, why it could not be read. */
 async function statusesOf(context: TaskContext, account: string, members: Member[]): Promise<Seen | string> {
@@ -80,8 +80,8 @@ async function statusesOf(context: TaskContext, account: string, members: Member
     const documentIds = ids.slice(from, from + pageSize);
     const outcome = await context.registry.listOutgoing(account, { documentIds, limit: documentIds.length });
     if (outcome.kind !== 'ok') return `outgoing list: ${outcome.kind}`;
-    const answerSha256 = await keep(context, outcome.raw);
-    for (const shown of outcome.value.documents) seen.set(shown.documentId, { shown, answerSha256 });
+    const answer = candidateOf(context, outcome.raw);
+    for (const shown of outcome.value.documents) seen.set(shown.documentId, { shown, answer });
   }
   return seen;
 }
@@ -92,14 +92,14 @@ async function seeOneAlone(context: TaskContext, account: string, { members, see
   const documentId = oneOf(context, absent);
   if (documentId === undefined) return;
   const outcome = await context.registry.documentStatus(account, documentId);
-  if (outcome.kind === 'ok') seen.set(documentId, { shown: outcome.value, answerSha256: await keep(context, outcome.raw) });
+  if (outcome.kind === 'ok') seen.set(documentId, { shown: outcome.value, answer: candidateOf(context, outcome.raw) });
 }
 
 /** A bare FAILED may still turn: then the group may go on, and nothing behind it is to be ended. */
 async function hasTurned(context: TaskContext, task: Task, { stopper, seen }: { stopper: Member; seen: Seen }): Promise<boolean> {
   const now = seen.get(stopper.documentId ?? '');
   if (now === undefined || stopper.cause !== 'registry_failed' || now.shown.status === 'failed') return false;
-  await memberCommand(context, task, { requestId: stopper.requestId, by: 'registry', command: { type: 'ObserveStatus', status: now.shown.status, answerSha256: now.answerSha256 } });
+  await memberCommand(context, task, { requestId: stopper.requestId, by: 'registry', command: { type: 'ObserveStatus', status: now.shown.status, answerSha256: now.answer.sha256 }, candidates: [now.answer] });
   return true;
 }
 
@@ -108,15 +108,16 @@ async function settleOne(context: TaskContext, task: Task, of: { member: Member;
   const now = seen.get(member.documentId ?? '');
   if (now === undefined) return false;
   const { status } = now.shown;
-  const { answerSha256 } = now;
-  if (status === 'uploading' || status === 'processing') return concludeOne(context, task, { requestId: member.requestId, because: { ...why, answerSha256 } });
-  await memberCommand(context, task, { requestId: member.requestId, by: 'registry', command: { type: 'ObserveStatus', status, answerSha256 } });
+  const { answer } = now;
+  const { sha256: answerSha256 } = answer;
+  if (status === 'uploading' || status === 'processing') return concludeOne(context, task, { requestId: member.requestId, because: { ...why, answerSha256 }, candidates: [answer] });
+  await memberCommand(context, task, { requestId: member.requestId, by: 'registry', command: { type: 'ObserveStatus', status, answerSha256 }, candidates: [answer] });
   return true;
 }
 
-async function concludeOne(context: TaskContext, task: Task, of: { requestId: string; because: DocumentNotProcessed['data'] }): Promise<boolean> {
-  const { requestId, because: why } = of;
-  const { state } = await memberCommand(context, task, { requestId, by: 'system', command: { type: 'ConcludeNotProcessed', because: why } });
+async function concludeOne(context: TaskContext, task: Task, of: { requestId: string; because: DocumentNotProcessed['data']; candidates?: Candidate[] }): Promise<boolean> {
+  const { requestId, because: why, candidates = [] } = of;
+  const { state } = await memberCommand(context, task, { requestId, by: 'system', command: { type: 'ConcludeNotProcessed', because: why }, candidates });
   return !['ready', 'sending', 'uploading', 'unconfirmed'].includes(state.phase);
 }
 

@@ -3,7 +3,7 @@ import { neverReached } from '#kernel';
 import type { CallOutcome, DocumentMetadata } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { begunBefore } from '../restoration/begun-before.js';
-import { ageMs, groupByRegistry, groupBySystem, groupPayloadOf, keep, type TaskContext } from './context.js';
+import { ageMs, candidateOf, groupByRegistry, groupBySystem, groupPayloadOf, keep, type TaskContext } from './context.js';
 import { WRITE_WITHIN_MS } from './patience.js';
 
 /** How long a call of no consequence rests before it is made again. */
@@ -23,7 +23,7 @@ export async function checkGroup(context: TaskContext, task: Task): Promise<Task
   if (begun !== undefined) {
     if ('wait' in begun) return begun.wait;
     // It works on them already, so it could begin; the start finds that out for itself.
-    await groupByRegistry(context, task, { type: 'RecordCheck', answer: { canStart: true }, answerSha256: begun.answerSha256 });
+    await groupByRegistry(context, task, { type: 'RecordCheck', answer: { canStart: true }, answerSha256: begun.answer.sha256, candidates: [begun.answer] });
     return { kind: 'done' };
   }
   const outcome = await context.bulk.check(account, idsOf(state));
@@ -109,6 +109,7 @@ export async function lookAtGroup(context: TaskContext, task: Task): Promise<Tas
   if (outcome.kind !== 'ok') return { kind: 'retry', delayMs: RETRY_MS, error: `status of ${first.documentId}: ${outcome.kind}`, countsAsAttempt: false };
   const begun = outcome.value.status !== 'uploading';
   const { unknownGraceMs } = context.profile.rules;
-  await groupByRegistry(context, task, { type: 'RecordLook', attempt, begun, sinceAttemptEndedMs, unknownGraceMs, answerSha256: await keep(context, outcome.raw) });
+  const answer = candidateOf(context, outcome.raw);
+  await groupByRegistry(context, task, { type: 'RecordLook', attempt, begun, sinceAttemptEndedMs, unknownGraceMs, answerSha256: answer.sha256, candidates: [answer] });
   return { kind: 'done' };
 }

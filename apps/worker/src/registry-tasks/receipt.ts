@@ -2,30 +2,33 @@ import { readReceipt, type ReceiptFacts } from '#documents';
 import { PedigreeError } from '#kernel';
 import type { Profile } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
-import { byRegistry, payloadOf, type TaskContext } from './context.js';
+import type { Candidate } from '../noun/candidate.js';
+import { byRegistry, payloadOf, xmlCandidate, type TaskContext } from './context.js';
+import { readAgain, refusedRead } from './refused-read.js';
 
 /** Fetches the receipt, keeps its bytes, and records what it says. */
 export async function fetchReceipt(context: TaskContext, task: Task): Promise<TaskResult> {
   const { requestId, account, documentId } = payloadOf(task);
   const outcome = await context.registry.receipt(account, documentId as string);
-  if (outcome.kind !== 'ok') {
-    const error = `receipt of ${documentId}: ${outcome.kind}`;
-    return { kind: 'retry', delayMs: context.profile.rules.receiptPollMs, error, countsAsAttempt: false };
-  }
-  const receiptSha256 = await context.evidence.put(outcome.value.xml, 'application/xml');
+  if (outcome.kind !== 'ok') return readAgain(context, task, { what: `receipt of ${documentId}`, outcome });
+  const bytes = xmlCandidate(context, outcome.value.xml);
+  const { sha256: receiptSha256 } = bytes;
   const receipt = readOrExplain(outcome.value.xml, context.profile);
-  if (receipt instanceof PedigreeError) return { kind: 'failed', error: `receipt ${receiptSha256} of ${documentId}: ${receipt.message}` };
+  if (receipt instanceof PedigreeError) return leftToPeople(bytes, `receipt ${receiptSha256} of ${documentId}: ${receipt.message}`);
   if (receipt.operationId !== requestId) {
-    return { kind: 'failed', error: `receipt ${receiptSha256} of ${documentId} is for operation ${receipt.operationId}, not for ${requestId}` };
+    return leftToPeople(bytes, `receipt ${receiptSha256} of ${documentId} is for operation ${receipt.operationId}, not for ${requestId}`);
   }
-  if (isTransient(context, receipt)) {
-    const error = `receipt ${receiptSha256} of ${documentId} says that it is still being prepared`;
-    return { kind: 'retry', delayMs: context.profile.rules.receiptPollMs, error, countsAsAttempt: false };
-  }
+  if (isTransient(context, receipt)) return refusedRead(context, task, `receipt of ${documentId} says that it is still being prepared: ${receipt.comment ?? ''}`);
   const { result, acceptedAt, comment, errors } = receipt;
   const said = { receiptSha256, result, acceptedAt, errorCount: errors.length, ...(comment === undefined ? {} : { comment }) };
-  await byRegistry(context, task, { type: 'RecordReceipt', receipt: said, at: new Date(acceptedAt) });
+  await byRegistry(context, task, { type: 'RecordReceipt', receipt: said, at: new Date(acceptedAt), candidates: [bytes] });
   return { kind: 'done' };
+}
+
+/** No event names what cannot be taken for this document's receipt, but whoever looks into it needs its bytes: they are kept all the same. */
+async function leftToPeople(bytes: Candidate, error: string): Promise<TaskResult> {
+  await bytes.store();
+  return { kind: 'failed', error };
 }
 
 /** Some rejections say of themselves that they are none. */

@@ -1,8 +1,8 @@
 import type { DocumentState } from '#domain';
-import type { Sha256 } from '#kernel';
 import type { DocumentMetadata } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
-import { byRegistry, keep, payloadOf, type TaskContext } from './context.js';
+import type { Candidate } from '../noun/candidate.js';
+import { byRegistry, candidateOf, payloadOf, type TaskContext } from './context.js';
 
 /** Up to this many documents are asked one by one; more share one page of the outgoing list. */
 const SINGLE_READS = 1;
@@ -15,10 +15,10 @@ export async function readStatuses(context: TaskContext, tasks: Task[]): Promise
   const outcome = await context.registry.listOutgoing(account, { documentIds, limit: documentIds.length });
   if (outcome.kind !== 'ok') return tasks.map(() => again(context, `outgoing list: ${outcome.kind}`));
   const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
-  const answerSha256 = await keep(context, outcome.raw);
+  const answer = candidateOf(context, outcome.raw);
   const alone = oneOf(context, tasks.filter((task) => !shown.has(payloadOf(task).documentId as string)));
   const read = (task: Task): Promise<TaskResult> =>
-    task === alone ? readSingle(context, task) : observe(context, task, { shown: shown.get(payloadOf(task).documentId as string), answerSha256 });
+    task === alone ? readSingle(context, task) : observe(context, task, { shown: shown.get(payloadOf(task).documentId as string), answer });
   // One document's trouble is its own: the others of the page are observed all the same.
   return Promise.all(tasks.map((task) => read(task).catch((error: Error) => again(context, error.message))));
 }
@@ -32,13 +32,13 @@ async function readSingle(context: TaskContext, task: Task): Promise<TaskResult>
   const outcome = await context.registry.documentStatus(account, documentId as string);
   // Just after a send the registry may not know the document yet (public-facts 4): that is no error, only early.
   if (outcome.kind !== 'ok') return again(context, `status of ${documentId}: ${outcome.kind}`);
-  return observe(context, task, { shown: outcome.value, answerSha256: await keep(context, outcome.raw) });
+  return observe(context, task, { shown: outcome.value, answer: candidateOf(context, outcome.raw) });
 }
 
-async function observe(context: TaskContext, task: Task, seen: { shown: DocumentMetadata | undefined; answerSha256: Sha256 }): Promise<TaskResult> {
+async function observe(context: TaskContext, task: Task, seen: { shown: DocumentMetadata | undefined; answer: Candidate }): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, 'not in the list yet');
   const { status } = seen.shown;
-  const { state } = await byRegistry(context, task, { type: 'ObserveStatus', status, answerSha256: seen.answerSha256 });
+  const { state } = await byRegistry(context, task, { type: 'ObserveStatus', status, answerSha256: seen.answer.sha256, candidates: [seen.answer] });
   return isUnsettled(state) ? again(context) : { kind: 'done' };
 }
 

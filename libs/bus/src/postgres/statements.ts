@@ -74,6 +74,12 @@ WITH gone AS (DELETE FROM bus_dead_letter WHERE id = $1::uuid RETURNING message_
 added AS (INSERT INTO bus_command (message_id, content_type, headers, body) SELECT message_id, content_type, headers, body FROM gone RETURNING id)
 SELECT pg_notify('${BUS_CHANNEL}', '') FROM added`;
 
+/** $1 days, $2 most. */
+export const REMOVE_LETTERS = `
+DELETE FROM bus_dead_letter WHERE id IN (
+  SELECT id FROM bus_dead_letter WHERE dead_at < statement_timestamp() - $1::int * interval '1 day' ORDER BY dead_at, number LIMIT $2::int
+) RETURNING ${LETTER}`;
+
 /** $1 most that are counted of each: the cost is bounded, however long the queue. */
 export const COUNTS = `
 SELECT (SELECT count(*)::int FROM (SELECT FROM bus_command LIMIT $1::int) AS c) AS commands, (SELECT count(*)::int FROM (SELECT FROM bus_dead_letter LIMIT $1::int) AS d) AS dead`;

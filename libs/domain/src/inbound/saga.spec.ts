@@ -12,7 +12,7 @@ function planned(events: InboundEvent[], rules = RULES): [string, number][] {
   let state = INBOUND_SAGA.initial;
   const tasks: PlannedInboundTask[] = [];
   for (const [n, event] of events.entries()) {
-    const after = react(state, { stream: inboundStream(OTHERS_ID), ...event, handledAt: new Date(BEGIN + n * 1_000) });
+    const after = react(state, { stream: inboundStream(OTHERS_ID), position: BigInt(n + 1), ...event, handledAt: new Date(BEGIN + n * 1_000) });
     state = after.state;
     tasks.push(...after.tasks);
   }
@@ -52,7 +52,7 @@ describe('what follows for a document of others', () => {
   it('that is over: nothing is remembered of it', () => {
     const react = reactToInboundEvent(RULES);
     for (const event of [life(seen(seenIncoming), DOWNLOAD).at(-1), life(seen(seenIncoming), { type: 'Recognise', requestId: 'r' }).at(-1)]) {
-      const { state, tasks } = react({ account: 'main', direction: 'incoming', isOver: false }, { stream: inboundStream(OTHERS_ID), ...(event as InboundEvent), handledAt: new Date() });
+      const { state, tasks } = react({ account: 'main', direction: 'incoming', isOver: false }, { stream: inboundStream(OTHERS_ID), ...(event as InboundEvent), position: 9n, handledAt: new Date() });
       expect([INBOUND_SAGA.isDone(state), tasks]).toEqual([true, []]);
     }
   });

@@ -11,7 +11,7 @@ export interface PlannedInboundTask {
   kind: 'inbound_status' | 'inbound_download' | 'inbound_receipt' | 'inbound_link';
   lane: string;
   dueAt: Date;
-  payload: { documentId: string; account: string; direction: InboundDirection; isLastWord?: true };
+  payload: { documentId: string; account: string; direction: InboundDirection; isLastWord?: true; plannedAt?: string };
 }
 
 /** What is remembered between the events of one document: through whom it is read, and whether it is over. */
@@ -23,6 +23,8 @@ export interface InboundSagaState {
 
 interface SagaEvent {
   stream: string;
+  /** Where the event stands in the log. */
+  position: bigint;
   type: string;
   data: object;
   /** The database's time at which the event's page is handled. */
@@ -60,7 +62,7 @@ export function reactToInboundEvent(rules: InboundRules) {
       }
       case 'InboundDownloaded':
       case 'InboundDownloadGivenUp':
-        return { state, tasks: state.direction === 'incoming' ? [task(state, event.data.documentId, { kind: 'inbound_link', dueAt: at })] : [] };
+        return { state, tasks: state.direction === 'incoming' ? [link(state, event.data.documentId, { position: recorded.position, at })] : [] };
       case 'InboundConcluded':
       case 'InboundRecognised':
         return { state: { ...state, isOver: true }, tasks: [] };
@@ -72,6 +74,12 @@ export function reactToInboundEvent(rules: InboundRules) {
         return neverReached(event, 'inbound event');
     }
   };
+}
+
+/** Read models may be behind: the task knows how far they must have come, so that what it finds does not depend on when it runs. */
+function link(state: InboundSagaState, documentId: string, { position, at }: { position: bigint; at: Date }): PlannedInboundTask {
+  const planned = task(state, documentId, { kind: 'inbound_link', dueAt: at });
+  return { ...planned, payload: { ...planned.payload, plannedAt: position.toString() } };
 }
 
 interface Observed {

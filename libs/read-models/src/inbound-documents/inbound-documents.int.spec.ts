@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { InboundEvent, InboundSeen } from '#domain';
 import { inTransaction, migrate } from '#postgres';
+import { subscriptionsSchema } from '#subscriptions';
 import { titleOfType } from '#documents';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { jsonDocuments, LogOfTest, pack } from '../fixture.js';
@@ -21,7 +22,7 @@ let ours: string;
 
 beforeAll(async () => {
   db = await testDatabase();
-  await migrate(db.pool, readModelSchemas);
+  await migrate(db.pool, [subscriptionsSchema, ...readModelSchemas]);
 });
 afterAll(() => db.drop());
 
@@ -131,7 +132,7 @@ describe('documents of others in the read models', () => {
 
   it('are found to belong by places and packs', async () => {
     const asked = { items: [pack(1), pack(2), pack(9)], docTypes: [415], subjectId: US, counterpartyId: THEM };
-    expect(await ownDocumentSharing(db.pool, asked)).toEqual({ requestId: ours, sharedItems: 2 });
-    for (const wrong of [{ docTypes: [416] }, { counterpartyId: US }, { items: [pack(9)] }]) expect(await ownDocumentSharing(db.pool, { ...asked, ...wrong })).toBeUndefined();
+    expect(await ownDocumentSharing(db.pool, asked)).toEqual({ upTo: expect.any(BigInt), found: { requestId: ours, sharedItems: 2 } });
+    for (const wrong of [{ docTypes: [416] }, { counterpartyId: US }, { items: [pack(9)] }]) expect((await ownDocumentSharing(db.pool, { ...asked, ...wrong })).found).toBeUndefined();
   });
 });

@@ -1,4 +1,5 @@
 import type { Queryable } from '#postgres';
+import { projectionCheckpoint } from '#subscriptions';
 
 /** Items that are compared: the first of a long document tell it from all others. */
 const MOST_COMPARED = 1_000;
@@ -11,18 +12,21 @@ export interface SharedItemsQuery {
   counterpartyId: string;
 }
 
-const SHARING = `
+const SHARING = `WITH best AS (
   SELECT d.request_id, count(DISTINCT m.item)::int AS shared
   FROM item_movement m JOIN movement_document d ON d.known_from = m.known_from
   WHERE m.item = ANY ($1::text[]) AND d.doc_type = ANY ($2::int[]) AND d.subject_id = $3 AND d.counterparty_id = $4
     AND d.document_id IS NULL AND d.known_to IS NULL AND d.outcome IN ('accepted', 'partial')
-  GROUP BY d.request_id ORDER BY shared DESC, max(d.ordered_at) DESC, d.request_id LIMIT 1`;
+  GROUP BY d.request_id ORDER BY shared DESC, max(d.ordered_at) DESC, d.request_id LIMIT 1
+) SELECT coalesce((SELECT position FROM checkpoint WHERE name = $5), 0) AS up_to, best.request_id, best.shared FROM (VALUES (1)) AS one LEFT JOIN best ON true`;
 
 /**
  * The document of ours that names most of these items, of these types, between these places; of several the one that the registry took last. As far as
- * the log has been read: one that is under way is not found yet.
+ * the log has been read, which is told beside it, of the same moment: one that is under way is not found yet.
  */
-export async function ownDocumentSharing(db: Queryable, { items, docTypes, subjectId, counterpartyId }: SharedItemsQuery): Promise<{ requestId: string; sharedItems: number } | undefined> {
-  const { rows } = await db.query<{ request_id: string; shared: number }>(SHARING, [items.slice(0, MOST_COMPARED), docTypes, subjectId, counterpartyId]);
-  return rows[0] && { requestId: rows[0].request_id, sharedItems: rows[0].shared };
+export async function ownDocumentSharing(db: Queryable, { items, docTypes, subjectId, counterpartyId }: SharedItemsQuery): Promise<{ upTo: bigint; found: { requestId: string; sharedItems: number } | undefined }> {
+  const values = [items.slice(0, MOST_COMPARED), docTypes, subjectId, counterpartyId, projectionCheckpoint({ name: 'sgtin-history' })];
+  const { rows } = await db.query<{ up_to: bigint; request_id: string | null; shared: number }>(SHARING, values);
+  const [row] = rows;
+  return { upTo: row?.up_to ?? 0n, found: row === undefined || row.request_id === null ? undefined : { requestId: row.request_id, sharedItems: row.shared } };
 }

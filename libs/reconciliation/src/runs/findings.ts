@@ -30,3 +30,22 @@ export async function readFindings(
   );
   return rows.map(({ n, finding }) => ({ n, finding: JSON.parse(finding) as Finding }));
 }
+
+/**
+ * Removes at most `limit` findings of runs that were asked for more than `keptDays` days ago, and returns how many rows went. The run itself, its
+ * counts and its digest stay in the log; the request says since when its findings are gone.
+ */
+export async function removeFindings(db: Queryable, { keptDays, limit }: { keptDays: number; limit: number }): Promise<number> {
+  const { rows } = await db.query<{ removed: bigint }>(
+    `WITH old AS (
+       SELECT f.run_id, f.attempt, f.n FROM reconciliation_request r JOIN reconciliation_finding f USING (run_id)
+       WHERE r.requested_at < statement_timestamp() - $1::int * interval '1 day' LIMIT $2
+     ), removed AS (
+       DELETE FROM reconciliation_finding f USING old WHERE (f.run_id, f.attempt, f.n) = (old.run_id, old.attempt, old.n) RETURNING f.run_id
+     ), noted AS (
+       UPDATE reconciliation_request SET findings_removed_at = statement_timestamp() WHERE findings_removed_at IS NULL AND run_id IN (SELECT run_id FROM removed)
+     ) SELECT count(*) AS removed FROM removed`,
+    [keptDays, limit],
+  );
+  return Number(rows[0]?.removed ?? 0n);
+}

@@ -1,11 +1,10 @@
 import type { EventStore } from '#event-store';
 import type { Queryable } from '#postgres';
-import { findRequest, listRequests, runStream, type RunRequest } from './request.js';
+import { findRequest, listRequests, runStream, type KeptRequest } from './request.js';
 import type { RunCompleted, RunStarted } from './run.js';
 
 /** A run as it stands: asked for, or done. */
-export interface RunShown extends RunRequest {
-  requestedAt: Date;
+export interface RunShown extends KeptRequest {
   state: 'requested' | 'completed';
   started?: RunStarted;
   completed?: RunCompleted;
@@ -28,9 +27,8 @@ export async function listRuns(db: Queryable, store: Reader, page: { before?: st
   return { runs, next: requests.length < page.limit ? undefined : requests.at(-1)?.runId };
 }
 
-async function shown(store: Reader, { runId, reason, actor, requestedAt }: RunRequest & { requestedAt: Date }): Promise<RunShown> {
-  const request = { runId, reason, actor, requestedAt };
-  const events = await store.readStream(runStream(runId), { limit: 10 });
+async function shown(store: Reader, request: KeptRequest): Promise<RunShown> {
+  const events = await store.readStream(runStream(request.runId), { limit: 10 });
   const started = events.find((event) => event.type === 'RunStarted')?.data as unknown as RunStarted | undefined;
   const completed = events.find((event) => event.type === 'RunCompleted');
   if (started === undefined || completed === undefined) return { ...request, state: 'requested' };

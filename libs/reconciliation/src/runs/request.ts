@@ -30,15 +30,18 @@ export function runTask(runId: string): { key: string; kind: string; lane: strin
 /** The day's own run has one id, so that however many reconcilers there are, it is asked for once. */
 export const dailyRunId = (installationId: string, day: string): string => uuid5(`reconciliation:${day}`, installationId);
 
-export async function findRequest(db: Queryable, runId: string): Promise<(RunRequest & { requestedAt: Date }) | undefined> {
-  const { rows } = await db.query<RequestRow>('SELECT run_id, requested_at, reason, actor FROM reconciliation_request WHERE run_id = $1', [runId]);
+/** A request as it is kept. */
+export type KeptRequest = RunRequest & { requestedAt: Date; /** Since when its findings are gone, or going. */ findingsRemovedAt?: Date };
+
+export async function findRequest(db: Queryable, runId: string): Promise<KeptRequest | undefined> {
+  const { rows } = await db.query<RequestRow>('SELECT run_id, requested_at, reason, actor, findings_removed_at FROM reconciliation_request WHERE run_id = $1', [runId]);
   return rows[0] === undefined ? undefined : requestOf(rows[0]);
 }
 
 /** Requests, newest first, from behind the run `before` on. */
-export async function listRequests(db: Queryable, { before, limit }: { before?: string | undefined; limit: number }): Promise<(RunRequest & { requestedAt: Date })[]> {
+export async function listRequests(db: Queryable, { before, limit }: { before?: string | undefined; limit: number }): Promise<KeptRequest[]> {
   const { rows } = await db.query<RequestRow>(
-    `SELECT run_id, requested_at, reason, actor FROM reconciliation_request
+    `SELECT run_id, requested_at, reason, actor, findings_removed_at FROM reconciliation_request
      WHERE $1::text IS NULL OR (requested_at, run_id) < (SELECT requested_at, run_id FROM reconciliation_request WHERE run_id = $1) ORDER BY requested_at DESC, run_id DESC LIMIT $2`,
     [before ?? null, limit],
   );
@@ -50,6 +53,10 @@ interface RequestRow {
   requested_at: Date;
   reason: string;
   actor: string;
+  findings_removed_at: Date | null;
 }
 
-const requestOf = (row: RequestRow) => ({ runId: row.run_id, requestedAt: row.requested_at, reason: row.reason, actor: JSON.parse(row.actor) as Actor });
+const requestOf = (row: RequestRow): KeptRequest => ({
+  ...{ runId: row.run_id, requestedAt: row.requested_at, reason: row.reason, actor: JSON.parse(row.actor) as Actor },
+  ...(row.findings_removed_at === null ? {} : { findingsRemovedAt: row.findings_removed_at }),
+});

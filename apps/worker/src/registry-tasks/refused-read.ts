@@ -1,0 +1,25 @@
+import type { CallOutcome } from '#registry-client';
+import type { Task, TaskResult } from '#tasks';
+import type { TaskContext } from './context.js';
+
+/** So often a read may be refused before it is put aside: with the waits below that is about four and a half hours. */
+export const REFUSED_TRIES = 14;
+const LONGEST_WAIT_MS = 3_600_000;
+const LONGEST_REASON = 500;
+
+/**
+ * After a read of a receipt or of a document's copy that gave none. A registry that says no is asked less and less often, and then no more until a person
+ * says so. A registry that is away, or that limits us, has said nothing of the document: that does not count.
+ */
+export function readAgain(context: TaskContext, task: Task, { what, outcome }: { what: string; outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }> }): TaskResult {
+  const reason = `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`.slice(0, LONGEST_REASON);
+  if (outcome.kind === 'refused' || outcome.kind === 'not_found') return refusedRead(context, task, `${what}: ${reason}`);
+  return { kind: 'retry', delayMs: context.profile.rules.receiptPollMs, error: `${what}: ${reason}`, countsAsAttempt: false };
+}
+
+/** A failed task is shown by `pedigree tasks`, raises an alert and can be retried; its document stays as it is. */
+export function refusedRead(context: TaskContext, task: Task, error: string): TaskResult {
+  if (task.attempts >= REFUSED_TRIES) return { kind: 'failed', error: `given up after ${task.attempts} answers: ${error}` };
+  const delayMs = Math.min(LONGEST_WAIT_MS, context.profile.rules.receiptPollMs * 2 ** (task.attempts - 1));
+  return { kind: 'retry', delayMs, error, countsAsAttempt: true };
+}

@@ -7,6 +7,7 @@ export interface PlanNode {
   'Actual Loops': number;
   'Rows Removed by Filter'?: number;
   'Rows Removed by Index Recheck'?: number;
+  'Index Cond'?: string;
   'Shared Hit Blocks': number;
   'Shared Read Blocks': number;
   Plans?: PlanNode[];
@@ -30,3 +31,15 @@ export function rowsVisited(node: PlanNode): number {
 
 /** Pages of the buffer cache that a plan touched, functions that it calls included. */
 export const pagesTouched = (node: PlanNode): number => node['Shared Hit Blocks'] + node['Shared Read Blocks'];
+
+/** What the index scans of a plan were looked up by. */
+export const indexConditions = (node: PlanNode): string[] => [
+  ...(node['Index Cond'] === undefined ? [] : [node['Index Cond']]),
+  ...(node.Plans ?? []).flatMap(indexConditions),
+];
+
+/** Rows that a plan locked for its statement. */
+export function rowsLocked(node: PlanNode): number {
+  const below = (node.Plans ?? []).reduce((sum, one) => sum + rowsLocked(one), 0);
+  return below + (node['Node Type'] === 'LockRows' ? Math.round(node['Actual Rows'] * node['Actual Loops']) : 0);
+}

@@ -38,7 +38,7 @@ export async function handlePage(work: Work, page: Page): Promise<PageOutcome> {
     if (page.events.length > 0) await work.handle(page.events, tx);
     await moveCheckpoint(tx, work.name, { position: page.upTo, holder: work.holder, leaseMs: work.leaseMs });
     return 'done';
-  });
+  }, { name: `page of ${work.name}` });
 }
 
 /** A connection that is lost between two statements says so as an event, which would end the process if nobody heard it; the next statement fails anyway. */

@@ -48,6 +48,6 @@ export async function rebuildProjection(options: { projection: Projection } & Om
     if (checkpoint === undefined) throw new Error(`the checkpoint of ${name} was removed while its rebuild began`);
     await projection.truncate(tx);
     await moveCheckpoint(tx, name, { position: 0n, holder, leaseMs: 0 });
-  });
+  }, { name: `beginning of a rebuild of ${name}` });
   return catchUpProjection(options);
 }

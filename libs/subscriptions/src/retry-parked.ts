@@ -25,7 +25,7 @@ export async function retryParked<State>(parts: RetryParts<State>, key: string):
     const places = await heldPlaces(pool, saga.name, key, { limit: PAGE_EVENTS });
     if (places.length === 0) return 'not_parked';
     const events = await readHeld(store, places);
-    const outcome = await inTransaction(pool, (tx) => retryPage(tx, parts, { key, places, events }));
+    const outcome = await inTransaction(pool, (tx) => retryPage(tx, parts, { key, places, events }), { name: `what is parked of ${saga.name}` });
     if (outcome !== 'more') return outcome;
   }
   throw new Error(`saga ${saga.name}: ${key} is still held after ${MOST_PAGES * PAGE_EVENTS} events were tried`);

@@ -8,8 +8,8 @@ export interface Projection {
   /** Also the name of its checkpoint, as `projection:<name>`. */
   name: string;
   filter: EventFilter;
-  /** Writes a page of events, in order, in the transaction that also moves the checkpoint. */
-  project(events: RecordedEvent[], tx: Transaction): Promise<void>;
+  /** Writes a page of events, in order, in the transaction that also moves the checkpoint; or its beginning, and then says how many (see `Handle`). */
+  project(events: RecordedEvent[], tx: Transaction): Promise<number | void>;
   /** Empties its tables for a rebuild. */
   truncate(tx: Transaction): Promise<void>;
 }

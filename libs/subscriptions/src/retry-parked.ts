@@ -60,7 +60,7 @@ async function retryPage<State>(tx: Transaction, parts: RetryParts<State>, { key
   const { states, parked } = await loadKnown<State>(tx, saga.name, routes);
   const folded = foldSaga(saga, routes, { states, parked: new Set([...parked].filter((one) => one !== key)) });
   const standing = folded.held.find((one) => one.key === key);
-  const worked = standing === undefined ? places : places.slice(0, events.indexOf(standing.event));
+  const worked = standing === undefined ? places.slice(0, folded.events) : places.slice(0, events.indexOf(standing.event));
   await dropHeld(tx, saga.name, key, { upTo: worked.at(-1)?.position ?? 0n });
   await writeFolded(tx, parts, { ...folded, held: folded.held.filter((one) => one.key !== key) });
   if (standing !== undefined) {

@@ -1,6 +1,8 @@
 import { PedigreeError } from '#kernel';
 import { intake } from './intake.js';
+import { lists } from './lists.js';
 import { pipeline } from './pipeline.js';
+import { rebuild } from './rebuild.js';
 import type { BenchReport } from './report.js';
 import { sandbox } from './sandbox.js';
 import { workers } from './workers.js';
@@ -10,7 +12,7 @@ export interface BenchOptions {
   quick?: boolean;
 }
 
-const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = { intake, pipeline, sandbox, workers };
+const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = { intake, lists, pipeline, rebuild, sandbox, workers };
 
 /** Runs one bench by name, prints its table, and with `json` one JSON object as the last line. */
 export async function runBench(name: string, options: BenchOptions): Promise<number> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { fillTasks } from '../../../test/support/many-tasks.js';
+import { fillTasks } from '../../../test/bench/many-tasks.js';
 import { indexConditions, pagesTouched, planOf, rowsLocked, rowsVisited } from '../../../test/support/plan.js';
 import { CLAIM, KIND_SEPARATOR, NEXT_DUE } from './queue-sql.js';
 import { tasksSchema } from './schema.js';

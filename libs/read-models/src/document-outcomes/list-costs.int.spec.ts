@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { fillDocuments, hardQueries } from '../../../../test/support/many-documents.js';
+import { fillDocuments, hardQueries } from '../../../../test/bench/many-documents.js';
 import { pagesTouched, planOf, rowsVisited } from '../../../../test/support/plan.js';
 import { dataSourceOver } from '../data-source.js';
 import type { DocumentListQuery } from '../port.js';

@@ -10,14 +10,14 @@ const ROWS_AT_ONCE = 100_000;
  */
 const FILL = `
 INSERT INTO document_outcome (request_id, registered_position, position, command_id, reference, account, doc_type, subject_id, operation_date, item_count, phase,
-  waiting_for, attempts, document_id, outcome, error_count, document_sha256, duplicate, registered_at, concluded_at)
+  waiting_for, attempts, document_id, outcome, cause, error_count, document_sha256, duplicate, registered_at, concluded_at)
 SELECT md5('r' || n), n * 7, n * 7 + 5, 'command-' || n, CASE WHEN place < 0.05 AND n % 500 = 0 THEN 'ERP-OLD' ELSE 'ERP-' || n END,
   CASE WHEN place < 0.05 AND chance % 2 = 0 THEN 'closed' WHEN is_north THEN 'north' ELSE 'account-' || chance % 9 END,
   CASE WHEN place < 0.05 AND chance % 3 = 0 THEN 911 WHEN is_north THEN 701 ELSE (ARRAY[415, 701, 431, 552])[1 + chance % 4] END,
   '00000000000464', '2026-01-01T00:00:00+03:00', 100,
   CASE WHEN place < 0.9 THEN 'concluded' WHEN place < 0.902 AND n % 10 = 0 THEN 'unconfirmed' ELSE (ARRAY['ready', 'waiting', 'sent'])[1 + chance % 3] END,
   '[]', 1, md5('d' || n), CASE WHEN place >= 0.9 THEN NULL WHEN n % 300 < 3 THEN (ARRAY['partial', 'rejected', 'failed'])[1 + n % 300] ELSE 'accepted' END,
-  0, repeat('ab', 32), n % 20000 = 7, '2025-01-01T00:00:00Z'::timestamptz + n * interval '30 s', CASE WHEN place < 0.9 THEN '2025-01-01T00:10:00Z'::timestamptz + n * interval '30 s' END
+  CASE WHEN place < 0.9 AND n % 300 = 2 THEN 'registry_failed' END, 0, repeat('ab', 32), n % 20000 = 7, '2025-01-01T00:00:00Z'::timestamptz + n * interval '30 s', CASE WHEN place < 0.9 THEN '2025-01-01T00:10:00Z'::timestamptz + n * interval '30 s' END
 FROM (
   SELECT n, n::float8 / $3 AS place, (hashint8extended(n, $4) >> 20) & 65535 AS chance, (hashint8extended(n, $4) >> 40) & 3 = 0 AS is_north
   FROM generate_series($1::bigint, $2::bigint) AS n

@@ -1,7 +1,9 @@
 import { PedigreeError } from '#kernel';
 import { growth } from './growth.js';
 import { intake } from './intake.js';
+import { lists } from './lists.js';
 import { pipeline } from './pipeline.js';
+import { rebuild } from './rebuild.js';
 import type { BenchReport } from './report.js';
 import { sandbox } from './sandbox.js';
 import { workers } from './workers.js';
@@ -11,7 +13,7 @@ export interface BenchOptions {
   quick?: boolean;
 }
 
-const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = { growth, intake, pipeline, sandbox, workers };
+const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = { growth, intake, lists, pipeline, rebuild, sandbox, workers };
 
 /** Runs one bench by name, prints its table, and with `json` one JSON object as the last line. */
 export async function runBench(name: string, options: BenchOptions): Promise<number> {

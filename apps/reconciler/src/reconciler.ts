@@ -113,7 +113,7 @@ async function askDaily({ config, pool, queue, installation, log, clock, signal 
       await inTransaction(pool, async (tx) => {
         await keepRequest(tx, { runId, reason: `the run of ${day}`, actor: { kind: 'system', name: 'reconciler', authenticatedBy: 'process' } });
         await queue.schedule(tx, [runTask(runId)]);
-      });
+      }, { name: 'the daily request for a reconciliation' });
       asked = day;
     } catch (error) {
       log.error({ err: error }, 'the day’s reconciliation could not be asked for');

@@ -87,7 +87,7 @@ async function begin(pool: Pool, { by }: RestoreOptions, { header, sha256 }: Bac
     await tx.query(`DELETE FROM restoration WHERE state = 'loading'`);
     const values = [sha256, header.takenAt, header.logHead, by];
     await tx.query(`INSERT INTO restoration (state, backup_sha256, taken_at, log_head, restored_by) VALUES ('loading', $1, $2, $3, $4)`, values);
-  });
+  }, { name: 'the beginning of a restore' });
 }
 
 async function loadRows({ pool, file, progress }: RestoreOptions, checked: BackupSummary): Promise<void> {

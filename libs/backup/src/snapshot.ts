@@ -1,4 +1,4 @@
-import type { Pool, Transaction } from '#postgres';
+import { nameTransaction, type Pool, type Transaction } from '#postgres';
 
 /** After so long a transaction hands its snapshot on; a page takes far less than what is left of 30 s. */
 const HAND_ON_AFTER_MS = 8_000;
@@ -40,6 +40,7 @@ export class Snapshot {
 async function begin(pool: Pool, snapshot?: string): Promise<Transaction> {
   const session = await pool.connect();
   try {
+    nameTransaction(session, 'snapshot of a backup');
     await session.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     // It names a file of the server, of hexadecimal numbers: no text of anybody else comes here.
     if (snapshot !== undefined) await session.query(`SET TRANSACTION SNAPSHOT '${snapshot.replaceAll(/[^0-9A-Fa-f-]/g, '')}'`);

@@ -62,6 +62,7 @@ export const TABLES: Readonly<Record<string, TableEntry>> = {
   event: { use: 'log', because: 'the log itself', weight: 'data' },
   document_outcome: readModel('documents'),
   document_outcome_count: readModel('documents, counted'),
+  document_open: readModel('documents, the phase of those without an outcome'),
   document_group: readModel('groups'),
   inbound_document: readModel('documents of others'),
   sent_document: readModel('packs: documents under way'),

@@ -8,4 +8,6 @@ export interface EvidenceStore {
   get(sha256: Sha256): Promise<{ bytes: Buffer; mediaType: string } | undefined>;
   /** Several at once, in no promised order; those that are not stored are absent. */
   getMany(sha256s: Sha256[]): Promise<Map<Sha256, Buffer>>;
+  /** How many bytes each of these has, without reading them; those that are not stored are absent. */
+  lengths(sha256s: Sha256[]): Promise<Map<Sha256, number>>;
 }

@@ -43,6 +43,7 @@ INSERT INTO evidence (sha256, byte_length, encoding, media_type, content)
 SELECT * FROM unnest($1::bytea[], $2::int[], $3::smallint[], $4::text[], $5::bytea[]) ON CONFLICT (sha256) DO NOTHING`;
 
 const SELECT = 'SELECT sha256, byte_length, encoding, media_type, content FROM evidence WHERE sha256 = ANY ($1::bytea[])';
+const LENGTHS = 'SELECT sha256, byte_length FROM evidence WHERE sha256 = ANY ($1::bytea[])';
 
 interface Row {
   sha256: Buffer;
@@ -99,6 +100,13 @@ export class PostgresEvidenceStore implements EvidenceStore {
   async getMany(sha256s: Sha256[]): Promise<Map<Sha256, Buffer>> {
     const blobs = await this.read(sha256s);
     return new Map([...blobs].map(([sha256, blob]) => [sha256, blob.bytes]));
+  }
+
+  async lengths(sha256s: Sha256[]): Promise<Map<Sha256, number>> {
+    sha256s.forEach(checkDigest);
+    const digests = byteaArray([...new Set(sha256s)].map((sha256) => Buffer.from(sha256, 'hex')));
+    const { rows } = await this.pool.query<{ sha256: Buffer; byte_length: number }>({ name: 'evidence-lengths', text: LENGTHS, values: [digests] });
+    return new Map(rows.map((row) => [row.sha256.toString('hex'), row.byte_length]));
   }
 
   private async read(sha256s: Sha256[]): Promise<Map<Sha256, CachedBlob>> {

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { PedigreeError } from '#kernel';
 import type { Pool, Transaction } from './pool.js';
+import { asLongJob, nameTransaction, transactionError } from './transaction-limit.js';
 
 /** The tables of one library: every .sql file of `directory`, applied in file-name order. */
 export interface MigrationSet {
@@ -90,11 +91,14 @@ function folderUrl(directory: URL): URL {
 }
 
 async function underLock<T>(session: Transaction, work: () => Promise<T>): Promise<T> {
-  // Waiting for the lock and building an index may both last longer than the 30 s of ordinary statements.
+  // Waiting for the lock and building an index may both last longer than the 30 s of ordinary statements and transactions.
   await session.query(`SET statement_timeout = ${String(LOCK_WAIT_MS)}`);
-  await session.query('SELECT pg_advisory_lock($1)', [LOCK_KEY]);
-  const result = await work();
-  await session.query('SELECT pg_advisory_unlock($1)', [LOCK_KEY]);
+  const result = await asLongJob(session, 'migration', async () => {
+    await session.query('SELECT pg_advisory_lock($1)', [LOCK_KEY]);
+    const done = await work();
+    await session.query('SELECT pg_advisory_unlock($1)', [LOCK_KEY]);
+    return done;
+  });
   await session.query('RESET statement_timeout');
   return result;
 }
@@ -137,6 +141,7 @@ function isMissing(file: MigrationFile, appliedOfSet: Map<string, string>): bool
 
 async function applyFile(session: Transaction, file: MigrationFile): Promise<void> {
   try {
+    nameTransaction(session, `migration ${qualifiedName(file)}`);
     await session.query('BEGIN');
     await session.query(file.sql);
     await session.query('INSERT INTO schema_migration (set_name, file_name, sha256) VALUES ($1, $2, $3)', [
@@ -145,7 +150,8 @@ async function applyFile(session: Transaction, file: MigrationFile): Promise<voi
       file.sha256,
     ]);
     await session.query('COMMIT');
-  } catch (error) {
+  } catch (thrown) {
+    const error = transactionError(session, thrown);
     throw new Error(`migration ${qualifiedName(file)} failed: ${(error as Error).message}`, { cause: error });
   }
 }

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { limitTransactions, nameTransaction, TRANSACTION_LIMIT_MS, transactionError } from './transaction-limit.js';
 
 export type Pool = pg.Pool;
 /** A client inside a transaction: what a caller hands to a library so that its writes join that transaction. */
@@ -15,13 +16,15 @@ export interface PoolOptions {
   connectTimeoutMs?: number;
   /** Longest wait of the client itself for an answer; no limit where it is absent, for the server has its own. */
   answerTimeoutMs?: number;
+  /** Longest that a transaction may last. Default 30,000. */
+  transactionLimitMs?: number;
 }
 
 // int8 comes as bigint, never as a float that loses digits and never as text; timestamptz as Date; date stays text.
 pg.types.setTypeParser(20, (text) => BigInt(text));
 pg.types.setTypeParser(1082, (text) => text);
 
-/** A pool whose sessions speak UTC and whose statements and idle transactions end after 30 s (DESIGN section 9). */
+/** A pool whose sessions speak UTC and whose statements and transactions, idle or busy, end after 30 s (DESIGN section 9). */
 export function openPool(options: PoolOptions): Pool {
   const pool = new pg.Pool({
     connectionString: options.connectionString,
@@ -30,6 +33,8 @@ export function openPool(options: PoolOptions): Pool {
     connectionTimeoutMillis: options.connectTimeoutMs ?? 30_000,
     ...(options.answerTimeoutMs === undefined ? {} : { query_timeout: options.answerTimeoutMs }),
     keepAlive: true,
+    // Before anybody has the connection: the pool waits for it, though the type does not say so.
+    onConnect: ((client) => limitTransactions(client, options.transactionLimitMs ?? TRANSACTION_LIMIT_MS)) as (client: pg.ClientBase) => void,
     options: '-c TimeZone=UTC -c statement_timeout=30s -c idle_in_transaction_session_timeout=30s',
   });
   // An idle connection that the server closes is replaced by the pool at the next query; without a listener it would end the process.
@@ -39,11 +44,15 @@ export function openPool(options: PoolOptions): Pool {
   return pool;
 }
 
-/** Runs `work` in one transaction: commits its result, or rolls back and rethrows. */
-export async function inTransaction<T>(pool: Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+/**
+ * Runs `work` in one transaction: commits its result, or rolls back and rethrows. `name` says what it is in the error of one that lasts too long
+ * (TransactionTooLong).
+ */
+export async function inTransaction<T>(pool: Pool, work: (tx: Transaction) => Promise<T>, { name }: { name?: string } = {}): Promise<T> {
   const tx = await pool.connect();
   let broken: Error | undefined;
   try {
+    if (name !== undefined) nameTransaction(tx, name);
     await tx.query('BEGIN');
     const result = await work(tx);
     await tx.query('COMMIT');
@@ -51,7 +60,7 @@ export async function inTransaction<T>(pool: Pool, work: (tx: Transaction) => Pr
   } catch (error) {
     // When even the rollback fails the connection is of no more use and is thrown away.
     await tx.query('ROLLBACK').catch((failure: Error) => (broken = failure));
-    throw error;
+    throw transactionError(tx, error);
   } finally {
     tx.release(broken);
   }

@@ -1,6 +1,6 @@
 import type { Pool } from '#postgres';
 import { DataSource } from 'typeorm';
-import { DocumentOutcomeEntity } from './document-outcomes/row.js';
+import { DocumentOpenEntity, DocumentOutcomeEntity } from './document-outcomes/row.js';
 
 /**
  * TypeORM over the caller's pool: it borrows connections from there and owns none, so there is nothing to close.
@@ -13,5 +13,5 @@ export function dataSourceOver(pool: Pool): Promise<DataSource> {
       return pool;
     },
   };
-  return new DataSource({ type: 'postgres', driver, entities: [DocumentOutcomeEntity], synchronize: false, migrationsRun: false, installExtensions: false }).initialize();
+  return new DataSource({ type: 'postgres', driver, entities: [DocumentOutcomeEntity, DocumentOpenEntity], synchronize: false, migrationsRun: false, installExtensions: false }).initialize();
 }

@@ -24,6 +24,10 @@ export class MemoryEvidence implements EvidenceStore {
     return Promise.resolve(bytes === undefined ? undefined : { bytes, mediaType: 'application/json' });
   }
 
+  lengths(sha256s: Sha256[]): Promise<Map<Sha256, number>> {
+    return Promise.resolve(new Map(sha256s.flatMap((one) => (this.blobs.has(one) ? [[one, (this.blobs.get(one) as Buffer).length]] : []))));
+  }
+
   getMany(sha256s: Sha256[]): Promise<Map<Sha256, Buffer>> {
     return Promise.resolve(new Map(sha256s.flatMap((one) => (this.blobs.has(one) ? [[one, this.blobs.get(one) as Buffer]] : []))));
   }

@@ -46,7 +46,12 @@ export interface Folded<State> {
   changed: Map<string, State>;
   tasks: NewTask[];
   held: HeldEvent[];
+  /** Events that were folded, from the first: the others would plan too many tasks for one transaction. */
+  events: number;
 }
+
+/** A page ends with the event that brings it to so many tasks. */
+export const MOST_TASKS = 5_000;
 
 const STREAM_KEY = 'stream:';
 /** What is parked where an event's instances are not known: its whole stream, under a key that no instance has. */
@@ -69,13 +74,15 @@ export function routesOf<State>(saga: Saga<State>, events: RecordedEvent[], hand
  * follow for it are held, and nothing of them is folded, while every other instance goes on.
  */
 export function foldSaga<State>(saga: Saga<State>, routes: Route[], known: Known<State>): Folded<State> {
-  const folded: Folded<State> = { changed: new Map(), tasks: [], held: [] };
+  const folded: Folded<State> = { changed: new Map(), tasks: [], held: [], events: 0 };
   const parked = new Set(known.parked);
   const park = (one: HeldEvent): void => {
     parked.add(one.key);
     folded.held.push(one);
   };
   for (const { event, keys, error } of routes) {
+    if (folded.tasks.length >= MOST_TASKS) break;
+    folded.events += 1;
     const whole = streamKey(event.stream);
     if (parked.has(whole)) folded.held.push({ key: whole, event });
     else if (error !== undefined) park({ key: whole, event, error });

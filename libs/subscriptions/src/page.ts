@@ -3,10 +3,11 @@ import { inTransaction, type Pool, type Transaction } from '#postgres';
 import { lockCheckpoint, moveCheckpoint } from './checkpoint.js';
 
 /**
- * Handles events in order inside the transaction that also moves the checkpoint. Effects outside that transaction may happen twice. `handledAt`
- * is the database's time of this page.
+ * Handles events in order inside the transaction that also moves the checkpoint. Effects outside that transaction may happen twice. `handledAt` is the
+ * database's time of this page. It may stop in mid-page, where the rest would be too much for one transaction, and says how many it has handled, from the
+ * first and one at least; the rest follows in a transaction of its own. Nothing said means all.
  */
-export type Handle = (events: RecordedEvent[], tx: Transaction, handledAt: Date) => Promise<void>;
+export type Handle = (events: RecordedEvent[], tx: Transaction, handledAt: Date) => Promise<number | void>;
 
 /** Who works on which subscription, and what it does with events. */
 export interface Work {
@@ -25,8 +26,8 @@ export interface Page {
   upTo: bigint;
 }
 
-/** `done`: handled and the checkpoint moved. `elsewhere`: nothing done, because the checkpoint is not ours or not where we thought. */
-export type PageOutcome = 'done' | 'elsewhere';
+/** How many events were handled and where the checkpoint stands; or `elsewhere`: nothing done, because the checkpoint is not ours or not where we thought. */
+export type PageOutcome = { handled: number; upTo: bigint } | 'elsewhere';
 
 /**
  * One page, one transaction: lock the checkpoint, see that it stands where the page begins, handle, move it, commit. Whatever fails leaves
@@ -38,10 +39,18 @@ export async function handlePage(work: Work, page: Page): Promise<PageOutcome> {
     const checkpoint = await lockCheckpoint(tx, work.name, { holder: work.holder, waits: work.takesOver });
     if (checkpoint === undefined || checkpoint.position !== page.from) return 'elsewhere';
     if (checkpoint.heldByOtherMs > 0 && !work.takesOver) return 'elsewhere';
-    if (page.events.length > 0) await work.handle(page.events, tx, checkpoint.at);
-    await moveCheckpoint(tx, work.name, { position: page.upTo, holder: work.holder, leaseMs: work.leaseMs });
-    return 'done';
-  });
+    const handled = page.events.length === 0 ? 0 : await handleSome(work, page.events, { tx, handledAt: checkpoint.at });
+    const upTo = handled === page.events.length ? page.upTo : (page.events[handled - 1] as RecordedEvent).position;
+    await moveCheckpoint(tx, work.name, { position: upTo, holder: work.holder, leaseMs: work.leaseMs });
+    return { handled, upTo };
+  }, { name: `page of ${work.name}` });
+}
+
+async function handleSome({ name, handle }: Work, events: RecordedEvent[], { tx, handledAt }: { tx: Transaction; handledAt: Date }): Promise<number> {
+  const handled = (await handle(events, tx, handledAt)) ?? events.length;
+  // None at all would be tried for ever, and more than there are would be skipped.
+  if (!Number.isInteger(handled) || handled < 1 || handled > events.length) throw new Error(`${name} says that it handled ${handled} of ${events.length} events`);
+  return handled;
 }
 
 /** A connection that is lost between two statements says so as an event, which would end the process if nobody heard it; the next statement fails anyway. */

@@ -8,8 +8,8 @@ export interface Projection {
   /** Also the name of its checkpoint, as `projection:<name>`. */
   name: string;
   filter: EventFilter;
-  /** Writes a page of events, in order, in the transaction that also moves the checkpoint. */
-  project(events: RecordedEvent[], tx: Transaction): Promise<void>;
+  /** Writes a page of events, in order, in the transaction that also moves the checkpoint; or its beginning, and then says how many (see `Handle`). */
+  project(events: RecordedEvent[], tx: Transaction): Promise<number | void>;
   /** Empties its tables for a rebuild. */
   truncate(tx: Transaction): Promise<void>;
 }
@@ -48,6 +48,6 @@ export async function rebuildProjection(options: { projection: Projection } & Om
     if (checkpoint === undefined) throw new Error(`the checkpoint of ${name} was removed while its rebuild began`);
     await projection.truncate(tx);
     await moveCheckpoint(tx, name, { position: 0n, holder, leaseMs: 0 });
-  });
+  }, { name: `beginning of a rebuild of ${name}` });
   return catchUpProjection(options);
 }

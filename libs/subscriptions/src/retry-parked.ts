@@ -25,7 +25,7 @@ export async function retryParked<State>(parts: RetryParts<State>, key: string):
     const places = await heldPlaces(pool, saga.name, key, { limit: PAGE_EVENTS });
     if (places.length === 0) return 'not_parked';
     const events = await readHeld(store, places);
-    const outcome = await inTransaction(pool, (tx) => retryPage(tx, parts, { key, places, events }));
+    const outcome = await inTransaction(pool, (tx) => retryPage(tx, parts, { key, places, events }), { name: `what is parked of ${saga.name}` });
     if (outcome !== 'more') return outcome;
   }
   throw new Error(`saga ${saga.name}: ${key} is still held after ${MOST_PAGES * PAGE_EVENTS} events were tried`);
@@ -61,7 +61,7 @@ async function retryPage<State>(tx: Transaction, parts: RetryParts<State>, { key
   const { states, parked } = await loadKnown<State>(tx, saga.name, routes);
   const folded = foldSaga(saga, routes, { states, parked: new Set([...parked].filter((one) => one !== key)) });
   const standing = folded.held.find((one) => one.key === key);
-  const worked = standing === undefined ? places : places.slice(0, routes.findIndex(({ event }) => event === standing.event));
+  const worked = places.slice(0, standing === undefined ? folded.events : routes.findIndex(({ event }) => event === standing.event));
   await dropHeld(tx, saga.name, key, { upTo: worked.at(-1)?.position ?? 0n });
   await writeFolded(tx, parts, { ...folded, held: folded.held.filter((one) => one.key !== key) });
   if (standing !== undefined) {

@@ -3,7 +3,7 @@ import type { EventFilter, EventStore, ReadPage, RecordedEvent } from '#event-st
 import type { Pool } from '#postgres';
 import { randomUUID } from 'node:crypto';
 import { openCheckpoint, releaseCheckpoint } from './checkpoint.js';
-import { handlePage, type Handle, type Work } from './page.js';
+import { handlePage, type Handle, type Page, type PageOutcome, type Work } from './page.js';
 
 /** What a runner says of itself when something failed. It goes on trying in every case. */
 export interface SubscriptionTrouble {
@@ -99,19 +99,20 @@ class Runner {
     let rest = page.events;
     while (!this.options.signal.aborted) {
       const part = rest.slice(0, Math.ceil(rest.length / SHRINK_PER_ATTEMPT ** Math.min(this.failures, 16)));
-      const isLast = part.length === rest.length;
-      const upTo = isLast ? page.readUpTo : (part.at(-1)?.position ?? page.readUpTo);
+      const upTo = part.length === rest.length ? page.readUpTo : (part.at(-1)?.position ?? page.readUpTo);
+      let outcome: PageOutcome;
       try {
-        if ((await handlePage(this.work, { from, events: part, upTo })) === 'elsewhere') return false;
+        outcome = await handlePage(this.work, { from, events: part, upTo });
       } catch (error) {
         await this.failed(error, part);
         continue;
       }
+      if (outcome === 'elsewhere') return false;
       this.failures = 0;
-      this.options.onBatch?.({ name: this.options.name, events: part.length, position: upTo });
-      if (isLast) return true;
-      from = upTo;
-      rest = rest.slice(part.length);
+      this.options.onBatch?.({ name: this.options.name, events: outcome.handled, position: outcome.upTo });
+      from = outcome.upTo;
+      if (from === page.readUpTo) return true;
+      rest = rest.slice(outcome.handled);
     }
     return false;
   }
@@ -146,12 +147,23 @@ export async function catchUp(options: CatchUpOptions): Promise<bigint> {
     while (position < target && !signal?.aborted) {
       const { events, readUpTo } = await store.readAll(position, { limit: batchSize, ...(filter === undefined ? {} : { filter }) });
       if (readUpTo <= position) throw new Error(`the log ends at ${position}, before its head ${target}`);
-      const outcome = await handlePage(work, { from: position, events, upTo: readUpTo });
-      if (outcome === 'done') options.onBatch?.({ name, events: events.length, position: readUpTo });
-      position = outcome === 'done' ? readUpTo : (await openCheckpoint(pool, name, work.holder)).position;
+      position = await catchUpPage(options, work, { from: position, events, upTo: readUpTo });
     }
     return position;
   } finally {
     await releaseCheckpoint(pool, name, work.holder).catch(() => undefined);
   }
+}
+
+/** Works one page that was read, in as many transactions as it takes; returns where the checkpoint stands then. */
+async function catchUpPage({ pool, name, onBatch, signal }: CatchUpOptions, work: Work, page: Page): Promise<bigint> {
+  let { from, events } = page;
+  while (from < page.upTo && !signal?.aborted) {
+    const outcome = await handlePage(work, { from, events, upTo: page.upTo });
+    if (outcome === 'elsewhere') return (await openCheckpoint(pool, name, work.holder)).position;
+    onBatch?.({ name, events: outcome.handled, position: outcome.upTo });
+    from = outcome.upTo;
+    events = events.slice(outcome.handled);
+  }
+  return from;
 }

@@ -34,7 +34,9 @@ export function runSaga<State>(options: SagaOptions<State>): Promise<void> {
     name: sagaCheckpoint(saga),
     filter: saga.filter,
     handle: async (...page) => {
-      news = (await handler(...page)).filter((one) => one.error !== undefined);
+      const folded = await handler(...page);
+      news = folded.held.filter((one) => one.error !== undefined);
+      return folded.events;
     },
     onBatch: (batch) => {
       for (const { key, event, error } of news.splice(0)) onParked?.({ saga: saga.name, key, event, error });
@@ -47,15 +49,15 @@ export function runSaga<State>(options: SagaOptions<State>): Promise<void> {
 export function catchUpSaga<State>(options: SagaParts<State> & Omit<CatchUpOptions, 'name' | 'filter' | 'handle'>): Promise<bigint> {
   const { saga, queue, parkingLimits, ...rest } = options;
   const handler = sagaHandler({ saga, queue, ...(parkingLimits === undefined ? {} : { parkingLimits }) });
-  return catchUp({ ...rest, name: sagaCheckpoint(saga), filter: saga.filter, handle: async (...page) => void (await handler(...page)) });
+  return catchUp({ ...rest, name: sagaCheckpoint(saga), filter: saga.filter, handle: async (...page) => (await handler(...page)).events });
 }
 
 function sagaHandler<State>(parts: SagaParts<State>) {
-  return async (events: RecordedEvent[], tx: Transaction, handledAt: Date): Promise<HeldEvent[]> => {
+  return async (events: RecordedEvent[], tx: Transaction, handledAt: Date): Promise<Pick<Folded<State>, 'held' | 'events'>> => {
     const routes = routesOf(parts.saga, events, handledAt);
     const folded = foldSaga(parts.saga, routes, await loadKnown<State>(tx, parts.saga.name, routes));
     await writeFolded(tx, parts, folded);
-    return folded.held;
+    return folded;
   };
 }
 

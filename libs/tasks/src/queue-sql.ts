@@ -28,7 +28,9 @@ FROM added GROUP BY lane`;
 
 /**
  * $1 lanes (each once), $2 most tasks of each, $3 kinds of each (joined, or null for all), $4 lease in ms, $5 holder. One row per task,
- * or one without a task for a lane that has none; each with the ms to the lane's next due task (0 when there may be more now).
+ * or one without a task for a lane that has none; each with the ms to the lane's next due task (0 when there may be more now). One index probe per
+ * priority in use, the lowest number first, so that tasks that are not due cost nothing. Each priority is a join partner of its own, so they are
+ * taken in that order, and the outer limit ends the scan before a row is locked that is not claimed.
  */
 export const CLAIM = `
 WITH wanted AS (
@@ -36,10 +38,18 @@ WITH wanted AS (
   FROM unnest($1::text[], $2::int[], $3::text[]) WITH ORDINALITY AS w(lane, most, kinds, n)
 ), picked AS (
   SELECT w.n, t.id FROM wanted w CROSS JOIN LATERAL (
-    SELECT id FROM task
-    WHERE lane = w.lane AND due_at <= statement_timestamp() AND lease_until <= statement_timestamp()
-      AND (w.kinds IS NULL OR kind = ANY (w.kinds))
-    ORDER BY priority, due_at LIMIT w.most FOR UPDATE SKIP LOCKED
+    WITH RECURSIVE used(priority) AS (
+      (SELECT priority FROM task WHERE lane = w.lane ORDER BY priority LIMIT 1)
+      UNION ALL
+      SELECT (SELECT task.priority FROM task WHERE lane = w.lane AND task.priority > used.priority ORDER BY task.priority LIMIT 1)
+      FROM used WHERE used.priority IS NOT NULL
+    )
+    SELECT due.id FROM used CROSS JOIN LATERAL (
+      SELECT id FROM task
+      WHERE lane = w.lane AND priority = used.priority AND due_at <= statement_timestamp() AND lease_until <= statement_timestamp()
+        AND (w.kinds IS NULL OR kind = ANY (w.kinds))
+      ORDER BY due_at LIMIT w.most FOR UPDATE SKIP LOCKED
+    ) due LIMIT w.most
   ) t
 ), claimed AS (
   UPDATE task SET lease_until = statement_timestamp() + $4::float8 * interval '1 ms', holder = $5::text, attempts = attempts + 1,

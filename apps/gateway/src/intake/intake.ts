@@ -139,7 +139,7 @@ export class Intake {
       const taken = await storeGroup(tx, group);
       if (taken === 'new') await this.options.queue.schedule(tx, [runCommandTask(group)]);
       return taken;
-    });
+    }, { name: 'intake of a group' });
   }
 
   /** Whether another command would be taken now. Rejects while the database does not answer. */
@@ -182,7 +182,7 @@ export class Intake {
       const taken = await storeCommands(tx, batch);
       await this.options.queue.schedule(tx, batch.filter((_, i) => taken[i] === 'new').map(runCommandTask));
       return taken;
-    });
+    }, { name: 'intake of commands' });
   }
 }
 

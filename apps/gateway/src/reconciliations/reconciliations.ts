@@ -22,7 +22,7 @@ export class Reconciliations {
     await inTransaction(pool, async (tx) => {
       await keepRequest(tx, { runId, reason, actor });
       await queue.schedule(tx, [runTask(runId)]);
-    });
+    }, { name: 'a request for a reconciliation' });
     return this.find(runId);
   }
 

@@ -71,7 +71,7 @@ export class Webhooks {
         ...[id, url.href, wanted.description ?? null, cipher.seal(deliveryName(id), secret), actor.name],
       ]);
       await openDelivery(tx, deliveryName(id), wanted.from === 'now' ? await newestOutcome(tx) : await outcomesRemovedUpTo(tx));
-    });
+    }, { name: 'a new webhook' });
     return { ...(await this.one(id)), secret };
   }
 
@@ -89,7 +89,7 @@ export class Webhooks {
     await inTransaction(this.options.pool, async (tx) => {
       await tx.query('DELETE FROM outcome_delivery WHERE name = $1', [deliveryName(id)]);
       await tx.query('DELETE FROM webhook WHERE id = $1', [id]);
-    });
+    }, { name: 'a webhook that goes' });
   }
 
   /** Has it go on: after it was halted, or at once instead of after its back-off. */

@@ -76,7 +76,7 @@ async function keepListed(context: InboundContext, reading: NewDocuments, at: Pa
     await writeListed(tx, listed);
     if (tasks.length > 0) await context.queue.schedule(tx, tasks);
     await moveCursor(tx, at);
-  });
+  }, { name: 'a page of a document list' });
 }
 
 /** A list page that nothing follows from is no evidence; of the others each is kept once. */

@@ -63,6 +63,7 @@ describe('evidence', () => {
       put: async (bytes, mediaType) => (puts.push(mediaType), stores.evidence.put(bytes, mediaType)),
       get: (sha256) => stores.evidence.get(sha256),
       getMany: (sha256s) => stores.evidence.getMany(sha256s),
+      lengths: (sha256s) => stores.evidence.lengths(sha256s),
     };
     registry.status = 'processed';
     await readStatuses({ ...context, evidence }, tasks);

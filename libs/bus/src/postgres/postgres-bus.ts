@@ -68,7 +68,7 @@ export class PostgresBus implements MessageBus {
       const values = [messages.map((one) => one.id), messages.map((one) => one.topic), messages.map((one) => one.contentType), messages.map((one) => one.body)];
       await tx.query(sql.PUBLISH_OUTCOMES, values);
       await tx.query(sql.FORGET_OUTCOMES, [this.options.keptOutcomes]);
-    });
+    }, { name: 'outcomes for the embedded bus' });
   }
 
   /** Published outcomes after a position, in their order; as many as are still kept. */

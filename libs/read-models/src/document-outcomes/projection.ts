@@ -5,14 +5,15 @@ import type { Projection } from '#subscriptions';
 import { foldDocumentOutcome, tallyChange, type OutcomeTally } from './fold.js';
 import type { DocumentOutcomeRow } from './row.js';
 
-/** Keeps the document list. A page costs three statements, whatever its size: load the touched rows, write them, count. */
+/** Keeps the document list. A page costs four statements, whatever its size: load the touched rows, write them, note the phases
+ * of those without an outcome, count. */
 export function documentOutcomesProjection(): Projection {
   return {
     name: 'document-outcomes',
     filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX] },
     project: projectPage,
     truncate: async (tx) => {
-      await tx.query('TRUNCATE document_outcome, document_outcome_count');
+      await tx.query('TRUNCATE document_outcome, document_outcome_count, document_open');
     },
   };
 }
@@ -31,7 +32,9 @@ async function projectPage(events: RecordedEvent[], tx: Transaction): Promise<vo
     touched.add(requestId);
   }
   if (touched.size === 0) return;
-  await write(tx, [...touched].map((requestId) => rows.get(requestId) as DocumentOutcomeRow));
+  const written = [...touched].map((requestId) => rows.get(requestId) as DocumentOutcomeRow);
+  await write(tx, written);
+  await notePhases(tx, written);
   await addToTally(tx, tallyChange(before.values(), rows.values()));
 }
 
@@ -96,6 +99,22 @@ const WRITE = {
 async function write(tx: Transaction, rows: DocumentOutcomeRow[]): Promise<void> {
   const values = COLUMNS.map(({ property }) => rows.map((row) => (property === 'waitingFor' ? JSON.stringify(row.waitingFor) : row[property])));
   await tx.query({ ...WRITE, values });
+}
+
+const NOTE_PHASES = {
+  name: 'document-open-write',
+  text: `WITH page AS MATERIALIZED (
+      SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::boolean[]) AS given (registered_position, registered_at, phase, is_open)
+    ), concluded AS (
+      DELETE FROM document_open WHERE registered_position = ANY (ARRAY(SELECT registered_position FROM page WHERE NOT is_open))
+    )
+    INSERT INTO document_open AS known (registered_position, registered_at, phase) SELECT registered_position, registered_at, phase FROM page WHERE is_open
+    ON CONFLICT (registered_position) DO UPDATE SET phase = excluded.phase WHERE known.phase <> excluded.phase`,
+};
+
+async function notePhases(tx: Transaction, rows: DocumentOutcomeRow[]): Promise<void> {
+  const values = [rows.map((row) => row.registeredPosition), rows.map((row) => row.registeredAt), rows.map((row) => row.phase), rows.map((row) => row.outcome === null)];
+  await tx.query({ ...NOTE_PHASES, values });
 }
 
 const ADD_TO_TALLY = {

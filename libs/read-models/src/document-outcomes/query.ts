@@ -11,16 +11,15 @@ const MAX_LIMIT = 1_000;
 
 /**
  * One page of documents, newest registration first. The cursor is the log position of the page's last registration, so documents
- * that arrive meanwhile neither shift nor repeat a line. Throws PedigreeError `invalid_parameter` that names the parameter.
+ * that arrive meanwhile neither shift nor repeat a line. A page reads its own rows through the index of its filter, which ends in the list's order;
+ * where several filters are set, through the one of the rarest. Throws PedigreeError `invalid_parameter` that names the parameter.
  */
 export async function listDocuments(dataSource: DataSource, query: DocumentListQuery, received: Received): Promise<Page<DocumentSummary>> {
   const limit = query.limit ?? DEFAULT_LIMIT;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
     throw new PedigreeError('invalid_parameter', `limit must be a whole number from 1 to ${MAX_LIMIT}`, { field: 'limit' });
   }
-  const select = dataSource.getRepository(DocumentOutcomeEntity).createQueryBuilder('d').orderBy('d.registeredPosition', 'DESC').limit(limit + 1);
-  filter(select, query);
-  const rows = await select.getMany();
+  const rows = await selectDocuments(dataSource, query, limit + 1).getMany();
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   const waitingFor = await waitedFor(items, received);
@@ -30,19 +29,36 @@ export async function listDocuments(dataSource: DataSource, query: DocumentListQ
   };
 }
 
+/** The statement of a page, for the list and for the test of its plan. */
+export function selectDocuments(dataSource: DataSource, query: DocumentListQuery, limit: number): SelectQueryBuilder<DocumentOutcomeRow> {
+  const select = dataSource.getRepository(DocumentOutcomeEntity).createQueryBuilder('d').limit(limit);
+  const isOpen = query.phase !== undefined && query.phase !== 'concluded';
+  // The small table leads where it can: place and time are then looked for in its index, and each row of the large one is fetched by its key.
+  if (isOpen) select.innerJoin('DocumentOpen', 'o', 'o.registeredPosition = d.registeredPosition AND o.phase = :phase', { phase: query.phase });
+  filter(select, query);
+  inOrder(select, query, isOpen ? 'o' : 'd');
+  return select;
+}
+
 function filter(select: SelectQueryBuilder<DocumentOutcomeRow>, query: DocumentListQuery): void {
-  if (query.phase !== undefined) select.andWhere('d.phase = :phase', { phase: query.phase });
-  // Says to the planner what the phase implies: only the few unfinished rows have to be looked at.
-  if (query.phase !== undefined && query.phase !== 'concluded') select.andWhere('d.outcome IS NULL');
+  if (query.phase === 'concluded') select.andWhere('d.outcome IS NOT NULL AND d.phase = :phase', { phase: query.phase });
   if (query.outcome !== undefined) select.andWhere(`d.outcome = :outcome`, { outcome: query.outcome });
   if (query.account !== undefined) select.andWhere('d.account = :account', { account: query.account });
   if (query.docType !== undefined) select.andWhere('d.docType = :docType', { docType: query.docType });
   if (query.requestId !== undefined) select.andWhere('d.requestId = :requestId', { requestId: query.requestId });
   if (query.duplicate !== undefined) select.andWhere(query.duplicate ? 'd.duplicate' : 'NOT d.duplicate');
   if (query.reference !== undefined) select.andWhere('d.reference = :reference', { reference: query.reference });
-  if (query.registeredFrom !== undefined) select.andWhere('d.registeredAt >= :from', { from: query.registeredFrom });
-  if (query.registeredTo !== undefined) select.andWhere('d.registeredAt < :to', { to: query.registeredTo });
-  if (query.cursor !== undefined) select.andWhere('d.registeredPosition < :position', { position: readCursor(query.cursor) });
+}
+
+/** Where a cursor stands in the list: at its own row, or, while a rebuild has not come so far, at the newest one before it. */
+const CURSOR_PLACE = `(SELECT c.registered_at FROM document_outcome c WHERE c.registered_position <= :position ORDER BY c.registered_position DESC LIMIT 1), :position`;
+
+/** Order, time and place, all by the two columns in which every index of the list ends. */
+function inOrder(select: SelectQueryBuilder<DocumentOutcomeRow>, query: DocumentListQuery, of: 'd' | 'o'): void {
+  select.orderBy(`${of}.registeredAt`, 'DESC').addOrderBy(`${of}.registeredPosition`, 'DESC');
+  if (query.registeredFrom !== undefined) select.andWhere(`${of}.registeredAt >= :from`, { from: query.registeredFrom });
+  if (query.registeredTo !== undefined) select.andWhere(`${of}.registeredAt < :to`, { to: query.registeredTo });
+  if (query.cursor !== undefined) select.andWhere(`(${of}.registeredAt, ${of}.registeredPosition) < (${CURSOR_PLACE})`, { position: readCursor(query.cursor) });
 }
 
 export async function countOutcomes(db: Queryable): Promise<OutcomeCounts> {

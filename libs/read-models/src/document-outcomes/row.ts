@@ -87,3 +87,20 @@ export const DocumentOutcomeEntity = new EntitySchema<DocumentOutcomeRow>({
     concludedAt: { name: 'concluded_at', type: 'timestamptz', nullable: true },
   },
 });
+
+/** A document without an outcome, in `document_open`: what the list is read by where a phase is asked for. Queries join it by its name. */
+export interface DocumentOpenRow {
+  registeredPosition: bigint;
+  registeredAt: Date;
+  phase: DocumentPhase;
+}
+
+export const DocumentOpenEntity = new EntitySchema<DocumentOpenRow>({
+  name: 'DocumentOpen',
+  tableName: 'document_open',
+  columns: {
+    registeredPosition: { name: 'registered_position', type: 'bigint', primary: true },
+    registeredAt: { name: 'registered_at', type: 'timestamptz' },
+    phase: { type: 'text' },
+  },
+});

@@ -4,6 +4,7 @@ import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
 import { installationId, type Transaction } from '#postgres';
 import type { Projection } from '#subscriptions';
+import { PAGE_BOUNDS, withinBytes, type PageBounds } from '../page-bounds.js';
 import type { DocumentReading } from '../sgtin-history/movements.js';
 import { outcomeIdOf, sequenceOf, sourceOf, type OutcomeEvent } from './cloud-event.js';
 import { historyOf } from './history.js';
@@ -17,6 +18,8 @@ export interface OutboxOptions {
   evidence: EvidenceStore;
   documents: DocumentReading;
   store: Pick<EventStore, 'readStream'>;
+  /** Default: PAGE_BOUNDS. */
+  bounds?: PageBounds;
 }
 
 /** Documents whose streams and evidence are in memory at once. */
@@ -42,9 +45,12 @@ export function outboxProjection(options: OutboxOptions): Projection {
     filter: { streamPrefixes: OUTCOME_STREAMS, types: [...Object.keys(OUTCOME_TABLE), ...Object.keys(GROUP_OUTCOME_TABLE)] },
     project: async (events, tx) => {
       const installation = await installationId(tx);
-      for (let from = 0; from < events.length; from += OUTCOMES_AT_ONCE) {
-        await write(tx, await rowsOf(events.slice(from, from + OUTCOMES_AT_ONCE), installation, options));
+      const { evidence, bounds = PAGE_BOUNDS } = options;
+      const fitting = await withinBytes(events, (event) => (isConclusion(event) ? digestsOf(event) : []), { evidence, bytes: bounds.bytes });
+      for (let from = 0; from < fitting; from += OUTCOMES_AT_ONCE) {
+        await write(tx, await rowsOf(events.slice(from, Math.min(fitting, from + OUTCOMES_AT_ONCE)), installation, options));
       }
+      return fitting;
     },
     truncate: async (tx) => {
       await tx.query('TRUNCATE outcome_event, outcome_removed');

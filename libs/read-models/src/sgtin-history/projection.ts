@@ -4,6 +4,7 @@ import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
 import type { Transaction } from '#postgres';
 import type { Projection } from '#subscriptions';
+import { PAGE_BOUNDS, withinBytes, type PageBounds } from '../page-bounds.js';
 import { copyRows } from './copy-rows.js';
 import { closeRecognised, inboundMovementsOf, tellsMovements, type InboundConclusion, type Recognition } from './inbound-movements.js';
 import { movementsOf, type Conclusion, type DocumentReading, type Movements } from './movements.js';
@@ -11,7 +12,11 @@ import { movementsOf, type Conclusion, type DocumentReading, type Movements } fr
 export interface SgtinHistoryOptions {
   evidence: EvidenceStore;
   documents: DocumentReading;
+  /** Default: PAGE_BOUNDS. */
+  bounds?: PageBounds;
 }
+
+type Typed = RecordedEvent & (DocumentEvent | InboundEvent);
 
 /** Conclusions whose XML and receipts are in memory at once. */
 const DOCUMENTS_AT_ONCE = 100;
@@ -27,16 +32,12 @@ export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection
     name: 'sgtin-history',
     filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX, INBOUND_STREAM_PREFIX], types: ['DocumentSent', 'DocumentConcluded', 'ConclusionRevised', 'InboundConcluded', 'InboundRecognised'] },
     project: async (events, tx) => {
-      const typed = events as unknown as (RecordedEvent & (DocumentEvent | InboundEvent))[];
-      await writeSent(tx, typed.filter((event): event is RecordedEvent & DocumentSent => event.type === 'DocumentSent'));
-      const isOurs = (event: RecordedEvent & { type: string }): event is Conclusion => event.type === 'DocumentConcluded' || event.type === 'ConclusionRevised';
-      const isOthers = (event: RecordedEvent & { type: string }): event is InboundConclusion => event.type === 'InboundConcluded';
-      const conclusions = typed.filter((event) => isOurs(event) || (isOthers(event) && tellsMovements(event))) as (Conclusion | InboundConclusion)[];
-      for (let from = 0; from < conclusions.length; from += DOCUMENTS_AT_ONCE) {
-        await projectConclusions(conclusions.slice(from, from + DOCUMENTS_AT_ONCE), tx, options);
-      }
-      await closeRevised(tx, typed.filter((event) => event.type === 'ConclusionRevised'));
-      await closeRecognised(tx, typed.filter((event): event is Recognition => event.type === 'InboundRecognised'));
+      const typed = events as unknown as Typed[];
+      const done = typed.slice(0, await projectConclusions(typed, tx, options));
+      await writeSent(tx, done.filter((event): event is RecordedEvent & DocumentSent => event.type === 'DocumentSent'));
+      await closeRevised(tx, done.filter((event) => event.type === 'ConclusionRevised'));
+      await closeRecognised(tx, done.filter((event): event is Recognition => event.type === 'InboundRecognised'));
+      return done.length;
     },
     truncate: async (tx) => {
       await tx.query('TRUNCATE sent_document, movement_document, movement_effect, item_movement, containment');
@@ -44,21 +45,48 @@ export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection
   };
 }
 
-async function projectConclusions(conclusions: (Conclusion | InboundConclusion)[], tx: Transaction, { evidence, documents }: SgtinHistoryOptions): Promise<void> {
-  const digests = new Set(conclusions.flatMap(({ data }) => [data.documentSha256, data.receiptSha256].filter((one) => one !== undefined)));
-  const bytes = await evidence.getMany([...digests]);
-  let batch: Movements[] = [];
-  let rows = 0;
-  for (const event of conclusions) {
+/** Works the conclusions of a page as far as its bounds go; returns how many events of the page are done with them. */
+async function projectConclusions(events: Typed[], tx: Transaction, { evidence, documents, bounds = PAGE_BOUNDS }: SgtinHistoryOptions): Promise<number> {
+  const places = events.flatMap((event, place) => (tellsItems(event) ? [{ event, place }] : []));
+  const fitting = await withinBytes(places, ({ event }) => digestsOf(event), { evidence, bytes: bounds.bytes });
+  let [worked, items] = [0, 0];
+  while (worked < fitting && items < bounds.items) {
+    const group = places.slice(worked, Math.min(fitting, worked + DOCUMENTS_AT_ONCE)).map(({ event }) => event);
+    const written = await projectGroup(group, tx, { evidence, documents, mostItems: bounds.items - items });
+    worked += written.events;
+    items += written.items;
+  }
+  return places[worked]?.place ?? events.length;
+}
+
+type Group = Pick<SgtinHistoryOptions, 'evidence' | 'documents'> & { mostItems: number };
+
+/** Stops after the event with which there are as many items as are wanted. */
+async function projectGroup(group: (Conclusion | InboundConclusion)[], tx: Transaction, { evidence, documents, mostItems }: Group): Promise<{ events: number; items: number }> {
+  const bytes = await evidence.getMany([...new Set(group.flatMap(digestsOf))]);
+  let [batch, rows]: [Movements[], number] = [[], 0];
+  let [events, items] = [0, 0];
+  for (const event of group) {
     const movements = readMovements(event, bytes, documents);
     batch.push(movements);
     rows += movements.items.length;
+    items += movements.items.length;
+    events += 1;
+    if (items >= mostItems) break;
     if (rows < ROWS_AT_ONCE) continue;
     await writeMovements(tx, batch);
-    batch = [];
-    rows = 0;
+    [batch, rows] = [[], 0];
   }
   await writeMovements(tx, batch);
+  return { events, items };
+}
+
+const digestsOf = ({ data }: Conclusion | InboundConclusion): Sha256[] => [data.documentSha256, data.receiptSha256].filter((one) => one !== undefined);
+
+/** Ours, and those of others of which there are bytes that tell. */
+function tellsItems(event: Typed): event is Typed & (Conclusion | InboundConclusion) {
+  if (event.type === 'DocumentConcluded' || event.type === 'ConclusionRevised') return true;
+  return event.type === 'InboundConcluded' && tellsMovements(event);
 }
 
 function readMovements(event: Conclusion | InboundConclusion, bytes: Map<Sha256, Buffer>, documents: DocumentReading): Movements {

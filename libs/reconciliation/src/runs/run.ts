@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EventMetadata, EventStore } from '#event-store';
 import { canonicalJson, sha256Hex, systemClock, uuid5, type Clock, type Sha256 } from '#kernel';
-import type { Pool, Transaction } from '#postgres';
+import { nameTransaction, transactionError, type Pool, type Transaction } from '#postgres';
 import { compareDocuments, type ComparisonResult, type ComparisonRules } from '../documents/compare.js';
 import type { Finding } from '../documents/finding.js';
 import { listedDocuments, namelessDocuments, ownDocuments, readPinned, type Pinned } from '../documents/read-sides.js';
@@ -123,8 +123,11 @@ async function inSnapshot<T>(pool: Pool, work: (tx: Transaction) => Promise<T>):
   const tx = await pool.connect();
   let broken: Error | undefined;
   try {
+    nameTransaction(tx, 'both sides of a reconciliation');
     await tx.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     return await work(tx);
+  } catch (error) {
+    throw transactionError(tx, error);
   } finally {
     await tx.query('ROLLBACK').catch((error: Error) => (broken = error));
     tx.release(broken);

@@ -6,6 +6,7 @@
  */
 export * from './port.js';
 export * from './profile.js';
+export * from './account-refusals.js';
 export * from './accounts.js';
 export * from './registry-dates.js';
 export * from './signing/pkcs12-signer.js';

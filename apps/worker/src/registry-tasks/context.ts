@@ -4,7 +4,8 @@ import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Clock, Sha256 } from '#kernel';
 import type { Groups, LargeDocuments, Profile, RawAnswer, RegistryClient, UploadLinks } from '#registry-client';
-import type { Task } from '#tasks';
+import type { Task, TaskResult } from '#tasks';
+import type { AccountGates } from '../account/account-gates.js';
 import { DecideDocument, type Decided } from '../document/decide-document.js';
 import type { DocumentRepository } from '../document/document-repository.js';
 import { DecideGroup, type GroupDecided } from '../group/decide-group.js';
@@ -26,6 +27,8 @@ export interface TaskContext {
   bulk: Pick<Groups, 'check' | 'start'>;
   profile: Profile;
   clock: Clock;
+  /** Whether anything may be sent through an account. */
+  gates: Pick<AccountGates, 'isPaused' | 'isHeld' | 'pause' | 'pauseBySystem' | 'pausedAccounts' | 'rest'>;
   /** What the document lists have shown; absent where none are read. */
   held?: RegistryDocuments;
   /** Whether this database is a restored backup; absent where none can be. */
@@ -84,5 +87,8 @@ const registryActor = (context: TaskContext): Actor => ({ kind: 'registry', name
 /** Keeps the registry's answer, byte for byte, before an event names it. */
 export const keep = (context: TaskContext, raw: RawAnswer): Promise<Sha256> =>
   context.evidence.put(raw.body, (raw.contentType || 'application/octet-stream').slice(0, MOST_MEDIA_TYPE));
+
+/** A task whose account is paused keeps its place: its lane is held meanwhile. */
+export const waitForAccount = (context: TaskContext, account: string): TaskResult => ({ kind: 'retry', dueAt: context.clock.now(), error: `account ${account} is paused`, countsAsAttempt: false });
 
 export const after = (context: TaskContext, delayMs: number): Date => new Date(context.clock.now().getTime() + delayMs);

@@ -41,6 +41,7 @@ export interface PausedAccount {
  */
 export class AccountGates {
   private readonly lookedAtMs = new Map<string, number>();
+  private readonly looking = new Map<string, Promise<void>>();
   private readonly restsUntilMs = new Map<string, number>();
   private readonly noted = new Map<string, Buffer>();
   private readonly paused = new Map<string, PausedAccount>();
@@ -54,14 +55,9 @@ export class AccountGates {
 
   async isPaused(account: string): Promise<boolean> {
     const { accounts, clock } = this.options;
-    const nowMs = clock.monotonicMs();
-    if (nowMs - (this.lookedAtMs.get(account) ?? -Infinity) >= LOOK_AGAIN_MS) {
-      // Noted before the look, so that of many who ask at once one looks.
-      this.lookedAtMs.set(account, nowMs);
-      await accounts.stateInLog(account);
-      await this.checkCertificate(account);
-    }
-    return this.seen(account, (await accounts.state(account)));
+    if (clock.monotonicMs() - (this.lookedAtMs.get(account) ?? -Infinity) >= LOOK_AGAIN_MS) this.look(account);
+    await this.looking.get(account);
+    return this.seen(account, await accounts.state(account));
   }
 
   /** True while the account is paused, or its signer rests. */
@@ -95,6 +91,16 @@ export class AccountGates {
   /** Accounts that are paused, as this process last saw them. */
   pausedAccounts(): PausedAccount[] {
     return [...this.paused.values()];
+  }
+
+  /** Of many who ask at once one looks, and the others wait for it. */
+  private look(account: string): void {
+    this.lookedAtMs.set(account, this.options.clock.monotonicMs());
+    const look = this.options.accounts
+      .stateInLog(account)
+      .then(() => this.checkCertificate(account))
+      .finally(() => this.looking.get(account) === look && this.looking.delete(account));
+    this.looking.set(account, look);
   }
 
   private async checkCertificate(account: string): Promise<void> {

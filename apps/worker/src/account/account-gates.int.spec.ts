@@ -8,6 +8,7 @@ import { FakeGroups } from '../../test/fake-groups.js';
 import { FakeRegistry, rawOf } from '../../test/fake-registry.js';
 import { FakeUploads } from '../../test/fake-uploads.js';
 import { acceptGroup, ACCOUNT, asTask, eventsOf, groupStateIn, plannedTasks, processOn, registerDocument, runTask, SMALL_LIMITS, stateIn, storesForSpec, workOff, type Stores } from '../../test/trial.js';
+import type { Lane } from '../lane.js';
 import { lanesOf } from '../lanes.js';
 import type { TaskContext } from '../registry-tasks/context.js';
 
@@ -42,8 +43,7 @@ async function resume(stores: Stores): Promise<void> {
   await stores.store.append(accountStream(ACCOUNT), 'any', [{ id: randomUUID(), type: 'AccountResumed', schemaVersion: 1, data: { account: ACCOUNT }, metadata }]);
 }
 
-const heldLanes = async (context: TaskContext): Promise<string[]> => {
-  const lanes = lanesOf(context, [ACCOUNT]);
+const heldAmong = async (lanes: Lane[]): Promise<string[]> => {
   const held = await Promise.all(lanes.map(async (lane) => (await lane.held?.()) === true));
   return lanes.filter((_, n) => held[n]).map((lane) => lane.name.replace(`${ACCOUNT}/`, ''));
 };
@@ -55,12 +55,13 @@ describe('a refusal of the account', () => {
     registry.refuses = true;
     const clock = new VirtualClock();
     const context = processOn({ ...stores, registry, clock });
+    const lanes = lanesOf(context, [ACCOUNT]);
     const { requestId } = await registerDocument(stores);
-    expect(await heldLanes(context)).toEqual([]);
+    expect(await heldAmong(lanes)).toEqual([]);
     expect(await runTask(context, await newest(stores, requestId))).toEqual({ kind: 'done' });
     expect(await typesOf(stores, requestId)).toEqual(['DocumentRegistered', 'SendAttempted', 'SendNotDelivered']);
     expect(await accountEvents(stores)).toMatchObject([{ type: 'AccountPaused', data: { cause: 'signature', code: 'http_400', text: 'the signature value does not verify', requestId, answerSha256: expect.any(String) } }]);
-    expect(await heldLanes(context)).toEqual(['send', 'upload', 'group_check', 'group_start']);
+    expect(await heldAmong(lanes)).toEqual(['send', 'upload', 'group_check', 'group_start']);
     // What was claimed before the pause is given back untried.
     expect(await runTask(context, await newest(stores, requestId))).toMatchObject({ kind: 'retry', countsAsAttempt: false });
     expect(registry.calls).toEqual(['sendDocument']);
@@ -68,7 +69,7 @@ describe('a refusal of the account', () => {
     registry.refuses = false;
     await resume(stores);
     clock.advance(500);
-    expect(await heldLanes(context)).toEqual([]);
+    expect(await heldAmong(lanes)).toEqual([]);
     expect(await workOff({ context: () => context, thrown: (error) => expect(error).toBeUndefined(), clock, store: stores.store }, requestId)).toEqual([]);
     expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
     expect(registry.taken.get(requestId)).toHaveLength(1);
@@ -173,12 +174,13 @@ describe('a signer', () => {
     const registry = new FakeRegistry();
     const clock = new VirtualClock();
     const context = processOn({ ...stores, registry, clock });
+    const lanes = lanesOf(context, [ACCOUNT]);
     registry.sign = () => Promise.reject(new PedigreeError('signing_failed', 'the service is away', { item: ACCOUNT }));
     const { requestId } = await registerDocument(stores);
     await runTask(context, await newest(stores, requestId));
-    expect(await heldLanes(context)).toEqual(['send']);
+    expect(await heldAmong(lanes)).toEqual(['send']);
     clock.advance(10_000);
-    expect(await heldLanes(context)).toEqual([]);
+    expect(await heldAmong(lanes)).toEqual([]);
     registry.sign = () => Promise.reject(new PedigreeError('signing_failed', 'it was made with another certificate', { item: ACCOUNT, field: 'certificate' }));
     await runTask(context, await newest(stores, requestId));
     expect(await accountEvents(stores)).toMatchObject([{ type: 'AccountPaused', data: { cause: 'certificate', code: 'signed_by_another' } }]);

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { PedigreeError } from '#kernel';
 import { runProgram } from '#service';
 import { cliConfig, type CliConfig } from './config.js';
+import { addAccountCommands } from './commands/accounts.js';
 import { addBackupCommands } from './commands/backup-commands.js';
 import { addChaosCommand } from './commands/chaos.js';
 import { addConsumerCommands } from './commands/consumers.js';
@@ -62,6 +63,7 @@ function program(finish: (status: number) => void): Command {
     .action(action((files: string[], options: SendOptions) => send(gatewayOf(cliConfig(process.env)), files, options)));
   addQuestions(pedigree, action);
   addOperationCommands(pedigree, action);
+  addAccountCommands(pedigree, action, () => gatewayOf(cliConfig(process.env)));
   addWebhookCommands(pedigree, action, () => gatewayOf(cliConfig(process.env)));
   addDeadLetterCommands(pedigree, action);
   addReconcileCommand(pedigree, action);

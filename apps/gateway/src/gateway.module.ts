@@ -5,6 +5,8 @@ import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
 import type { ReadModels } from '#read-models';
 import type { ServiceLog } from '#service';
+import { Accounts } from './accounts/accounts.js';
+import { AccountsController } from './api/accounts.controller.js';
 import { AccessGuard } from './access/access.guard.js';
 import { ApiKeys } from './access/api-keys.js';
 import type { BodyLimits } from './api/body-limits.js';
@@ -32,6 +34,7 @@ export interface GatewayParts {
   pool: Pool;
   intake: Intake;
   keys: ApiKeys;
+  accounts: Accounts;
   operations: Operations;
   deadLetters: DeadLetters;
   reconciliations: Reconciliations;
@@ -51,11 +54,12 @@ export class GatewayModule {
     return {
       module: GatewayModule,
       imports: [CqrsModule.forRoot()],
-      controllers: [CommandsController, ReadController, InboundController, ResendsController, GroupsController, OperationsController, DeadLettersController, OutcomesController, WebhooksController, ReconciliationsController, DocumentationController],
+      controllers: [CommandsController, ReadController, InboundController, ResendsController, GroupsController, AccountsController, OperationsController, DeadLettersController, OutcomesController, WebhooksController, ReconciliationsController, DocumentationController],
       providers: [
         { provide: POOL, useValue: parts.pool },
         { provide: Intake, useValue: parts.intake },
         { provide: ApiKeys, useValue: parts.keys },
+        { provide: Accounts, useValue: parts.accounts },
         { provide: Operations, useValue: parts.operations },
         { provide: DeadLetters, useValue: parts.deadLetters },
         { provide: Reconciliations, useValue: parts.reconciliations },

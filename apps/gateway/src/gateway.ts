@@ -8,7 +8,7 @@ import { recordConfiguration, starterOf } from '#configuration';
 import { readReceipt, titleOfType } from '#documents';
 import { SOFTWARE_VERSION, eventStoreSchema, openEventStore, settleLogPlace, type EventStore } from '#event-store';
 import { PostgresEvidenceStore, evidenceSchema, type EvidenceStore } from '#evidence';
-import { PedigreeError } from '#kernel';
+import { PedigreeError, systemClock } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { PostgresReadModels, readModelSchemas } from '#read-models';
 import { reconciliationSchema } from '#reconciliation';
@@ -16,6 +16,7 @@ import { boundedLog, Health, HttpPort, optionalNeed, postgresNeed, watchNeeds, t
 import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { openWatching, type Watching } from '#telemetry';
+import { Accounts } from './accounts/accounts.js';
 import { ApiKeys } from './access/api-keys.js';
 import { limitBodies, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './api/body-limits.js';
 import { ProblemFilter } from './api/problem.filter.js';
@@ -74,6 +75,7 @@ export interface GatewayFrame {
   log: ServiceLog;
   /** Closed with the gateway. */
   watching: Watching;
+  health: Health;
 }
 
 export const gatewayLog = (config: GatewayConfig): Logger => pino({ name: 'gateway', level: config.logLevel }, pino.destination(2));
@@ -100,7 +102,7 @@ export async function startGateway(config: GatewayConfig, log: ServiceLog = boun
   };
   try {
     await watch.untilThere();
-    const gateway = await buildGateway(config, { port, log, watching: watchingOf(config, log) });
+    const gateway = await buildGateway(config, { port, log, watching: watchingOf(config, log), health });
     watch.started();
     health.phase = 'running';
     return { ...gateway, stop: () => gateway.stop().finally(endWatch) };
@@ -116,7 +118,7 @@ export const watchingOf = (config: GatewayConfig, log: ServiceLog): Watching =>
   openWatching({ program: 'gateway', version: SOFTWARE_VERSION, profile: config.profile, otlpEndpoint: config.otlpEndpoint, onError: (error) => log.warn({ err: error }, 'a figure could not be read') });
 
 /** Builds the API behind its port. Leaves nothing behind when it throws, but the port, which is the caller's until the gateway is stopped. */
-export async function buildGateway(config: GatewayConfig, { port, log, watching }: GatewayFrame): Promise<RunningGateway> {
+export async function buildGateway(config: GatewayConfig, { port, log, watching, health }: GatewayFrame): Promise<RunningGateway> {
   const services = openServices(config, log);
   let side: OutcomesSide | undefined;
   const closeParts = async () => {
@@ -134,8 +136,12 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching 
     const { app, routes } = await serve({ config, log, module: GatewayModule.of(parts), port });
     const busIntake = new BusIntake({ bus: services.bus, intake: parts.intake, authenticatedBy: config.bus.amqpUrl === undefined ? 'database' : 'amqp', log });
     busIntake.start();
+    const looking = new AbortController();
+    const looked = parts.accounts.watch(looking.signal);
+    health.degradedBy(() => parts.accounts.troubles());
     const stop = async (): Promise<void> => {
-      await busIntake.stop();
+      looking.abort();
+      await Promise.all([busIntake.stop(), looked]);
       // Whoever waits for an outcome is answered now.
       await side?.stop();
       await port.drain(DRAIN_LIMIT_MS);
@@ -181,10 +187,12 @@ async function partsOf(config: GatewayConfig, given: Services & { evidence: Evid
   const installation = await installationId(pool);
   const limits = { accounts, maxBacklog, maxDocumentBytes, maxItems };
   const intake = new ObservedIntake({ pool, evidence, queue, installationId: installation, ...limits, groupState: (groupId) => groupStateIn(store, groupId) }, watching);
-  collectGatewayMetrics(watching.metrics, { pool, store, queue, bus });
   const says = { participant, profile, softwareVersion: SOFTWARE_VERSION };
+  const paused = new Accounts({ store, queue, accounts, ...says, clock: systemClock, log });
+  collectGatewayMetrics(watching.metrics, { pool, store, queue, bus, accounts: paused });
   return {
     ...{ pool, intake, keys, evidence, installationId: installation, bodyLimits, log, outcomes: side.outcomes, webhooks: side.webhooks },
+    accounts: paused,
     operations: new Operations({ pool, store, queue, ...says }),
     deadLetters: new DeadLetters({ bus, store, ...says }),
     reconciliations: new Reconciliations({ pool, store, queue }),

@@ -20,7 +20,7 @@ export function gatewayProgram(config: GatewayConfig): Program {
     },
     start: async ({ log, health, healthPort }) => {
       const watching = watchingOf(config, log);
-      const gateway = await buildGateway(config, { port: port as HttpPort, log, watching });
+      const gateway = await buildGateway(config, { port: port as HttpPort, log, watching, health });
       serveMetrics(watching.metrics, healthPort, health);
       return gateway;
     },

@@ -60,6 +60,7 @@ export class Registry {
   readonly counterparties: Counterparties;
   readonly exports: Exports;
   readonly awaiting = new AwaitingQueue();
+  private readonly blocked = new Set<string>();
   /** When the journal had been replayed, on the monotonic clock. */
   openedRealMs = Infinity;
   /** Address of the control port, once it is open. */
@@ -137,6 +138,24 @@ export class Registry {
     const account = newcomerOf(this.world, body);
     this.journal.append({ k: 'account', account });
     return admit(this.world, account);
+  }
+
+  /** Blocks a user, or lets him in again. Throws on a bad order. */
+  block({ name, blocked = true }: Record<string, unknown>): { name: string; blocked: boolean } {
+    if (typeof name !== 'string' || !this.world.accountsByName.has(name) || typeof blocked !== 'boolean') throw new Refusal(400, 'name must be that of a user, and blocked true or false');
+    this.journal.append({ k: 'block', a: name, b: blocked });
+    this.noteBlocked(name, blocked);
+    return { name, blocked };
+  }
+
+  /** Throws a 403 to a user who is blocked, whatever he asks for (public-facts 1.6: status BLOCKED). */
+  refuseBlocked(account: string): void {
+    if (this.blocked.has(account)) throw new Refusal(403, 'the user is blocked');
+  }
+
+  private noteBlocked(name: string, blocked: boolean): void {
+    if (blocked) this.blocked.add(name);
+    else this.blocked.delete(name);
   }
 
   /** Counts a call and judges its interval. Throws the 429. */
@@ -245,6 +264,8 @@ export class Registry {
         return this.awaiting.add(record.entry);
       case 'account':
         return void admit(this.world, record.account);
+      case 'block':
+        return this.noteBlocked(record.a, record.b);
       case 'token':
         return void replayed.tokens.set(record.h, { digest: record.h, account: record.a, openedVirtualMs: record.v });
       case 'logout':

@@ -8,4 +8,6 @@ export interface Lane {
   concurrency: number;
   /** Most tasks of one claim. */
   batch?: number;
+  /** While this says true nothing new of it is begun. */
+  held?: () => Promise<boolean>;
 }

@@ -42,8 +42,8 @@ export function lanesOf(context: TaskContext, accounts: string[], inbound?: Inbo
     },
   ];
   const ofAccount = (account: string): Lane[] => [
-    { name: `${account}/send`, kinds: { send: { handle: heldBack(context, (task) => send(context, task)) } }, concurrency: hands('send') },
-    { name: `${account}/upload`, kinds: { upload: { handle: heldBack(context, (task, handed: { signal: AbortSignal }) => upload(context, task, handed)) } }, concurrency: UPLOAD_HANDS },
+    { name: `${account}/send`, kinds: { send: { handle: heldBack(context, (task) => send(context, task)) } }, concurrency: hands('send'), held: () => context.gates.isHeld(account) },
+    { name: `${account}/upload`, kinds: { upload: { handle: heldBack(context, (task, handed: { signal: AbortSignal }) => upload(context, task, handed)) } }, concurrency: UPLOAD_HANDS, held: () => context.gates.isPaused(account) },
     {
       name: `${account}/status`,
       kinds: {
@@ -57,8 +57,8 @@ export function lanesOf(context: TaskContext, accounts: string[], inbound?: Inbo
     { name: `${account}/receipt`, kinds: { receipt: { handle: (task) => fetchReceipt(context, task) } }, concurrency: hands('receipt') },
     { name: `${account}/download`, kinds: { download: { handle: (task) => downloadCopy(context, task) } }, concurrency: HANDS_WITH_INTERVAL },
     { name: `${account}/find_by_request_id`, kinds: { look_up: { handle: (task) => lookUp(context, task) } }, concurrency: HANDS_WITH_INTERVAL },
-    { name: `${account}/group_check`, kinds: { group_check: { handle: (task) => checkGroup(context, task) } }, concurrency: HANDS_WITH_INTERVAL },
-    { name: `${account}/group_start`, kinds: { group_start: { handle: heldBack(context, (task) => startGroup(context, task)) } }, concurrency: HANDS_WITH_INTERVAL },
+    { name: `${account}/group_check`, kinds: { group_check: { handle: (task) => checkGroup(context, task) } }, concurrency: HANDS_WITH_INTERVAL, held: () => context.gates.isPaused(account) },
+    { name: `${account}/group_start`, kinds: { group_start: { handle: heldBack(context, (task) => startGroup(context, task)) } }, concurrency: HANDS_WITH_INTERVAL, held: () => context.gates.isPaused(account) },
   ];
   const own = [...internal, ...accounts.flatMap(ofAccount)];
   return inbound === undefined ? own : together([...own, ...inboundLanes(inbound, { accounts, pageSize }), replanLane(inbound)]);

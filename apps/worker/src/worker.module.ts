@@ -1,5 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
+import { AccountRepository } from './account/account-repository.js';
+import { DecideAccountHandler } from './account/decide-account.js';
 import { DecideDocumentHandler } from './document/decide-document.js';
 import { DocumentRepository } from './document/document-repository.js';
 import { DecideGroupHandler } from './group/decide-group.js';
@@ -10,7 +12,7 @@ import { InboundRepository } from './inbound/inbound-repository.js';
 /** Commands to the nouns of the domain, by the CommandBus. Its EventBus and sagas are not used: they live in memory (DESIGN section 3). */
 @Module({})
 export class WorkerModule {
-  static of({ documents, groups, inbound }: { documents: DocumentRepository; groups: GroupRepository; inbound: InboundRepository }): DynamicModule {
+  static of({ documents, groups, inbound, accounts }: { documents: DocumentRepository; groups: GroupRepository; inbound: InboundRepository; accounts: AccountRepository }): DynamicModule {
     return {
       module: WorkerModule,
       imports: [CqrsModule.forRoot()],
@@ -18,7 +20,8 @@ export class WorkerModule {
         { provide: DocumentRepository, useValue: documents },
         { provide: GroupRepository, useValue: groups },
         { provide: InboundRepository, useValue: inbound },
-        ...[DecideDocumentHandler, DecideGroupHandler, DecideInboundHandler],
+        { provide: AccountRepository, useValue: accounts },
+        ...[DecideDocumentHandler, DecideGroupHandler, DecideInboundHandler, DecideAccountHandler],
       ],
     };
   }

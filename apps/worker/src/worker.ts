@@ -18,6 +18,8 @@ import { openWatching, type Watching } from '#telemetry';
 import { PostgresCallBudgets, PostgresTaskQueue, runLane, tasksSchema, type CallBudgets, type RunnerReport, type TaskQueue } from '#tasks';
 import type { WorkerConfig } from './config.js';
 import { workerParts } from './configuration-parts.js';
+import { AccountGates, type PausedAccount } from './account/account-gates.js';
+import { AccountRepository } from './account/account-repository.js';
 import { GroupRepository } from './group/group-repository.js';
 import type { InboundContext } from './inbound/context.js';
 import { InboundRepository } from './inbound/inbound-repository.js';
@@ -52,6 +54,8 @@ export const workerSchemas: MigrationSet[] = [
 export interface RunningWorker {
   /** Calls made at the registry, by account and method. */
   callFigures(): ReturnType<CallBudgets['figures']>;
+  /** Accounts through which nothing is sent, as this process last saw them. */
+  pausedAccounts(): PausedAccount[];
   /** Finishes what is in the air, then stops. */
   stop(): Promise<void>;
 }
@@ -120,7 +124,7 @@ async function startParts(config: WorkerConfig, { log, watching }: { log: Servic
     await Promise.all(running);
     await closeAll(closing);
   };
-  return { callFigures: () => budgets.figures(), stop };
+  return { callFigures: () => budgets.figures(), pausedAccounts: () => context.gates.pausedAccounts(), stop };
 }
 
 interface RunningParts {
@@ -210,25 +214,30 @@ async function contextOf(config: WorkerConfig, { clock, pool, store, queue, budg
   const documents = new ObservedDocuments({ store, clock, installation, tracing: watching.tracing, onError });
   const groups = new GroupRepository({ store, clock, installation });
   const inbound = new InboundRepository({ store, clock, installation });
-  const app = await NestFactory.createApplicationContext(WorkerModule.of({ documents, groups, inbound }), { logger: ['error', 'warn'], abortOnError: false });
-  const registry = new UndiciRegistryClient({
-    baseUrl: config.registryUrl,
-    profile,
-    accounts,
-    budgets,
-    sessions: new PostgresSessionStore(pool, { key: config.encryptionKey }),
-    clock,
-    log,
+  const paused = new AccountRepository({ store, clock, installation });
+  const app = await NestFactory.createApplicationContext(WorkerModule.of({ documents, groups, inbound, accounts: paused }), { logger: ['error', 'warn'], abortOnError: false });
+  const evidence = new PostgresEvidenceStore({ pool });
+  const sessions = new PostgresSessionStore(pool, { key: config.encryptionKey });
+  const registry: UndiciRegistryClient = new UndiciRegistryClient({
+    ...{ baseUrl: config.registryUrl, profile, accounts, budgets, sessions, clock, log },
+    onAccountFault: (account, fault) => gates.noteSignInRefused(account, fault),
+  });
+  const gates = new AccountGates({
+    ...{ accounts: paused, commands: app.get(CommandBus), evidence, profile: profile.name, clock, log },
+    users: new Map(accounts.map(({ name, userId }) => [name, userId])),
+    certificateOf: (account) => registry.signerCertificate(account),
   });
   collectWorkerMetrics(watching.metrics, { registry, budgets, documents, clock });
   const restored = new Restored({ pool, store, installation, accounts: accounts.map((one) => one.name), info: (about, message) => log.info(about, message) });
   const { largeDocuments, groups: bulk } = registry.operations;
   const uploadLinks = new PostgresUploadLinks(pool, { key: config.encryptionKey });
   const context: InboundContext = {
-    ...{ commands: app.get(CommandBus), documents, groups, evidence: new PostgresEvidenceStore({ pool }), registry, bulk, largeDocuments, uploadLinks, profile, clock },
+    ...{ commands: app.get(CommandBus), documents, groups, evidence, registry, gates, bulk, largeDocuments, uploadLinks, profile, clock },
     ...{ inbound, lists: registry, held: new RegistryDocuments(pool), restored, pool, queue, warn: (about, message) => log.warn(about, message) },
   };
   await restored.open();
+  // An ended certificate pauses its account before anything is sent.
+  await gates.open();
   const close = async (): Promise<void> => {
     await registry.close();
     await app.close();

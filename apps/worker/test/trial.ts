@@ -24,6 +24,9 @@ import { VirtualClock } from '#kernel';
 import { migrate, type Pool } from '#postgres';
 import { loadProfile, PostgresUploadLinks, registryClientSchema, type LargeDocuments, type Profile, type RegistryClient, type UploadLinks } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
+import { AccountGates } from '../src/account/account-gates.js';
+import { AccountRepository } from '../src/account/account-repository.js';
+import type { DecideAccount } from '../src/account/decide-account.js';
 import type { DecideDocument } from '../src/document/decide-document.js';
 import { DocumentRepository } from '../src/document/document-repository.js';
 import type { DecideGroup } from '../src/group/decide-group.js';
@@ -86,6 +89,10 @@ export interface ProcessParts {
   uploadLinks: UploadLinks;
   registry: RegistryClient;
   clock: VirtualClock;
+  /** DER of the certificate with which the account signs; default: none is known. */
+  certificate?: () => Buffer | undefined;
+  /** The account's configured user. */
+  userId?: string;
   /** Default: refuses to work. */
   largeDocuments?: Pick<LargeDocuments, 'step'>;
   /** Default: refuses to work. */
@@ -101,9 +108,13 @@ const noGroups: TaskContext['bulk'] = { check: nobody, start: nobody };
 export function processOn(parts: ProcessParts): TaskContext {
   const documents = repositoryOn(parts.store, parts.clock);
   const groups = new GroupRepository({ store: parts.store, clock: parts.clock, installation: INSTALLATION });
-  const execute = (one: DecideDocument | DecideGroup) =>
-    'groupId' in one ? groups.execute(one.groupId, one.command, one.cause) : documents.execute(one.requestId, one.command, one.cause);
-  return { largeDocuments: noUploads, bulk: noGroups, profile: PROFILE, ...parts, commands: { execute } as unknown as CommandBus, documents, groups };
+  const accounts = new AccountRepository({ store: parts.store, clock: parts.clock, installation: INSTALLATION });
+  const execute = (one: DecideDocument | DecideGroup | DecideAccount) =>
+    'account' in one ? accounts.execute(one.account, one.command, one.cause) : 'groupId' in one ? groups.execute(one.groupId, one.command, one.cause) : documents.execute(one.requestId, one.command, one.cause);
+  const commands = { execute } as unknown as CommandBus;
+  const { evidence, clock, certificate: certificateOf = () => undefined, userId = 'user' } = parts;
+  const gates = new AccountGates({ accounts, commands, evidence, certificateOf, users: new Map([[ACCOUNT, userId]]), profile: 'interface-v1', clock, log: { warn: () => undefined } });
+  return { largeDocuments: noUploads, bulk: noGroups, profile: PROFILE, ...parts, commands, documents, groups, gates };
 }
 
 const ERP = { kind: 'system', name: 'erp', authenticatedBy: 'test' } as const;

@@ -1,5 +1,6 @@
 import type { DocumentOutcome, DocumentReference, FailureCause, GroupKind, HaltCause, InboundChannel, InboundDirection, InboundOutcome, LinkedBy, RegistryStatus } from '#domain';
 import type { Sha256 } from '#kernel';
+import type { AccountHold } from './accounts/standing.js';
 import type { GroupPhase } from './groups/row.js';
 
 /** Where a document stands, in the operator's words. */
@@ -100,6 +101,8 @@ export interface DocumentDetail extends DocumentSummary {
   notifications: Notification[];
   /** Per item errors of the receipt. */
   errors: { code: string; text: string; objectId?: string }[];
+  /** What keeps it from being sent. */
+  holds: AccountHold[];
 }
 
 /** One row of the list of groups (read model `groups`). */

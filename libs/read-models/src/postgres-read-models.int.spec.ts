@@ -128,7 +128,7 @@ describe('read models over the real log, evidence and documents', () => {
     const digests = new Set(partial?.timeline.flatMap((entry) => entry.evidence));
     expect(digests).toContain(partial?.documentSha256);
     expect(digests).toContain(partial?.receiptSha256);
-    const { timeline: _, errors: __, sentence: ___, notifications: ____, ...listed } = partial ?? {};
+    const { timeline: _, errors: __, sentence: ___, notifications: ____, holds: _____, ...listed } = partial ?? {};
     expect((await readModels.documents({ outcome: 'partial' })).items[0]).toMatchObject(listed);
   });
 

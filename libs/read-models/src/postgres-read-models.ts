@@ -3,6 +3,7 @@ import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
 import type { DataSource } from 'typeorm';
+import { accountHolds, accountStanding } from './accounts/standing.js';
 import { dataSourceOver } from './data-source.js';
 import { foldDocumentOutcome } from './document-outcomes/fold.js';
 import { countOutcomes, listDocuments, registered, summaryOf, waitedFor, type Received } from './document-outcomes/query.js';
@@ -50,7 +51,8 @@ export class PostgresReadModels implements ReadModels {
     const errors = row.receiptSha256 === null ? [] : await this.errorsOf(row.receiptSha256);
     const waitingFor = (await waitedFor([row], this.received))(row);
     const notifications = await notificationsOf(this.options.pool, requestId, this.options.titleOf);
-    return { ...summaryOf(row, { waitingFor, errors }), timeline: timelineOf(events), notifications, errors };
+    const holds = row.phase === 'concluded' ? [] : accountHolds(row.phase, await accountStanding(this.options.store, row.account));
+    return { ...summaryOf(row, { waitingFor, errors }), timeline: timelineOf(events), notifications, errors, holds };
   }
 
   inboundDocuments(query: InboundListQuery): Promise<Page<InboundSummary>> {

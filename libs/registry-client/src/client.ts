@@ -1,6 +1,7 @@
-import { PedigreeError, type Clock } from '#kernel';
+import { PedigreeError, type Clock, type ErrorPlace } from '#kernel';
 import type { CallBudgets } from '#tasks';
 import { Agent, type Dispatcher } from 'undici';
+import type { AccountFault } from './account-refusals.js';
 import type { CallCount } from './call/call-counts.js';
 import { CHANGE, READ, READ_ONE, READ_SURELY, type OperationCall } from './call/caller.js';
 import { classify, type Reading } from './call/classify.js';
@@ -33,6 +34,8 @@ export interface UndiciRegistryClientOptions {
   log?: Log;
   /** Connections to the registry. Must exceed the calls under way at once, else a call waits past its slot. */
   maxConnections?: number;
+  /** Told when a sign-in is refused because of the account, so that another will not help. */
+  onAccountFault?: (account: string, fault: AccountFault) => void;
   /** Largest answer in JSON. */
   maxJsonBytes?: number;
 }
@@ -80,7 +83,7 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
       link: (link, operation) => this.link(link, operation),
       call: (account, operation, what) => this.call(account, operation, what),
     });
-    this.sessionsOf = new Sessions({ store: options.sessions, rules: profile.rules, clock, log: this.log, signIn: (account) => this.signIn(account), signingMs: (account) => this.signingMs(account) });
+    this.sessionsOf = new Sessions({ store: options.sessions, rules: profile.rules, clock, log: this.log, signIn: (account) => this.signIn(account), signingMs: (account) => this.signingMs(account), onFault: (account, fault) => options.onAccountFault?.(account, fault) });
   }
 
   async sign(account: string, xml: Uint8Array): Promise<Buffer | undefined> {
@@ -267,7 +270,9 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
         call: (operation, request) => this.caller.call(name, operation, { target: this.target(request) }),
       });
     } catch (error) {
-      return { kind: 'failed', reason: `sign-in: ${(error as Error).message}`, counts: true, tokenMayExist: true };
+      const { message, place } = error as Error & { place?: ErrorPlace };
+      const fault = place?.field === 'certificate' ? { fault: { cause: 'certificate' as const, code: 'signed_by_another', text: message } } : {};
+      return { kind: 'failed', reason: `sign-in: ${message}`, counts: true, tokenMayExist: true, ...fault };
     }
   }
 }

@@ -6,11 +6,13 @@
  */
 export * from './port.js';
 export * from './profile.js';
+export * from './account-refusals.js';
 export * from './accounts.js';
 export * from './registry-dates.js';
 export * from './signing/pkcs12-signer.js';
 export * from './signing/verify-cms.js';
 export * from './signing/certificate-expiry.js';
+export * from './signing/certificate-check.js';
 export { openSigner } from './signing/open-signer.js';
 export * from './log.js';
 export * from './session/schema.js';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { PedigreeError, type JsonObject, type JsonValue } from '#kernel';
 import { z } from 'zod';
+import { accountRefusals } from './account-refusals.js';
 import { parseZone, parseDateFormat } from './registry-dates.js';
 
 /** Profiles that come with the product, in the folder `profiles` beside `src`. */
@@ -177,6 +178,8 @@ const profileShape = z.strictObject({
   uploadChannels: z.record(z.string(), z.enum(UPLOAD_CHANNELS)),
   /** States of an asynchronous export. */
   exportStatuses: z.record(z.string(), z.enum(['preparing', 'completed', 'failed'])),
+  /** Which refusals concern the account: they pause it, and its documents wait. */
+  accountRefusals,
   rules,
   operations: names(OPERATIONS, operation).superRefine(checkPlaces),
   fields: names(FIELDS, z.string().min(1)),
@@ -199,8 +202,8 @@ function merge(base: JsonValue, over: JsonValue): JsonValue {
   return merged;
 }
 
-/** The tables whose keys are the registry's own words: there null takes a built-in word away, where an installation's registry does not know it. */
-const WORDS = ['statuses', 'exportStatuses', 'uploadChannels'];
+/** The tables whose keys are the registry's own words, and the rules that have names: there null takes a built-in one away, where an installation's registry does not know it. */
+const WORDS = ['statuses', 'exportStatuses', 'uploadChannels', 'accountRefusals'];
 
 function overridden(base: JsonValue, overrides: ProfileOverrides): JsonValue {
   const merged = merge(base, overrides) as JsonObject;

@@ -22,6 +22,19 @@ describe('the health of a program', () => {
     expect(health.readiness()).toMatchObject({ status: 'ready', parts: [{ status: 'up' }, { status: 'up' }] });
   });
 
+  it('is degraded by what a person must look at, and works all the same', () => {
+    const { health } = given();
+    const troubles = [{ name: 'account main', since: '2026-01-01T00:00:00.000Z', reason: 'paused\n(certificate)' }];
+    health.degradedBy(() => troubles);
+    expect(health.readiness().status).toBe('not_ready');
+    health.phase = 'running';
+    for (const name of ['postgresql', 'registry']) health.up(name);
+    expect(health.readiness()).toMatchObject({ status: 'degraded', degraded: [{ name: 'account main', reason: 'paused (certificate)' }] });
+    troubles.length = 0;
+    expect(health.readiness()).not.toHaveProperty('degraded');
+    expect(health.readiness().status).toBe('ready');
+  });
+
   it('says which part is away, since when, and what the last error was, without its secret', () => {
     const { health, clock } = given();
     health.phase = 'running';

@@ -15,10 +15,21 @@ export interface Part {
 
 /** What `GET /health/ready` answers. */
 export interface Readiness {
-  status: 'ready' | 'not_ready';
+  /** `degraded`: the program works, and somebody must look at what is named under `degraded`. */
+  status: 'ready' | 'degraded' | 'not_ready';
   program: string;
   phase: Phase;
   parts: Part[];
+  /** What does not go as it should, although the program works. Absent when there is nothing. */
+  degraded?: Trouble[];
+}
+
+/** Something of which a person must know, without secrets. */
+export interface Trouble {
+  name: string;
+  /** ISO 8601. */
+  since: string;
+  reason: string;
 }
 
 const LONGEST_ERROR = 300;
@@ -28,6 +39,7 @@ export class Health {
   phase: Phase = 'starting';
   private readonly parts = new Map<string, Part & { secrets: string[] }>();
   private readonly waiters = new Set<() => void>();
+  private readonly troubles: (() => Trouble[])[] = [];
 
   constructor(
     readonly program: string,
@@ -59,6 +71,11 @@ export class Health {
     return isNews;
   }
 
+  /** Adds something that tells, when it is asked, what does not go as it should. It must answer at once. */
+  degradedBy(look: () => Trouble[]): void {
+    this.troubles.push(look);
+  }
+
   isUp(name: string): boolean {
     return this.part(name).status === 'up';
   }
@@ -81,7 +98,9 @@ export class Health {
   readiness(): Readiness {
     const parts = [...this.parts.values()].map(({ secrets: _, ...part }) => ({ ...part }));
     const isReady = this.phase === 'running' && parts.every((part) => part.status === 'up');
-    return { status: isReady ? 'ready' : 'not_ready', program: this.program, phase: this.phase, parts };
+    const degraded = this.troubles.flatMap((look) => look()).map((one) => ({ ...one, reason: sentenceOf({ message: one.reason }) }));
+    const status = !isReady ? 'not_ready' : degraded.length > 0 ? 'degraded' : 'ready';
+    return { status, program: this.program, phase: this.phase, parts, ...(degraded.length === 0 ? {} : { degraded }) };
   }
 
   /** What keeps the program from working, in one sentence: for whoever is turned away. */

@@ -42,7 +42,8 @@ export class HttpPort {
     this.answer('/health/live', () => json(200, { status: 'live', program: health.program }));
     this.answer('/health/ready', () => {
       const readiness = health.readiness();
-      return json(readiness.status === 'ready' ? 200 : 503, readiness);
+      // A program that is degraded takes work all the same: whoever balances the load must not turn away from it.
+      return json(readiness.status === 'not_ready' ? 503 : 200, readiness);
     });
     const { port } = server.address() as { port: number };
     this.url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`;

@@ -45,8 +45,16 @@ export interface LaneRunnerOptions {
   graceMs?: number;
   clock?: Clock;
   report?: (report: RunnerReport) => void;
+  /**
+   * While this says true nothing new is claimed: only what a process that is gone had begun, for its handler to find out what became of it. Asked before
+   * each claim, so it must answer quickly.
+   */
+  held?: () => Promise<boolean>;
 }
 
+/** How often a lane that is held asks whether it still is, and how often it looks for what was begun and not ended. */
+const HELD_ASK_MS = 500;
+const HELD_CLAIM_MS = 10_000;
 const SETTLE_TRIES = 3;
 const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
@@ -72,11 +80,12 @@ class LaneRunner {
   private hands = 0;
   private handFreed: (() => void) | undefined;
   private failuresInRow = 0;
+  private heldClaimAtMs = -Infinity;
 
   constructor(options: LaneRunnerOptions) {
     this.options = {
       ...{ concurrency: 4, batch: 100, leaseMs: 30_000, maxAttempts: 10, firstBackoffMs: 500, mostBackoffMs: 60_000 },
-      ...{ maxWaitMs: 5_000, graceMs: 10_000, clock: systemClock, report: () => undefined },
+      ...{ maxWaitMs: 5_000, graceMs: 10_000, clock: systemClock, report: () => undefined, held: () => Promise.resolve(false) },
       ...options,
     };
     this.kinds = Object.keys(options.kinds);
@@ -102,6 +111,7 @@ class LaneRunner {
     this.startWaiting();
     if (this.hands >= concurrency) return this.aHandIsFree();
     try {
+      if (await this.options.held()) return await this.heldTurn();
       const limit = this.claimLimit === concurrency ? concurrency - this.hands : this.claimLimit;
       const tasks = await queue.claim(lane, { limit, leaseMs, holder, kinds: this.kinds });
       this.failuresInRow = 0;
@@ -112,6 +122,18 @@ class LaneRunner {
     } catch (error) {
       await this.pauseAfter(error);
     }
+  }
+
+  private async heldTurn(): Promise<void> {
+    const { queue, lane, holder, leaseMs, signal, concurrency, clock } = this.options;
+    if (clock.monotonicMs() - this.heldClaimAtMs >= HELD_CLAIM_MS) {
+      this.heldClaimAtMs = clock.monotonicMs();
+      this.waiting.push(...(await queue.claim(lane, { limit: concurrency - this.hands, leaseMs, holder, kinds: this.kinds, onlyUnfinished: true })));
+      this.failuresInRow = 0;
+      if (signal.aborted) return;
+      this.startWaiting();
+    }
+    await clock.wait(HELD_ASK_MS, signal);
   }
 
   /** Gives the waiting tasks to free hands, in order; those of a `handleMany` kind go together. */

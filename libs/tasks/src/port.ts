@@ -47,8 +47,11 @@ export interface LaneState {
 export interface TaskQueue {
   /** Inserts tasks inside the caller's transaction (or alone with a pool); keys that exist are left as they are. Wakes lanes by NOTIFY on commit. */
   schedule(db: Queryable, tasks: NewTask[]): Promise<void>;
-  /** Leases at most `limit` due tasks of one lane, by priority, then due time, with SKIP LOCKED. */
-  claim(lane: string, options: { limit: number; leaseMs: number; holder: string; kinds?: string[] }): Promise<Task[]>;
+  /**
+   * Leases at most `limit` due tasks of one lane, by priority, then due time, with SKIP LOCKED. `onlyUnfinished`: only those whose lease ran out. That looks
+   * through the whole lane, so it is for now and then.
+   */
+  claim(lane: string, options: { limit: number; leaseMs: number; holder: string; kinds?: string[]; onlyUnfinished?: boolean }): Promise<Task[]>;
   /** Ends a lease with a result. Calls made together share one statement. A lease that another has taken meanwhile is left alone: returns false. */
   settle(task: Task, result: TaskResult): Promise<boolean>;
   /** Lanes with ready or leased tasks. */

@@ -144,11 +144,12 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     }
   }
 
-  async claim(lane: string, options: { limit: number; leaseMs: number; holder: string; kinds?: string[] }): Promise<Task[]> {
+  async claim(lane: string, options: { limit: number; leaseMs: number; holder: string; kinds?: string[]; onlyUnfinished?: boolean }): Promise<Task[]> {
     if (!(options.limit >= 1 && options.limit <= MOST_CLAIMED)) throw new Error(`a claim takes 1 to ${MOST_CLAIMED} tasks, not ${options.limit}`);
     if (!(options.leaseMs > 0 && options.leaseMs <= LONGEST_LEASE_MS)) throw new Error(`a lease lasts up to ${LONGEST_LEASE_MS} ms, not ${options.leaseMs}`);
     this.watch.listen();
-    return this.claimTogether({ lane, limit: options.limit, leaseMs: options.leaseMs, holder: options.holder, kinds: kindsText(options.kinds) });
+    const call = { lane, limit: options.limit, leaseMs: options.leaseMs, holder: options.holder, kinds: kindsText(options.kinds) };
+    return options.onlyUnfinished === true ? this.claimUnfinished(call) : this.claimTogether(call);
   }
 
   async settle(task: Task, result: TaskResult): Promise<boolean> {
@@ -267,6 +268,11 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     return results;
   }
 
+  private async claimUnfinished({ lane, limit, kinds, leaseMs, holder }: ClaimCall): Promise<Task[]> {
+    const { rows } = await this.pool.query<ClaimRow>({ name: 'task-claim-unfinished', text: sql.CLAIM_UNFINISHED, values: [lane, limit, kinds, leaseMs, holder] });
+    return inOrder(rows.map(taskOf));
+  }
+
   private async claimLanes(calls: ClaimCall[]): Promise<Map<string, Task[]>> {
     const mark = this.watch.mark();
     const values = [calls.map((call) => call.lane), calls.map((call) => call.limit), calls.map((call) => call.kinds), calls[0]?.leaseMs, calls[0]?.holder];
@@ -278,7 +284,7 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
       if (row.id !== null) byLane.get(row.lane_name)?.push(taskOf(row));
     }
     for (const call of calls) this.watch.learn(call.lane, { kinds: call.kinds ?? '', nextMs: nextByLane.get(call.lane) ?? null, mark });
-    for (const tasks of byLane.values()) tasks.sort((a, b) => a.priority - b.priority || a.dueAt.getTime() - b.dueAt.getTime());
+    for (const tasks of byLane.values()) inOrder(tasks);
     return byLane;
   }
 
@@ -312,6 +318,8 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     return rows.map((row) => row.id);
   }
 }
+
+const inOrder = (tasks: Task[]): Task[] => tasks.sort((a, b) => a.priority - b.priority || a.dueAt.getTime() - b.dueAt.getTime());
 
 function taskOf(row: ClaimRow): Task {
   return {

@@ -119,3 +119,20 @@ export const HOLDERS = `SELECT DISTINCT holder FROM task WHERE lease_until > sta
 
 /** $1 holders. A lease that ends now is one that ran out: whoever claims the task next is told so. */
 export const END_LEASES = `UPDATE task SET lease_until = statement_timestamp() WHERE holder = ANY ($1::text[]) AND lease_until > statement_timestamp()`;
+
+/**
+ * $1 lane, $2 most, $3 kinds (or null), $4 lease in ms, $5 holder: only tasks whose lease ran out, so that somebody may have begun them. It looks through the
+ * whole lane, for an index by lease would make every claim dearer: for a lane that is held, now and then.
+ */
+export const CLAIM_UNFINISHED = `
+WITH picked AS (
+  SELECT id FROM task
+  WHERE lane = $1::text AND due_at <= statement_timestamp() AND lease_until > '-infinity' AND lease_until <= statement_timestamp()
+    AND ($3::text IS NULL OR kind = ANY (string_to_array($3::text, '${KIND_SEPARATOR}')))
+  ORDER BY priority, due_at LIMIT $2::int FOR UPDATE SKIP LOCKED
+)
+UPDATE task SET lease_until = statement_timestamp() + $4::float8 * interval '1 ms', holder = $5::text, attempts = attempts + 1,
+  lease_number = lease_number + 1, lease_expired_before = true
+WHERE id = ANY (ARRAY(SELECT id FROM picked))
+RETURNING lane AS lane_name, id, id || ':' || lease_number AS lease, key, kind, priority, extract(epoch FROM due_at)::float8 * 1000 AS due_ms,
+  attempts, lease_expired_before, payload`;

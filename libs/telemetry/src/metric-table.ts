@@ -46,6 +46,7 @@ export const METRICS = {
   pedigree_registry_calls_per_document: { kind: 'gauge', help: 'Calls of this process for each document that it concluded.', labels: [] },
   pedigree_registry_token_age_seconds: { kind: 'gauge', help: 'Age of the token in use.', labels: ['account'] },
   pedigree_certificate_expires_seconds: { kind: 'gauge', help: "Time until the signer's certificate ends.", labels: ['account'] },
+  pedigree_account_paused: { kind: 'gauge', help: '1 for an account through which nothing is sent until a person resumes it, with the cause.', labels: ['account', 'cause'] },
   pedigree_tasks_done_total: { kind: 'counter', help: 'Tasks of this process by how they ended: done, retry, failed, threw.', labels: ['kind', 'result'] },
   pedigree_task_seconds: { kind: 'histogram', help: 'How long a task was worked on, waiting for its slot included.', labels: ['kind'], buckets: SLOW_SECONDS },
 } as const satisfies Record<string, MetricEntry>;

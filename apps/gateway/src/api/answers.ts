@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { reconciliation, reconciliationDetail, reconciliationPage } from './reconciliation-answers.js';
+import { account, accountHold, accountList } from './account-answers.js';
 import { group, groupPage } from './group-answers.js';
 import { cloudEventOf, OUTCOME_DATA, type OutcomeType } from '#read-models';
 
@@ -140,6 +141,7 @@ const documentDetail = z.strictObject({
   timeline,
   notifications: z.array(notification).describe('What others told about it, the oldest first; at most 1,000.'),
   errors,
+  holds: z.array(accountHold).describe('What keeps it from being sent.'),
 });
 
 /** A command that nobody has run yet: durable, and not in the log. */
@@ -335,6 +337,8 @@ export const deadLetter = deadLetterSummary.extend({
 });
 
 export const ANSWERS = {
+  Account: account,
+  AccountList: accountList,
   Acknowledgement: acknowledgement,
   CommandAnswer: commandAnswer,
   ConfigurationChanges: configurationChanges,

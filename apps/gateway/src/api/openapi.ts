@@ -4,7 +4,7 @@ import { commandBody } from '../intake/command-body.js';
 import { resendBody } from '../resends/resend-body.js';
 import { ANSWERS } from './answers.js';
 import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './body-limits.js';
-import { commandParameters, configurationParameters, deadLetterListParameters, documentListParameters, documentItemsParameters, groupListParameters, historyParameters, inboundListParameters, outcomeFeedParameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, replayBody, resumptionBody, replanBody, retryBody, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
+import { accountResumption, commandParameters, configurationParameters, deadLetterListParameters, documentListParameters, documentItemsParameters, groupListParameters, historyParameters, inboundListParameters, outcomeFeedParameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, replayBody, resumptionBody, replanBody, retryBody, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
 
 const text = { type: 'string' };
 const json = (schema: object) => ({ 'application/json': { schema } });
@@ -175,6 +175,21 @@ const paths = {
   '/v1/operations': {
     get: { summary: 'What waits, what was given up, how far the read models are behind', responses: { 200: { description: 'How the machinery stands', content: answer('OperationsStatus') }, ...errors(401, 403) } },
   },
+  '/v1/accounts': {
+    get: {
+      summary: 'Accounts at the registry: whether anything is sent through them, why not, and with which certificate they sign',
+      responses: { 200: { description: 'All that are configured', content: answer('AccountList') }, ...errors(401, 403) },
+    },
+  },
+  '/v1/accounts/{name}/resumptions': {
+    post: {
+      summary: 'Have a paused account go on, for a reason that is kept',
+      description: 'All its documents go then, each once. The same call again changes nothing. It is paused again when the registry refuses it again.',
+      parameters: [inPath('name', 'The account')],
+      requestBody: { required: true, content: json(z.toJSONSchema(accountResumption, { io: 'input' })) },
+      responses: { 200: { description: 'How it stands now', content: answer('Account') }, ...errors(400, 401, 403, 404, 503) },
+    },
+  },
   '/v1/operations/failed-tasks': {
     get: { summary: 'Tasks that were given up, with their errors', responses: { 200: { description: 'At most 1,000', content: answer('FailedTasks') }, ...errors(401, 403) } },
   },
@@ -254,7 +269,7 @@ const paths = {
     },
   },
   '/health/live': { get: { summary: 'The process is alive', security: [], responses: { 200: { description: 'live' } } } },
-  '/health/ready': { get: { summary: 'Commands can be taken', security: [], responses: { 200: { description: 'ready' }, ...errors(503) } } },
+  '/health/ready': { get: { summary: 'Commands can be taken', security: [], responses: { 200: { description: 'ready, or degraded: commands are taken, and somebody must look at what is named' }, ...errors(503) } } },
 };
 
 /** The API as OpenAPI 3.1. Request shapes come from the very schemas that check the requests. */

@@ -46,6 +46,9 @@ export const groupListParameters = z.strictObject({
   cursor: z.string().min(1).max(500).optional(),
 });
 
+/** How a paused account is resumed by a person. */
+export const accountResumption = z.strictObject({ reason: z.string().trim().min(3).max(1_000).describe('Why: kept in the log.') });
+
 /** How a halted group is resumed by a person. */
 export const resumptionBody = z.strictObject({
   command_id: commandId.optional().describe('Default: resume-{groupId}, so that the same again is a no-op.'),

@@ -5,6 +5,7 @@ import { documentFigures, orphans } from '#read-models';
 import { parkedFigures, subscriptionLag } from '#subscriptions';
 import type { PostgresTaskQueue } from '#tasks';
 import type { Metrics } from '#telemetry';
+import type { Accounts } from '../accounts/accounts.js';
 import { deliveries } from '../outcomes/delivery-table.js';
 import { BUS_DELIVERY } from '../outcomes/publisher.js';
 
@@ -13,13 +14,14 @@ export interface GatewayFigures {
   store: EventStore;
   queue: Pick<PostgresTaskQueue, 'queueFigures'>;
   bus: Pick<MessageBus, 'state'>;
+  accounts: Pick<Accounts, 'look'>;
 }
 
 /** It reads every task and every open document, so it is not asked at each scrape. */
 const ORPHANS_EVERY_MS = 60_000;
 
 /** How the whole installation stands: read from the database when somebody asks, so any gateway tells the same. */
-export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bus }: GatewayFigures): void {
+export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bus, accounts }: GatewayFigures): void {
   collectDocuments(metrics, { pool, store });
   metrics.collect(async () => {
     const { lanes, failed } = await queue.queueFigures();
@@ -36,6 +38,10 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
     metrics.replace('pedigree_subscription_lag_events', lags.map(({ name, lag }) => ({ labels: { subscription: name }, value: Number(lag) })));
     metrics.replace('pedigree_subscription_lag_seconds', lags.map(({ name, lag, updatedAt }) => ({ labels: { subscription: name }, value: lag > 0n ? secondsSince(updatedAt, nowMs) : 0 })));
     metrics.replace('pedigree_saga_instances_parked', (await parkedFigures(pool)).map(({ saga, instances }) => ({ labels: { saga }, value: instances })));
+  });
+  metrics.collect(async () => {
+    const standings = await accounts.look();
+    metrics.replace('pedigree_account_paused', standings.flatMap(({ account, cause }) => (cause === undefined ? [] : [{ labels: { account, cause }, value: 1 }])));
   });
   metrics.collect(async () => {
     const { connected, commandsWaiting, deadLetters } = await bus.state();

@@ -36,6 +36,7 @@ const ROUTES: Record<string, ControlRoute> = {
   'DELETE /violations': ({ registry }) => cleared(registry.violations),
   'POST /plant': ({ registry, body }) => registry.plant(body),
   'POST /incoming': ({ registry, body }) => deliver(registry, body),
+  'POST /accounts/block': ({ registry, body }) => registry.block(body),
   'POST /accounts': ({ registry, body }) => registry.admit(body),
   'GET /limits': ({ registry }) => limitsTruth(registry),
   'POST /limits': ({ registry, body }) => setLimits(registry, body),

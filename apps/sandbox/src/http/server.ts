@@ -98,6 +98,7 @@ async function work(registry: Registry, { route, path, request, call }: Work): P
   if (open !== undefined) return open(registry, call);
   if (route.method in DEPRECATED_METHODS) registry.violations.record('deprecated_method', { call: `${call.verb} ${path}`, account: account?.name ?? 'unknown' });
   if (account === undefined || token === undefined) throw refuse(401, 'the token is missing, unknown or expired');
+  registry.refuseBlocked(account.name);
   watchParameters(registry, { ...call, account });
   const operation = USER_OPERATIONS[route.method];
   if (operation === undefined) throw refuse(404, `the sandbox does not serve ${route.method}`);

@@ -61,6 +61,8 @@ export type JournalRecord =
   | { k: 'awaiting'; entry: AwaitingEntry; v: number; w: number }
   /** A user was made known by the control port. */
   | { k: 'account'; account: NewcomerRecord }
+  /** A user was blocked (`b`), or let in again. */
+  | { k: 'block'; a: string; b: boolean }
   /** A token was given; `h`: its SHA-256, never the token itself. */
   | { k: 'token'; h: string; a: string; v: number }
   | { k: 'logout'; h: string };

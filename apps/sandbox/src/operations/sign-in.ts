@@ -16,6 +16,7 @@ export const signInCode: OpenOperation = (registry, call) => {
   if (account === undefined || account.clientId !== text('client_id') || account.clientSecret !== text('client_secret')) {
     throw refuse(400, 'client_id, client_secret and user_id do not belong together');
   }
+  registry.refuseBlocked(account.name);
   if (text('auth_type') !== authTypeOf(account)) throw refuse(400, `auth_type must be ${authTypeOf(account)} for this user`);
   return jsonAnswer(200, { [profile.field('code')]: registry.sessions.issueCode(account) });
 };

@@ -4,7 +4,8 @@ import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Clock, Sha256 } from '#kernel';
 import type { Groups, LargeDocuments, Profile, RawAnswer, RegistryClient, UploadLinks } from '#registry-client';
-import type { Task } from '#tasks';
+import type { Task, TaskResult } from '#tasks';
+import type { AccountGates } from '../account/account-gates.js';
 import { DecideDocument, type Decided } from '../document/decide-document.js';
 import type { DocumentRepository } from '../document/document-repository.js';
 import { DecideGroup, type GroupDecided } from '../group/decide-group.js';
@@ -28,6 +29,8 @@ export interface TaskContext {
   bulk: Pick<Groups, 'check' | 'start'>;
   profile: Profile;
   clock: Clock;
+  /** Whether anything may be sent through an account. */
+  gates: Pick<AccountGates, 'isPaused' | 'isHeld' | 'pause' | 'pauseBySystem' | 'pausedAccounts' | 'rest'>;
   /** What the document lists have shown; absent where none are read. */
   held?: RegistryDocuments;
   /** Whether this database is a restored backup; absent where none can be. */
@@ -106,3 +109,6 @@ export const ageMs = ({ claimedAt }: Task, since: string | undefined): number =>
 
 /** Who acts, and under which lease on which task. */
 export const causeOf = (task: Task, actor: Actor): Cause => ({ taskKey: task.key, lease: task.lease, actor });
+
+/** A task whose account is paused keeps its place: its lane is held meanwhile. */
+export const waitForAccount = (account: string): TaskResult => ({ kind: 'retry', delayMs: 0, error: `account ${account} is paused`, countsAsAttempt: false });

@@ -1,9 +1,10 @@
 import type { GroupState, Member, StartAnswer } from '#domain';
-import { neverReached } from '#kernel';
+import { neverReached, type Sha256 } from '#kernel';
 import type { CallOutcome, DocumentMetadata } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
+import { judgeRefusal } from '../account/judge-refusal.js';
 import { begunBefore } from '../restoration/begun-before.js';
-import { ageMs, candidateOf, groupByRegistry, groupBySystem, groupPayloadOf, keep, type TaskContext } from './context.js';
+import { ageMs, candidateOf, groupByRegistry, groupBySystem, groupPayloadOf, keep, waitForAccount, type TaskContext } from './context.js';
 import { WRITE_WITHIN_MS } from './patience.js';
 
 /** How long a call of no consequence rests before it is made again. */
@@ -19,6 +20,7 @@ export async function checkGroup(context: TaskContext, task: Task): Promise<Task
   const { groupId, account } = groupPayloadOf(task);
   const state = await context.groups.stateInLog(groupId);
   if (state.phase !== 'checking') return { kind: 'done' };
+  if (await context.gates.isPaused(account)) return waitForAccount(account);
   const begun = await begunBefore(context, task, { account, documentId: state.members[0]?.documentId });
   if (begun !== undefined) {
     if ('wait' in begun) return begun.wait;
@@ -27,6 +29,7 @@ export async function checkGroup(context: TaskContext, task: Task): Promise<Task
     return { kind: 'done' };
   }
   const outcome = await context.bulk.check(account, idsOf(state));
+  if ((await judgeRefusal(context, task, { account, operation: 'group_check', outcome })) !== undefined) return waitForAccount(account);
   switch (outcome.kind) {
     case 'ok': {
       const answer = outcome.value.canStart ? { canStart: true as const } : { canStart: false as const, reason: outcome.value.reason };
@@ -55,6 +58,7 @@ export async function startGroup(context: TaskContext, task: Task): Promise<Task
   const state = await context.groups.stateInLog(groupId);
   if (state.phase === 'starting' && state.attempt === attempt) return giveUpEarlierRun(context, task, attempt);
   if (state.phase !== 'startable' || state.attempts + 1 !== attempt) return { kind: 'done' };
+  if (await context.gates.isPaused(account)) return waitForAccount(account);
   // The check has rested since the members were sent.
   const before = await begunBefore(context, task, { account, documentId: state.members[0]?.documentId, isOld: true });
   if (before !== undefined && 'wait' in before) return before.wait;
@@ -65,7 +69,9 @@ export async function startGroup(context: TaskContext, task: Task): Promise<Task
   if (begun.events.length === 0) return begun.state.phase === 'starting' && begun.state.attempt === attempt ? giveUpEarlierRun(context, task, attempt) : { kind: 'done' };
   if (before !== undefined) return giveUpEarlierRun(context, task, attempt);
   const outcome = await context.bulk.start(account, idsOf(state), { notAfterMonotonicMs });
-  await groupByRegistry(context, task, { type: 'RecordStartAnswer', attempt, answer: await answerOf(context, outcome, attempt) });
+  const fault = await judgeRefusal(context, task, { account, operation: 'group_start', outcome });
+  const answer = fault === undefined ? await answerOf(context, outcome, attempt) : refusedAccount(fault, state.doubts, attempt);
+  await groupByRegistry(context, task, { type: 'RecordStartAnswer', attempt, answer });
   return { kind: 'done' };
 }
 
@@ -75,8 +81,14 @@ async function giveUpEarlierRun(context: TaskContext, task: Task, attempt: numbe
   return { kind: 'done' };
 }
 
+/** Surely not begun by this attempt; where an earlier one had no known outcome, that one may have begun it, and is looked at. */
+const refusedAccount = ({ text, answerSha256 }: { text: string; answerSha256: Sha256 }, doubts: number | undefined, attempt: number): StartAnswer =>
+  doubts === undefined ? { kind: 'not_delivered', reason: text, retryAfterMs: startAgainMs(attempt), answerSha256 } : { kind: 'unconfirmed', reason: `refused after a start of unknown outcome: ${text}`, answerSha256 };
+
+const startAgainMs = (attempt: number): number => Math.min(MAX_START_AGAIN_MS, START_AGAIN_MS * 2 ** Math.min(attempt - 1, 10));
+
 async function answerOf(context: TaskContext, outcome: CallOutcome<null>, attempt: number): Promise<StartAnswer> {
-  const retryAfterMs = Math.min(MAX_START_AGAIN_MS, START_AGAIN_MS * 2 ** Math.min(attempt - 1, 10));
+  const retryAfterMs = startAgainMs(attempt);
   switch (outcome.kind) {
     case 'ok':
       return { kind: 'started', answerSha256: await keep(context, outcome.raw) };

@@ -2,8 +2,9 @@ import type { SendAnswer } from '#domain';
 import { neverReached, PedigreeError, type Sha256 } from '#kernel';
 import type { CallOutcome, DocumentToSend } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
+import { judgeRefusal } from '../account/judge-refusal.js';
 import { heldAlready } from '../inbound/held-already.js';
-import { bySystem, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
+import { bySystem, byRegistry, keep, payloadOf, waitForAccount, type TaskContext } from './context.js';
 import { retryAfterMs, WRITE_WITHIN_MS } from './patience.js';
 
 /** How long a document rests that could not be signed. */
@@ -25,6 +26,7 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   const state = remembered.phase === 'ready' && remembered.nextAttempt === attempt ? remembered : await context.documents.stateInLog(requestId);
   if (state.phase === 'sending' && state.attempt === attempt) return giveUpEarlierRun(context, task);
   if (state.phase !== 'ready' || state.nextAttempt !== attempt) return { kind: 'done' };
+  if (await context.gates.isPaused(account)) return waitForAccount(account);
 
   const alreadyHeld = await heldAlready(context, task, state.registration);
   if (alreadyHeld !== undefined) return alreadyHeld;
@@ -38,7 +40,7 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   const prepared = await context.registry.prepare(account);
   if (prepared.kind === 'not_ready') return { kind: 'retry', delayMs: NOT_READY_MS, error: prepared.reason, countsAsAttempt: false };
   const signing = await sign(context, account, blob.bytes);
-  if ('failed' in signing) return { kind: 'retry', delayMs: SIGN_AGAIN_AFTER_MS, error: signing.failed, countsAsAttempt: false };
+  if ('failed' in signing) return unsigned(context, task, signing.failed);
   const { signature } = signing;
   const signed = signature === undefined ? {} : await keepSignature(context, account, signature);
   const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
@@ -46,19 +48,27 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   if (begun.events.length === 0) return begun.state.phase === 'sending' && begun.state.attempt === attempt ? giveUpEarlierRun(context, task) : { kind: 'done' };
 
   const document: DocumentToSend = { xml: blob.bytes, signature, requestId, ...(state.registration.group === undefined ? {} : { bulkProcessing: true }), notAfterMonotonicMs };
-  const answer = isLarge ? await announce(context, { account, attempt }, document) : await answerOf(context, await context.registry.sendDocument(account, document), attempt);
+  const answer = isLarge ? await announce(context, task, document) : await answerOf(context, task, { operation: 'send', outcome: await context.registry.sendDocument(account, document) });
   await byRegistry(context, task, { type: 'RecordSendAnswer', attempt, answer });
   return { kind: 'done' };
 }
 
 /** A signer that is away, or a certificate that has ended, says nothing against the document: it waits, however long that takes. */
-async function sign(context: TaskContext, account: string, xml: Uint8Array): Promise<{ signature: Buffer | undefined } | { failed: string }> {
+async function sign(context: TaskContext, account: string, xml: Uint8Array): Promise<{ signature: Buffer | undefined } | { failed: PedigreeError }> {
   try {
     return { signature: await context.registry.sign(account, xml) };
   } catch (error) {
-    if (error instanceof PedigreeError && error.code === 'signing_failed') return { failed: error.message };
+    if (error instanceof PedigreeError && error.code === 'signing_failed') return { failed: error };
     throw error;
   }
+}
+
+/** One document after the other would ask a signer that is away: the whole account rests. One that signs with another certificate is for a person. */
+async function unsigned(context: TaskContext, task: Task, { message, place }: PedigreeError): Promise<TaskResult> {
+  const { account } = payloadOf(task);
+  context.gates.rest(account, SIGN_AGAIN_AFTER_MS);
+  if (place.field === 'certificate') await context.gates.pauseBySystem(account, { cause: 'certificate', code: 'signed_by_another', text: message }, task.key);
+  return { kind: 'retry', delayMs: SIGN_AGAIN_AFTER_MS, error: message, countsAsAttempt: false };
 }
 
 /** An earlier run of this task recorded the intent, and nobody knows whether it made the call. */
@@ -69,16 +79,19 @@ async function giveUpEarlierRun(context: TaskContext, task: Task): Promise<TaskR
 }
 
 /** Where the bytes go is kept before the event that says that they may go. */
-async function announce(context: TaskContext, { account, attempt }: { account: string; attempt: number }, document: DocumentToSend): Promise<SendAnswer> {
-  const outcome = await context.largeDocuments.step(account, document, { next: 'announce' });
-  if (outcome.kind !== 'ok') return answerOf(context, outcome, attempt);
+async function announce(context: TaskContext, task: Task, document: DocumentToSend): Promise<SendAnswer> {
+  const outcome = await context.largeDocuments.step(payloadOf(task).account, document, { next: 'announce' });
+  if (outcome.kind !== 'ok') return answerOf(context, task, { operation: 'send_large', outcome });
   const at = outcome.value;
   if (at.next !== 'upload') throw new Error(`document ${document.requestId} was announced, and then comes ${at.next}`);
   await context.uploadLinks.keep(document.requestId, { documentId: at.documentId, link: at.link, uploadedBytes: 0 });
   return { kind: 'announced', documentId: at.documentId };
 }
 
-async function answerOf(context: TaskContext, outcome: CallOutcome<{ documentId: string }>, attempt: number): Promise<SendAnswer> {
+async function answerOf(context: TaskContext, task: Task, { operation, outcome }: { operation: 'send' | 'send_large'; outcome: CallOutcome<{ documentId: string }> }): Promise<SendAnswer> {
+  const { account, requestId, attempt } = payloadOf(task);
+  const fault = await judgeRefusal(context, task, { account, operation, outcome, requestId });
+  if (fault !== undefined) return { kind: 'account_refused', ...fault, retryAfterMs: retryAfterMs(attempt) };
   switch (outcome.kind) {
     case 'ok':
       return { kind: 'sent', documentId: outcome.value.documentId, answerSha256: await keep(context, outcome.raw) };

@@ -2,8 +2,9 @@ import type { UploadAnswer, Uploading } from '#domain';
 import { neverReached } from '#kernel';
 import type { CallOutcome, DocumentToSend, LargeSend, OpenUpload } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
+import { judgeRefusal } from '../account/judge-refusal.js';
 import { begunBefore } from '../restoration/begun-before.js';
-import { bySystem, byRegistry, keep, payloadOf, type TaskContext } from './context.js';
+import { bySystem, byRegistry, keep, payloadOf, waitForAccount, type TaskContext } from './context.js';
 import { retryAfterMs, WRITE_WITHIN_MS } from './patience.js';
 
 /** How long a part rests that did not get through: it may go again, since it says its place. */
@@ -23,6 +24,7 @@ export async function upload(context: TaskContext, task: Task, { signal }: { sig
   }
   if (state.attempt !== attempt || state.round !== round || state.step === 'doubtful') return { kind: 'done' };
   if (state.step === 'finishing') return giveUpEarlierRun(context, task, state);
+  if (await context.gates.isPaused(payloadOf(task).account)) return waitForAccount(payloadOf(task).account);
   const blob = await context.evidence.get(state.registration.documentSha256);
   if (blob === undefined) return { kind: 'failed', error: `evidence ${state.registration.documentSha256} of document ${requestId} is missing` };
   const begun = await begunBefore(context, task, { account: payloadOf(task).account, documentId: state.documentId });
@@ -53,7 +55,7 @@ async function bringUp(context: TaskContext, task: Task, { xml, place, signal }:
   const most = Math.ceil(xml.byteLength / context.profile.rules.uploadPartBytes) + 1;
   let at: LargeSend = place.uploadedBytes >= xml.byteLength ? { next: 'finish', documentId: place.documentId } : { next: 'upload', ...place };
   for (let parts = 0; parts < most && at.next === 'upload'; parts += 1) {
-    if (signal.aborted) return { kind: 'retry', delayMs: 0, countsAsAttempt: false };
+    if (signal.aborted || (await context.gates.isPaused(account))) return { kind: 'retry', delayMs: 0, countsAsAttempt: false };
     const outcome: CallOutcome<LargeSend> = await context.largeDocuments.step(account, { xml, requestId }, at);
     if (outcome.kind !== 'ok') return afterPart(context, task, outcome);
     at = outcome.value;
@@ -82,7 +84,7 @@ async function finish(context: TaskContext, task: Task, { xml, place }: Omit<Par
   }
   const document: DocumentToSend = { xml, requestId, notAfterMonotonicMs };
   const outcome = await context.largeDocuments.step(account, document, { next: 'finish', documentId: place.documentId });
-  return record(context, task, await finishAnswer(context, outcome, payloadOf(task)));
+  return record(context, task, await finishAnswer(context, task, outcome));
 }
 
 /** All parts are at the registry and it works on them, as was not known here: the look-up says what it is called there. */
@@ -112,7 +114,10 @@ async function startAnew(context: TaskContext, requestId: string): Promise<void>
   if (kept !== undefined) await context.uploadLinks.keep(requestId, { ...kept, uploadedBytes: 0 });
 }
 
-async function finishAnswer(context: TaskContext, outcome: CallOutcome<LargeSend>, { attempt }: { attempt: number }): Promise<UploadAnswer> {
+async function finishAnswer(context: TaskContext, task: Task, outcome: CallOutcome<LargeSend>): Promise<UploadAnswer> {
+  const { account, requestId, attempt } = payloadOf(task);
+  const fault = await judgeRefusal(context, task, { account, operation: 'send_finished', outcome, requestId });
+  if (fault !== undefined) return { kind: 'not_delivered', reason: fault.text, retryAfterMs: retryAfterMs(attempt), answerSha256: fault.answerSha256 };
   switch (outcome.kind) {
     case 'ok':
       return { kind: 'sent', answerSha256: await keep(context, outcome.raw) };

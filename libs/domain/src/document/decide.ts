@@ -1,4 +1,5 @@
 import { neverReached, type Sha256 } from '#kernel';
+import type { AccountCause } from '../account/events.js';
 import type { DocumentConcluded, DocumentEvent, DocumentNotProcessed, DocumentOutcome, DocumentReference, ReceiptStored, RegistryStatus } from './events.js';
 import type { DocumentState, Registration } from './state.js';
 import { beginFinish, lookedUp, recordUploadAnswer, type UploadAnswer } from './upload.js';
@@ -34,6 +35,8 @@ export type SendAnswer =
   /** A large document was announced: its bytes may go up. */
   | { kind: 'announced'; documentId: string }
   | { kind: 'refused'; code: string; text: string; answerSha256: Sha256 }
+  /** The registry said no to the account: signature, certificate, rights. It says nothing of the document. */
+  | { kind: 'account_refused'; cause: AccountCause; code: string; text: string; retryAfterMs: number; answerSha256: Sha256 }
   | { kind: 'not_delivered'; reason: string; retryAfterMs: number; answerSha256?: Sha256 }
   | { kind: 'unconfirmed'; reason: string; answerSha256?: Sha256 };
 
@@ -111,11 +114,14 @@ function recordSendAnswer(state: DocumentState, command: { attempt: number; answ
   switch (answer.kind) {
     case 'sent':
       return [{ type: 'DocumentSent', data: { attempt, documentId: answer.documentId, answerSha256: answer.answerSha256, foundByLookUp: false } }];
-    case 'refused': {
+    case 'refused':
+    case 'account_refused': {
       const { code, text, answerSha256 } = answer;
       // An attempt that counted as absent may have landed since, and this one be refused as its second: that is looked up, and not believed.
       const { doubts = 0 } = state;
-      if (doubts > 0 && doubts < DOUBTS_TO_BELIEVE_A_NO) return [{ type: 'SendUnconfirmed', data: { attempt, reason: `refused after an attempt of unknown outcome: ${text === '' ? code : text}`, answerSha256 } }];
+      const words = text === '' ? code : text;
+      if (doubts > 0 && doubts < DOUBTS_TO_BELIEVE_A_NO) return [{ type: 'SendUnconfirmed', data: { attempt, reason: `refused after an attempt of unknown outcome: ${words}`, answerSha256 } }];
+      if (answer.kind === 'account_refused') return [{ type: 'SendNotDelivered', data: { attempt, reason: words, retryAfterMs: answer.retryAfterMs, answerSha256, accountCause: answer.cause } }];
       return [{ type: 'SendRefused', data: { attempt, code, text, answerSha256 } }, failed(state.registration, 'send_refused')];
     }
     case 'not_delivered': {

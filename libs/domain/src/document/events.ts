@@ -1,4 +1,5 @@
 import type { Sha256 } from '#kernel';
+import type { AccountCause } from '../account/events.js';
 import type { UploadEvent } from './upload-events.js';
 
 /** How a document ended. `failed`: without a receipt that says otherwise; the cause tells why. */
@@ -108,10 +109,13 @@ export interface SendRefused {
   data: { attempt: number; code: string; text: string; answerSha256: Sha256 };
 }
 
-/** Surely not taken (429, or no connection): it may go again at `retryAfterMs` after this event. */
+/**
+ * Surely not taken (429, no connection, or a refusal that concerns the account and not the document): it may go again at `retryAfterMs` after this event,
+ * where its account is not paused.
+ */
 export interface SendNotDelivered {
   type: 'SendNotDelivered';
-  data: { attempt: number; reason: string; retryAfterMs: number; answerSha256?: Sha256 };
+  data: { attempt: number; reason: string; retryAfterMs: number; answerSha256?: Sha256; /** Set where the registry refused the account. */ accountCause?: AccountCause };
 }
 
 /** Nobody knows whether it was taken. Looked up before anything else is done. */

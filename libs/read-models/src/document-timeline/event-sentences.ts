@@ -13,7 +13,10 @@ const SENTENCES: SentenceOf = {
   DocumentSent: (data) =>
     data.foundByLookUp ? `Found at the registry by its request_id, as document ${data.documentId}.` : `Taken by the registry as document ${data.documentId}.`,
   SendRefused: (data) => `The registry refused to take it (${data.code}): ${sentencePart(data.text)}.`,
-  SendNotDelivered: (data) => `Attempt ${data.attempt} did not reach the registry: ${sentencePart(data.reason)}. It goes again after ${data.retryAfterMs} ms.`,
+  SendNotDelivered: (data) =>
+    data.accountCause === undefined
+      ? `Attempt ${data.attempt} did not reach the registry: ${sentencePart(data.reason)}. It goes again after ${data.retryAfterMs} ms.`
+      : `The registry took nothing of attempt ${data.attempt} because of the account (${data.accountCause}): ${sentencePart(data.reason)}. The document waits for its account.`,
   SendUnconfirmed: (data) => `Attempt ${data.attempt} has no known outcome: ${sentencePart(data.reason)}. It is looked up before anything is sent again.`,
   LookUpMissed: (data) => `Look-up ${data.lookUp}: the registry does not show it, ${data.sinceAttemptEndedMs} ms after the attempt ended.`,
   SendAbsenceProven: (data) => `Attempt ${data.attempt} surely did not arrive: ${counted(data.lookUps, 'look-up')} without a hit, the last after ${data.sinceAttemptEndedMs} ms.`,

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { VirtualClock, type Clock } from '#kernel';
 import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import type { AccountFault } from '../account-refusals.js';
 import { silentLog } from '../log.js';
 import { loadProfile } from '../profile.js';
 import { registryClientSchema } from './schema.js';
@@ -40,8 +41,8 @@ class FakeSignIn {
 }
 
 /** The sessions of one process. */
-const process_ = (clock: Clock, signIn: FakeSignIn, options: { key?: Buffer; rules?: Partial<typeof rules> } = {}): Sessions =>
-  new Sessions({ store: new PostgresSessionStore(db.pool, { key: options.key ?? KEY }), rules: { ...rules, ...options.rules }, clock, signIn: signIn.run, log: silentLog });
+const process_ = (clock: Clock, signIn: FakeSignIn, options: { key?: Buffer; rules?: Partial<typeof rules>; onFault?: (account: string, fault: AccountFault) => void } = {}): Sessions =>
+  new Sessions({ store: new PostgresSessionStore(db.pool, { key: options.key ?? KEY }), rules: { ...rules, ...options.rules }, clock, signIn: signIn.run, log: silentLog, ...(options.onFault === undefined ? {} : { onFault: options.onFault }) });
 
 const tokenOf = (result: TokenResult): string => {
   if (result.kind !== 'token') throw new Error(result.reason);
@@ -263,6 +264,26 @@ describe('failures and limits', () => {
     signIn.next = { kind: 'failed', reason: 'no answer', counts: true, tokenMayExist: true, away: false };
     await sessions.token('a');
     expect(((await row())['paused_until'] as Date).getTime() - clock.now().getTime()).toBe(60_000);
+  });
+
+  it('tells of an account at fault: of what the words say at once, of any other refusal at the third in a row', async () => {
+    const clock = new VirtualClock();
+    const signIn = new FakeSignIn();
+    const told: string[] = [];
+    const sessions = process_(clock, signIn, { onFault: (account, { cause }) => told.push(`${account} ${cause}`) });
+    const failed = { kind: 'failed', reason: 'no', counts: true, tokenMayExist: false } as const;
+    const ask = async (next: SignInResult): Promise<number> => {
+      signIn.next = next;
+      await sessions.token('a');
+      clock.advance(MINUTE_MS);
+      return told.length;
+    };
+    const refused = { ...failed, fault: { cause: 'sign_in', code: '400', text: 'no' } as const };
+    // A registry that is away in between says nothing of the account.
+    expect([await ask(refused), await ask(refused), await ask(failed), await ask(refused), await ask(refused)]).toEqual([0, 0, 0, 0, 0]);
+    expect([await ask(refused), await ask(refused)]).toEqual([1, 2]);
+    await ask({ ...failed, fault: { cause: 'blocked', code: '403', text: 'blocked' } });
+    expect(told).toEqual(['a sign_in', 'a sign_in', 'a blocked']);
   });
 
   it('does not pause after a 429', async () => {

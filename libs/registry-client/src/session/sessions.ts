@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as realDelay } from 'node:timers/promises';
 import type { Clock } from '#kernel';
+import type { AccountFault } from '../account-refusals.js';
 import type { Log } from '../log.js';
 import type { Profile } from '../profile.js';
 import { fitnessOf, idleUntil, pauseAfterFailures } from './session-life.js';
@@ -17,6 +18,8 @@ export type SignInResult =
       tokenMayExist: boolean;
       /** The registry was away: nothing was refused, and another try costs no token. */
       away?: boolean;
+      /** Where the registry, or our own check of the signature, says that the account is at fault. */
+      fault?: AccountFault;
     };
 
 /** A token to call with, or why there is none. */
@@ -31,6 +34,8 @@ export interface SessionsOptions {
   /** The longest that the account's signer may take, its turn included. A token that comes after the lease has run out is lost, and lives on at the registry. */
   signingMs?: (account: string) => number;
   log: Log;
+  /** Told when it is the account that is at fault, so that signing in again will not help. */
+  onFault?: (account: string, fault: AccountFault) => void;
 }
 
 interface Cached {
@@ -43,6 +48,8 @@ interface Cached {
 const SLOT_ALLOWANCE_MS = 5_000;
 const POLL_MS = 100;
 const WRITE_USE_EVERY_MS = 60_000;
+/** A sign-in that is refused in words that nobody knows may be refused by chance: so many in a row are not. */
+const REFUSALS_TO_BELIEVE = 3;
 
 /**
  * One token per account, shared by all processes (interface section 5). One process signs in while the others wait or go on with the
@@ -53,6 +60,7 @@ export class Sessions {
   private readonly cached = new Map<string, Cached>();
   private readonly obtaining = new Map<string, Promise<TokenResult>>();
   private readonly writes = new Set<Promise<void>>();
+  private readonly refusals = new Map<string, number>();
 
   constructor(private readonly options: SessionsOptions) {}
 
@@ -193,6 +201,12 @@ export class Sessions {
     return asResult(session);
   }
 
+  private judge(account: string, fault: AccountFault | undefined): void {
+    const refusals = fault === undefined ? 0 : (this.refusals.get(account) ?? 0) + 1;
+    this.refusals.set(account, refusals);
+    if (fault !== undefined && (fault.cause !== 'sign_in' || refusals >= REFUSALS_TO_BELIEVE)) this.options.onFault?.(account, fault);
+  }
+
   private async signIn(account: string, row: SessionRow): Promise<TokenResult> {
     const { store, rules, log } = this.options;
     const result = await this.options.signIn(account);
@@ -202,8 +216,10 @@ export class Sessions {
       const abandoned = [...this.unendedUntil(row), ...(result.tokenMayExist ? [new Date(now.getTime() + rules.tokenIdleMs)] : [])];
       await store.giveUp(account, this.holder, { failures, pausedUntil: result.counts ? pauseAfterFailures(failures, now, result.away) : undefined, now, abandoned });
       log.warn({ account, failures, reason: result.reason }, 'sign-in failed');
+      this.judge(account, result.fault);
       return this.fallBack(account, row, result.reason);
     }
+    this.refusals.delete(account);
     const expiresAt = new Date(now.getTime() + (result.lifeMs ?? rules.tokenLifeMs));
     const abandoned = [...this.storedUntil(row), ...this.unendedUntil(row)];
     const unusedUntil = new Date(now.getTime() + rules.tokenIdleMs);

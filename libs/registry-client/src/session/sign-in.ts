@@ -1,5 +1,6 @@
 import type { Account, CallOutcome, RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
+import { accountFaultOf, type AccountFault } from '../account-refusals.js';
 import { classify, type Reading } from '../call/classify.js';
 import { jsonOf, oneLine } from '../call/error-body.js';
 import type { Exchange } from '../call/exchange.js';
@@ -26,7 +27,7 @@ export async function signIn(account: Account, tools: SignInTools): Promise<Sign
   const manner = { changes: true, on404: 'refused' } as const;
   const codeAnswer = await tools.call('sign_in_code', requests.signInCode(account));
   const code = classify(codeAnswer, manner, { fields: profile.fields, read: (raw) => readings.text(raw, 'code') });
-  if (code.kind !== 'ok') return failed('code', code, [account.clientSecret]);
+  if (code.kind !== 'ok') return failed('code', code, { secrets: [account.clientSecret], profile });
 
   const proof =
     account.signer.kind === 'password'
@@ -38,7 +39,7 @@ export async function signIn(account: Account, tools: SignInTools): Promise<Sign
     return 'problem' in token ? token : { value: { token: token.value, lifeMs: lifeMs(raw, profile) } };
   };
   const token = classify(tokenAnswer, manner, { fields: profile.fields, read });
-  if (token.kind !== 'ok') return failed('token', token, [account.clientSecret, code.value, ...Object.values(proof)]);
+  if (token.kind !== 'ok') return failed('token', token, { secrets: [account.clientSecret, code.value, ...Object.values(proof)], profile });
   return { kind: 'ok', ...token.value };
 }
 
@@ -65,14 +66,22 @@ function withoutForm(words: string, form: string): string {
   return clean;
 }
 
-function failed(step: 'code' | 'token', outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>, secrets: string[]): SignInResult {
+function failed(step: 'code' | 'token', outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>, { secrets, profile }: { secrets: string[]; profile: Profile }): SignInResult {
   const words = 'text' in outcome ? outcome.text : outcome.reason;
   const clean = secrets.filter((secret) => secret !== '').sort((a, b) => b.length - a.length).reduce(withoutSecret, words);
+  const fault = faultOf(profile, step, outcome);
   return {
+    ...(fault === undefined ? {} : { fault: { ...fault, text: clean } }),
     kind: 'failed',
     reason: `sign-in (${step}) ${outcome.kind}: ${clean}`,
     counts: outcome.kind !== 'rate_limited',
     tokenMayExist: step === 'token' && outcome.kind === 'unknown',
     away: outcome.kind === 'not_sent' || (step === 'code' && outcome.kind === 'unknown'),
   };
+}
+
+/** Only what the registry refused says something of the user. */
+function faultOf({ accountRefusals }: Profile, step: 'code' | 'token', outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>): AccountFault | undefined {
+  if (outcome.kind !== 'refused') return undefined;
+  return accountFaultOf(accountRefusals, `sign_in_${step}`, { httpStatus: outcome.raw.httpStatus, code: outcome.code, text: outcome.text });
 }

@@ -38,7 +38,9 @@ export class OutsideSigner implements Signer {
       return signature;
     } catch (error) {
       const words = clean((error as Error).message, this.parts.config.secret);
-      throw new PedigreeError('signing_failed', `signer of account "${this.parts.account}": ${words}`, { item: this.parts.account });
+      // Another certificate than the configured one is no passing fault: a person has to look.
+      const ofAnother = error instanceof PedigreeError && error.place.field === 'certificate' ? { field: 'certificate' } : {};
+      throw new PedigreeError('signing_failed', `signer of account "${this.parts.account}": ${words}`, { item: this.parts.account, ...ofAnother });
     }
   }
 

@@ -1,4 +1,5 @@
 import { createHash, verify, X509Certificate, type KeyObject } from 'node:crypto';
+import { PedigreeError } from '#kernel';
 import { refuse } from './cms-parts.js';
 import { contentOf, elementAt, inside, isOid, whole, type DerElement } from './der-reader.js';
 import { context, OCTET_STRING, OID, oid, SEQUENCE, SET } from './der.js';
@@ -110,11 +111,15 @@ function partsOf(cms: Buffer): { certificates: Buffer[]; signer: DerElement[] } 
 /** The certificate that the signature names, inside it or expected. */
 function signerOf(certificates: Buffer[], name: DerElement | undefined, { expected, last }: Expectation): KnownCertificate {
   const read = (der: Buffer): KnownCertificate => [expected, last].find((known) => known?.der.equals(der)) ?? knownCertificate(der);
-  if (expected !== undefined && !isNamed(expected, name)) return refuse('it was made with another certificate than the configured one');
+  if (expected !== undefined && !isNamed(expected, name)) return refuseCertificate('it was made with another certificate than the configured one');
   const found = certificates.map(read).find((certificate) => isNamed(certificate, name));
   if (found === undefined) return expected ?? refuse('the certificate of its signer is not inside, and none is configured (certificate_file)');
-  return expected === undefined || expected === found ? found : refuse('it carries another certificate than the configured one');
+  return expected === undefined || expected === found ? found : refuseCertificate('it carries another certificate than the configured one');
 }
+
+const refuseCertificate = (why: string): never => {
+  throw new PedigreeError('invalid_parameter', `signature: ${why}`, { field: 'certificate' });
+};
 
 /** A signer is named by issuer and serial number; one named by a key identifier is told by the signature alone. */
 function isNamed({ names }: KnownCertificate, name: DerElement | undefined): boolean {

@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import type { account, accountList } from '../../../gateway/src/api/account-answers.js';
+import type { GatewayClient } from '../gateway-client.js';
+import { out, table } from '../print.js';
+
+type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+type Account = z.infer<typeof account>;
+
+/** `pedigree accounts`, and `pedigree accounts resume NAME --reason TEXT`. */
+export function addAccountCommands(pedigree: Command, action: Action, gateway: () => GatewayClient): void {
+  const accounts = pedigree.command('accounts').description('accounts at the registry: how they stand; status 2 when one is paused');
+  accounts
+    .command('list', { isDefault: true })
+    .option('--json', 'print JSON for programs')
+    .action(action((options: { json?: boolean }) => listAccounts(gateway(), options.json === true)));
+  accounts
+    .command('resume')
+    .description('have a paused account go on, once its cause is mended')
+    .argument('<name>')
+    .requiredOption('--reason <text>', 'why: it is kept')
+    .action(action((name: string, options: { reason: string }) => resumeAccount(gateway(), name, options.reason)));
+}
+
+/** Returns 0 when all work, 2 when one is paused and somebody must look. */
+async function listAccounts(gateway: GatewayClient, json: boolean): Promise<number> {
+  const { items } = (await gateway.raw('/v1/accounts')) as z.infer<typeof accountList>;
+  const row = ({ name, state, cause, since, certificate, waiting, text }: Account): (string | number | undefined)[] => [name, state, cause, since, certificate?.subject, certificate?.valid_to, waiting, text];
+  out(json ? JSON.stringify(items) : table(['account', 'state', 'cause', 'since', 'certificate', 'ends', 'waiting', 'why'], items.map(row)));
+  return items.some((one) => one.state === 'paused') ? 2 : 0;
+}
+
+async function resumeAccount(gateway: GatewayClient, name: string, reason: string): Promise<number> {
+  const { state, waiting } = (await gateway.change('POST', `/v1/accounts/${encodeURIComponent(name)}/resumptions`, { reason })) as Account;
+  out(`${name} is ${state}; ${waiting} waiting`);
+  return 0;
+}

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { accountStream, decideAccount, evolveAccount, NEW_ACCOUNT, type AccountEvent } from '#domain';
+import type { Actor, EventStore, NewEvent } from '#event-store';
+import { PedigreeError, type Clock } from '#kernel';
+import { accountStanding, type AccountStanding } from '#read-models';
+import type { Trouble } from '#service';
+import type { PostgresTaskQueue } from '#tasks';
+
+/** An account, with the documents and groups that wait in its lanes. */
+export interface AccountEntry extends AccountStanding {
+  waiting: number;
+}
+
+export interface AccountsOptions {
+  store: Pick<EventStore, 'readStream' | 'append'>;
+  queue: Pick<PostgresTaskQueue, 'queueFigures'>;
+  /** Names of the configured accounts. */
+  accounts: string[];
+  participant: string;
+  softwareVersion: string;
+  profile: string;
+  clock: Clock;
+  log: { warn(about: object, message: string): void };
+}
+
+/** The lanes that claim nothing while their account is paused. */
+const SENDING_LANES = ['send', 'upload', 'group_check', 'group_start'];
+const LOOK_EVERY_MS = 2_000;
+const MOST_CONFLICTS = 5;
+
+/** Shows how accounts stand and has a paused one go on. Workers follow the log: they need not be told. */
+export class Accounts {
+  private standings: AccountStanding[] = [];
+
+  constructor(private readonly options: AccountsOptions) {}
+
+  async list(): Promise<AccountEntry[]> {
+    const [standings, { lanes }] = await Promise.all([this.look(), this.options.queue.queueFigures()]);
+    const waiting = (account: string): number => lanes.filter(({ lane }) => SENDING_LANES.some((method) => lane === `${account}/${method}`)).reduce((sum, { ready }) => sum + ready, 0);
+    return standings.map((one) => ({ ...one, waiting: waiting(one.account) }));
+  }
+
+  /** Has it go on, for a reason that is kept. The same again changes nothing. Throws PedigreeError `not_found`. */
+  async resume(account: string, reason: string, actor: Actor): Promise<AccountEntry> {
+    if (!this.options.accounts.includes(account)) throw new PedigreeError('not_found', `there is no account ${account}`, { field: 'name', item: account });
+    await this.appendResumption(account, reason, actor);
+    const found = (await this.list()).find((one) => one.account === account);
+    if (found === undefined) throw new Error(`account ${account} is not listed`);
+    return found;
+  }
+
+  /** Paused accounts, as they were seen last. */
+  paused(): AccountStanding[] {
+    return this.standings.filter((one) => one.state === 'paused');
+  }
+
+  troubles(): Trouble[] {
+    return this.paused().map(({ account, cause, text, since = '' }) => ({ name: `account ${account}`, since, reason: `paused (${cause}): ${text}` }));
+  }
+
+  async look(): Promise<AccountStanding[]> {
+    this.standings = await Promise.all(this.options.accounts.map((account) => accountStanding(this.options.store, account)));
+    return this.standings;
+  }
+
+  /** Keeps what health tells up to date, until `signal`. Never rejects. */
+  async watch(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.options;
+    while (!signal.aborted) {
+      await this.look().catch((err: unknown) => log.warn({ err }, 'the accounts could not be looked at'));
+      await clock.wait(LOOK_EVERY_MS, signal);
+    }
+  }
+
+  private async appendResumption(account: string, reason: string, actor: Actor): Promise<void> {
+    const { store } = this.options;
+    for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
+      const recorded = await store.readStream(accountStream(account));
+      const state = (recorded as unknown as AccountEvent[]).reduce(evolveAccount, NEW_ACCOUNT);
+      const events = decideAccount(state, { type: 'Resume', account });
+      const last = recorded.at(-1);
+      if (events.length === 0 || last === undefined) return;
+      const appended = await store.append(accountStream(account), last.version, events.map((event) => this.envelope(event, { account, reason, actor })));
+      if (appended.kind === 'appended') return;
+    }
+    throw new PedigreeError('unavailable', `account ${account} changes all the time; try again`, { item: account });
+  }
+
+  private envelope({ type, data }: AccountEvent, { account, reason, actor }: { account: string; reason: string; actor: Actor }): NewEvent {
+    const { participant, softwareVersion, profile, clock } = this.options;
+    const metadata = {
+      ...{ participant, actor, reason, softwareVersion, profile, effectiveAt: clock.now().toISOString() },
+      ...{ correlationId: account, causationId: `resume_account:${account}` },
+    };
+    return { id: randomUUID(), type, schemaVersion: 1, data: data as unknown as NewEvent['data'], metadata };
+  }
+}

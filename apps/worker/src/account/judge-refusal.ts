@@ -1,0 +1,28 @@
+import type { Sha256 } from '#kernel';
+import { accountFaultOf, type AccountFault, type CallOutcome, type JudgedOperation } from '#registry-client';
+import type { Task } from '#tasks';
+import { keep, type TaskContext } from '../registry-tasks/context.js';
+
+/** One answer of the registry to one account. */
+interface Answered {
+  account: string;
+  operation: JudgedOperation;
+  outcome: CallOutcome<unknown>;
+  /** The document that was sent. */
+  requestId?: string;
+}
+
+/**
+ * Where the registry refused the account and not what was asked, the account is paused, durably, and the fault is told. Undefined for any other
+ * outcome: then the answer is the document's.
+ */
+export async function judgeRefusal(context: TaskContext, task: Task, { account, operation, outcome, requestId }: Answered): Promise<(AccountFault & { answerSha256: Sha256 }) | undefined> {
+  if (outcome.kind !== 'refused' && outcome.kind !== 'not_found') return undefined;
+  const { raw, text } = outcome;
+  const code = outcome.kind === 'refused' ? outcome.code : 'not_found';
+  const fault = accountFaultOf(context.profile.accountRefusals, operation, { httpStatus: raw.httpStatus, code, text });
+  if (fault === undefined) return undefined;
+  const answerSha256 = await keep(context, raw);
+  await context.gates.pause(account, fault, { taskKey: task.key, answerSha256, ...(requestId === undefined ? {} : { requestId }) });
+  return { ...fault, answerSha256 };
+}

@@ -30,11 +30,10 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
   });
   metrics.collect(async () => {
     const { lanes, failed } = await queue.queueFigures();
-    const nowMs = Date.now();
     const each = (value: (lane: (typeof lanes)[number]) => number) => lanes.map((lane) => ({ labels: { lane: lane.lane }, value: value(lane) }));
     metrics.replace('pedigree_tasks_ready', each((lane) => lane.ready));
     metrics.replace('pedigree_tasks_overdue', each((lane) => lane.overdue));
-    metrics.replace('pedigree_task_lag_seconds', each((lane) => (lane.oldestDueAt === undefined ? 0 : secondsSince(lane.oldestDueAt, nowMs))));
+    metrics.replace('pedigree_task_lag_seconds', each((lane) => (lane.oldestDueAt === undefined ? 0 : secondsSince(lane.oldestDueAt, Date.now()))));
     metrics.set('pedigree_tasks_failed', {}, failed);
   });
   metrics.collect(async () => {
@@ -44,10 +43,7 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
     metrics.replace('pedigree_subscription_lag_seconds', lags.map(({ name, lag, updatedAt }) => ({ labels: { subscription: name }, value: lag > 0n ? secondsSince(updatedAt, nowMs) : 0 })));
     metrics.replace('pedigree_saga_instances_parked', (await parkedFigures(pool)).map(({ saga, instances }) => ({ labels: { saga }, value: instances })));
   });
-  metrics.collect(async () => {
-    const standings = await accounts.look();
-    metrics.replace('pedigree_account_paused', standings.flatMap(({ account, cause }) => (cause === undefined ? [] : [{ labels: { account, cause }, value: 1 }])));
-  });
+  metrics.collect(() => collectAccounts(metrics, accounts));
   metrics.collect(async () => {
     const { connected, commandsWaiting, deadLetters } = await bus.state();
     metrics.set('pedigree_bus_connected', {}, connected ? 1 : 0);
@@ -61,6 +57,11 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
     metrics.set('pedigree_outcomes_oldest_unpublished_seconds', {}, oldest === null ? 0 : secondsSince(oldest, Date.now()));
     metrics.set('pedigree_webhooks_halted', {}, ways.filter(({ name, haltedAt }) => name !== BUS_DELIVERY && haltedAt !== null).length);
   });
+}
+
+async function collectAccounts(metrics: Metrics, accounts: GatewayFigures['accounts']): Promise<void> {
+  const standings = await accounts.look();
+  metrics.replace('pedigree_account_paused', standings.flatMap(({ account, cause }) => (cause === undefined ? [] : [{ labels: { account, cause }, value: 1 }])));
 }
 
 /** Clocks of two machines may differ: what lies ahead of ours has no age yet. */

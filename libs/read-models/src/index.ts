@@ -10,7 +10,7 @@ export * from './schema.js';
 export * from './postgres-read-models.js';
 export { documentFigures } from './document-outcomes/figures.js';
 export { documentIdsOf } from './document-outcomes/query.js';
-export { accountHolds, accountStanding, type AccountHold, type AccountStanding } from './accounts/standing.js';
+export { accountHolds, accountStanding, type AccountStanding } from './accounts/standing.js';
 export { orphans, type Orphan } from './orphans/query.js';
 export { GROUP_PHASES } from './groups/row.js';
 export { ownDocumentSharing } from './sgtin-history/same-items.js';

@@ -1,6 +1,5 @@
 import type { DocumentOutcome, DocumentReference, FailureCause, GroupKind, HaltCause, InboundChannel, InboundDirection, InboundOutcome, LinkedBy, RegistryStatus } from '#domain';
 import type { Sha256 } from '#kernel';
-import type { AccountHold } from './accounts/standing.js';
 import type { GroupPhase } from './groups/row.js';
 
 /** Where a document stands, in the operator's words. */
@@ -93,6 +92,15 @@ export interface TimelineEntry {
   data: object;
   /** Digests that the event names: fetch them at /v1/evidence/{sha256}. */
   evidence: Sha256[];
+}
+
+/** What keeps a document from being sent while its account is paused. */
+export interface AccountHold {
+  kind: 'account';
+  since: string;
+  /** Cause and text. */
+  for: string;
+  waivableBy: 'operator';
 }
 
 export interface DocumentDetail extends DocumentSummary {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { accountFaultOf, type JudgedOperation, type Refusal } from './account-refusals.js';
+import { accountFaultOf, type AccountRefusals, type JudgedOperation, type Refusal } from './account-refusals.js';
 import { BUILT_IN_PROFILES, loadProfile, type ProfileOverrides } from './profile.js';
 
-const causeOf = (profile: string, operation: JudgedOperation, refusal: Partial<Refusal>, overrides: ProfileOverrides = {}): string | undefined =>
-  accountFaultOf(loadProfile(profile, overrides).accountRefusals, operation, { httpStatus: 400, code: 'http_400', text: '', ...refusal })?.cause;
+const causeOf = (rules: AccountRefusals, operation: JudgedOperation, refusal: Partial<Refusal>): string | undefined =>
+  accountFaultOf(rules, operation, { httpStatus: 400, code: 'http_400', text: '', ...refusal })?.cause;
+const rulesOf = (profile: string, accountRefusals: object = {}): AccountRefusals => loadProfile(profile, { accountRefusals } as ProfileOverrides).accountRefusals;
 
 describe.each(BUILT_IN_PROFILES)('a refusal by %s', (profile) => {
   it.each<[string, JudgedOperation, Partial<Refusal>, string | undefined]>([
@@ -26,22 +27,22 @@ describe.each(BUILT_IN_PROFILES)('a refusal by %s', (profile) => {
     ['a document that is too long', 'send', { httpStatus: 413, code: 'http_413', text: 'the document is longer than 750000 bytes' }, undefined],
     ['a group that cannot be started', 'group_check', { text: 'a member is not there' }, undefined],
   ])('with %s', (_what, operation, refusal, cause) => {
-    expect(causeOf(profile, operation, refusal)).toBe(cause);
+    expect(causeOf(rulesOf(profile), operation, refusal)).toBe(cause);
   });
 });
 
 describe('an installation', () => {
   it('adds a rule of its own, by a code of its registry', () => {
-    const overrides = { accountRefusals: { contract: { means: 'rights', codes: ['73'] } } };
-    expect(causeOf('mdlp', 'send', { code: '73', text: 'no contract' }, overrides)).toBe('rights');
-    expect(causeOf('mdlp', 'send', { code: '74', text: 'no contract' }, overrides)).toBeUndefined();
-    expect(causeOf('mdlp', 'send', { text: 'the signature value does not verify' }, overrides)).toBe('signature');
+    const rules = rulesOf('mdlp', { contract: { means: 'rights', codes: ['73'] } });
+    expect(causeOf(rules, 'send', { code: '73', text: 'no contract' })).toBe('rights');
+    expect(causeOf(rules, 'send', { code: '74', text: 'no contract' })).toBeUndefined();
+    expect(causeOf(rules, 'send', { text: 'the signature value does not verify' })).toBe('signature');
   });
 
   it('changes one, or takes it away', () => {
-    expect(causeOf('interface-v1', 'send', { httpStatus: 403 }, { accountRefusals: { rights: null } })).toBeUndefined();
-    expect(causeOf('interface-v1', 'send', { httpStatus: 403 }, { accountRefusals: { rights: { means: 'passing' } } })).toBeUndefined();
-    expect(causeOf('interface-v1', 'send', { httpStatus: 403 }, { accountRefusals: { rights: { operations: ['group_start'] } } })).toBeUndefined();
+    expect(causeOf(rulesOf('interface-v1', { rights: null }), 'send', { httpStatus: 403 })).toBeUndefined();
+    expect(causeOf(rulesOf('interface-v1', { rights: { means: 'passing' } }), 'send', { httpStatus: 403 })).toBeUndefined();
+    expect(causeOf(rulesOf('interface-v1', { rights: { operations: ['group_start'] } }), 'send', { httpStatus: 403 })).toBeUndefined();
   });
 
   it.each<[string, object, string]>([

@@ -25,11 +25,10 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
   collectDocuments(metrics, { pool, store });
   metrics.collect(async () => {
     const { lanes, failed } = await queue.queueFigures();
-    const nowMs = Date.now();
     const each = (value: (lane: (typeof lanes)[number]) => number) => lanes.map((lane) => ({ labels: { lane: lane.lane }, value: value(lane) }));
     metrics.replace('pedigree_tasks_ready', each((lane) => lane.ready));
     metrics.replace('pedigree_tasks_overdue', each((lane) => lane.overdue));
-    metrics.replace('pedigree_task_lag_seconds', each((lane) => (lane.oldestDueAt === undefined ? 0 : secondsSince(lane.oldestDueAt, nowMs))));
+    metrics.replace('pedigree_task_lag_seconds', each((lane) => (lane.oldestDueAt === undefined ? 0 : secondsSince(lane.oldestDueAt, Date.now()))));
     metrics.set('pedigree_tasks_failed', {}, failed);
   });
   metrics.collect(async () => {
@@ -39,10 +38,7 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
     metrics.replace('pedigree_subscription_lag_seconds', lags.map(({ name, lag, updatedAt }) => ({ labels: { subscription: name }, value: lag > 0n ? secondsSince(updatedAt, nowMs) : 0 })));
     metrics.replace('pedigree_saga_instances_parked', (await parkedFigures(pool)).map(({ saga, instances }) => ({ labels: { saga }, value: instances })));
   });
-  metrics.collect(async () => {
-    const standings = await accounts.look();
-    metrics.replace('pedigree_account_paused', standings.flatMap(({ account, cause }) => (cause === undefined ? [] : [{ labels: { account, cause }, value: 1 }])));
-  });
+  metrics.collect(() => collectAccounts(metrics, accounts));
   metrics.collect(async () => {
     const { connected, commandsWaiting, deadLetters } = await bus.state();
     metrics.set('pedigree_bus_connected', {}, connected ? 1 : 0);
@@ -74,6 +70,11 @@ function collectDocuments(metrics: Metrics, { pool, store }: Pick<GatewayFigures
     orphansReadAtMs = performance.now();
     metrics.set('pedigree_documents_orphaned', {}, (await orphans(pool, store)).length);
   });
+}
+
+async function collectAccounts(metrics: Metrics, accounts: GatewayFigures['accounts']): Promise<void> {
+  const standings = await accounts.look();
+  metrics.replace('pedigree_account_paused', standings.flatMap(({ account, cause }) => (cause === undefined ? [] : [{ labels: { account, cause }, value: 1 }])));
 }
 
 /** Clocks of two machines may differ: what lies ahead of ours has no age yet. */

@@ -1,7 +1,7 @@
 import { accountStream, evolveAccount, NEW_ACCOUNT, type AccountCause, type AccountCertificate, type AccountEvent } from '#domain';
 import type { EventStore } from '#event-store';
 import { wholeStream } from '../document-timeline/whole-stream.js';
-import type { DocumentPhase } from '../port.js';
+import type { AccountHold, DocumentPhase } from '../port.js';
 
 /** How an account stands: whether anything is sent through it, and with which certificate it signs. */
 export interface AccountStanding {
@@ -18,15 +18,6 @@ export interface AccountStanding {
   certificate?: AccountCertificate;
   /** Events of its stream. */
   events: number;
-}
-
-/** What keeps a document from being sent while its account is paused. */
-export interface AccountHold {
-  kind: 'account';
-  since: string;
-  /** Cause and text. */
-  for: string;
-  waivableBy: 'operator';
 }
 
 /** Folded from the account's own stream, so that it is never behind the log. */

@@ -1,11 +1,14 @@
 import { systemClock } from '#kernel';
-import type { PlannedFault, FaultKind } from './plan.js';
+import type { FaultKind } from './fault-kinds.js';
+import type { PlannedFault } from './plan.js';
 import type { Ground } from './services/ground.js';
 
 export interface Struck {
   fault: PlannedFault;
   /** When it really struck, in ms after the start: it may have waited for an earlier one of the same target. */
   struckMs: number;
+  /** The same as time of day, by which the log tells what it struck in the middle of. */
+  at: Date;
 }
 
 /** Makes what is planned happen, each in its time. Faults of one target come one after the other; none is left out. */
@@ -34,7 +37,7 @@ export class Trouble {
 
   private async strike(fault: PlannedFault): Promise<void> {
     const struckMs = this.sinceStartMs();
-    this.struck.push({ fault, struckMs });
+    this.struck.push({ fault, struckMs, at: new Date() });
     this.say(`${(struckMs / 1_000).toFixed(1)} s: ${fault.kind} ${fault.target}, ${fault.lastsMs} ms`);
     const { begin, end } = this.deeds(fault)[fault.kind];
     await begin();

@@ -18,6 +18,7 @@ export function addChaosCommand(pedigree: Command, action: Action, { PATH = '' }
     .option('--kills <n>', 'kill -9 of programs', wholeNumber)
     .option('--service-faults <n>', 'of PostgreSQL, RabbitMQ and the network to the registry', wholeNumber)
     .option('--documents <n>', 'commands of the ERP', wholeNumber)
+    .option('--rest-seconds <n>', 'longest that all may take to come to rest afterwards; default 360', wholeNumber)
     .option('--keep', 'leave the folder with everything that was written')
     .option('--json', 'print JSON for programs')
     .action(

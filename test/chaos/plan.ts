@@ -27,7 +27,7 @@ export function planOf(options: PlanOptions): PlannedFault[] {
   const random = seededRandom(options.seed ^ 0x0fa17);
   const lastsUntilMs = Math.round(options.minutes * 60_000);
   const wanted = wantedKinds(options, random);
-  const once = shuffled(random, [...new Set(wanted)].filter((kind) => kind !== 'pause'));
+  const once = databaseFirst(shuffled(random, [...new Set(wanted)].filter((kind) => kind !== 'pause')));
   const rest = withoutFirsts(wanted);
   const firstRoundMs = Math.round(lastsUntilMs * FIRST_ROUND_SHARE);
   const slotMs = firstRoundMs / Math.max(1, once.length);
@@ -39,6 +39,15 @@ export function planOf(options: PlanOptions): PlannedFault[] {
   const targets = new Targets(options.programs, random);
   return moments.map(({ kind, atMs }) => ({ atMs, kind, target: targets.next(kind), lastsMs: lastsMs(random, kind, options.pauseMs) }));
 }
+
+/**
+ * A program that is frozen while its database goes away finds its connections dead when it wakes, and can do no harm: the database has its faults before
+ * the long pause begins.
+ */
+const databaseFirst = (kinds: FaultKind[]): FaultKind[] => {
+  const isOfDatabase = (kind: FaultKind): boolean => kind.startsWith('postgres');
+  return [...kinds.filter(isOfDatabase), ...kinds.filter((kind) => !isOfDatabase(kind))];
+};
 
 /** As many of each as were asked for; faults of services in turn, from a random one on where there are fewer than kinds of them. */
 function wantedKinds({ kills, pauses, clockJumps, serviceFaults, hasBroker }: PlanOptions, random: Random): FaultKind[] {

@@ -38,7 +38,7 @@ const RULES = {
   receiptPollMs: 1_000,
   listPollMs: 2_000,
   // Calls go through a proxy, and all processes share one machine: what they are late by is not the client's bad manners.
-  guardMs: 100,
+  guardMs: 200,
 };
 /** Sends that are held back land before the grace ends, and often after the first look-up, which comes 5 s after the attempt. */
 const LAND_LATE_MS = 9_600;

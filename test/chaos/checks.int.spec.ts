@@ -122,6 +122,18 @@ const WRONG: [Subject, string, () => Doctored, RegExp][] = [
   [documents, 'one that nobody gave', () => ({ ours: new Map([ours('a'), ours('b'), ours('c')].map((one) => [one.requestId, one])) }), /has c, which nobody gave/],
   [documents, 'one that the registry does not have', () => inBoth(truth('a', 1)), /the registry does not have it/],
   [afterChains, 'one that was sent before its predecessor was done', () => inBoth(truth('a', 1, { processed_at: at(30) }), truth('b', 2)), /before a was processed/],
+  [
+    afterChains,
+    'one that was sent when the first of several predecessors was done',
+    () => ({ fed: [fed('a'), fed('c'), fed('b', { after: ['a', 'c'] })], ...inBoth(truth('a', 1), truth('c', 2, { processed_at: at(90) }), truth('b', 3)) }),
+    /b was accepted at .*, before c was processed/,
+  ],
+  [
+    afterChains,
+    'one that was sent before a member of the group that it comes after was done',
+    () => ({ fed: [...group, fed('c', { after: ['g'] })], ...inBoth(truth('a', 1), truth('b', 2, { processed_at: at(90) }), truth('c', 3)) }),
+    /c was accepted at .*, before b was processed/,
+  ],
   [afterChains, 'one whose predecessor never came', () => inBoth(truth('b', 2)), /which it comes after, is not/],
   [groups, 'a member that overtook another', () => ({ fed: group, ...inBoth(truth('a', 2), truth('b', 1)) }), /overtook/],
   [groups, 'a member without the one in front of it', () => ({ fed: group, ...inBoth(truth('b', 2)) }), /the member in front of it is not/],

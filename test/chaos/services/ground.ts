@@ -37,6 +37,9 @@ const RULES = {
   statusPollMs: 1_000,
   receiptPollMs: 1_000,
   listPollMs: 2_000,
+  // Large documents are a subject of their own; their bytes go up in parts.
+  maxDocumentBytes: 20_000,
+  uploadPartBytes: 12_000,
   // Calls go through a proxy, and all processes share one machine: what they are late by is not the client's bad manners.
   guardMs: 200,
 };

@@ -15,10 +15,10 @@ export interface Promised {
 
 /** What every campaign of some minutes comes by: all that a good day has, and what a registry that misbehaves adds. */
 const ALWAYS: EventKind[] = [
-  ...(['DocumentRegistered', 'DocumentWaiting', 'PredecessorConcluded', 'DocumentReleased', 'DocumentRefused'] as const),
+  ...(['DocumentRegistered', 'DocumentWaiting', 'PredecessorConcluded', 'DocumentReleased'] as const),
   ...(['SendAttempted', 'DocumentSent', 'SendNotDelivered', 'SendUnconfirmed', 'LookUpMissed', 'SendAbsenceProven'] as const),
   ...(['StatusObserved', 'ReceiptStored', 'DocumentDownloaded', 'DocumentNotProcessed', 'DocumentConcluded'] as const),
-  ...(['GroupRegistered', 'GroupReleased', 'MemberSent', 'MemberConcluded', 'GroupCheckPassed', 'GroupStartAttempted', 'GroupStarted', 'GroupHalted', 'GroupConcluded'] as const),
+  ...(['GroupRegistered', 'GroupWaiting', 'GroupPredecessorConcluded', 'GroupReleased', 'MemberSent', 'MemberConcluded', 'GroupCheckPassed', 'GroupStartAttempted', 'GroupStarted', 'GroupHalted', 'GroupConcluded'] as const),
   ...(['InboundSeen', 'InboundDownloaded', 'InboundReceiptStored', 'InboundConcluded'] as const),
 ];
 

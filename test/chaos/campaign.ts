@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { sandboxFile } from '../../apps/cli/src/config.js';
 import { seededRandom } from '../../apps/cli/src/sample/random.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
+import { processName } from '../../apps/worker/src/leases/process-name.js';
 import { systemClock } from '#kernel';
-import { openPool } from '#postgres';
+import { openPool, type Pool } from '#postgres';
 import { ErpBroker } from './broker.js';
 import { endedOf, type Gathered } from './ended.js';
 import { Erp } from './erp.js';
@@ -37,8 +38,8 @@ export interface CampaignPlace {
 export async function runCampaign(options: CampaignOptions, place: CampaignPlace): Promise<Report> {
   const beganMs = systemClock.monotonicMs();
   const ground = await breakGround({ ...options, ...place });
-  const trouble = new Trouble(ground, place.say);
   const pool = openPool({ connectionString: ground.postgres.url, maxConnections: 4, applicationName: 'chaos-checks' });
+  const trouble = new Trouble(ground, place.say, (program) => sendsInHand(pool, program));
   const gateways = ground.gateways.map((one) => one.url);
   const feed = new FeedListener(gateways);
   const hasBroker = ground.rabbit !== undefined;
@@ -90,6 +91,13 @@ async function live({ options, plan, trouble, say, ...gathered }: Life): Promise
     enough.abort();
     await feeding;
   }
+}
+
+/** Sends whose task the program has a lease of. */
+async function sendsInHand(pool: Pool, { pid }: Program): Promise<number> {
+  if (pid === undefined) return 0;
+  const { rows } = await pool.query<{ n: number }>(`SELECT count(*)::int AS n FROM task WHERE kind = 'send' AND lease_until > now() AND holder = $1`, [processName(pid)]);
+  return rows[0]?.n ?? 0;
 }
 
 async function stopAll(programs: Program[]): Promise<CheckResult> {

@@ -36,9 +36,9 @@ const REST_LIMIT_MS = 6 * 60_000;
  * Others may send again what a frozen process was about to send when its lease has run out (20 to 30 s, for it is renewed every 10), the task was
  * claimed (up to 5 s) and absence is proven (the grace, 12 s): a process that wakes before that would find nothing that it could do twice.
  */
-const PAUSE_MS = 54_000;
+const PAUSE_MS = 60_000;
 /** The first pause comes while the load is young, so that a short campaign holds it. */
-const LONG_PAUSE_SHARE = 0.12;
+const LONG_PAUSE_SHARE = 0.15;
 
 export const longPauseAtMs = ({ minutes }: Pick<CampaignOptions, 'minutes'>): number => Math.round(minutes * 60_000 * LONG_PAUSE_SHARE);
 

@@ -2,6 +2,12 @@ import { systemClock } from '#kernel';
 import type { FaultKind } from './fault-kinds.js';
 import type { PlannedFault } from './plan.js';
 import type { Ground } from './services/ground.js';
+import type { Program } from './services/program.js';
+
+/** Of the four that a worker takes of one account, most then wait for their slots, between intent and call. */
+const SENDS_IN_HAND = 3;
+const SENDS_LIMIT_MS = 10_000;
+const SENDS_POLL_MS = 20;
 
 export interface Struck {
   fault: PlannedFault;
@@ -20,6 +26,8 @@ export class Trouble {
   constructor(
     private readonly ground: Ground,
     private readonly say: (text: string) => void,
+    /** How many sends a program has in its hands. */
+    private readonly sendsOf: (program: Program) => Promise<number>,
   ) {}
 
   /** Resolves when everything has struck and is over. Rejects when something does not come up again. */
@@ -52,7 +60,7 @@ export class Trouble {
     const network = (mode: 'refuse' | 'black_hole' | 'reset') => ({ begin: () => registry.order({ mode }), end: () => registry.order({ mode: 'pass' }) });
     return {
       kill: { begin: () => program?.kill(), end: () => program?.start() },
-      pause: { begin: () => program?.pause(), end: () => program?.resume() },
+      pause: { begin: () => program && this.freeze(program), end: () => program?.resume() },
       postgres_stop: { begin: () => postgres.stop(), end: () => postgres.startAgain() },
       postgres_kill: { begin: () => postgres.kill(), end: () => postgres.startAgain() },
       rabbitmq_stop: { begin: () => rabbit?.stop(), end: () => rabbit?.startAgain() },
@@ -62,6 +70,13 @@ export class Trouble {
       registry_reset: network('reset'),
       clock_jump: { begin: () => advance(sandbox.controlUrl, lastsMs) },
     };
+  }
+
+  /** With sends in its hands, if it comes to have some soon: only then it can do harm when it wakes. */
+  private async freeze(program: Program): Promise<void> {
+    const endMs = systemClock.monotonicMs() + SENDS_LIMIT_MS;
+    while (systemClock.monotonicMs() < endMs && (await this.sendsOf(program).catch(() => 0)) < SENDS_IN_HAND) await systemClock.wait(SENDS_POLL_MS);
+    program.pause();
   }
 
   private sinceStartMs(): number {

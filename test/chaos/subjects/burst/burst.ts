@@ -5,9 +5,9 @@ import type { LoadContext, Message, Subject } from '../subject.js';
 const AT = new Date('2026-03-02T07:00:00Z');
 const SHARE = 6;
 const MOST = 30;
-/** The intervals of one account let about five of them out in a second, so that many are on their way when the pause begins. */
-const BEFORE_MS = 2_500;
-const LASTS_MS = 2_000;
+/** The intervals of one account let about three of them out in a second, so that many are on their way when the pause begins. */
+const BEFORE_MS = 2_000;
+const LASTS_MS = 6_000;
 /** Consignments from the thirteenth on have documents that must be rejected, and each has one arrival. */
 const SPARE = 16;
 

@@ -8,6 +8,8 @@ import type { Program } from './services/program.js';
 const SENDS_IN_HAND = 3;
 const SENDS_LIMIT_MS = 10_000;
 const SENDS_POLL_MS = 20;
+/** A program that was woken is left alone for so long. */
+const AWAKE_MS = 6_000;
 
 export interface Struck {
   fault: PlannedFault;
@@ -60,7 +62,7 @@ export class Trouble {
     const network = (mode: 'refuse' | 'black_hole' | 'reset') => ({ begin: () => registry.order({ mode }), end: () => registry.order({ mode: 'pass' }) });
     return {
       kill: { begin: () => program?.kill(), end: () => program?.start() },
-      pause: { begin: () => program && this.freeze(program), end: () => program?.resume() },
+      pause: { begin: () => program && this.freeze(program), end: () => program && wake(program) },
       postgres_stop: { begin: () => postgres.stop(), end: () => postgres.startAgain() },
       postgres_kill: { begin: () => postgres.kill(), end: () => postgres.startAgain() },
       rabbitmq_stop: { begin: () => rabbit?.stop(), end: () => rabbit?.startAgain() },
@@ -82,6 +84,12 @@ export class Trouble {
   private sinceStartMs(): number {
     return Math.round(systemClock.monotonicMs() - this.startedMs);
   }
+}
+
+/** What it does now is to be seen: whatever else was to befall it waits. */
+async function wake(program: Program): Promise<void> {
+  program.resume();
+  await systemClock.wait(AWAKE_MS);
 }
 
 async function advance(controlUrl: string, advanceMs: number): Promise<void> {

@@ -2,25 +2,31 @@ import { createHash } from 'node:crypto';
 import { sandboxFile } from '../../apps/cli/src/config.js';
 import { seededRandom } from '../../apps/cli/src/sample/random.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
+import { processName } from '../../apps/worker/src/leases/process-name.js';
 import { systemClock } from '#kernel';
-import { openPool } from '#postgres';
+import { openPool, type Pool } from '#postgres';
 import { ErpBroker } from './broker.js';
 import { endedOf, type Gathered } from './ended.js';
 import { Erp } from './erp.js';
 import { FeedListener } from './listener.js';
-import type { CampaignOptions } from './options.js';
+import { longPauseAtMs, type CampaignOptions } from './options.js';
+import { OrphanWatch } from './orphan-watch.js';
 import { planOf, type PlannedFault } from './plan.js';
 import { reportOf, type CheckResult, type Report } from './report.js';
 import { untilAtRest } from './rest.js';
 import { breakGround, type Ground } from './services/ground.js';
 import type { Program } from './services/program.js';
 import { subjects } from './subjects/list.js';
-import type { LoadContext, Message, Stir, Subject } from './subjects/subject.js';
+import type { Corners } from './subjects/corners/reached.js';
+import type { Ended, LoadContext, Message, Stir, Subject } from './subjects/subject.js';
 import { Trouble } from './trouble.js';
 
 const ACCOUNTS = ['main', 'north', 'south', 'retail'];
 /** The last command comes a little before the last fault. */
 const FEED_SHARE = 0.9;
+/** Of something that is asked of the gateways; they are killed as others are. */
+const STIR_TRIES = 60;
+const STIR_PAUSE_MS = 500;
 
 export interface CampaignPlace {
   folder: string;
@@ -32,30 +38,36 @@ export interface CampaignPlace {
 export async function runCampaign(options: CampaignOptions, place: CampaignPlace): Promise<Report> {
   const beganMs = systemClock.monotonicMs();
   const ground = await breakGround({ ...options, ...place });
-  const trouble = new Trouble(ground, place.say);
   const pool = openPool({ connectionString: ground.postgres.url, maxConnections: 4, applicationName: 'chaos-checks' });
+  const trouble = new Trouble(ground, place.say, (program) => sendsInHand(pool, program));
   const gateways = ground.gateways.map((one) => one.url);
   const feed = new FeedListener(gateways);
   const hasBroker = ground.rabbit !== undefined;
   const broker = ground.rabbit === undefined ? undefined : new ErpBroker(ground.rabbit.url);
   const erp = new Erp({ gateways, publish: broker === undefined ? undefined : (message) => broker.publish(message), messages: messagesOf(options, hasBroker) });
+  const orphans = OrphanWatch.over(pool);
   const results: CheckResult[] = [];
+  let corners: Corners | undefined;
   try {
     await broker?.start();
     feed.start();
+    orphans.start();
     place.say(`up after ${seconds(beganMs)} s; feeding ${erp.fed.length} messages`);
     const plan = planOf({ ...options, programs: ground.programs.map((one) => one.name), hasBroker });
-    const gathered: Gathered = { ground, erp, pool, feed, broker };
+    const gathered: Gathered = { ground, erp, pool, feed, broker, orphans };
     results.push(await live({ ...gathered, options, plan, trouble, say: place.say }));
-    results.push(...(await check(gathered, place.say)));
+    const ended = await endedOf(gathered, { options, struck: trouble.struck });
+    corners = ended.corners;
+    results.push(...(await check(ended, ground.programs, place.say)));
   } finally {
+    await orphans.stop();
     await feed.stop();
     await broker?.stop();
     await pool.end();
     await ground.close().catch((error: Error) => results.push({ name: 'orderly stop', complaints: [error.message], seconds: 0 }));
   }
   results.push({ name: 'no process died of itself', complaints: ground.deaths.map((one) => `${one.program}: ${one.how}: ${one.lastWords}`), seconds: 0 });
-  return reportOf({ options, fed: erp.fed, struck: trouble.struck, results, connectionsCut: ground.registry.cut, hasBroker, seconds: seconds(beganMs) });
+  return reportOf({ options, fed: erp.fed, struck: trouble.struck, results, corners, connectionsCut: ground.registry.cut, hasBroker, seconds: seconds(beganMs) });
 }
 
 interface Life extends Gathered {
@@ -81,6 +93,13 @@ async function live({ options, plan, trouble, say, ...gathered }: Life): Promise
   }
 }
 
+/** Sends whose task the program has a lease of. */
+async function sendsInHand(pool: Pool, { pid }: Program): Promise<number> {
+  if (pid === undefined) return 0;
+  const { rows } = await pool.query<{ n: number }>(`SELECT count(*)::int AS n FROM task WHERE kind = 'send' AND lease_until > now() AND holder = $1`, [processName(pid)]);
+  return rows[0]?.n ?? 0;
+}
+
 async function stopAll(programs: Program[]): Promise<CheckResult> {
   const beganMs = systemClock.monotonicMs();
   const complaints: string[] = [];
@@ -88,10 +107,9 @@ async function stopAll(programs: Program[]): Promise<CheckResult> {
   return { name: 'all stop when told to', complaints, seconds: seconds(beganMs) };
 }
 
-async function check(gathered: Gathered, say: (text: string) => void): Promise<CheckResult[]> {
-  const ended = await endedOf(gathered);
+async function check(ended: Ended, programs: Program[], say: (text: string) => void): Promise<CheckResult[]> {
   // What is checked stands still; an orderly stop is part of what must work.
-  const results = [await stopAll(gathered.ground.programs)];
+  const results = [await stopAll(programs)];
   for (const subject of subjects) {
     if (subject.check === undefined) continue;
     const beganMs = systemClock.monotonicMs();
@@ -109,13 +127,30 @@ export const messagesOf = (options: CampaignOptions, hasBroker: boolean): Messag
 export const stirsOf = (options: CampaignOptions): Stir[] =>
   subjects.flatMap((subject) => subject.stir?.(contextOf(options, { subject, hasBroker: false })) ?? []).sort((a, b) => a.atMs - b.atMs);
 
-async function stirUp({ sandbox }: Ground, stirs: Stir[]): Promise<void> {
+async function stirUp({ sandbox, gateways }: Ground, stirs: Stir[]): Promise<void> {
   const beganMs = systemClock.monotonicMs();
-  for (const { atMs, path, body } of stirs) {
+  for (const { atMs, to, path, body } of stirs) {
     await systemClock.wait(Math.max(0, atMs - (systemClock.monotonicMs() - beganMs)));
+    if (to === 'gateway') {
+      await askGateways(gateways.map(({ url }) => url), path, body);
+      continue;
+    }
     const answer = await fetch(`${sandbox.controlUrl}${path}`, { method: 'POST', body: JSON.stringify(body) });
     if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
   }
+}
+
+/** One after the other, until one takes it. */
+async function askGateways(urls: string[], path: string, body: object): Promise<void> {
+  const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  let seen = 'no answer';
+  for (let tries = 0; tries < STIR_TRIES; tries += 1) {
+    const answer = await fetch(`${urls[tries % urls.length] as string}${path}`, request).catch((error: Error) => error);
+    if (!(answer instanceof Error) && answer.ok) return;
+    seen = answer instanceof Error ? answer.message : await answer.text();
+    await systemClock.wait(STIR_PAUSE_MS);
+  }
+  throw new Error(`${path}: ${seen}`);
 }
 
 function contextOf(options: CampaignOptions, { subject, hasBroker }: { subject: Subject; hasBroker: boolean }): LoadContext {
@@ -123,7 +158,7 @@ function contextOf(options: CampaignOptions, { subject, hasBroker }: { subject: 
   const run = digestOf(`run ${options.seed}`).toString(36).toUpperCase().padStart(3, '0').slice(-3);
   return {
     ...{ seed: options.seed, random: seededRandom(options.seed ^ digestOf(subject.name)), world, accounts: ACCOUNTS, run },
-    ...{ documents: options.documents, lastsMs: Math.round(options.minutes * 60_000 * FEED_SHARE), hasBroker },
+    ...{ documents: options.documents, lastsMs: Math.round(options.minutes * 60_000 * FEED_SHARE), longPauseAtMs: longPauseAtMs(options), hasBroker },
   };
 }
 

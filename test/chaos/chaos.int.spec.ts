@@ -8,7 +8,7 @@ import { reportText, type Report } from './report.js';
 
 /** Repeat a run with CHAOS_SEED: load and faults follow from it (what the machine does meanwhile does not). */
 const SEED = Number(process.env['CHAOS_SEED'] ?? 20_261_121);
-const OPTIONS = campaignOptions({ seed: SEED, minutes: 0.12, kills: 4, serviceFaults: 3, clockJumps: 1, documents: 16, gateways: 2, workers: 2, restLimitMs: 300_000 });
+const OPTIONS = campaignOptions({ seed: SEED, minutes: 0.12, kills: 6, pauseMs: 31_000, processingMs: 2_500, documents: 16, gateways: 2, workers: 2, restLimitMs: 300_000 });
 const LIMIT_MS = 600_000;
 
 let folder: TemporaryFolder;
@@ -56,5 +56,14 @@ describe('the plan of a campaign', () => {
     expect(plan.every((one) => one.atMs < 5 * 60_000)).toBe(true);
     expect(new Set(plan.map((one) => one.kind)).size).toBe(10);
     expect(planOf({ ...options, programs, hasBroker: false }).filter((one) => one.target === 'rabbitmq')).toEqual([]);
+  });
+
+  it.each([0.12, 1.5, 3])('has every kind strike once before any strikes twice, every program killed once before any is killed twice, and a worker frozen, in %d minutes', (minutes) => {
+    for (let seed = 1; seed <= 50; seed += 1) {
+      const plan = planOf({ ...campaignOptions({ seed, minutes, kills: 12 }), programs: [...programs, 'auditor-1', 'reconciler-1'], hasBroker: true });
+      expect(new Set(plan.slice(0, 10).map((one) => one.kind)).size).toBe(10);
+      expect(new Set(plan.filter((one) => one.kind === 'kill').slice(0, 4).map((one) => one.target)).size).toBe(4);
+      expect(plan.find((one) => one.kind === 'pause')).toMatchObject({ target: 'worker-1' });
+    }
   });
 });

@@ -1,21 +1,31 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { auditorSchemas } from '../../apps/auditor/src/auditor.js';
+import { signCheckpoint } from '../../apps/auditor/src/log/checkpoints.js';
+import { seal } from '../../apps/auditor/src/log/seal.js';
 import { gatewaySchemas } from '../../apps/gateway/src/gateway.js';
 import { documentStream } from '#domain';
 import { PostgresEventStore, type EventMetadata, type EventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { sha256Hex, uuid5, type JsonObject } from '#kernel';
-import { migrate } from '#postgres';
+import { noteSigner } from '#merkle';
+import { inTransaction, migrate } from '#postgres';
+import { reconciliationSchema } from '#reconciliation';
 import { testDatabase, type TestDatabase } from '../support/database.js';
 import { afterChains } from './subjects/after-chains/after-chains.js';
 import { badMessages } from './subjects/bad-messages/bad-messages.js';
+import { corners } from './subjects/corners/corners.js';
+import { PROMISES } from './subjects/corners/promised.js';
 import { documents } from './subjects/documents/documents.js';
 import { evidence } from './subjects/evidence/evidence.js';
 import { groups } from './subjects/groups/groups.js';
 import { inbound } from './subjects/inbound/inbound.js';
 import { manners } from './subjects/manners/manners.js';
+import { orphans } from './subjects/orphans/orphans.js';
 import { outcomes } from './subjects/outcomes/outcomes.js';
+import { audit } from './subjects/audit/audit.js';
 import { readModels } from './subjects/read-models/read-models.js';
+import { reconciliation } from './subjects/reconciliation/reconciliation.js';
 import { subjects } from './subjects/list.js';
 import type { Ended, Fed, OurDocument, OutcomeMessage, Subject, TruthDocument } from './subjects/subject.js';
 
@@ -85,10 +95,19 @@ function ended({ heard: messages, files, violations = 0, ...changed }: Doctored 
     deadLetters: [{ messageId: 'bad', code: 'invalid_json', reason: 'no JSON' }],
     truth: async <T>(path: string) => (answers[path] ?? (path.endsWith('d-a') ? (files ?? { receipt: RECEIPT.toString('base64'), document: DOCUMENT.toString('base64') }) : { receipt: null, document: DOCUMENT.toString('base64') })) as T,
     ...{ pool: database.pool, installation: INSTALLATION, requestIdOf: idOf },
+    ...{ orphans: [], corners: { events: {}, crossed: {} }, seed: 1, minutes: 3, kills: 30 },
     ...changed,
   };
 }
 
+/** What the first promise asks for, but for what is taken away. */
+function promised(without: { kind?: string; phase?: string }): Doctored {
+  const [{ seeds, leastMinutes, leastKills, events, crossed }] = PROMISES as [(typeof PROMISES)[number]];
+  const once = (names: string[], absent?: string): object => Object.fromEntries(names.filter((name) => name !== absent).map((name) => [name, 1]));
+  return { seed: seeds[0] as number, minutes: leastMinutes, kills: leastKills, corners: { events: once(events, without.kind), crossed: once(crossed, without.phase) } };
+}
+
+const STUCK = { requestId: idOf('a'), position: '7', lastEvent: 'StatusObserved', since: new Date(0) };
 const inBoth = (...registry: TruthDocument[]): Doctored => ({ registry: [...registry, THEIRS] });
 const group = [fed('g', { documents: [{ commandId: 'a', outcome: 'accepted' }, { commandId: 'b', outcome: 'accepted' }] })];
 
@@ -103,6 +122,18 @@ const WRONG: [Subject, string, () => Doctored, RegExp][] = [
   [documents, 'one that nobody gave', () => ({ ours: new Map([ours('a'), ours('b'), ours('c')].map((one) => [one.requestId, one])) }), /has c, which nobody gave/],
   [documents, 'one that the registry does not have', () => inBoth(truth('a', 1)), /the registry does not have it/],
   [afterChains, 'one that was sent before its predecessor was done', () => inBoth(truth('a', 1, { processed_at: at(30) }), truth('b', 2)), /before a was processed/],
+  [
+    afterChains,
+    'one that was sent when the first of several predecessors was done',
+    () => ({ fed: [fed('a'), fed('c'), fed('b', { after: ['a', 'c'] })], ...inBoth(truth('a', 1), truth('c', 2, { processed_at: at(90) }), truth('b', 3)) }),
+    /b was accepted at .*, before c was processed/,
+  ],
+  [
+    afterChains,
+    'one that was sent before a member of the group that it comes after was done',
+    () => ({ fed: [...group, fed('c', { after: ['g'] })], ...inBoth(truth('a', 1), truth('b', 2, { processed_at: at(90) }), truth('c', 3)) }),
+    /c was accepted at .*, before b was processed/,
+  ],
   [afterChains, 'one whose predecessor never came', () => inBoth(truth('b', 2)), /which it comes after, is not/],
   [groups, 'a member that overtook another', () => ({ fed: group, ...inBoth(truth('a', 2), truth('b', 1)) }), /overtook/],
   [groups, 'a member without the one in front of it', () => ({ fed: group, ...inBoth(truth('b', 2)) }), /the member in front of it is not/],
@@ -119,10 +150,16 @@ const WRONG: [Subject, string, () => Doctored, RegExp][] = [
   [evidence, 'another receipt', () => ({ files: { receipt: Buffer.from('<other/>').toString('base64'), document: DOCUMENT.toString('base64') } }), /receipt is [0-9a-f]{64}, ours [0-9a-f]{64}/],
   [evidence, 'bytes that were not kept', () => ({ files: { receipt: RECEIPT.toString('base64'), document: Buffer.from('<lost/>').toString('base64') } }), /7 bytes of the registry are not in the evidence/],
   [manners, 'a violation', () => ({ violations: 1 }), /1 violations/],
+  [orphans, 'a document that nothing moves on', () => ({ orphans: [STUCK] }), /is stuck: since StatusObserved/],
+  [corners, 'a kind of event that the seed promises', () => promised({ kind: 'SendAbsenceProven' }), /promises SendAbsenceProven, and the log has none/],
+  [corners, 'a phase that no kill crossed', () => promised({ phase: 'waiting' }), /while a document is waiting/],
 ];
 
+/** Those that look at the database alone are tried on one of their own, below. */
+const OF_THE_DATABASE: Subject[] = [readModels, audit, reconciliation];
+
 describe('a check of the campaign', () => {
-  it.each(subjects.filter((subject) => subject.check !== undefined && subject !== readModels))('$name is content where all went well', async ({ check }) => {
+  it.each(subjects.filter((subject) => subject.check !== undefined && !OF_THE_DATABASE.includes(subject)))('$name is content where all went well', async ({ check }) => {
     expect(await check?.(ended())).toEqual([]);
   });
 
@@ -131,9 +168,55 @@ describe('a check of the campaign', () => {
     expect(found.filter((complaint) => words.test(complaint))).not.toEqual([]);
   });
 
+  it('asks nothing more of a seed that reached what it promises, and nothing of one that promises nothing or was short', async () => {
+    expect(await corners.check?.(ended(promised({})))).toEqual([]);
+    expect(await corners.check?.(ended({ ...promised({ kind: 'DocumentSent' }), kills: 1 }))).toEqual([]);
+    expect(await corners.check?.(ended({ ...promised({ kind: 'DocumentSent' }), minutes: 1 }))).toEqual([]);
+    expect(await corners.check?.(ended({ ...promised({ kind: 'DocumentSent' }), seed: 999_999 }))).toEqual([]);
+  });
+
   it('is tried here for every subject', () => {
-    const tried = new Set([...WRONG.map(([subject]) => subject), readModels]);
+    const tried = new Set([...WRONG.map(([subject]) => subject), ...OF_THE_DATABASE]);
     expect(subjects.filter((subject) => subject.check !== undefined && !tried.has(subject)).map(({ name }) => name)).toEqual([]);
+  });
+});
+
+describe('the checks of audit and reconciliation', () => {
+  let other: TestDatabase;
+  beforeAll(async () => {
+    other = await testDatabase();
+    await migrate(other.pool, [...auditorSchemas, reconciliationSchema]);
+    const log = new PostgresEventStore({ pool: other.pool });
+    for (const run of ['1', '2', '3', '4']) {
+      await append(log, `run-${run}`, { type: 'RunCompleted', data: {} });
+      await other.pool.query(`INSERT INTO reconciliation_request (run_id, reason, actor) VALUES ($1, 'a test', '{}')`, [run]);
+      await other.pool.query(`INSERT INTO reconciliation_finding (run_id, attempt, n, kind, finding) VALUES ($1, 'one', 1, 'missing', '{}')`, [run]);
+    }
+    const { events } = await log.readAll(0n);
+    await log.close();
+    for (const page of [events.slice(0, 3), events.slice(3)]) await inTransaction(other.pool, (tx) => seal(page, tx));
+    const { privateKey } = generateKeyPairSync('ed25519');
+    await signCheckpoint(other.pool, noteSigner('test/log', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()));
+  });
+  afterAll(() => other?.drop());
+  const found = (subject: Subject): Promise<string[]> => subject.check?.(ended({ pool: other.pool })) ?? Promise.resolve([]);
+
+  it('are content where all went well', async () => {
+    expect([await found(audit), await found(reconciliation)]).toEqual([[], []]);
+  });
+
+  const TAMPERED: [Subject, string, string, string, RegExp][] = [
+    [audit, 'an event that was changed after it was sealed', `UPDATE event SET data = '{"a":1}' WHERE position = 2`, `UPDATE event SET data = '{}' WHERE position = 2`, /is not that of the log/],
+    [audit, 'an event that was not sealed', 'UPDATE audit_tree SET size = 3', 'UPDATE audit_tree SET size = 4', /has sealed 3 events, and the log has 4/],
+    [audit, 'a checkpoint of something else', `UPDATE audit_checkpoint SET root = sha256(root)`, 'SELECT 1', /the checkpoint of 4 events is not/],
+    [reconciliation, 'a comparison that was never made', `UPDATE event SET stream = 'run-5' WHERE position = 1`, `UPDATE event SET stream = 'run-1' WHERE position = 1`, /was made 0 times/],
+    [reconciliation, 'findings of two attempts', `INSERT INTO reconciliation_finding VALUES ('1', 'two', 1, 'missing', '{}')`, `DELETE FROM reconciliation_finding WHERE attempt = 'two'`, /findings of 2 attempts/],
+    [reconciliation, 'fewer comparisons than were asked for', `DELETE FROM reconciliation_request WHERE run_id = '4'`, 'SELECT 1', /3 comparisons were asked for, and not 4/],
+  ];
+  it.each(TAMPERED.map(([subject, ...wrong]) => [subject.name, ...wrong, subject] as const))('%s finds %s', async (_name, _what, tampering, mending, words, subject) => {
+    expect((await other.pool.query(tampering)).rowCount).toBeGreaterThan(0);
+    expect((await found(subject)).filter((complaint) => words.test(complaint))).not.toEqual([]);
+    await other.pool.query(mending);
   });
 });
 

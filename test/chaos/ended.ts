@@ -4,8 +4,12 @@ import { installationId, type Pool } from '#postgres';
 import type { ErpBroker } from './broker.js';
 import type { Erp } from './erp.js';
 import type { FeedListener } from './listener.js';
+import type { CampaignOptions } from './options.js';
+import type { OrphanWatch } from './orphan-watch.js';
 import type { Ground } from './services/ground.js';
+import { cornersReached } from './subjects/corners/reached.js';
 import type { DeadLetter, Ended, OurDocument, TruthDocument } from './subjects/subject.js';
+import type { Struck } from './trouble.js';
 
 const TRUTH_PAGE = 10_000;
 const MOST_DEAD_LETTERS = 1_000;
@@ -16,20 +20,24 @@ export interface Gathered {
   pool: Pool;
   feed: FeedListener;
   broker: ErpBroker | undefined;
+  orphans: OrphanWatch;
 }
 
 /** GET of the sandbox's control port. */
 export const truthOf = ({ sandbox }: Ground): Ended['truth'] => async <T>(path: string) => (await (await fetch(`${sandbox.controlUrl}${path}`)).json()) as T;
 
 /** Everything that the checks look at, gathered while all programs still run. */
-export async function endedOf({ ground, erp, pool, feed, broker }: Gathered): Promise<Ended> {
+export async function endedOf({ ground, erp, pool, feed, broker, orphans }: Gathered, { options, struck }: { options: CampaignOptions; struck: Struck[] }): Promise<Ended> {
   const truth = truthOf(ground);
   const client = new GatewayClient(ground.gateways[0]?.url as string);
   const installation = await installationId(pool);
+  const { seed, minutes, kills } = options;
   await feed.readToTheEnd();
   await broker?.hearToTheEnd();
   return {
-    ...{ fed: erp.fed, truth, pool, installation },
+    ...{ fed: erp.fed, truth, pool, installation, seed, minutes, kills },
+    orphans: await orphans.finish(),
+    corners: await cornersReached(pool, struck.filter(({ fault }) => fault.kind === 'kill' && fault.target.startsWith('worker')).map(({ at }) => at)),
     ours: await documentsOf(client),
     registry: await registryDocuments(truth),
     heard: heardBy({ feed, broker }),

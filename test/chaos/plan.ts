@@ -1,9 +1,6 @@
 import { seededRandom, type Random } from '../../apps/cli/src/sample/random.js';
-import { PAUSE_MS, type CampaignOptions } from './options.js';
-
-export const SERVICE_FAULTS = ['postgres_stop', 'postgres_kill', 'rabbitmq_stop', 'rabbitmq_kill', 'registry_refused', 'registry_black_hole', 'registry_reset'] as const;
-export type ServiceFault = (typeof SERVICE_FAULTS)[number];
-export type FaultKind = 'kill' | 'pause' | 'clock_jump' | ServiceFault;
+import { SERVICE_FAULTS, serviceOf, SPANS, type FaultKind } from './fault-kinds.js';
+import { longPauseAtMs, type CampaignOptions } from './options.js';
 
 /** One thing that goes wrong, `atMs` after the start of the campaign. */
 export interface PlannedFault {
@@ -15,48 +12,94 @@ export interface PlannedFault {
   lastsMs: number;
 }
 
-/** How long each lasts, from and to. */
-const SPANS: Record<FaultKind, [number, number]> = {
-  kill: [50, 2_500],
-  pause: [PAUSE_MS, PAUSE_MS + 4_000],
-  postgres_stop: [200, 5_000],
-  postgres_kill: [0, 3_000],
-  rabbitmq_stop: [200, 4_000],
-  rabbitmq_kill: [0, 3_000],
-  registry_refused: [500, 6_000],
-  registry_black_hole: [500, 8_000],
-  registry_reset: [300, 5_000],
-  // Long enough, now and then, to outlive a token (10 h), and never long enough for the archive (60 days).
-  clock_jump: [60_000, 11 * 3_600_000],
-};
-
 export interface PlanOptions extends CampaignOptions {
   programs: string[];
   /** Without a broker of our own nothing can befall it. */
   hasBroker: boolean;
 }
 
+/** In the first part of the campaign every kind of fault strikes once, in an order of its own; then each as often as is still asked for. */
+const FIRST_ROUND_SHARE = 0.4;
+const PAUSE_SPREAD_MS = 4_000;
+
 /** The faults of a campaign in the order of their moments: the same for the same options. */
 export function planOf(options: PlanOptions): PlannedFault[] {
   const random = seededRandom(options.seed ^ 0x0fa17);
-  const lastsUntilMs = options.minutes * 60_000;
-  const services = SERVICE_FAULTS.filter((kind) => options.hasBroker || !kind.startsWith('rabbitmq'));
-  // In turn from a random beginning: a short campaign has different ones, a long one has all.
-  const first = random.below(services.length);
-  const faults = [
-    ...several(options.kills, () => faultOf(random, 'kill', random.pick(options.programs))),
-    ...several(options.pauses, () => faultOf(random, 'pause', random.pick(options.programs))),
-    ...several(options.clockJumps, () => faultOf(random, 'clock_jump', 'clock')),
-    ...several(options.serviceFaults, (n) => serviceFault(random, services[(first + n) % services.length] as ServiceFault)),
+  const lastsUntilMs = Math.round(options.minutes * 60_000);
+  const wanted = wantedKinds(options, random);
+  const once = databaseFirst(shuffled(random, [...new Set(wanted)].filter((kind) => kind !== 'pause')));
+  const rest = withoutFirsts(wanted);
+  const firstRoundMs = Math.round(lastsUntilMs * FIRST_ROUND_SHARE);
+  const slotMs = firstRoundMs / Math.max(1, once.length);
+  const moments = [
+    ...once.map((kind, n) => ({ kind, atMs: Math.round(slotMs * n) + random.below(Math.max(1, Math.floor(slotMs))) })),
+    ...(options.pauses > 0 ? [{ kind: 'pause' as const, atMs: longPauseAtMs(options) }] : []),
+    ...rest.map((kind) => ({ kind, atMs: firstRoundMs + random.below(Math.max(1, lastsUntilMs - firstRoundMs)) })),
+  ].sort((a, b) => a.atMs - b.atMs);
+  const targets = new Targets(options.programs, random);
+  return moments.map(({ kind, atMs }) => ({ atMs, kind, target: targets.next(kind), lastsMs: lastsMs(random, kind, options.pauseMs) }));
+}
+
+/**
+ * A program that is frozen while its database goes away finds its connections dead when it wakes, and can do no harm: the database has its faults before
+ * the long pause begins.
+ */
+const databaseFirst = (kinds: FaultKind[]): FaultKind[] => {
+  const isOfDatabase = (kind: FaultKind): boolean => kind.startsWith('postgres');
+  return [...kinds.filter(isOfDatabase), ...kinds.filter((kind) => !isOfDatabase(kind))];
+};
+
+/** As many of each as were asked for; faults of services in turn, from a random one on where there are fewer than kinds of them. */
+function wantedKinds({ kills, pauses, clockJumps, serviceFaults, hasBroker }: PlanOptions, random: Random): FaultKind[] {
+  const services = shuffled(random, SERVICE_FAULTS.filter((kind) => hasBroker || !kind.startsWith('rabbitmq')));
+  const several = (count: number, kind: (n: number) => FaultKind): FaultKind[] => Array.from({ length: count }, (_, n) => kind(n));
+  return [
+    ...several(kills, () => 'kill'),
+    ...several(pauses, () => 'pause'),
+    ...several(clockJumps, () => 'clock_jump'),
+    ...several(serviceFaults, (n) => services[n % services.length] as FaultKind),
   ];
-  return faults.map((fault) => ({ ...fault, atMs: random.below(lastsUntilMs) })).sort((a, b) => a.atMs - b.atMs);
 }
 
-const several = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
-
-function faultOf(random: Random, kind: FaultKind, target: string): PlannedFault {
-  const [from, to] = SPANS[kind];
-  return { atMs: 0, kind, target, lastsMs: from + random.below(to - from) };
+/** What is left when each kind has struck once. */
+function withoutFirsts(kinds: FaultKind[]): FaultKind[] {
+  const struck = new Set<FaultKind>();
+  return kinds.filter((kind) => struck.has(kind) || !struck.add(kind));
 }
 
-const serviceFault = (random: Random, kind: ServiceFault): PlannedFault => faultOf(random, kind, kind.slice(0, kind.indexOf('_')));
+/** Whom a fault befalls. Each program is killed once before any is killed twice; the first to be frozen is a worker, for only workers write to the registry. */
+class Targets {
+  private kills: string[] = [];
+  private pauses = 0;
+
+  constructor(
+    private readonly programs: string[],
+    private readonly random: Random,
+  ) {}
+
+  next(kind: FaultKind): string {
+    if (kind === 'kill') return this.nextKilled();
+    if (kind === 'pause') return this.nextFrozen();
+    return kind === 'clock_jump' ? 'clock' : serviceOf(kind);
+  }
+
+  private nextKilled(): string {
+    if (this.kills.length === 0) this.kills = shuffled(this.random, this.programs);
+    return this.kills.pop() as string;
+  }
+
+  private nextFrozen(): string {
+    this.pauses += 1;
+    return this.random.pick(this.pauses === 1 ? this.programs.filter((name) => name.startsWith('worker')) : this.programs);
+  }
+}
+
+function lastsMs(random: Random, kind: FaultKind, pauseMs: number): number {
+  const [from, to] = kind === 'pause' ? [pauseMs, pauseMs + PAUSE_SPREAD_MS] : SPANS[kind];
+  return from + random.below(to - from);
+}
+
+function shuffled<T>(random: Random, from: readonly T[]): T[] {
+  const left = [...from];
+  return Array.from(from, () => left.splice(random.below(left.length), 1)[0] as T);
+}

@@ -1,5 +1,6 @@
 import type { CampaignOptions } from './options.js';
-import { SERVICE_FAULTS, type FaultKind } from './plan.js';
+import { SERVICE_FAULTS, type FaultKind } from './fault-kinds.js';
+import { EVENT_KINDS, PHASE_NAMES, type Corners } from './subjects/corners/reached.js';
 import type { Fed } from './subjects/subject.js';
 import type { Struck } from './trouble.js';
 
@@ -26,11 +27,13 @@ export interface Report {
   broker: boolean;
   messages: Record<string, number>;
   outcomes: Record<string, number>;
+  /** Absent where the campaign did not come to its checks. */
+  corners: Corners | undefined;
   checks: CheckResult[];
   seconds: number;
 }
 
-export function reportOf(of: { options: CampaignOptions; fed: Fed[]; struck: Struck[]; results: CheckResult[]; connectionsCut: number; hasBroker: boolean; seconds: number }): Report {
+export function reportOf(of: { options: CampaignOptions; fed: Fed[]; struck: Struck[]; results: CheckResult[]; corners: Corners | undefined; connectionsCut: number; hasBroker: boolean; seconds: number }): Report {
   const { options, fed, struck } = of;
   const killed = counts(struck.filter(({ fault }) => fault.kind === 'kill').map(({ fault }) => fault.target));
   const ofService = (kind: FaultKind): boolean => (SERVICE_FAULTS as readonly FaultKind[]).includes(kind);
@@ -45,6 +48,7 @@ export function reportOf(of: { options: CampaignOptions; fed: Fed[]; struck: Str
     ...{ killed, kills: sum(killed), faults, serviceFaults: sum(faults), others, connectionsCut: of.connectionsCut, broker: of.hasBroker },
     messages: counts(fed.map((one) => `${one.via} ${one.acknowledgedMs === undefined ? (one.refusedCode ?? 'unanswered') : 'acknowledged'}`)),
     outcomes: counts(fed.flatMap((one) => (one.expect.kind === 'taken' ? (one.documents?.map((document) => document.outcome) ?? [one.expect.outcome]) : []))),
+    corners: of.corners,
     checks: of.results,
     seconds: of.seconds,
   };
@@ -63,6 +67,17 @@ function counts(names: string[]): Record<string, number> {
 const sum = (of: Record<string, number>): number => Object.values(of).reduce((all, one) => all + one, 0);
 const listed = (of: Record<string, number>): string => Object.entries(of).map(([name, count]) => `${name} ${count}`).join(', ') || 'none';
 
+/** Which kinds of events and which phases under a kill there were, how often, and which there were not. */
+function cornerLines({ events, crossed }: Corners): [string, string][] {
+  const rest = (all: string[], found: object): string => all.filter((one) => !(one in found)).join(', ') || 'none';
+  return [
+    ['kinds of events', `${Object.keys(events).length} of ${EVENT_KINDS.length}: ${listed(events)}`],
+    ['  not reached', rest(EVENT_KINDS, events)],
+    ['phases under a kill', `${Object.keys(crossed).length} of ${PHASE_NAMES.length}: ${listed(crossed)}`],
+    ['  not reached', rest(PHASE_NAMES, crossed)],
+  ];
+}
+
 /** For people. */
 export function reportText(report: Report): string {
   const lines: [string, string][] = [
@@ -72,6 +87,7 @@ export function reportText(report: Report): string {
     ['connections cut', String(report.connectionsCut)],
     ['messages', listed(report.messages)],
     ['expected', listed(report.outcomes)],
+    ...(report.corners === undefined ? [] : cornerLines(report.corners)),
     ...report.checks.map((one): [string, string] => [one.name, one.complaints.length === 0 ? `good (${one.seconds} s)` : `NOT GOOD\n  ${one.complaints.join('\n  ')}`]),
     ['seconds', String(report.seconds)],
     ['repeat with', report.command],

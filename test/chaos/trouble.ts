@@ -1,11 +1,22 @@
 import { systemClock } from '#kernel';
-import type { PlannedFault, FaultKind } from './plan.js';
+import type { FaultKind } from './fault-kinds.js';
+import type { PlannedFault } from './plan.js';
 import type { Ground } from './services/ground.js';
+import type { Program } from './services/program.js';
+
+/** Of the four that a worker takes of one account, most then wait for their slots, between intent and call. */
+const SENDS_IN_HAND = 3;
+const SENDS_LIMIT_MS = 10_000;
+const SENDS_POLL_MS = 20;
+/** A program that was woken is left alone for so long. */
+const AWAKE_MS = 6_000;
 
 export interface Struck {
   fault: PlannedFault;
   /** When it really struck, in ms after the start: it may have waited for an earlier one of the same target. */
   struckMs: number;
+  /** The same as time of day, by which the log tells what it struck in the middle of. */
+  at: Date;
 }
 
 /** Makes what is planned happen, each in its time. Faults of one target come one after the other; none is left out. */
@@ -17,6 +28,8 @@ export class Trouble {
   constructor(
     private readonly ground: Ground,
     private readonly say: (text: string) => void,
+    /** How many sends a program has in its hands. */
+    private readonly sendsOf: (program: Program) => Promise<number>,
   ) {}
 
   /** Resolves when everything has struck and is over. Rejects when something does not come up again. */
@@ -34,7 +47,7 @@ export class Trouble {
 
   private async strike(fault: PlannedFault): Promise<void> {
     const struckMs = this.sinceStartMs();
-    this.struck.push({ fault, struckMs });
+    this.struck.push({ fault, struckMs, at: new Date() });
     this.say(`${(struckMs / 1_000).toFixed(1)} s: ${fault.kind} ${fault.target}, ${fault.lastsMs} ms`);
     const { begin, end } = this.deeds(fault)[fault.kind];
     await begin();
@@ -49,7 +62,7 @@ export class Trouble {
     const network = (mode: 'refuse' | 'black_hole' | 'reset') => ({ begin: () => registry.order({ mode }), end: () => registry.order({ mode: 'pass' }) });
     return {
       kill: { begin: () => program?.kill(), end: () => program?.start() },
-      pause: { begin: () => program?.pause(), end: () => program?.resume() },
+      pause: { begin: () => program && this.freeze(program), end: () => program && wake(program) },
       postgres_stop: { begin: () => postgres.stop(), end: () => postgres.startAgain() },
       postgres_kill: { begin: () => postgres.kill(), end: () => postgres.startAgain() },
       rabbitmq_stop: { begin: () => rabbit?.stop(), end: () => rabbit?.startAgain() },
@@ -61,9 +74,22 @@ export class Trouble {
     };
   }
 
+  /** With sends in its hands, if it comes to have some soon: only then it can do harm when it wakes. */
+  private async freeze(program: Program): Promise<void> {
+    const endMs = systemClock.monotonicMs() + SENDS_LIMIT_MS;
+    while (systemClock.monotonicMs() < endMs && (await this.sendsOf(program).catch(() => 0)) < SENDS_IN_HAND) await systemClock.wait(SENDS_POLL_MS);
+    program.pause();
+  }
+
   private sinceStartMs(): number {
     return Math.round(systemClock.monotonicMs() - this.startedMs);
   }
+}
+
+/** What it does now is to be seen: whatever else was to befall it waits. */
+async function wake(program: Program): Promise<void> {
+  program.resume();
+  await systemClock.wait(AWAKE_MS);
 }
 
 async function advance(controlUrl: string, advanceMs: number): Promise<void> {

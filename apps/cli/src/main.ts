@@ -4,7 +4,7 @@ import { runProgram } from '#service';
 import { cliConfig, type CliConfig } from './config.js';
 import { addAccountCommands } from './commands/accounts.js';
 import { addBackupCommands } from './commands/backup-commands.js';
-import { addChaosCommand } from './commands/chaos.js';
+import { addChaosCommand, addChaosMutantsCommand } from './commands/chaos.js';
 import { addConsumerCommands } from './commands/consumers.js';
 import { listDeadLetters, replayDeadLetter, showDeadLetter } from './commands/dead-letters.js';
 import { addAuditCommands } from './commands/audit-commands.js';
@@ -71,6 +71,7 @@ function program(finish: (status: number) => void): Command {
   addDatabaseCommands(pedigree, action);
   addBench(pedigree, action);
   addChaosCommand(pedigree, action, process.env);
+  addChaosMutantsCommand(pedigree, action, process.env);
   return pedigree;
 }
 

@@ -19,6 +19,8 @@ describe('options of the sandbox', () => {
     [[], { SANDBOX_SEED: '1.5' }, 'SANDBOX_SEED must be a whole number'],
     [['--profile', '../secrets'], {}, '--profile must be the name of a profile'],
     [['--product-label', 'ancient'], {}, '--product-label must be one of new, old, both'],
+    [['--processing-spread', 'wide'], {}, '--processing-spread must be one of half, full'],
+    [['--land-late-ms', '0'], {}, '--land-late-ms must be a whole number from 1'],
     [[], { SANDBOX_SINGLE_AS: 'text' }, 'SANDBOX_SINGLE_AS must be one of array, object'],
     [['--colour', 'red'], {}, '--colour'],
   ])('name what is wrong: %j %j', (args, environment, message) => {

@@ -23,8 +23,10 @@ export interface SandboxOptions {
   limits?: boolean;
   /** One interval for every method instead of the profile's. */
   intervalMs?: number;
-  /** Mean time from acceptance to the final status, on the virtual clock; spread by seed from half to one and a half of it. */
+  /** Mean time from acceptance to the final status, on the virtual clock; spread by seed. */
   processingMs?: number;
+  /** How far it is spread: from half to one and a half of the mean, or from nothing to twice the mean. */
+  processingSpread?: 'half' | 'full';
   /** Language of error texts. */
   language?: 'ru' | 'en';
   /** Whether a 429 carries a Retry-After header. */
@@ -47,6 +49,8 @@ export interface SandboxOptions {
   misbehave?: number;
   /** Rates of single knobs, above `misbehave`. */
   knobs?: Record<string, number>;
+  /** Longest time for which `land_late` holds a send back at a rate, in ms, less than the profile's unknownGraceMs. Without it 2 s, and at most a third of that grace. */
+  landLateMs?: number;
   /** What simulated participants do by themselves. */
   counterparties?: CounterpartyKnobs;
   /** What an error names when a pack inside a listed container is wrong: the container, the pack, or nothing. */
@@ -55,8 +59,9 @@ export interface SandboxOptions {
   partialStopsGroup?: boolean;
 }
 
-export type SandboxSettings = Required<Omit<SandboxOptions, 'dataDir' | 'intervalMs' | 'linkBase' | 'worldFile' | 'profileOverrides'>> &
-  Pick<SandboxOptions, 'dataDir' | 'intervalMs' | 'linkBase' | 'worldFile' | 'profileOverrides'>;
+export type SandboxSettings = Required<Omit<SandboxOptions, Absent>> & Pick<SandboxOptions, Absent>;
+/** What has no default. */
+type Absent = 'dataDir' | 'intervalMs' | 'linkBase' | 'worldFile' | 'profileOverrides' | 'landLateMs';
 
 const DEFAULTS = {
   port: 0,
@@ -66,6 +71,7 @@ const DEFAULTS = {
   profile: 'interface-v1',
   limits: true,
   processingMs: 1000,
+  processingSpread: 'half',
   language: 'ru',
   retryAfter: false,
   maxPacks: 8_000_000,
@@ -96,6 +102,7 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; read: Reader }> = {
   limits: { flag: 'limits', read: onOff },
   intervalMs: { flag: 'interval-ms', read: numberBetween(0, 3_600_000) },
   processingMs: { flag: 'processing-ms', read: numberBetween(0, 86_400_000) },
+  processingSpread: { flag: 'processing-spread', read: oneOf('half', 'full') },
   language: { flag: 'language', read: oneOf('ru', 'en') },
   retryAfter: { flag: 'retry-after', read: onOff },
   linkBase: { flag: 'link-base', read: (text) => text.replace(/\/+$/, '') },
@@ -107,6 +114,7 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; read: Reader }> = {
   leafNames: { flag: 'leaf-names', read: oneOf('status', 'internal_state') },
   misbehave: { flag: 'misbehave', read: numberBetween(0, 1, false) },
   knobs: { flag: 'knob', read: knobRates },
+  landLateMs: { flag: 'land-late-ms', read: numberBetween(1, 3_600_000) },
   counterparties: { flag: 'counterparties', read: (text, name) => (onOff(text, name) ? LIVELY : SILENT) },
   innerErrors: { flag: 'inner-errors', read: oneOf(...INNER_ERRORS) },
   partialStopsGroup: { flag: 'partial-stops-group', read: onOff },

@@ -18,6 +18,7 @@ import { Faults } from './faults/faults.js';
 import { Refusal } from './http/refusal.js';
 import { Journal, type JournalRecord } from './journal/journal.js';
 import { CallLimits } from './limits/call-limits.js';
+import { LateSends } from './misbehaviour/late-sends.js';
 import { Misbehaviour } from './misbehaviour/misbehaviour.js';
 import { PackStore } from './packs/packs.js';
 import { loadWorld, type World } from './packs/world.js';
@@ -50,6 +51,7 @@ export class Registry {
   readonly faults: Faults;
   readonly violations = new ViolationLedger();
   readonly calls = new CallLedger();
+  readonly lateSends = new LateSends();
   readonly limits: CallLimits;
   readonly clock: VirtualTime;
   readonly sessions: Sessions;
@@ -74,7 +76,9 @@ export class Registry {
     if (!this.schemas.has('1.38')) process.stderr.write(`sandbox: there are no schemas in ${schemasFolder()}; documents are not validated\n`);
     this.limits = new CallLimits(this.profile, { enabled: settings.limits, intervalMs: settings.intervalMs });
     this.exports = new Exports(this.packs, this.world);
-    this.faults = new Faults(new Misbehaviour({ seed: settings.seed, rate: settings.misbehave, knobs: settings.knobs, longest: longestBearable(this.profile) }));
+    const { seed, misbehave: rate, knobs, landLateMs } = settings;
+    const spanEnds = landLateMs === undefined ? {} : { land_late: landLateMs };
+    this.faults = new Faults(new Misbehaviour({ seed, rate, knobs, longest: longestBearable(this.profile, landLateMs), spanEnds }));
     this.intake = new Intake(this);
     this.counterparties = new Counterparties(this, settings.counterparties);
     this.processing = this.newProcessing();
@@ -282,8 +286,9 @@ function resumedAt({ virtualMs, wallMs, speed }: Replayed): number {
   return virtualMs === undefined ? now : virtualMs + Math.max(0, now - wallMs) * speed;
 }
 
-/** A knob may not outlast what the profile tells its clients to bear. */
-const longestBearable = ({ rules }: Profile): { failed_then_processed: number; land_late: number } => ({
-  failed_then_processed: Math.floor(rules.failedGraceMs / 2),
-  land_late: Math.floor(rules.unknownGraceMs / 3),
-});
+/** A knob may not outlast what the profile tells its clients to bear. Throws an Error where a longer time was asked for. */
+function longestBearable({ rules }: Profile, landLateMs: number | undefined): { failed_then_processed: number; land_late: number } {
+  const { unknownGraceMs, failedGraceMs } = rules;
+  if (landLateMs !== undefined && landLateMs >= unknownGraceMs) throw new Error(`a send may land late by less than the unknownGraceMs of the profile, ${unknownGraceMs}, not by ${landLateMs}`);
+  return { failed_then_processed: Math.floor(failedGraceMs / 2), land_late: landLateMs ?? Math.floor(unknownGraceMs / 3) };
+}

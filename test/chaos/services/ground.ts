@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,17 +30,24 @@ export interface Ground {
 
 /** Waits of the profile, shortened so that a campaign sees many documents end; what the interface demands (3 s, 5 s, intervals) stays. */
 const RULES = {
-  unknownGraceMs: 6_000,
+  unknownGraceMs: 12_000,
   requestTimeoutMs: 4_000,
   connectTimeoutMs: 3_000,
   signInTimeoutMs: 4_000,
   statusPollMs: 1_000,
   receiptPollMs: 1_000,
   listPollMs: 2_000,
+  // Large documents are a subject of their own; their bytes go up in parts.
+  maxDocumentBytes: 20_000,
+  uploadPartBytes: 12_000,
   // Calls go through a proxy, and all processes share one machine: what they are late by is not the client's bad manners.
-  guardMs: 100,
+  guardMs: 200,
 };
-const PROCESSING_MS = 500;
+/** Sends that are held back land before the grace ends, and often after the first look-up, which comes 5 s after the attempt. */
+const LAND_LATE_MS = 9_600;
+const LAND_LATE_RATE = 0.05;
+/** Signed often, so that kills find the auditor at it. */
+const CHECKPOINT_SECONDS = 2;
 /** The judge of manners and his door come before all others on a crowded machine; only root may ask for it, and elsewhere it is as it is. */
 const JUDGE_PRIORITY = -10;
 const READY_LIMIT_MS = 120_000;
@@ -69,15 +77,16 @@ export async function breakGround(options: GroundOptions): Promise<Ground> {
 async function startAll(options: GroundOptions, stops: (() => Promise<void> | void)[]): Promise<Omit<Ground, 'close'>> {
   const { folder, say } = options;
   chmodSync(folder, 0o711);
+  const files = writeFiles(folder);
   const [postgres, rabbit, sandbox] = await Promise.all([
     PostgresService.start(join(folder, 'postgres')).then((one) => (stops.push(() => one.close()), one)),
     startRabbit(options).then((one) => (stops.push(() => one?.close()), one)),
-    startSandbox(options).then((one) => (stops.push(() => one.stop()), one)),
+    startSandbox(options, files.overrides).then((one) => (stops.push(() => one.stop()), one)),
   ]);
   const registry = await TcpProxy.start(Number(new URL(sandbox.url).port));
   stops.push(() => registry.stop());
   for (const pid of [registry.pid, sandboxPid(folder)]) favour(pid);
-  const env = environment(folder, { postgres, rabbit, registry });
+  const env = environment(files, { postgres, rabbit, registry });
   const deaths: Death[] = [];
   const died = (death: Death): void => {
     deaths.push(death);
@@ -90,7 +99,8 @@ async function startAll(options: GroundOptions, stops: (() => Promise<void> | vo
     gateways.push({ program, url: `http://127.0.0.1:${port}` });
   }
   const workers = Array.from({ length: options.workers }, (_, n) => new Program({ ...entry('worker', n + 1, folder), env, died }));
-  const programs = [...gateways.map((one) => one.program), ...workers];
+  const others = (['auditor', 'reconciler'] as const).map((app) => new Program({ ...entry(app, 1, folder), env, died }));
+  const programs = [...gateways.map((one) => one.program), ...workers, ...others];
   stops.push(async () => {
     for (const program of programs) program.resume();
     await Promise.all(programs.map((program) => program.stop()));
@@ -100,7 +110,7 @@ async function startAll(options: GroundOptions, stops: (() => Promise<void> | vo
   return { postgres, rabbit, sandbox, registry, gateways, programs, deaths };
 }
 
-const entry = (app: 'gateway' | 'worker', n: number, folder: string) => ({
+const entry = (app: 'gateway' | 'worker' | 'auditor' | 'reconciler', n: number, folder: string) => ({
   name: `${app}-${n}`,
   args: ['--enable-source-maps', fileURLToPath(builtFile(`apps/${app}/src/main.js`))],
   logFile: join(folder, `${app}-${n}.log`),
@@ -117,11 +127,15 @@ async function startRabbit({ folder, path, say }: GroundOptions): Promise<Rabbit
   }
 }
 
-const startSandbox = ({ folder, seed, misbehave }: GroundOptions): Promise<SandboxProcess> =>
+const startSandbox = ({ folder, seed, misbehave, processingMs }: GroundOptions, profileOverrides: string): Promise<SandboxProcess> =>
   sandboxProcess({
     dataDir: join(folder, 'registry'),
     profile: 'interface-v1',
-    flags: ['--seed', String(seed), '--misbehave', String(misbehave), '--processing-ms', String(PROCESSING_MS)],
+    profileOverrides,
+    flags: [
+      ...['--seed', String(seed), '--misbehave', String(misbehave), '--processing-ms', String(processingMs), '--processing-spread', 'full'],
+      ...['--land-late-ms', String(LAND_LATE_MS), '--knob', `land_late=${misbehave === 0 ? 0 : LAND_LATE_RATE}`],
+    ],
   });
 
 const sandboxPid = (folder: string): number => (JSON.parse(readFileSync(join(folder, 'registry', 'address.json'), 'utf8')) as { pid: number }).pid;
@@ -134,15 +148,27 @@ function favour(pid: number): void {
   }
 }
 
-function environment(folder: string, services: { postgres: PostgresService; rabbit: RabbitService | undefined; registry: TcpProxy }): NodeJS.ProcessEnv {
-  mkdirSync(folder, { recursive: true });
-  const [key, overrides] = [join(folder, 'key'), join(folder, 'overrides.json')];
-  writeFileSync(key, 'ab'.repeat(32), { mode: 0o600 });
-  writeFileSync(overrides, JSON.stringify({ rules: RULES }));
+interface Files {
+  /** Of the profile, for both sides alike. */
+  overrides: string;
+  key: string;
+  auditKey: string;
+}
+
+function writeFiles(folder: string): Files {
+  const files = { overrides: join(folder, 'overrides.json'), key: join(folder, 'key'), auditKey: join(folder, 'audit-key.pem') };
+  writeFileSync(files.overrides, JSON.stringify({ rules: RULES }));
+  writeFileSync(files.key, 'ab'.repeat(32), { mode: 0o600 });
+  writeFileSync(files.auditKey, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  return files;
+}
+
+function environment(files: Files, services: { postgres: PostgresService; rabbit: RabbitService | undefined; registry: TcpProxy }): NodeJS.ProcessEnv {
   return {
     ...{ PATH: dirname(process.execPath), DATABASE_URL: services.postgres.url, REGISTRY_URL: services.registry.url, LOG_LEVEL: 'info' },
     ...(services.rabbit === undefined ? {} : { AMQP_URL: services.rabbit.url }),
-    ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), PEDIGREE_KEY_FILE: key, REGISTRY_PROFILE_OVERRIDES: overrides },
+    ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), PEDIGREE_KEY_FILE: files.key, REGISTRY_PROFILE_OVERRIDES: files.overrides },
+    ...{ AUDIT_KEY_FILE: files.auditKey, AUDIT_CHECKPOINT_SECONDS: String(CHECKPOINT_SECONDS) },
   };
 }
 

@@ -35,6 +35,11 @@ export class Program {
     return this.options.name;
   }
 
+  /** Undefined while it does not run. */
+  get pid(): number | undefined {
+    return this.alive ? this.child?.pid : undefined;
+  }
+
   start(): void {
     if (this.alive) return;
     const { args, env, logFile, name } = this.options;

@@ -2,6 +2,8 @@ import type { DocumentOutcome } from '#domain';
 import type { Pool } from '#postgres';
 import type { Random } from '../../../apps/cli/src/sample/random.js';
 import type { World } from '../../../apps/cli/src/sample/world.js';
+import type { Corners } from './corners/reached.js';
+import type { Orphan } from './orphans/find-orphans.js';
 
 /** How the ERP must be answered. `taken`: acknowledged, and concluded so. `refused`: told why, by HTTP at once or by a dead letter. */
 export type Expectation = { kind: 'taken'; outcome: DocumentOutcome } | { kind: 'refused'; code: string };
@@ -35,9 +37,10 @@ export interface Fed extends Message {
   attempts: number;
 }
 
-/** Something that is ordered at the sandbox's control port, as POST. */
+/** Something that is ordered at the sandbox's control port, or at a gateway, as POST. */
 export interface Stir {
   atMs: number;
+  to?: 'gateway';
   path: string;
   body: object;
 }
@@ -53,6 +56,8 @@ export interface LoadContext {
   /** Commands wanted of all subjects together. */
   documents: number;
   lastsMs: number;
+  /** When the first pause of a worker begins, in ms after the start. */
+  longPauseAtMs: number;
   /** Whether there is a broker to publish to. */
   hasBroker: boolean;
 }
@@ -126,6 +131,13 @@ export interface Ended {
   pool: Pool;
   installation: string;
   requestIdOf(commandId: string): string;
+  /** Documents that were stuck at any time. */
+  orphans: Orphan[];
+  corners: Corners;
+  /** What was asked for. */
+  seed: number;
+  minutes: number;
+  kills: number;
 }
 
 /**

@@ -190,3 +190,26 @@ describe('lists', () => {
     expect((await client.get('/documents/outcome')).json.total).toBe(7);
   });
 });
+
+describe('the time that processing takes', () => {
+  const lasted = async (processingSpread: 'half' | 'full', seed: number): Promise<number[]> => {
+    const client = await TestClient.start({ seed, processingMs: 5_000, processingSpread });
+    try {
+      for (let n = 0; n < 40; n += 1) await client.send(doc.accept([pack(n)]));
+      await client.advance(60_000);
+      const { documents } = (await client.control('GET', '/truth/documents?limit=100')).json as { documents: { accepted_at: string; processed_at: string }[] };
+      return documents.map((one) => Date.parse(one.processed_at) - Date.parse(one.accepted_at));
+    } finally {
+      await client.stop();
+    }
+  };
+  const parts = (ms: number[]) => [ms.filter((one) => one < 2_500).length, ms.filter((one) => one > 7_500).length].map((count) => count > 3);
+
+  it('is spread by seed from half to one and a half of its mean, or from nothing to twice the mean', async () => {
+    const [half, full] = [await lasted('half', 1), await lasted('full', 1)];
+    expect([Math.min(...half) >= 2_500, Math.max(...half) <= 7_500, Math.max(...full) <= 10_000]).toEqual([true, true, true]);
+    expect([parts(half), parts(full)]).toEqual([[false, false], [true, true]]);
+    expect(await lasted('full', 1)).toEqual(full);
+    expect(await lasted('full', 2)).not.toEqual(full);
+  });
+});

@@ -292,8 +292,9 @@ export class Intake {
   }
 
   private processingMs(index: number): number {
-    const { seed, processingMs } = this.registry.settings;
-    return Math.round(processingMs * (0.5 + spreadOf(seed, index)));
+    const { seed, processingMs, processingSpread } = this.registry.settings;
+    const spread = spreadOf(seed, index);
+    return Math.round(processingMs * (processingSpread === 'full' ? 2 * spread : 0.5 + spread));
   }
 
   private participantOf(account: string): string {

@@ -8,7 +8,7 @@ import { REGISTRY_OPERATIONS } from '../registries/table.js';
 import type { Registry } from '../registry.js';
 import { htmlAnswer, jsonAnswer, springAnswer, writeAnswer, type Answer } from './answer.js';
 import { MAX_UPLOAD_BYTES } from '../uploads/uploads.js';
-import { CallerGone, readBody } from './body.js';
+import { CallerGone, jsonObjectOf, readBody } from './body.js';
 import { Refusal, refuse } from './refusal.js';
 import { Router, type Route } from './router.js';
 
@@ -103,10 +103,29 @@ async function work(registry: Registry, { route, path, request, call }: Work): P
   const operation = USER_OPERATIONS[route.method];
   if (operation === undefined) throw refuse(404, `the sandbox does not serve ${route.method}`);
   const userCall: UserCall = { ...call, account, token };
+  if (route.method === 'send' || route.method === 'send_large') watchResend(registry, userCall);
   const lateMs = route.method === 'send' ? registry.faults.take('land_late', 'send') : undefined;
   if (lateMs === undefined) return operation(registry, userCall);
-  registry.later(lateMs, () => void attempt(() => void operation(registry, { ...userCall, late: true })));
+  const held = heldName(registry, userCall);
+  registry.lateSends.hold(held);
+  registry.later(lateMs, () => {
+    registry.lateSends.landed(held);
+    void attempt(() => void operation(registry, { ...userCall, late: true }));
+  });
   throw new Dropped();
+}
+
+/** A send of a request_id whose earlier send is still under way: had that been slower, or this one quicker, there would be two documents. */
+function watchResend(registry: Registry, call: UserCall): void {
+  if (!registry.lateSends.isHeld(() => heldName(registry, call))) return;
+  registry.violations.record('premature_resend', { call: call.method, account: call.account.name, note: heldName(registry, call) });
+}
+
+/** Participant and request_id of a send, as far as its body can be read. */
+function heldName({ profile }: Registry, { account, body }: UserCall): string {
+  let requestId: unknown;
+  void attempt(() => void (requestId = jsonObjectOf(body)[profile.field('request_id')]));
+  return `${account.participant.key} ${typeof requestId === 'string' ? requestId.toLowerCase() : ''}`;
 }
 
 /** Misbehaviour that keeps the work from being done. */

@@ -62,15 +62,33 @@ describe('misbehaviour: what a client meets, and what is not his fault', () => {
     await until('it arrives', async () => (await found(requestId)) === 1);
   });
 
-  it('land_late: what landed behind a second send is dropped, and nobody is blamed', async () => {
+  it('land_late: a second send before the first has landed breaks a rule, and what lands behind it is dropped', async () => {
     const requestId = randomUUID();
     const xml = doc.accept([pack(1)]);
     await client.control('POST', '/faults', { fault: 'land_late', method: 'send', value: LATE_MS });
     await expect(client.send(xml, { requestId })).rejects.toThrow();
+    expect((await client.send(doc.accept([pack(2)]))).status).toBe(200);
+    expect((await client.control('GET', '/violations')).json.byRule).toEqual({});
     expect((await client.send(xml, { requestId })).status).toBe(200);
+    const { byRule, violations } = (await client.control('GET', '/violations')).json;
+    expect(byRule).toEqual({ premature_resend: 1 });
+    expect(violations[0]).toMatchObject({ call: 'send', account: 'main', note: expect.stringContaining(requestId) });
+    await client.control('DELETE', '/violations');
     // The sandbox lives in this process and its timer was set before this one, so it has landed when this one ends.
     await new Promise((resolve) => setTimeout(resolve, LATE_MS));
     expect((await client.control('GET', `/truth/documents?request_id=${requestId}`)).json.documents).toMatchObject([{ sends: 1 }]);
+  });
+
+  it('land_late: a second send that is held back itself is premature all the same, and one after the landing is a repetition', async () => {
+    const requestId = randomUUID();
+    const xml = doc.accept([pack(1)]);
+    await client.control('POST', '/faults', { fault: 'land_late', method: 'send', times: 2, value: LATE_MS });
+    for (const _ of [1, 2]) await expect(client.send(xml, { requestId })).rejects.toThrow();
+    expect((await client.control('GET', '/violations')).json.byRule).toEqual({ premature_resend: 1 });
+    await new Promise((resolve) => setTimeout(resolve, LATE_MS));
+    expect((await client.send(xml, { requestId })).status).toBe(400);
+    expect((await client.control('GET', '/violations')).json.byRule).toEqual({ premature_resend: 1, duplicate_request_id: 1 });
+    await client.control('DELETE', '/violations');
   });
 
   it('token_revoked: 401, and a new sign-in helps', async () => {

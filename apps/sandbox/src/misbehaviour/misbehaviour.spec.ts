@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parseOptions, PROGRAM_DEFAULTS, withDefaults } from '../config.js';
 import { KNOB_NAMES, KNOBS } from './knobs.js';
+import { Registry } from '../registry.js';
 import { Misbehaviour } from './misbehaviour.js';
 
 const at = (rate: number, more: Partial<ConstructorParameters<typeof Misbehaviour>[0]> = {}) => new Misbehaviour({ seed: 1, rate, knobs: {}, longest: {}, ...more });
@@ -39,6 +40,13 @@ describe('misbehaviour at rates', () => {
     const misbehaviour = at(1, { longest: { failed_then_processed: 0, land_late: 300 } });
     expect(misbehaviour.draw('failed_then_processed')).toBeUndefined();
     for (let i = 0; i < 100; i += 1) expect(misbehaviour.draw('land_late')).toBeLessThanOrEqual(300);
+  });
+
+  it('holds a send back for as long as was asked for, within what the profile tells clients to bear', () => {
+    const misbehaviour = at(1, { spanEnds: { land_late: 9_000 }, longest: { land_late: 9_000 } });
+    const drawn = Array.from({ length: 200 }, () => misbehaviour.draw('land_late') as number);
+    expect([Math.min(...drawn) >= 200, Math.max(...drawn) <= 9_000, drawn.filter((ms) => ms > 5_000).length > 50]).toEqual([true, true, true]);
+    expect(() => new Registry(withDefaults({ landLateMs: 30_000 }))).toThrow('by less than the unknownGraceMs of the profile, 30000, not by 30000');
   });
 
   it.each([[{ rate: 2 }], [{ rate: '1' }], [{ knobs: { unheard: 1 } }], [{ knobs: { delay_ms: -1 } }], [{ knobs: [] }]])('refuses %j and sets nothing', (wrong) => {

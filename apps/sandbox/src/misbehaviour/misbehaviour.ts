@@ -9,6 +9,8 @@ export interface MisbehaviourOptions {
   knobs: Record<string, number>;
   /** Longest value that a strike may take, where the profile says what a client has to bear; 0: no strike at a rate. */
   longest: Partial<Record<KnobName, number>>;
+  /** Ends of spans that were asked for in place of the knobs' own. */
+  spanEnds?: Partial<Record<KnobName, number>>;
 }
 
 /** Knobs after which a caller has nothing in hand. */
@@ -29,10 +31,12 @@ export class Misbehaviour {
   private readonly streaks = new Map<string, number>();
   private readonly seed: number;
   private readonly longest: Partial<Record<KnobName, number>>;
+  private readonly spanEnds: Partial<Record<KnobName, number>>;
 
-  constructor({ seed, rate, knobs, longest }: MisbehaviourOptions) {
+  constructor({ seed, rate, knobs, longest, spanEnds = {} }: MisbehaviourOptions) {
     this.seed = seed;
     this.longest = longest;
+    this.spanEnds = spanEnds;
     this.set({ rate, knobs });
   }
 
@@ -60,7 +64,7 @@ export class Misbehaviour {
     this.strikes.set(name, (this.strikes.get(name) ?? 0) + 1);
     if (SPOILS.has(name)) this.streaks.set(method, this.spoiled(method) + 1);
     const { from = 0, to = from } = KNOBS[name];
-    const most = Math.min(to, this.longest[name] ?? to);
+    const most = Math.min(this.spanEnds[name] ?? to, this.longest[name] ?? Infinity);
     const least = Math.min(from, most);
     return Math.round(least + (most - least) * spreadOf(seed, 2 * chance + 1));
   }

@@ -10,6 +10,7 @@ export const RULES = {
   deprecated_parameter: 'deprecated parameters are not used (9)',
   internal_method: 'methods of the web cabinet are not called (1)',
   duplicate_request_id: 'a request_id is sent once (2.1)',
+  premature_resend: 'a request_id is not sent again while an earlier send of it may still arrive (2.1)',
   flag_as_text: 'bulk_processing is a boolean (2.1)',
   group_unchecked: 'a group is started after its check said that it can be (4.1)',
   too_many_items: 'a document holds no more items than is permitted; a larger set is split (8)',

@@ -49,7 +49,11 @@ function chain(context: LoadContext, number: number): Message[] {
  
 async function check({ fed, registry, requestIdOf }: Ended): Promise<string[]> {
   const at = new Map<string, TruthDocument>(registry.filter((one) => one.account !== null).map((one) => [one.request_id, one]));
-  const pairs = fed.flatMap((one) => (one.after ?? []).map((before) => [before, one.commandId as string] as const));
+  // A group comes after another with all its members.
+  const membersOf = new Map(fed.map((one) => [one.commandId, one.documents?.map(({ commandId }) => commandId) ?? [one.commandId as string]]));
+  const documentsOf = (commandId: string): string[] => membersOf.get(commandId) ?? [commandId];
+  const named = fed.flatMap((one) => (one.after ?? []).map((before) => [before, one.commandId as string] as const));
+  const pairs = named.flatMap(([before, later]) => documentsOf(before).flatMap((first) => documentsOf(later).map((second) => [first, second] as const)));
   return complaints(pairs, ([before, later]) => {
     const second = at.get(requestIdOf(later));
     if (second === undefined) return undefined;

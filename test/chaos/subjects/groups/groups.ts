@@ -8,7 +8,11 @@ const MEMBERS = 3;
 /** Consignments from the thirteenth on have documents that must be rejected. */
 const CONSIGNMENTS = 16;
 
-/** Groups that are processed in order, every second one with a member that must be rejected: what stands behind it is not processed, and said so. */
+/** This one comes after another that ends well. */
+const LATER = 2;
+const EARLIER = 0;
+
+/** Groups that are processed in order, one of them after another group, every second one with a member that must be rejected: what stands behind it is not processed, and said so. */
 export const groups: Subject = { name: 'groups', load, check };
 
 function load(context: LoadContext): Message[] {
@@ -23,13 +27,15 @@ function group({ random, world, accounts, seed, run, lastsMs, hasBroker }: LoadC
   const rejected = number % 2 === 1 ? day.find((one) => one.expected === 'rejected') : undefined;
   const samples = rejected === undefined ? arrivals : [arrivals[0], rejected, arrivals[2]].filter((one) => one !== undefined);
   const commandId = `group-${number}`;
+  const after = number === LATER ? [`group-${EARLIER}`] : [];
   const members = samples.map((sample, n) => ({ command_id: `${commandId}-${n}`, xml: buildDocument(sample.document).toString('utf8') }));
   return {
     key: commandId,
     atMs: random.below(lastsMs),
     via: hasBroker && random.below(2) === 0 ? 'amqp' : 'http',
-    body: Buffer.from(JSON.stringify({ command_id: commandId, type: 'send_group', account: random.pick(accounts), group: { members } })),
+    body: Buffer.from(JSON.stringify({ command_id: commandId, type: 'send_group', account: random.pick(accounts), after, group: { members } })),
     commandId,
+    after,
     documents: members.map((one, n) => ({ commandId: one.command_id, outcome: rejected === undefined || n === 0 ? 'accepted' : n === 1 ? 'rejected' : 'failed' })),
     expect: { kind: 'taken', outcome: rejected === undefined ? 'accepted' : 'partial' },
   };

@@ -1,0 +1,86 @@
+/** One change of a source: `find` stands there exactly once. */
+export interface Edit {
+  file: string;
+  find: string;
+  replace: string;
+}
+
+/** A bug that a campaign must catch. */
+export interface Mutant {
+  name: string;
+  /** Which promise it breaks. */
+  about: string;
+  edits: Edit[];
+  /** What a check must say, as `check: sentence`: another complaint does not count. */
+  caughtBy: RegExp;
+}
+
+export const MUTANTS: Mutant[] = [
+  {
+    name: 'resend-without-grace',
+    about: 'sends again after the first look-up that finds nothing',
+    edits: [
+      {
+        file: 'libs/domain/src/document/decide.ts',
+        find: 'const absent = lookUp >= LOOK_UPS_TO_PROVE_ABSENCE && sinceAttemptEndedMs >= command.unknownGraceMs;',
+        replace: 'const absent = lookUp >= 1;',
+      },
+    ],
+    caughtBy: /^manners: .*premature_resend/,
+  },
+  {
+    name: 'own-document-as-inbound',
+    about: 'takes a document of ours for one of others while its send is unconfirmed, and counts it twice',
+    edits: [
+      { file: 'apps/worker/src/inbound/read-list.ts', find: '(known !== undefined && known !== documentId)', replace: 'known !== documentId' },
+      {
+        file: 'apps/worker/src/inbound/note-listed.ts',
+        find: "return state.phase !== 'concluded' || state.documentId !== undefined;",
+        replace: "return 'documentId' in state && state.documentId !== undefined;",
+      },
+    ],
+    caughtBy: /^inbound: .* was taken for a document of others/,
+  },
+  {
+    name: 'released-by-the-first',
+    about: 'releases a document when the first of several predecessors has succeeded',
+    edits: [
+      {
+        file: 'libs/domain/src/document/decide.ts',
+        find: 'const waitsOn = state.waitingFor.some((one) => one.requestId !== command.requestId);',
+        replace: 'const waitsOn = false;',
+      },
+    ],
+    caughtBy: /^after-chains: .*(before .* was processed|which it comes after, is not|came before)/,
+  },
+  {
+    name: 'cursor-past-unconfirmed',
+    about: 'moves the cursor of the bus past outcomes that the broker has not confirmed',
+    edits: [
+      {
+        file: 'apps/gateway/src/outcomes/publisher.ts',
+        find: 'return { confirmed: 0, failure: { reason: (error as Error).message } };',
+        replace: 'return { confirmed: batch.length };',
+      },
+    ],
+    caughtBy: /^outcomes: bus: .* was never told/,
+  },
+  {
+    name: 'call-after-lease',
+    about: 'writes a call after the lease of its task has ended, because the process was frozen',
+    edits: [{ file: 'apps/worker/src/registry-tasks/patience.ts', find: 'export const WRITE_WITHIN_MS = 20_000;', replace: 'export const WRITE_WITHIN_MS = 3_600_000;' }],
+    caughtBy: /^(manners: .*duplicate_request_id|documents: .* was sent \d+ times)/,
+  },
+  {
+    name: 'repeat-by-name-alone',
+    about: 'takes another event for a repeat of an earlier one because task, stream, version and type are the same: a document is stuck for ever',
+    edits: [
+      {
+        file: 'apps/worker/src/noun/noun-repository.ts',
+        find: '${cause.taskKey}@${cause.lease}@${this.noun.streamOf(id)}@${version}/${event.type}/${sha256Hex(canonicalJson(event.data))}',
+        replace: '${cause.taskKey}@${this.noun.streamOf(id)}@${version}/${event.type}',
+      },
+    ],
+    caughtBy: /^orphans: .* is stuck/,
+  },
+];

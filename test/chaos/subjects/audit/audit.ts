@@ -1,0 +1,47 @@
+import { tilesIn } from '../../../../apps/auditor/src/log/tile-table.js';
+import { leafOf } from '../../../../apps/auditor/src/log/leaf.js';
+import { PostgresEventStore, type RecordedEvent } from '#event-store';
+import { appended, hashesInTiles, rootOf, type Hash, type Node, type ReadHashes } from '#merkle';
+import type { Pool } from '#postgres';
+import type { Ended, Subject } from '../subject.js';
+
+/** The auditor, killed as others are, has sealed every event once and in order: its tree, and each checkpoint that it signed, are those of the log. */
+export const audit: Subject = { name: 'audit', check };
+
+async function check({ pool }: Ended): Promise<string[]> {
+  const leaves = (await wholeLog(pool)).map(leafOf);
+  const { rows } = await pool.query<{ size: string }>('SELECT size::text FROM audit_tree');
+  const size = Number(rows[0]?.size ?? 0);
+  if (size !== leaves.length) return [`the auditor has sealed ${size} events, and the log has ${leaves.length}`];
+  const read = await treeOf(leaves);
+  const sealed = await rootOf(size, hashesInTiles(tilesIn(pool)));
+  const found = sealed.equals(await rootOf(size, read)) ? [] : [`the tree of ${size} events is not that of the log`];
+  const { rows: signed } = await pool.query<{ size: string; root: Buffer }>('SELECT size::text, root FROM audit_checkpoint ORDER BY size');
+  if (signed.length === 0) found.push('no checkpoint was signed');
+  for (const one of signed) {
+    if (!one.root.equals(await rootOf(Number(one.size), read))) found.push(`the checkpoint of ${one.size} events is not that of the log`);
+  }
+  return found;
+}
+
+async function wholeLog(pool: Pool): Promise<RecordedEvent[]> {
+  const store = new PostgresEventStore({ pool });
+  try {
+    const [all, head] = [[] as RecordedEvent[], await store.head()];
+    for (let from = 0n; from < head; ) {
+      const { events, readUpTo } = await store.readAll(from);
+      all.push(...events);
+      from = readUpTo;
+    }
+    return all;
+  } finally {
+    await store.close();
+  }
+}
+
+/** The tree by its definition, beside what the auditor made of it page by page. */
+async function treeOf(leaves: Hash[]): Promise<ReadHashes> {
+  const nameOf = ({ level, index }: Node): string => `${level}/${index}`;
+  const hashes = new Map((await appended(0, leaves, async () => [])).map(({ node, hash }) => [nameOf(node), hash]));
+  return async (nodes) => nodes.map((node) => hashes.get(nameOf(node)) as Hash);
+}

@@ -1,0 +1,83 @@
+import type { Pool } from '#postgres';
+
+/** A document that is not concluded, and that nothing will ever move on. */
+export interface Orphan {
+  requestId: string;
+  /** Position of its newest event: the same orphan seen again has not moved. */
+  position: string;
+  lastEvent: string;
+  since: Date;
+}
+
+interface StreamRow {
+  stream: string;
+  types: string[];
+  position: string;
+  since: Date;
+  registered: string;
+  /** The newest of its conclusions. */
+  conclusion: string | null;
+}
+
+const STREAMS = `SELECT stream, array_agg(type ORDER BY version) AS types, max(position)::text AS position, max(recorded_at) AS since,
+    max(convert_from(data, 'UTF8')) FILTER (WHERE version = 0) AS registered,
+    (array_agg(convert_from(data, 'UTF8') ORDER BY version DESC) FILTER (WHERE type IN ('DocumentConcluded', 'ConclusionRevised', 'GroupConcluded', 'GroupConclusionRevised')))[1] AS conclusion
+  FROM event WHERE stream LIKE 'document-%' OR stream LIKE 'group-%' GROUP BY stream`;
+const SUCCEEDED = new Set(['accepted', 'partial']);
+
+interface Owner extends StreamRow {
+  id: string;
+  isGroup: boolean;
+  after: string[];
+  groupId: string | undefined;
+  isConcluded: boolean;
+  succeeded: boolean;
+}
+
+/**
+ * Documents without a conclusion that have no task and no parked instance, and that wait for nothing that is still to come: neither for a predecessor
+ * that has not succeeded yet, nor for their group while it, or another member of it, has something to do. What the saga has not seen yet is left out.
+ * One look proves nothing, for events and tasks are read one after the other: an orphan is one that is seen twice at the same position.
+ */
+export async function findOrphans(pool: Pool): Promise<Orphan[]> {
+  const { rows } = await pool.query<StreamRow>(STREAMS);
+  const owners = new Map(rows.map(ownerOf).map((owner) => [owner.id, owner]));
+  const busy = await busyIds(pool);
+  const { rows: checkpoints } = await pool.query<{ position: string }>(`SELECT position::text FROM checkpoint WHERE name = 'saga:document'`);
+  const seenUpTo = BigInt(checkpoints[0]?.position ?? 0);
+  const busyGroups = new Set([...owners.values()].filter(({ id, groupId }) => groupId !== undefined && busy.has(id)).map(({ groupId }) => groupId));
+  const hasNext = (owner: Owner): boolean => {
+    if (busy.has(owner.id) || isWaiting(owner, owners)) return true;
+    const { groupId } = owner;
+    if (groupId === undefined) return owner.isGroup && busyGroups.has(owner.id);
+    const group = owners.get(groupId);
+    return busy.has(groupId) || busyGroups.has(groupId) || (group !== undefined && isWaiting(group, owners));
+  };
+  return [...owners.values()]
+    .filter((owner) => !owner.isGroup && !owner.isConcluded && BigInt(owner.position) <= seenUpTo && !hasNext(owner))
+    .map(({ id, position, types, since }) => ({ requestId: id, position, lastEvent: types.at(-1) as string, since }));
+}
+
+/** Every id that the key of a task or of a parked instance names. */
+async function busyIds(pool: Pool): Promise<Set<string>> {
+  const { rows } = await pool.query<{ key: string }>('SELECT key FROM task UNION ALL SELECT key FROM parked_instance');
+  return new Set(rows.flatMap(({ key }) => key.split(':')));
+}
+
+function ownerOf(row: StreamRow): Owner {
+  const { after = [], group } = JSON.parse(row.registered) as { after?: { requestId: string }[]; group?: { groupId: string } };
+  const isGroup = row.stream.startsWith('group-');
+  const { outcome } = JSON.parse(row.conclusion ?? '{}') as { outcome?: string };
+  return {
+    ...row,
+    ...{ id: row.stream.slice(row.stream.indexOf('-') + 1), isGroup, groupId: group?.groupId, after: after.map(({ requestId }) => requestId) },
+    ...{ isConcluded: row.conclusion !== null, succeeded: SUCCEEDED.has(outcome ?? '') },
+  };
+}
+
+/** Held, and not by predecessors alone that have all succeeded: then somebody forgot to tell it. */
+function isWaiting({ types, after }: Owner, owners: Map<string, Owner>): boolean {
+  const last = types.findLast((type) => /^(Document|Group)(Waiting|Held|Released)$/.test(type));
+  if (last === undefined || last.endsWith('Released')) return false;
+  return last.endsWith('Held') || after.some((requestId) => owners.get(requestId)?.succeeded !== true);
+}

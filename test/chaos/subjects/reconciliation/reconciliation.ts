@@ -1,0 +1,19 @@
+import { complaints, type Ended, type LoadContext, type Stir, type Subject } from '../subject.js';
+
+const RUNS = 4;
+
+/** Comparisons that are asked for while everything breaks: each is made once, whoever died over it. */
+export const reconciliation: Subject = { name: 'reconciliation', stir, check };
+
+function stir({ random, lastsMs }: LoadContext): Stir[] {
+  return Array.from({ length: RUNS }, (_, n): Stir => ({ to: 'gateway', atMs: random.below(lastsMs), path: '/v1/reconciliations', body: { reason: `asked for in a campaign, ${n}` } }));
+}
+
+async function check({ pool }: Ended): Promise<string[]> {
+  const { rows } = await pool.query<{ run: string; made: number; strays: number }>(
+    `SELECT run_id AS run, (SELECT count(*)::int FROM event WHERE stream = 'run-' || run_id AND type = 'RunCompleted') AS made,
+       (SELECT count(DISTINCT attempt)::int FROM reconciliation_finding f WHERE f.run_id = r.run_id) AS strays FROM reconciliation_request r`,
+  );
+  const asked = rows.length >= RUNS ? [] : [`${rows.length} comparisons were asked for, and not ${RUNS}`];
+  return [...asked, ...complaints(rows, ({ run, made, strays }) => (made === 1 && strays <= 1 ? undefined : `the comparison ${run} was made ${made} times, with findings of ${strays} attempts`))];
+}

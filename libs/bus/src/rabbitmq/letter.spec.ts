@@ -55,6 +55,6 @@ describe('a dead letter', () => {
 
 describe('a message as the port gives it', () => {
   it('has its headers as text and no id that it was not given', () => {
-    expect(incomingOf({ headers: { n: 1, s: 'text', none: undefined }, body })).toEqual({ body, contentType: 'application/octet-stream', headers: { n: '1', s: 'text', none: 'null' }, deliveries: 1 });
+    expect(incomingOf({ headers: { n: 1, s: 'text', none: undefined }, body }, 7)).toEqual({ body, contentType: 'application/octet-stream', headers: { n: '1', s: 'text', none: 'null' }, deliveries: 1, patienceMs: 7 });
   });
 });

@@ -29,12 +29,13 @@ export const deliveriesOf = (message: HeaderFields & { redelivered?: boolean }):
   return (Number.isSafeInteger(returns) && returns > 0 ? returns : 0) + 1;
 };
 
-export const incomingOf = (message: Carried & { redelivered?: boolean }): IncomingMessage => ({
+export const incomingOf = (message: Carried & { redelivered?: boolean }, patienceMs: number): IncomingMessage => ({
   ...(message.messageId === undefined ? {} : { messageId: message.messageId }),
   body: message.body,
   contentType: message.contentType ?? UNNAMED_TYPE,
   headers: textHeaders(message),
   deliveries: deliveriesOf(message),
+  patienceMs,
 });
 
 /** The message as its publisher made it, to be published again. The broker vouches for `userId`, and for nobody but ourselves now. */

@@ -8,7 +8,7 @@ import type { MessageBus, OutgoingMessage } from '../port.js';
 import { RabbitMqBus } from './rabbitmq-bus.js';
 import { busNames } from './topology.js';
 
-const FAST = { deliveryLimit: DELIVERIES_ALLOWED, reconnectFirstMs: 10, reconnectMostMs: 50, retryFirstMs: 5, retryMostMs: 20, askEveryMs: 10, renewEveryMs: 100 };
+const FAST = { deliveryLimit: DELIVERIES_ALLOWED, reconnectFirstMs: 10, reconnectMostMs: 50, retryFirstMs: 5, retryMostMs: 20, askEveryMs: 10, lookEveryMs: 100 };
 
 const broker = await testBroker();
 const url = broker?.url ?? '';

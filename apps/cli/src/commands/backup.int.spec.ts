@@ -210,9 +210,12 @@ describe('a restore', () => {
     };
     const slow = instead(target.pool, { connect });
     const options = { file, schemas: allSchemas(), by: 'tester' };
-    await expect(restoreBackup({ ...options, pool: slow, beforeRelease: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
-    expect((await restoreBackup({ ...options, pool: target.pool })).restoration).toMatchObject({ state: 'comparing' });
-    (lingering as Transaction | undefined)?.release(true);
+    try {
+      await expect(restoreBackup({ ...options, pool: slow, beforeRelease: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
+      expect((await restoreBackup({ ...options, pool: target.pool })).restoration).toMatchObject({ state: 'comparing' });
+    } finally {
+      (lingering as Transaction | undefined)?.release(true);
+    }
   });
 
   it('refuses a backup of a newer version', async () => {

@@ -19,6 +19,8 @@ export const LONG = {
   'apps/sandbox/src/http/fuzz.int.spec.ts': 15,
   'libs/reconciliation/src/runs/run.int.spec.ts': 15,
   'apps/gateway/src/bus/bus-intake.int.spec.ts': 15,
+  'libs/bus/src/rabbitmq/uncounted.int.spec.ts': 25,
+  'libs/bus/src/rabbitmq/quorum-queues.int.spec.ts': 25,
 };
 /** A scenario that the table does not know, s: most of it is waiting for a registry that takes its time. */
 const SCENARIO = 30;

@@ -32,14 +32,21 @@ export async function restoreBackup(options: RestoreOptions): Promise<{ restorat
   const { pool, file } = options;
   const summary = await checkBackup(file);
   await refuseNewer(summary, options.schemas);
+  return underLock(pool, async (session) => {
+    await refuseFilled(session);
+    return { restoration: await load(options, summary), summary };
+  });
+}
+
+/** The lock is given back before its session ends: a server may notice only later that a session is gone, and would turn away the next restore. */
+async function underLock<T>(pool: Pool, work: (session: Queryable) => Promise<T>): Promise<T> {
   const session = await pool.connect();
   try {
     const { rows } = await session.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [RESTORE_LOCK]);
     if (rows[0]?.locked !== true) throw notEmpty('another restore is under way in it');
-    await refuseFilled(session);
-    return { restoration: await load(options, summary), summary };
+    return await work(session);
   } finally {
-    // The lock ends with its session.
+    await session.query('SELECT pg_advisory_unlock_all()').catch(() => undefined);
     session.release(true);
   }
 }

@@ -7,6 +7,8 @@ export interface IncomingMessage {
   headers: Record<string, string>;
   /** Deliveries begun, this one included. */
   deliveries: number;
+  /** For how long it may still be kept without being settled, in milliseconds: counted from its arrival, not from when it was handed over. */
+  patienceMs: number;
 }
 
 /**
@@ -60,15 +62,20 @@ export interface OutgoingMessage {
   body: Buffer;
 }
 
+/** A message that cannot be tried is kept for so long after its arrival, then postponed: brokers cut off whoever keeps one for half an hour. */
+export const MOST_HELD_MS = 10 * 60_000;
+
 export interface ConsumeOptions {
   /** Most messages under way at once. */
   concurrency: number;
   /** Most bytes of their bodies that are worked on at once; a message that is larger goes alone. Default: no limit. */
   mostBytes?: number;
+  /** How long a message may be kept from its arrival on, whatever it waits for. Default `MOST_HELD_MS`. */
+  mostHeldMs?: number;
   handle(message: IncomingMessage): Promise<Handled>;
   /** Ends consuming: what is under way is finished and settled first. */
   signal: AbortSignal;
-  /** Asked now and then; while it says false nothing more is taken, so that messages wait in the queue and not in us. */
+  /** Asked now and then; while it says false nothing more is begun. Messages wait in the queue, but for those that had been sent to us (at most `concurrency`). */
   mayTakeMore?(): boolean | Promise<boolean>;
 }
 

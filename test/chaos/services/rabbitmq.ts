@@ -104,6 +104,8 @@ export class RabbitService {
       RABBITMQ_MNESIA_BASE: join(this.folder, 'mnesia'),
       RABBITMQ_LOG_BASE: join(this.folder, 'log'),
       RABBITMQ_CONFIG_FILE: join(this.folder, 'rabbitmq'),
+      // Settings of one test: the folder may have the file before the start.
+      RABBITMQ_ADVANCED_CONFIG_FILE: join(this.folder, 'advanced.config'),
       RABBITMQ_ENABLED_PLUGINS_FILE: join(this.folder, 'enabled_plugins'),
       RABBITMQ_PID_FILE: join(this.folder, 'pid'),
       RABBITMQ_CONF_ENV_FILE: '/dev/null',

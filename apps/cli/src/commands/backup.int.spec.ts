@@ -8,7 +8,7 @@ import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/
 import { newestRestoration, refuseUnfinishedRestore, restoreBackup, TABLES, takeBackup } from '#backup';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
-import { inTransaction, installationId, migrate, type Pool } from '#postgres';
+import { inTransaction, installationId, migrate, type Pool, type Transaction } from '#postgres';
 import { PostgresTaskQueue } from '#tasks';
 import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker } from '../../../worker/src/worker.js';
@@ -20,6 +20,15 @@ let source: TestDatabase;
 let target: TestDatabase;
 let folder: TemporaryFolder;
 let file: string;
+
+/** The same, but for some of its members. */
+const instead = <T extends object>(one: T, members: object): T =>
+  new Proxy(one, {
+    get: (it, name) => {
+      const member: unknown = Reflect.get(name in members ? members : it, name);
+      return typeof member === 'function' ? (member.bind(it) as unknown) : member;
+    },
+  });
 
 beforeEach(async () => {
   [source, target, folder] = await Promise.all([testDatabase(), testDatabase(), temporaryFolder()]);
@@ -186,6 +195,27 @@ describe('a restore', () => {
     expect(restoration).toMatchObject({ state: 'comparing', restoredBy: 'tester', logHead: BigInt(await head(source.pool)) });
     expect(await events(target.pool, '1000')).toEqual(await events(source.pool, '1000'));
     await refuseUnfinishedRestore(target.pool);
+  });
+
+  it('can be tried again at once, though the server has not noticed yet that the session of the first is gone', async () => {
+    await fill(3);
+    await takeBackup({ pool: source.pool, file, softwareVersion: '0.1.0' });
+    // The session that has the lock is the first: it was ended here, and goes on at the server.
+    let lingering: Transaction | undefined;
+    const connect = async () => {
+      const session = await target.pool.connect();
+      if (lingering !== undefined) return session;
+      lingering = session;
+      return instead(session, { release: () => undefined });
+    };
+    const slow = instead(target.pool, { connect });
+    const options = { file, schemas: allSchemas(), by: 'tester' };
+    try {
+      await expect(restoreBackup({ ...options, pool: slow, beforeRelease: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
+      expect((await restoreBackup({ ...options, pool: target.pool })).restoration).toMatchObject({ state: 'comparing' });
+    } finally {
+      (lingering as Transaction | undefined)?.release(true);
+    }
   });
 
   it('refuses a backup of a newer version', async () => {

@@ -56,6 +56,8 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
 
   const publish = (...bodies: (Buffer | string)[]) => erp.publishCommands(bodies.map((body) => ({ messageId: 'm', body: Buffer.from(body) })));
   const letters = (): Promise<DeadLetterSummary[]> => erp.deadLetters({ limit: 100 });
+  /** Only counted: a look at the letters takes them all out for a moment, one of 8 MB among them. */
+  const letterCount = async (): Promise<number | undefined> => (await erp.state()).deadLetters;
   const acknowledged = async (): Promise<string[]> => (await database.pool.query<{ command_id: string }>('SELECT command_id FROM command ORDER BY 1')).rows.map((row) => row.command_id);
   const isEmpty = async (): Promise<boolean> => (await erp.state()).commandsWaiting === 0;
 
@@ -64,7 +66,7 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     await until('the first command', async () => (await acknowledged()).includes('first'));
     await publish(...BAD.flatMap(([, body], n) => [body, good(`good-${n}`)]), good('first'), good('last'));
     await until('the last command', async () => (await acknowledged()).includes('last'));
-    await until('every dead letter', async () => (await letters()).length === BAD.length);
+    await until('every dead letter', async () => (await letterCount()) === BAD.length);
     expect(await acknowledged()).toEqual(['first', ...BAD.map((_, n) => `good-${n}`), 'last'].sort());
     await until('an empty queue', isEmpty);
     const { items } = deadLetterList.parse((await trial.ask('/v1/operations/dead-letters')).json());
@@ -81,7 +83,7 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
 
   it('wait for a database that is down, and none is lost, doubled or blamed', async () => {
     const before = (await acknowledged()).length;
-    const aside = (await letters()).length;
+    const aside = await letterCount();
     const ids = Array.from({ length: 600 }, (_, n) => `outage-${n}`);
     await publish(...ids.slice(0, 200).map((id) => good(id)));
     toDatabase.down();
@@ -90,12 +92,13 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     toDatabase.up();
     await until('all commands', async () => (await acknowledged()).length === before + 600);
     await until('an empty queue', isEmpty);
-    expect(await letters()).toHaveLength(aside);
+    expect(await letterCount()).toBe(aside);
   });
 
   it('go back into the queue by the API when their cause is mended', async () => {
     await publish(good('conflict'), good('conflict', { reference: 'other' }));
-    await until('the letter', async () => (await letters()).some((one) => one.code === 'command_conflict' && one.reason.includes('conflict')));
+    const aside = BAD.length + 1;
+    await until('the letter', async () => (await letterCount()) === aside);
     const letter = (await letters()).find((one) => one.reason.startsWith('command conflict '))!;
     await database.pool.query(`DELETE FROM command WHERE command_id = 'conflict'`);
     const answer = await trial.post({ reason: 'the earlier one was withdrawn' }, `/v1/operations/dead-letters/${letter.id}/replays`);

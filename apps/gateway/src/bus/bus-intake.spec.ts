@@ -29,10 +29,10 @@ function trial(faults: unknown[] = []) {
   const bus = { consumeCommands: (options: ConsumeOptions) => ((consumed = options), new Promise<void>((resolve) => (endConsuming = resolve))) };
   const logged: string[] = [];
   const log = { error: (_: unknown, text: string) => void logged.push(text), warn: (text: string) => void logged.push(text) } as never;
-  const busIntake = new BusIntake({ bus, intake: intake as never, authenticatedBy: 'amqp', log, clock, mostHeldMs: 60_000 });
+  const busIntake = new BusIntake({ bus, intake: intake as never, authenticatedBy: 'amqp', log, clock });
   busIntake.start();
-  const handle = (body: string | Buffer = COMMAND, deliveries = 1): Promise<Handled> =>
-    consumed!.handle({ messageId: 'm-1', body: Buffer.from(body), contentType: 'application/json', headers: {}, deliveries });
+  const handle = (body: string | Buffer = COMMAND, { deliveries = 1, patienceMs = 60_000 } = {}): Promise<Handled> =>
+    consumed!.handle({ messageId: 'm-1', body: Buffer.from(body), contentType: 'application/json', headers: {}, deliveries, patienceMs });
   const mayTakeMore = () => consumed!.mayTakeMore!();
   /** Lets everything go on that needs no time. */
   const settle = async (): Promise<void> => {

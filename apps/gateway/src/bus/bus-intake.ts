@@ -19,15 +19,12 @@ export interface BusIntakeOptions {
   concurrency?: number;
   /** Bytes of messages that are worked on at once: each is several times as large while it is parsed and checked. */
   mostBytes?: number;
-  /** A message that cannot be tried is held so long, then put back: brokers cut off those who hold one for half an hour. */
-  mostHeldMs?: number;
   clock?: Clock;
 }
 
 const CONCURRENCY = 128;
 /** Eight of the largest messages. */
 const MOST_BYTES = 8 * MAX_COMMAND_BYTES;
-const MOST_HELD_MS = 10 * 60_000;
 
 /**
  * Takes the ERP's commands from the bus, by the same checks as those that come over HTTP. What is wrong with a message is said in its dead
@@ -63,11 +60,11 @@ export class BusIntake {
     await this.consuming;
   }
 
-  private async handle({ body, messageId, headers }: IncomingMessage): Promise<Handled> {
+  private async handle({ body, messageId, headers, patienceMs }: IncomingMessage): Promise<Handled> {
     try {
       if (body.length > MAX_COMMAND_BYTES) throw new PedigreeError('body_too_large', tooLarge(body.length));
       const command = parseCommand(body);
-      return await inTraceOf(headers['traceparent'], () => this.take(command));
+      return await inTraceOf(headers['traceparent'], () => this.take(command, patienceMs));
     } catch (error) {
       if (error instanceof PedigreeError && error.httpStatus < 500) return { kind: 'dead', code: error.code, reason: error.message };
       this.options.log.error({ err: error, messageId }, 'a command of the bus failed');
@@ -75,9 +72,9 @@ export class BusIntake {
     }
   }
 
-  private async take(command: CommandBody): Promise<Handled> {
-    const { intake, mostHeldMs = MOST_HELD_MS } = this.options;
-    const untilMs = this.clock.monotonicMs() + mostHeldMs;
+  private async take(command: CommandBody, patienceMs: number): Promise<Handled> {
+    const { intake } = this.options;
+    const untilMs = this.clock.monotonicMs() + patienceMs;
     // Ends by success, by a fault of the message, by a stop, or when it was held for long enough.
     for (;;) {
       try {

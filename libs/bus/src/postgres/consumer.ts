@@ -1,6 +1,6 @@
 import { coalesce, systemClock } from '#kernel';
 import type { Pool } from '#postgres';
-import { DELIVERY_LIMIT, type ConsumeOptions, type Handled, type IncomingMessage } from '../port.js';
+import { DELIVERY_LIMIT, MOST_HELD_MS, type ConsumeOptions, type Handled, type IncomingMessage } from '../port.js';
 import { CLAIM, DEAD, DONE, EXTEND, GIVE_BACK } from './statements.js';
 import type { Wake } from './wake.js';
 
@@ -33,9 +33,9 @@ interface Claimed {
 const MOST_CLAIMED = 500;
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const incomingOf = ({ messageId, body, contentType, headers, deliveries }: Claimed): IncomingMessage => ({
+const incomingOf = ({ messageId, body, contentType, headers, deliveries }: Claimed, patienceMs: number): IncomingMessage => ({
   ...(messageId === null ? {} : { messageId }),
-  ...{ body, contentType, headers, deliveries },
+  ...{ body, contentType, headers, deliveries, patienceMs },
 });
 
 /** Takes commands from the table until the signal aborts. A lease that runs out, because its holder died, gives the message to the next. */
@@ -116,7 +116,7 @@ export class Consumer {
     // Its last lease ran out: whoever had it died of it, perhaps.
     if (message.deliveries > this.parts.deliveryLimit) return { kind: 'retry', reason: 'whoever had it last did not settle it' };
     try {
-      return await this.options.handle(incomingOf(message));
+      return await this.options.handle(incomingOf(message, this.options.mostHeldMs ?? MOST_HELD_MS));
     } catch (error) {
       return { kind: 'retry', reason: textOf(error) };
     }

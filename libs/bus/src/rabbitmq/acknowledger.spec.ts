@@ -50,6 +50,30 @@ describe('acknowledgements', () => {
     expect(frames).toEqual(['back 2', 'ack up to 3']);
   });
 
+  it('are withheld until they are released, and so is what goes back', async () => {
+    const { acks, frames } = trial();
+    acks.withhold();
+    acks.acknowledge(1);
+    acks.giveBack(2);
+    await aTurn();
+    acks.acknowledge(3);
+    expect(frames).toEqual([]);
+    acks.release();
+    expect(frames).toEqual(['back 2', 'ack up to 3']);
+  });
+
+  it('tell each message once, as its frame is written', async () => {
+    const { acks } = trial();
+    const settled: number[] = [];
+    for (const tag of [10, 11, 12]) acks.begin(tag, () => settled.push(tag));
+    acks.giveBack(12);
+    acks.acknowledge(10);
+    acks.acknowledge(11);
+    expect(settled).toEqual([12]);
+    await aTurn();
+    expect(settled).toEqual([12, 10, 11]);
+  });
+
   it('end with the channel', async () => {
     const { acks, frames, channel } = trial();
     acks.acknowledge(1);

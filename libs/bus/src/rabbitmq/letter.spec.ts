@@ -37,7 +37,8 @@ describe('a dead letter', () => {
     const headers = { 'x-death': [{ reason: 'delivery_limit', queue: 'pedigree.commands', time: new Date('2026-11-21T10:00:00Z'), count: 1 }] };
     const letter = letterOf({ ...given, headers, body }, 10);
     expect(letter).toMatchObject({ code: 'delivery_limit', deliveries: 10, deadAt: new Date('2026-11-21T10:00:00Z'), headers: {} });
-    expect(letter.reason).toMatch(/^it was delivered 10 times from pedigree\.commands/);
+    expect(letter.reason).toMatch(/^the broker counts that it was delivered 10 times from pedigree\.commands, which is the limit, and not once settled\. It does not say why: /);
+    expect(letter.reason).not.toMatch(/has the faults/);
     // Looking at it is counted by the broker and changes nothing.
     expect(letterOf({ ...given, headers: { ...headers, 'x-delivery-count': 7 }, body }, 10).id).toBe(letter.id);
     expect(letterOf({ ...given, headers, body: Buffer.from('[]') }, 10).id).not.toBe(letter.id);
@@ -55,6 +56,6 @@ describe('a dead letter', () => {
 
 describe('a message as the port gives it', () => {
   it('has its headers as text and no id that it was not given', () => {
-    expect(incomingOf({ headers: { n: 1, s: 'text', none: undefined }, body })).toEqual({ body, contentType: 'application/octet-stream', headers: { n: '1', s: 'text', none: 'null' }, deliveries: 1 });
+    expect(incomingOf({ headers: { n: 1, s: 'text', none: undefined }, body }, 7)).toEqual({ body, contentType: 'application/octet-stream', headers: { n: '1', s: 'text', none: 'null' }, deliveries: 1, patienceMs: 7 });
   });
 });

@@ -29,12 +29,13 @@ export const deliveriesOf = (message: HeaderFields & { redelivered?: boolean }):
   return (Number.isSafeInteger(returns) && returns > 0 ? returns : 0) + 1;
 };
 
-export const incomingOf = (message: Carried & { redelivered?: boolean }): IncomingMessage => ({
+export const incomingOf = (message: Carried & { redelivered?: boolean }, patienceMs: number): IncomingMessage => ({
   ...(message.messageId === undefined ? {} : { messageId: message.messageId }),
   body: message.body,
   contentType: message.contentType ?? UNNAMED_TYPE,
   headers: textHeaders(message),
   deliveries: deliveriesOf(message),
+  patienceMs,
 });
 
 /** The message as its publisher made it, to be published again. The broker vouches for `userId`, and for nobody but ourselves now. */
@@ -94,7 +95,9 @@ function brokers(message: Carried, deliveryLimit: number): Aside {
   const id = sha256Hex(Buffer.concat([Buffer.from(JSON.stringify([message.messageId ?? null, message.timestamp ?? null, deadAt.toISOString()])), message.body])).slice(0, 32);
   if (death === undefined) return { id, code: 'unknown', reason: 'it was put into the dead-letter queue by hand', deadAt, deliveries: 0 };
   if (death.reason !== DELIVERY_LIMIT) return { id, code: death.reason ?? 'unknown', reason: `the broker put it aside: ${String(death.reason)}`, deadAt, deliveries: 0 };
-  const reason = `it was delivered ${deliveryLimit} times from ${String(death.queue)} and never handled to the end; the gateway's log has the faults`;
+  const reason =
+    `the broker counts that it was delivered ${deliveryLimit} times from ${String(death.queue)}, which is the limit, and not once settled. ` +
+    'It does not say why: a failure of ours stands in the log of the gateway; a connection or process that ended with the message in hand is counted too';
   return { id, code: DELIVERY_LIMIT, reason, deadAt, deliveries: deliveryLimit };
 }
 

@@ -4,11 +4,11 @@ import { deleteTopology, ownPrefix, testBroker } from '../../../../test/support/
 import { tcpProxy, type TcpProxy } from '../../../../test/support/tcp-proxy.js';
 import { until } from '../../../../test/support/until.js';
 import { contractOfTheBus, DELIVERIES_ALLOWED } from '../contract.js';
-import type { MessageBus, OutgoingMessage } from '../port.js';
+import type { Handled, MessageBus, OutgoingMessage } from '../port.js';
 import { RabbitMqBus } from './rabbitmq-bus.js';
 import { busNames } from './topology.js';
 
-const FAST = { deliveryLimit: DELIVERIES_ALLOWED, reconnectFirstMs: 10, reconnectMostMs: 50, retryFirstMs: 5, retryMostMs: 20, askEveryMs: 10, renewEveryMs: 100 };
+const FAST = { deliveryLimit: DELIVERIES_ALLOWED, reconnectFirstMs: 10, reconnectMostMs: 50, retryFirstMs: 5, retryMostMs: 20, askEveryMs: 10, lookEveryMs: 100 };
 
 const broker = await testBroker();
 const url = broker?.url ?? '';
@@ -119,6 +119,77 @@ async function busOnBroker() {
       await admin.queueDelete({ queue: commands });
       // A queue that is being deleted may still confirm what goes down with it: what comes after it is what this is about.
       await until('another', async () => (await confirmed(bus.publishCommands([{ body: Buffer.from('after') }]))) && seen > 1);
+      stop.abort();
+      await ended;
+    });
+
+    it('that lost the queue under two consumers, and got it back at once, serves both again', async () => {
+      const other = new RabbitMqBus({ url, prefix, ...FAST });
+      const stop = new AbortController();
+      const seen = new Map<MessageBus, number>([bus, other].map((one) => [one, 0]));
+      const ended = [bus, other].map((one) => one.consumeCommands({ concurrency: 1, signal: stop.signal, handle: async () => (seen.set(one, seen.get(one)! + 1), { kind: 'done' }) }));
+      const serves = async (): Promise<void> => {
+        const before = new Map(seen);
+        await until('both to be served', async () => (await confirmed(bus.publishCommands([{ body: Buffer.from('x') }]))) && [bus, other].every((one) => seen.get(one)! > before.get(one)!));
+      };
+      await serves();
+      for (let round = 0; round < 5; round += 1) {
+        await admin.queueDelete({ queue: commands });
+        await bus.publishCommands([{ body: Buffer.from('x') }]).catch(() => undefined);
+        await serves();
+      }
+      stop.abort();
+      await Promise.all(ended);
+      await other.close();
+    });
+
+    it('gets nothing held for longer than a message may be held from its arrival on, whatever it waited for', async () => {
+      const stop = new AbortController();
+      const mostHeldMs = 60_000;
+      const patience: number[] = [];
+      let [go, arrivedMs] = [(): void => undefined, 0];
+      // The second has come, and may not be begun, while the first is worked on.
+      const handle = async ({ patienceMs }: { patienceMs: number }): Promise<Handled> => {
+        patience.push(patienceMs);
+        if (patience.length === 1) await new Promise<void>((resolve) => (go = resolve));
+        return { kind: 'done' };
+      };
+      await bus.publishCommands([1, 2].map(() => ({ body: Buffer.alloc(600) })));
+      const ended = bus.consumeCommands({ concurrency: 4, mostBytes: 1_000, mostHeldMs, signal: stop.signal, handle });
+      await until('the first', () => patience.length === 1);
+      await until('both to be here', async () => (await bus.state()).commandsWaiting === 0);
+      arrivedMs = performance.now();
+      await until('some time to pass', () => performance.now() > arrivedMs + 50);
+      const heldMs = performance.now() - arrivedMs;
+      go();
+      await until('the second', () => patience.length === 2);
+      expect(patience[1]).toBeLessThanOrEqual(mostHeldMs - heldMs);
+      stop.abort();
+      await ended;
+    });
+
+    it('gets back what was held for too long, and is not asked for it again while nothing may be begun', async () => {
+      const stop = new AbortController();
+      const deliveries: number[] = [];
+      let may = true;
+      const handle = async (message: { deliveries: number }): Promise<Handled> => (deliveries.push(message.deliveries), { kind: 'done' });
+      const ended = bus.consumeCommands({ concurrency: 4, mostHeldMs: 300, signal: stop.signal, handle, mayTakeMore: () => may });
+      await bus.publishCommands([{ body: Buffer.from('first') }]);
+      await until('the first', () => deliveries.length === 1);
+      may = false;
+      // Asked until the answer has been heard: then nothing more is begun, and the prefetch fills up.
+      await bus.publishCommands(Array.from({ length: 30 }, () => ({ body: Buffer.from('x') })));
+      const waiting = async (): Promise<number | undefined> => (await bus.state()).commandsWaiting;
+      await until('all that was held to be back', async () => deliveries.length + ((await waiting()) ?? 0) === 31);
+      const begun = deliveries.length;
+      for (let look = 0; look < 50; look += 1) {
+        expect((await waiting()) ?? 0).toBe(31 - begun);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(deliveries).toHaveLength(begun);
+      may = true;
+      await until('the others', () => deliveries.length === 31);
+      expect(new Set(deliveries)).toEqual(new Set([1]));
       stop.abort();
       await ended;
     });

@@ -3,6 +3,7 @@ import { Consumer } from './consumer.js';
 import { DeadLetterQueue } from './dead-letter-queue.js';
 import { Link } from './link.js';
 import { Publisher } from './publisher.js';
+import { readyMessages } from './queue-look.js';
 import { busNames, type BusNames } from './topology.js';
 
 export interface RabbitMqBusOptions {
@@ -21,15 +22,13 @@ export interface RabbitMqBusOptions {
   retryMostMs?: number;
   /** How often `mayTakeMore` is asked. Default 250. */
   askEveryMs?: number;
-  /** How often the queue is subscribed to anew. Default 60,000. */
-  renewEveryMs?: number;
+  /** How often the queue is looked at while nothing comes, for a consumer that the broker has forgotten. Default 10,000. */
+  lookEveryMs?: number;
   /** How long a confirm is waited for where the caller does not say. Default 30,000. */
   confirmMs?: number;
   /** Told in words what goes wrong: a connection that is lost, a message that failed. Never a message's body. */
   report?: (problem: string) => void;
 }
-
-const STATE_MS = 3_000;
 
 /** The bus on RabbitMQ (3.10 or newer). It connects when it is first used and connects again whenever the connection is lost. */
 export class RabbitMqBus implements MessageBus {
@@ -42,7 +41,7 @@ export class RabbitMqBus implements MessageBus {
   constructor(options: RabbitMqBusOptions) {
     this.options = {
       ...{ prefix: 'pedigree', deliveryLimit: 10, connectionName: 'pedigree', reconnectFirstMs: 100, reconnectMostMs: 5_000 },
-      ...{ retryFirstMs: 1_000, retryMostMs: 30_000, askEveryMs: 250, renewEveryMs: 60_000, confirmMs: 30_000, report: () => undefined },
+      ...{ retryFirstMs: 1_000, retryMostMs: 30_000, askEveryMs: 250, lookEveryMs: 10_000, confirmMs: 30_000, report: () => undefined },
       ...options,
     };
     const { url, prefix, deliveryLimit, connectionName, reconnectFirstMs, reconnectMostMs, report, confirmMs } = this.options;
@@ -54,8 +53,8 @@ export class RabbitMqBus implements MessageBus {
 
   consumeCommands(options: ConsumeOptions): Promise<void> {
     const { link, publisher, names } = this;
-    const { retryFirstMs, retryMostMs, askEveryMs, renewEveryMs, confirmMs, report } = this.options;
-    return new Consumer({ link, publisher, names, retryFirstMs, retryMostMs, askEveryMs, renewEveryMs, confirmMs, report }, options).run();
+    const { retryFirstMs, retryMostMs, askEveryMs, lookEveryMs, confirmMs, report } = this.options;
+    return new Consumer({ link, publisher, names, retryFirstMs, retryMostMs, askEveryMs, lookEveryMs, confirmMs, report }, options).run();
   }
 
   async publishOutcomes(messages: OutgoingMessage[], options: { timeoutMs?: number } = {}): Promise<void> {
@@ -89,36 +88,16 @@ export class RabbitMqBus implements MessageBus {
   }
 
   async state(): Promise<{ connected: boolean; commandsWaiting: number | undefined; deadLetters: number | undefined }> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('the broker does not answer')), STATE_MS);
-    });
     try {
-      const [commandsWaiting, deadLetters] = await Promise.race([this.counts(), late]);
+      const [commandsWaiting, deadLetters] = await readyMessages(this.link, [this.names.commands, this.names.dead]);
       return { connected: true, commandsWaiting, deadLetters };
     } catch {
       return { connected: false, commandsWaiting: undefined, deadLetters: undefined };
-    } finally {
-      clearTimeout(timer);
     }
   }
 
   async close(): Promise<void> {
     await this.publisher.close();
     await this.link.close();
-  }
-
-  private async counts(): Promise<[number, number]> {
-    const channel = await this.link.channel();
-    try {
-      const commands = await channel.queueDeclare({ queue: this.names.commands, passive: true });
-      const dead = await channel.queueDeclare({ queue: this.names.dead, passive: true });
-      return [commands.messageCount, dead.messageCount];
-    } catch (error) {
-      this.link.forgetTopology();
-      throw error;
-    } finally {
-      await channel.close();
-    }
   }
 }

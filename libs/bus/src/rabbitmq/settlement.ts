@@ -1,0 +1,67 @@
+import type { AsyncMessage } from 'rabbitmq-client';
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '#kernel';
+import type { Handled } from '../port.js';
+import type { Acknowledger } from './acknowledger.js';
+import type { OurChannel } from './channel.js';
+import type { ConsumerParts } from './consumer.js';
+import { asideOf, copyOf, deliveriesOf } from './letter.js';
+
+export interface SettlementOptions {
+  channel: Pick<OurChannel, 'active'>;
+  acks: Acknowledger;
+  signal: AbortSignal;
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Does with a message at the broker what its handling came to. On a channel that was lost it does nothing: the broker gives the message to somebody again. */
+export class Settlement {
+  private readonly left: Promise<void>;
+  /** To be called when no more messages come over the channel. */
+  hasLeft = (): void => undefined;
+
+  constructor(
+    private readonly parts: ConsumerParts,
+    private readonly options: SettlementOptions,
+  ) {
+    this.left = new Promise((resolve) => (this.hasLeft = resolve));
+  }
+
+  /** A copy that stands elsewhere is confirmed before the original is acknowledged; where that fails the original comes again. Never rejects. */
+  async settle(message: AsyncMessage, handled: Handled): Promise<void> {
+    const { acks, channel, signal } = this.options;
+    // At a stop, what is put back would come here at once as long as we are subscribed.
+    if (signal.aborted && handled.kind === 'postpone') await this.left;
+    if (!channel.active) return;
+    try {
+      if (handled.kind === 'retry') return await this.giveBackLater(message, handled.reason);
+      if (handled.kind === 'dead') await this.putAside(message, handled);
+      if (handled.kind === 'postpone') await this.putBack(message);
+      acks.acknowledge(message.deliveryTag);
+    } catch (error) {
+      this.parts.report(`a message could not be put aside: ${textOf(error)}`);
+      await this.giveBackLater(message, textOf(error));
+    }
+  }
+
+  private putAside(message: AsyncMessage, { code, reason }: { code: string; reason: string }): Promise<void> {
+    const { publisher, names, confirmMs } = this.parts;
+    const envelope = asideOf(message, { id: randomUUID(), code, reason, deadAt: new Date(), deliveries: deliveriesOf(message) });
+    return publisher.publish([{ envelope: { ...envelope, exchange: names.dead, routingKey: '' }, body: message.body as Buffer }], confirmMs);
+  }
+
+  /** The broker counts whatever is given back, and has no other way: so a fresh copy goes to the end of the queue. */
+  private putBack(message: AsyncMessage): Promise<void> {
+    const { publisher, names, confirmMs } = this.parts;
+    return publisher.publish([{ envelope: { ...copyOf(message), routingKey: names.commands }, body: message.body as Buffer }], confirmMs);
+  }
+
+  private async giveBackLater(message: AsyncMessage, reason: string): Promise<void> {
+    const { retryFirstMs, retryMostMs, report } = this.parts;
+    const deliveries = deliveriesOf(message);
+    report(`message ${message.messageId ?? 'without an id'} failed at delivery ${deliveries}: ${reason}`);
+    await systemClock.wait(Math.min(retryMostMs, retryFirstMs * 2 ** Math.min(deliveries - 1, 20)), this.options.signal);
+    this.options.acks.giveBack(message.deliveryTag);
+  }
+}

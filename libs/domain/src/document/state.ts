@@ -1,5 +1,6 @@
 import { neverReached } from '#kernel';
-import type { DocumentConcluded, DocumentEvent, DocumentOutcome, DocumentReference, DocumentRegistered, FailureCause, RegistryStatus } from './events.js';
+import type { DocumentConcluded, DocumentEvent, DocumentOutcome, DocumentRegistered, FailureCause, RegistryStatus } from './events.js';
+import { withHold, withoutHolds, withoutPredecessor, type Waiting } from './hold.js';
 import { evolveUpload, openedUpload, type Uploading } from './upload.js';
 import { isAboutUpload, type UploadEvent } from './upload-events.js';
 
@@ -19,7 +20,7 @@ interface Doubts {
 /** Where a document stands, as a union of named phases. */
 export type DocumentState =
   | { phase: 'absent' }
-  | { phase: 'waiting'; registration: Registration; waitingFor: DocumentReference[] }
+  | (Waiting & { phase: 'waiting'; registration: Registration })
   | ({ phase: 'ready'; registration: Registration; nextAttempt: number } & Doubts)
   | { phase: 'refused'; registration: Registration }
   | ({ phase: 'sending'; registration: Registration; attempt: number; /** Set for a large document, which is only announced. */ upload?: true } & Doubts)
@@ -48,9 +49,11 @@ function evolveRegistered(state: Registered, event: Exclude<DocumentEvent, Docum
   if (isAboutUpload(event)) return duringUpload(state, event);
   switch (event.type) {
     case 'DocumentWaiting':
-      return { phase: 'waiting', registration, waitingFor: event.data.for };
+      return { phase: 'waiting', registration, waitingFor: event.data.for, holds: [] };
     case 'PredecessorConcluded':
-      return state.phase === 'waiting' ? { ...state, waitingFor: state.waitingFor.filter((one) => one.requestId !== event.data.requestId) } : state;
+    case 'DocumentHeld':
+    case 'HoldWaived':
+      return state.phase === 'waiting' ? { ...state, ...evolveWaiting(state, event) } : state;
     case 'DocumentReleased':
       return { phase: 'ready', registration, nextAttempt: 1 };
     case 'DocumentRefused':
@@ -80,6 +83,19 @@ function evolveRegistered(state: Registered, event: Exclude<DocumentEvent, Docum
       return concluded(state, event.data);
     default:
       return neverReached(event, 'document event');
+  }
+}
+
+function evolveWaiting(waiting: Waiting, event: Extract<DocumentEvent, { type: 'PredecessorConcluded' | 'DocumentHeld' | 'HoldWaived' }>): Waiting {
+  switch (event.type) {
+    case 'PredecessorConcluded':
+      return withoutPredecessor(waiting, event.data.requestId);
+    case 'DocumentHeld':
+      return withHold(waiting, event.data.hold);
+    case 'HoldWaived':
+      return withoutHolds(waiting, event.data.holds);
+    default:
+      return neverReached(event, 'event of a waiting document');
   }
 }
 

@@ -1,6 +1,7 @@
 import { isAboutUpload, type DocumentConcluded, type DocumentEvent, type DocumentRegistered, type ReceiptStored, type UploadEvent } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { neverReached } from '#kernel';
+import { changedHolds } from './holds.js';
 import type { DocumentOutcomeRow } from './row.js';
 
 /**
@@ -33,6 +34,7 @@ function registered(event: DocumentRegistered, recorded: RecordedEvent): Documen
     itemCount: data.itemCount,
     phase: 'ready',
     waitingFor: [],
+    heldFor: [],
     attempts: 0,
     documentId: null,
     status: null,
@@ -62,11 +64,15 @@ function changes(row: DocumentOutcomeRow, event: Exclude<DocumentEvent, Document
     case 'DocumentWaiting':
       return { phase: 'waiting', waitingFor: event.data.for };
     case 'PredecessorConcluded':
-      return { waitingFor: row.waitingFor.filter((one) => one.requestId !== event.data.requestId) };
+      return changedHolds(row, { predecessor: event.data.requestId });
+    case 'DocumentHeld':
+      return changedHolds(row, { hold: event.data.hold, at });
+    case 'HoldWaived':
+      return changedHolds(row, { waived: event.data.holds });
     case 'DocumentReleased':
-      return { phase: 'ready', waitingFor: [] };
+      return { phase: 'ready', waitingFor: [], heldFor: [] };
     case 'DocumentRefused':
-      return { waitingFor: [], problem: `${event.data.predecessor.commandId} ${event.data.predecessorOutcome}` };
+      return { waitingFor: [], heldFor: [], problem: `${event.data.predecessor.commandId} ${event.data.predecessorOutcome}` };
     case 'SendAttempted':
     case 'SendNotDelivered':
     case 'SendUnconfirmed':

@@ -1,8 +1,9 @@
 import type { DocumentOutcome, DocumentReference, GroupKind, HaltCause } from '#domain';
 import type { Sha256 } from '#kernel';
+import type { HeldFor } from '../document-outcomes/holds.js';
 
 /** Where a group stands, in the operator's words. */
-export const GROUP_PHASES = ['waiting', 'sending', 'checking', 'starting', 'unconfirmed', 'started', 'halted', 'concluded'] as const;
+export const GROUP_PHASES = ['waiting', 'held', 'sending', 'checking', 'starting', 'unconfirmed', 'started', 'halted', 'concluded'] as const;
 export type GroupPhase = (typeof GROUP_PHASES)[number];
 
 /** One row of `document_group`, as the fold makes it and the table keeps it. */
@@ -18,6 +19,8 @@ export interface GroupRow {
   kind: GroupKind;
   phase: GroupPhase;
   waitingFor: DocumentReference[];
+  /** Predecessors that ended badly. */
+  heldFor: HeldFor[];
   memberCount: number;
   sentCount: number;
   endedCount: number;

@@ -4,9 +4,11 @@ import { inboundLanes } from './inbound/lanes.js';
 import type { Lane } from './lane.js';
 import type { TaskContext } from './registry-tasks/context.js';
 import { downloadCopy } from './registry-tasks/download.js';
-import { concludeMembers, noteGroupPredecessor, noteMember, settleGroup } from './registry-tasks/group-members.js';
+import { noteGroupPredecessor, notePredecessor, releaseDependents } from './registry-tasks/dependents.js';
+import { concludeMembers, noteMember, settleGroup } from './registry-tasks/group-members.js';
 import { checkGroup, lookAtGroup, startGroup } from './registry-tasks/group-start.js';
-import { notePredecessor, runCommand } from './registry-tasks/internal.js';
+import { decideHold } from './registry-tasks/hold-decision.js';
+import { runCommand } from './registry-tasks/internal.js';
 import { lookUp } from './registry-tasks/look-up.js';
 import { fetchReceipt } from './registry-tasks/receipt.js';
 import { send } from './registry-tasks/send.js';
@@ -34,6 +36,8 @@ export function lanesOf(context: TaskContext, accounts: string[], inbound?: Inbo
       kinds: {
         note_predecessor: { handle: (task) => notePredecessor(context, task) },
         note_group_predecessor: { handle: (task) => noteGroupPredecessor(context, task) },
+        release_dependents: { handle: (task) => releaseDependents(context, task) },
+        decide_hold: { handle: (task) => decideHold(context, task) },
         note_member: { handle: (task) => noteMember(context, task) },
         conclude_members: { handle: (task) => concludeMembers(context, task) },
       },

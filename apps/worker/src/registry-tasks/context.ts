@@ -1,5 +1,5 @@
 import type { CommandBus } from '@nestjs/cqrs';
-import type { DocumentOutcome, GroupCommand, PlannedGroupTask } from '#domain';
+import type { GroupCommand, PlannedGroupTask } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Clock, Sha256 } from '#kernel';
@@ -10,6 +10,7 @@ import type { DocumentRepository } from '../document/document-repository.js';
 import { DecideGroup, type GroupDecided } from '../group/decide-group.js';
 import type { GroupRepository } from '../group/group-repository.js';
 import type { RegistryDocuments } from '../inbound/registry-documents.js';
+import type { Dependents } from './dependents.js';
 import type { Restored } from '../restoration/restored.js';
 
 /** What every registry task needs. */
@@ -26,6 +27,8 @@ export interface TaskContext {
   bulk: Pick<Groups, 'check' | 'start'>;
   profile: Profile;
   clock: Clock;
+  /** Who waits for whom; absent where nobody is told. */
+  dependents?: Dependents;
   /** What the document lists have shown; absent where none are read. */
   held?: RegistryDocuments;
   /** Whether this database is a restored backup; absent where none can be. */
@@ -41,7 +44,12 @@ export interface DocumentTaskPayload {
   attemptEndedAt?: string;
   round?: number;
   predecessor?: string;
-  outcome?: DocumentOutcome;
+  /** Tell of an end only when nothing can revise it. */
+  finalOnly?: true;
+  /** The document that was sent again in place of the predecessor, and was accepted. */
+  by?: string;
+  /** The last dependent that the page before has told. */
+  cursor?: string;
 }
 
 export const payloadOf = (task: Task): DocumentTaskPayload => task.payload as unknown as DocumentTaskPayload;
@@ -49,7 +57,7 @@ export const payloadOf = (task: Task): DocumentTaskPayload => task.payload as un
 /** A header of the registry may be missing or absurdly long; the bytes are kept all the same. */
 const MOST_MEDIA_TYPE = 200;
 
-const SYSTEM = { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const;
+export const SYSTEM = { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const;
 
 /** Gives a document a command in the name of this system. */
 export const bySystem = (context: TaskContext, task: Task, command: DecideDocument['command']): Promise<Decided> =>

@@ -17,6 +17,7 @@ function documentText(document: DocumentAnswer): string {
   const { doc_type, account, phase, outcome, sentence, remedy, item_count } = document;
   const parts = [`${document.request_id}  type ${doc_type}  ${item_count} items  account ${account}`, `${outcome ?? phase}: ${sentence}`];
   if (remedy !== undefined) parts.push(remedy);
+  if (document.holds.length > 0) parts.push(table(['held by', 'since', 'for', 'who may release it'], document.holds.map((one) => [one.kind, one.since, one.for.map((each) => `${each.command_id}${each.outcome === undefined ? '' : ` (${each.outcome})`}`).join(', '), one.waivable_by])));
   parts.push(table(['at', 'event', 'what'], document.timeline.map((one) => [one.at, one.type, one.sentence])));
   if (document.notifications.length > 0) parts.push(table(['seen', 'told by others', 'document', 'found by'], document.notifications.map((one) => [one.seen_at, one.title, one.document_id, one.by])));
   if (document.errors.length > 0) parts.push(table(['item', 'code', 'error'], document.errors.map((one) => [one.object_id, one.code, one.text])));

@@ -3,15 +3,23 @@ import type { GroupCommand, PlannedGroupTask } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Clock, Sha256 } from '#kernel';
+import type { Pool } from '#postgres';
 import type { Groups, LargeDocuments, Profile, RawAnswer, RegistryClient, UploadLinks } from '#registry-client';
-import type { Task } from '#tasks';
+import type { Task, TaskQueue } from '#tasks';
 import { DecideDocument, type Decided } from '../document/decide-document.js';
 import type { DocumentRepository } from '../document/document-repository.js';
 import { DecideGroup, type GroupDecided } from '../group/decide-group.js';
 import type { GroupRepository } from '../group/group-repository.js';
 import type { RegistryDocuments } from '../inbound/registry-documents.js';
-import type { Dependents } from './dependents.js';
 import type { Restored } from '../restoration/restored.js';
+
+/** The rows that say who waits, and where tasks go: what the tasks about dependents need beside the log. */
+export interface Dependents {
+  pool: Pool;
+  queue: Pick<TaskQueue, 'schedule'>;
+  /** Types of document that are ended, and not held, when a predecessor ends badly. */
+  endAtOnceDocTypes: readonly number[];
+}
 
 /** What every registry task needs. */
 export interface TaskContext {

@@ -1,10 +1,9 @@
 import { DOCUMENT_SAGA, endedBadly, endOfDocument, endOfGroup, type DocumentReference, type PredecessorNews } from '#domain';
-import type { Pool } from '#postgres';
 import { dependentsOf, type NewDependent } from '#subscriptions';
-import type { Task, TaskQueue, TaskResult } from '#tasks';
+import type { Task, TaskResult } from '#tasks';
 import { DecideDocument } from '../document/decide-document.js';
 import { DecideGroup } from '../group/decide-group.js';
-import { after, groupPayloadOf, payloadOf, SYSTEM, type TaskContext } from './context.js';
+import { after, groupPayloadOf, payloadOf, SYSTEM, type Dependents, type TaskContext } from './context.js';
 
 /** Dependents that one task tells; those behind them are the next task's. */
 export const DEPENDENTS_PER_TASK = 200;
@@ -13,14 +12,6 @@ const TOLD_AT_ONCE = 20;
 const MOST_RESENDS = 100;
 /** How long to wait for the receipt of a FAILED that has turned. */
 const TURNING_MS = 30_000;
-
-/** The rows that say who waits, and where tasks go: what the tasks about dependents need beside the log. */
-export interface Dependents {
-  pool: Pool;
-  queue: Pick<TaskQueue, 'schedule'>;
-  /** Types of document that are ended, and not held, when a predecessor ends badly. */
-  endAtOnceDocTypes: readonly number[];
-}
 
 /** How a predecessor stands in the log. `turning`: it counts as failed, and its receipt is being fetched. */
 type End = 'open' | 'turning' | { news: Omit<PredecessorNews, 'requestId'>; isFinal: boolean; resendOf?: DocumentReference };

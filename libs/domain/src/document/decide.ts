@@ -1,6 +1,6 @@
 import { neverReached, type Sha256 } from '#kernel';
-import type { DocumentConcluded, DocumentEvent, DocumentNotProcessed, DocumentReference, ReceiptStored, RegistryStatus } from './events.js';
-import { decidedHolds, isFreeWithout, judgeNews, type AfterHold, type HoldDecision, type PredecessorNews } from './hold.js';
+import type { AfterHold, DocumentConcluded, DocumentEvent, DocumentNotProcessed, DocumentReference, ReceiptStored, RegistryStatus } from './events.js';
+import { decidedHolds, isFreeWithout, judgeNews, type HoldDecision, type PredecessorNews } from './hold.js';
 import type { DocumentState, Registration } from './state.js';
 import { beginFinish, lookedUp, recordUploadAnswer, type UploadAnswer } from './upload.js';
 

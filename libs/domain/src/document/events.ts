@@ -1,5 +1,4 @@
 import type { Sha256 } from '#kernel';
-import type { AfterHold } from './hold.js';
 import type { UploadEvent } from './upload-events.js';
 
 /** How a document ended. `failed`: without a receipt that says otherwise; the cause tells why. */
@@ -68,6 +67,15 @@ export interface PredecessorConcluded {
   type: 'PredecessorConcluded';
   data: { requestId: string; outcome: DocumentOutcome; /** The document by which an operator sent it again, where that one's outcome counts. */ by?: DocumentReference };
 }
+
+/** Keeps a document or a group from being sent: what it comes after ended badly. A revision of that end lifts it, or a person decides. */
+export interface AfterHold {
+  kind: 'after';
+  for: DocumentReference;
+  outcome: BadOutcome;
+}
+
+export type BadOutcome = Extract<DocumentOutcome, 'rejected' | 'failed'>;
 
 /** A predecessor ended badly. Nothing is sent until that end is revised, or a person decides. */
 export interface DocumentHeld {

@@ -1,13 +1,4 @@
-import type { DocumentOutcome, DocumentReference } from './events.js';
-
-/** Keeps a document or a group from being sent: what it comes after ended badly. A revision of that end lifts it, or a person decides. */
-export interface AfterHold {
-  kind: 'after';
-  for: DocumentReference;
-  outcome: BadOutcome;
-}
-
-export type BadOutcome = Extract<DocumentOutcome, 'rejected' | 'failed'>;
+import type { AfterHold, BadOutcome, DocumentOutcome, DocumentReference } from './events.js';
 
 /** What a document or a group still waits for: predecessors that have not concluded, and predecessors that ended badly. */
 export interface Waiting {

@@ -1,6 +1,6 @@
 import { neverReached, type Sha256 } from '#kernel';
-import type { DocumentOutcome, FailureCause } from '../document/events.js';
-import { decidedHolds, isFreeWithout, judgeNews, type AfterHold, type HoldDecision, type PredecessorNews } from '../document/hold.js';
+import type { AfterHold, DocumentOutcome, FailureCause } from '../document/events.js';
+import { decidedHolds, isFreeWithout, judgeNews, type HoldDecision, type PredecessorNews } from '../document/hold.js';
 import type { GroupEvent, HaltCause } from './events.js';
 import { haltOf, outcomeOf, type GroupRegistration, type GroupState, type Member, type RegisteredGroup } from './state.js';
 

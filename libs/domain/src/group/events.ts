@@ -1,6 +1,5 @@
 import type { Sha256 } from '#kernel';
-import type { DocumentOutcome, DocumentReference, FailureCause, GroupKind } from '../document/events.js';
-import type { AfterHold } from '../document/hold.js';
+import type { AfterHold, DocumentOutcome, DocumentReference, FailureCause, GroupKind } from '../document/events.js';
 import type { Registration } from '../document/state.js';
 
 /** Most members of one group: their registrations stand in one event, which has its limit. */

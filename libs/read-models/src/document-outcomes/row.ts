@@ -2,7 +2,7 @@ import type { DocumentOutcome, DocumentReference, FailureCause, RegistryStatus }
 import type { Sha256 } from '#kernel';
 import { EntitySchema } from 'typeorm';
 import type { DocumentPhase } from '../port.js';
-import type { HeldFor } from './holds.js';
+import type { HeldFor } from '../groups/row.js';
 
 /** One row of `document_outcome`, as the fold makes it and the table keeps it. */
 export interface DocumentOutcomeRow {

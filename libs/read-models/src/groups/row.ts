@@ -1,6 +1,14 @@
-import type { DocumentOutcome, DocumentReference, GroupKind, HaltCause } from '#domain';
+import type { AfterHold, DocumentOutcome, DocumentReference, GroupKind, HaltCause } from '#domain';
 import type { Sha256 } from '#kernel';
-import type { HeldFor } from '../document-outcomes/holds.js';
+
+/** A predecessor that ended badly, as the tables of documents and groups keep it. */
+export interface HeldFor {
+  commandId: string;
+  requestId: string;
+  outcome: AfterHold['outcome'];
+  /** ISO 8601. */
+  since: string;
+}
 
 /** Where a group stands, in the operator's words. */
 export const GROUP_PHASES = ['waiting', 'held', 'sending', 'checking', 'starting', 'unconfirmed', 'started', 'halted', 'concluded'] as const;

@@ -9,6 +9,7 @@ import { addConsumerCommands } from './commands/consumers.js';
 import { listDeadLetters, replayDeadLetter, showDeadLetter } from './commands/dead-letters.js';
 import { addAuditCommands } from './commands/audit-commands.js';
 import { reconcile, type ReconcileOptions } from './commands/reconcile.js';
+import { decideHold } from './commands/holds.js';
 import { resend, type ResendOptions } from './commands/resend.js';
 import { resumeGroup, showGroup, type ResumeOptions } from './commands/groups.js';
 import { send, type SendOptions } from './commands/send.js';
@@ -142,6 +143,18 @@ function addGroupCommands(pedigree: Command, action: Action): void {
     .action(action((groupId: string, options: ResumeOptions) => resumeGroup(gatewayOf(cliConfig(process.env)), groupId, options)));
 }
 
+function addHoldCommands(pedigree: Command, action: Action): void {
+  const does = { release: 'send a held document, or group, all the same', end: 'end a held document, or group, as failed' };
+  for (const decision of ['release', 'end'] as const) {
+    pedigree
+      .command(decision)
+      .description(does[decision])
+      .argument('<request_id>')
+      .requiredOption('--reason <text>', 'why: it is kept')
+      .action(action((id: string, { reason }: { reason: string }) => decideHold(gatewayOf(cliConfig(process.env)), decision, { id, reason })));
+  }
+}
+
 function addOperationCommands(pedigree: Command, action: Action): void {
   addGroupCommands(pedigree, action);
   pedigree
@@ -160,6 +173,7 @@ function addOperationCommands(pedigree: Command, action: Action): void {
     .option('--account <name>', 'account to send with; default: the one of the document')
     .option(...JSON_OPTION)
     .action(action((requestId: string, options: ResendOptions) => resend(gatewayOf(cliConfig(process.env)), requestId, options)));
+  addHoldCommands(pedigree, action);
   pedigree
     .command('retry')
     .description('have a task that was given up, or what is parked, tried again')

@@ -15,6 +15,7 @@ import { DocumentationController } from './api/documentation.controller.js';
 import { DeadLettersController } from './api/dead-letters.controller.js';
 import { GroupsController } from './api/groups.controller.js';
 import { BODY_LIMITS, EVIDENCE, INSTALLATION_ID, LOG, POOL, QUERY_HANDLERS, READ_MODELS } from './api/queries.js';
+import { HoldsController } from './api/holds.controller.js';
 import { InboundController } from './api/inbound.controller.js';
 import { OutcomesController } from './api/outcomes.controller.js';
 import { OperationsController } from './api/operations.controller.js';
@@ -27,6 +28,7 @@ import { Operations } from './operations/operations.js';
 import { Webhooks } from './webhooks/webhooks.js';
 import { ReconciliationsController } from './api/reconciliations.controller.js';
 import { Reconciliations } from './reconciliations/reconciliations.js';
+import { Holds } from './holds/holds.js';
 import { Resends } from './resends/resends.js';
 import { Outcomes } from './outcomes/outcomes.js';
 
@@ -38,6 +40,7 @@ export interface GatewayParts {
   operations: Operations;
   deadLetters: DeadLetters;
   reconciliations: Reconciliations;
+  holds: Holds;
   resends: Resends;
   outcomes: Outcomes;
   webhooks: Webhooks;
@@ -54,7 +57,7 @@ export class GatewayModule {
     return {
       module: GatewayModule,
       imports: [CqrsModule.forRoot()],
-      controllers: [CommandsController, ReadController, InboundController, ResendsController, GroupsController, AccountsController, OperationsController, DeadLettersController, OutcomesController, WebhooksController, ReconciliationsController, DocumentationController],
+      controllers: [CommandsController, ReadController, InboundController, ResendsController, HoldsController, GroupsController, AccountsController, OperationsController, DeadLettersController, OutcomesController, WebhooksController, ReconciliationsController, DocumentationController],
       providers: [
         { provide: POOL, useValue: parts.pool },
         { provide: Intake, useValue: parts.intake },
@@ -63,6 +66,7 @@ export class GatewayModule {
         { provide: Operations, useValue: parts.operations },
         { provide: DeadLetters, useValue: parts.deadLetters },
         { provide: Reconciliations, useValue: parts.reconciliations },
+        { provide: Holds, useValue: parts.holds },
         { provide: Resends, useValue: parts.resends },
         { provide: Outcomes, useValue: parts.outcomes },
         { provide: Webhooks, useValue: parts.webhooks },

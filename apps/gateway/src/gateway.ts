@@ -34,6 +34,7 @@ import { collectGatewayMetrics } from './watch/gateway-metrics.js';
 import { ObservedIntake } from './watch/observed-intake.js';
 import { webhooksSchema } from './webhooks/schema.js';
 import { Reconciliations } from './reconciliations/reconciliations.js';
+import { Holds } from './holds/holds.js';
 import { Resends } from './resends/resends.js';
 
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -196,6 +197,7 @@ async function partsOf(config: GatewayConfig, given: Services & { evidence: Evid
     operations: new Operations({ pool, store, queue, ...says }),
     deadLetters: new DeadLetters({ bus, store, ...says }),
     reconciliations: new Reconciliations({ pool, store, queue }),
+    holds: new Holds({ pool, store, queue }),
     resends: new Resends({ pool, store, evidence, intake, failedGraceMs: config.failedGraceMs }),
     readModels: new PostgresReadModels({ pool, store, evidence, documents: { readReceipt }, titleOf: titleOfType, received: (requestIds) => acknowledgedAmong(pool, requestIds) }),
   };

@@ -30,6 +30,13 @@ const environment = z.object({
   HEALTH_HOST: z.string().min(1).default('127.0.0.1'),
   /** Base address of an OpenTelemetry receiver (OTLP over HTTP). Absent: no traces are made. */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  /** Types of document, by number, that are ended at once when what they come after ends badly, for example `415,701`. All others are held. */
+  PEDIGREE_END_AT_ONCE_DOC_TYPES: z
+    .string()
+    .regex(/^\s*(\d{2,5}\s*(,\s*\d{2,5}\s*)*)?$/, 'must be numbers of document types with commas between them')
+    .default(''),
+  /** For so long a document may be held before the metric for the alert counts it. */
+  PEDIGREE_HELD_ALERT_HOURS: z.coerce.number().positive().max(8_760).default(24),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every change of settings. */
   PEDIGREE_CHANGED_BY: z.string().trim().min(1).max(200).optional(),
@@ -51,6 +58,8 @@ export interface WorkerConfig {
   healthPort: number;
   healthHost: string;
   logLevel: string;
+  endAtOnceDocTypes: number[];
+  heldAlertHours: number;
   /** Who answers for a change of settings that this start finds, and why. */
   changedBy: string | undefined;
   changeReason: string | undefined;
@@ -73,6 +82,8 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     healthPort: data.HEALTH_PORT,
     healthHost: data.HEALTH_HOST,
     logLevel: data.LOG_LEVEL,
+    endAtOnceDocTypes: data.PEDIGREE_END_AT_ONCE_DOC_TYPES.split(',').filter((one) => one.trim() !== '').map(Number),
+    heldAlertHours: data.PEDIGREE_HELD_ALERT_HOURS,
     changedBy: data.PEDIGREE_CHANGED_BY,
     changeReason: data.PEDIGREE_CHANGE_REASON,
   };
@@ -80,7 +91,7 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeWorkerConfig(config: WorkerConfig): JsonObject {
-  const { participant, taskKeysKeptDays, uploadLinksKeptDays, healthPort, healthHost, logLevel, otlpEndpoint } = config;
+  const { participant, taskKeysKeptDays, uploadLinksKeptDays, healthPort, healthHost, logLevel, otlpEndpoint, endAtOnceDocTypes, heldAlertHours } = config;
   return {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
     eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
@@ -88,6 +99,6 @@ export function describeWorkerConfig(config: WorkerConfig): JsonObject {
     profile: config.profile as unknown as JsonObject,
     accounts: config.accounts.map(({ name, userId, signer }) => ({ name, userId, signer: signer.kind })),
     otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
-    ...{ participant, taskKeysKeptDays, uploadLinksKeptDays, healthPort, healthHost, logLevel },
+    ...{ participant, taskKeysKeptDays, uploadLinksKeptDays, healthPort, healthHost, logLevel, endAtOnceDocTypes, heldAlertHours },
   };
 }

@@ -5,9 +5,11 @@ import { replanLane } from './orphans/replan.js';
 import type { Lane } from './lane.js';
 import type { TaskContext } from './registry-tasks/context.js';
 import { downloadCopy } from './registry-tasks/download.js';
-import { concludeMembers, noteGroupPredecessor, noteMember, settleGroup } from './registry-tasks/group-members.js';
+import { noteGroupPredecessor, notePredecessor, releaseDependents } from './registry-tasks/dependents.js';
+import { concludeMembers, noteMember, settleGroup } from './registry-tasks/group-members.js';
 import { checkGroup, lookAtGroup, startGroup } from './registry-tasks/group-start.js';
-import { notePredecessor, runCommand } from './registry-tasks/internal.js';
+import { decideHold } from './registry-tasks/hold-decision.js';
+import { runCommand } from './registry-tasks/internal.js';
 import { lookUp } from './registry-tasks/look-up.js';
 import { fetchReceipt } from './registry-tasks/receipt.js';
 import { send } from './registry-tasks/send.js';
@@ -23,24 +25,29 @@ const STATUS_HANDS = 2;
 /** Each holds a large document in memory for as long as it goes up. */
 const UPLOAD_HANDS = 2;
 
+/** The lanes that call nobody. */
+const internalLanes = (context: TaskContext): Lane[] => [
+  { name: 'intake', kinds: { run_command: { handle: (task) => runCommand(context, task) } }, concurrency: INTERNAL_HANDS },
+  {
+    name: 'internal',
+    kinds: {
+      note_predecessor: { handle: (task) => notePredecessor(context, task) },
+      note_group_predecessor: { handle: (task) => noteGroupPredecessor(context, task) },
+      release_dependents: { handle: (task) => releaseDependents(context, task) },
+      decide_hold: { handle: (task) => decideHold(context, task) },
+      note_member: { handle: (task) => noteMember(context, task) },
+      conclude_members: { handle: (task) => concludeMembers(context, task) },
+    },
+    concurrency: INTERNAL_HANDS,
+  },
+];
+
 /** The lanes of all accounts, and the two that call nobody; with those of documents of others where they are followed. */
 export function lanesOf(context: TaskContext, accounts: string[], inbound?: InboundContext): Lane[] {
   const { profile } = context;
   const hands = (operation: keyof Profile['operations']): number => (profile.operations[operation].intervalMs > 0 ? HANDS_WITH_INTERVAL : HANDS_WITHOUT_INTERVAL);
   const pageSize = profile.operations.list_outgoing.pageSize ?? 100;
-  const internal: Lane[] = [
-    { name: 'intake', kinds: { run_command: { handle: (task) => runCommand(context, task) } }, concurrency: INTERNAL_HANDS },
-    {
-      name: 'internal',
-      kinds: {
-        note_predecessor: { handle: (task) => notePredecessor(context, task) },
-        note_group_predecessor: { handle: (task) => noteGroupPredecessor(context, task) },
-        note_member: { handle: (task) => noteMember(context, task) },
-        conclude_members: { handle: (task) => concludeMembers(context, task) },
-      },
-      concurrency: INTERNAL_HANDS,
-    },
-  ];
+  const internal = internalLanes(context);
   const ofAccount = (account: string): Lane[] => [
     { name: `${account}/send`, kinds: { send: { handle: heldBack(context, (task) => send(context, task)) } }, concurrency: hands('send'), held: () => context.gates.isHeld(account) },
     { name: `${account}/upload`, kinds: { upload: { handle: heldBack(context, (task, handed: { signal: AbortSignal }) => upload(context, task, handed)) } }, concurrency: UPLOAD_HANDS, held: () => context.gates.isPaused(account) },

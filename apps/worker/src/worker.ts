@@ -8,7 +8,7 @@ import { eventStoreSchema, openEventStore, settleLogPlace, SOFTWARE_VERSION, typ
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
 import type { Clock } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, openServerClock, type MigrationSet, type Pool } from '#postgres';
-import { projections, readModelSchemas } from '#read-models';
+import { heldFigures, projections, readModelSchemas } from '#read-models';
 import { RECONCILE_LANE } from '#reconciliation';
 import { PostgresSessionStore, PostgresUploadLinks, registryClientSchema, UndiciRegistryClient, watchCertificates, type Profile } from '#registry-client';
 import { runRemovals } from '#retention';
@@ -68,6 +68,7 @@ const LOOK_UP_EVERY_MS = 5_000;
 const MAX_INTERVAL_MS = 60_000;
 /** Status reads fall on whole seconds, so that one page of the list serves all that are due. */
 const STATUS_GRID_MS = 1_000;
+const SECONDS_PER_HOUR = 3_600;
 
 export const workerLog = (config: WorkerConfig): Logger => pino({ name: 'worker', level: config.logLevel }, pino.destination(2));
 
@@ -227,13 +228,13 @@ async function contextOf(config: WorkerConfig, { clock, pool, store, queue, budg
     users: new Map(accounts.map(({ name, userId }) => [name, userId])),
     certificateOf: (account) => registry.signerCertificate(account),
   });
-  collectWorkerMetrics(watching.metrics, { registry, budgets, documents, clock });
+  collectWorkerMetrics(watching.metrics, { registry, budgets, documents, clock, held: () => heldFigures(pool, config.heldAlertHours * SECONDS_PER_HOUR) });
   const restored = new Restored({ pool, store, installation, accounts: accounts.map((one) => one.name), info: (about, message) => log.info(about, message) });
   const { largeDocuments, groups: bulk } = registry.operations;
   const uploadLinks = new PostgresUploadLinks(pool, { key: config.encryptionKey });
   const context: InboundContext = {
     ...{ commands: app.get(CommandBus), documents, groups, evidence, registry, gates, bulk, largeDocuments, uploadLinks, profile, clock },
-    ...{ inbound, lists: registry, held: new RegistryDocuments(pool), restored, pool, queue, warn: (about, message) => log.warn(about, message) },
+    ...{ inbound, lists: registry, held: new RegistryDocuments(pool), restored, pool, queue, dependents: { pool, queue, endAtOnceDocTypes: config.endAtOnceDocTypes }, warn: (about, message) => log.warn(about, message) },
   };
   await restored.open();
   // An ended certificate pauses its account before anything is sent.

@@ -34,6 +34,7 @@ export const TABLES: Readonly<Record<string, TableEntry>> = {
     afterLoad: `UPDATE task SET lease_until = clock_timestamp() WHERE lease_until > '-infinity'`,
   },
   saga_state: { use: 'state', because: 'what sagas remember', weight: 'state' },
+  saga_dependent: { use: 'state', because: 'who waits for an instance of a saga' },
   parked_instance: { use: 'state', because: 'what of a saga stands until somebody has it tried again' },
   held_event: { use: 'state', because: 'which events wait behind that' },
   checkpoint: {

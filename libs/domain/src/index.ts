@@ -4,6 +4,8 @@
  * Proven in: document/*.spec.ts, group/*.spec.ts, inbound/*.spec.ts and account/account.spec.ts (given/when/then), document/document.prop.spec.ts and group/group.prop.spec.ts.
  */
 export * from './document/events.js';
+export * from './document/hold.js';
+export { endOfDocument, type DocumentReaction, type Ended } from './document/dependents.js';
 export * from './document/upload-events.js';
 export type { UploadAnswer, Uploading } from './document/upload.js';
 export * from './document/state.js';

@@ -22,6 +22,7 @@ export const ERROR_CODES = {
   not_found: 404,
   command_conflict: 409,
   not_resendable: 409,
+  not_held: 409,
   group_not_resumable: 409,
   outcomes_removed: 410,
   backlog_full: 503,

@@ -8,6 +8,7 @@ export * from './port.js';
 export * from './projections.js';
 export * from './schema.js';
 export * from './postgres-read-models.js';
+export { heldFigures, type HeldFigures } from './document-outcomes/held-figures.js';
 export { documentFigures } from './document-outcomes/figures.js';
 export { documentIdsOf } from './document-outcomes/query.js';
 export { accountHolds, accountStanding, type AccountStanding } from './accounts/standing.js';

@@ -3,7 +3,7 @@ import type { Sha256 } from '#kernel';
 import type { GroupPhase } from './groups/row.js';
 
 /** Where a document stands, in the operator's words. */
-export type DocumentPhase = 'waiting' | 'ready' | 'sending' | 'uploading' | 'unconfirmed' | 'sent' | 'received' | 'concluded';
+export type DocumentPhase = 'waiting' | 'held' | 'ready' | 'sending' | 'uploading' | 'unconfirmed' | 'sent' | 'received' | 'concluded';
 
 /** An earlier document that a waiting one is held for, as the ERP named it in `after`. */
 export interface WaitedFor {
@@ -11,6 +11,15 @@ export interface WaitedFor {
   requestId: string;
   /** False when no such command was received yet. */
   known: boolean;
+}
+
+/** Something that keeps a document or a group from being sent. `after`: it comes after others; `outcome` is there when one of them ended badly. */
+export interface HoldShown {
+  kind: 'after';
+  /** ISO 8601. */
+  since: string;
+  for: { commandId: string; requestId: string; outcome?: DocumentOutcome }[];
+  waivableBy: 'operator' | 'nobody';
 }
 
 /** One row of the document list (read model `document-outcomes`). */
@@ -28,6 +37,8 @@ export interface DocumentSummary {
   phase: DocumentPhase;
   /** For phase waiting: what it is held for. */
   waitingFor: WaitedFor[];
+  /** Everything that keeps it from being sent. */
+  holds: HoldShown[];
   attempts: number;
   documentId?: string;
   status?: RegistryStatus;
@@ -103,14 +114,16 @@ export interface AccountHold {
   waivableBy: 'operator';
 }
 
-export interface DocumentDetail extends DocumentSummary {
+/** Everything that keeps a document from being sent is one list. */
+export type Hold = HoldShown | AccountHold;
+
+export interface DocumentDetail extends Omit<DocumentSummary, 'holds'> {
   timeline: TimelineEntry[];
   /** What others told about it, the oldest first. */
   notifications: Notification[];
   /** Per item errors of the receipt. */
   errors: { code: string; text: string; objectId?: string }[];
-  /** What keeps it from being sent. */
-  holds: AccountHold[];
+  holds: Hold[];
 }
 
 /** One row of the list of groups (read model `groups`). */
@@ -123,6 +136,8 @@ export interface GroupSummary {
   phase: GroupPhase;
   /** For phase waiting: what it is held for. */
   waitingFor: DocumentReference[];
+  /** Everything that keeps it from being sent. */
+  holds: HoldShown[];
   memberCount: number;
   /** Members that the registry has, and members that have ended. */
   sentCount: number;

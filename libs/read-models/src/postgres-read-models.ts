@@ -51,8 +51,9 @@ export class PostgresReadModels implements ReadModels {
     const errors = row.receiptSha256 === null ? [] : await this.errorsOf(row.receiptSha256);
     const waitingFor = (await waitedFor([row], this.received))(row);
     const notifications = await notificationsOf(this.options.pool, requestId, this.options.titleOf);
-    const holds = row.phase === 'concluded' ? [] : accountHolds(row.phase, await accountStanding(this.options.store, row.account));
-    return { ...summaryOf(row, { waitingFor, errors }), timeline: timelineOf(events), notifications, errors, holds };
+    const summary = summaryOf(row, { waitingFor, errors });
+    const ofAccount = row.phase === 'concluded' ? [] : accountHolds(row.phase, await accountStanding(this.options.store, row.account));
+    return { ...summary, timeline: timelineOf(events), notifications, errors, holds: [...summary.holds, ...ofAccount] };
   }
 
   inboundDocuments(query: InboundListQuery): Promise<Page<InboundSummary>> {

@@ -1,4 +1,5 @@
 import type { EventFilter, RecordedEvent } from '#event-store';
+import type { JsonObject } from '#kernel';
 import { refuseUnfit, type NewTask } from '#tasks';
 
 /**
@@ -16,9 +17,32 @@ export interface Saga<State> {
   keysOf(event: RecordedEvent): string[];
   /** State of an instance that no event has concerned yet. States must have a JSON form. */
   initial: State;
-  react(state: State, event: HandledEvent, key: string): { state: State; tasks: NewTask[] };
+  react(state: State, event: HandledEvent, key: string): Reaction<State>;
   /** True when the state may be forgotten: a later event for the instance would then begin from `initial`. */
   isDone?(state: State): boolean;
+}
+
+export interface Reaction<State> {
+  state: State;
+  tasks: NewTask[];
+  /** Who waits for this instance from now on: a row each, so that the state stays small however many wait. */
+  dependents?: NewDependent[];
+  /** Planned only where rows say that somebody waits for this instance. */
+  tasksForDependents?: NewTask[];
+  /** This instance waits for nobody any more: the rows that name it as a dependent go. */
+  stopsWaiting?: true;
+}
+
+export interface NewDependent {
+  /** The instance that waits. */
+  dependent: string;
+  data: JsonObject;
+}
+
+/** A row of `saga_dependent`. */
+export interface DependentOfKey extends NewDependent {
+  /** The instance that is waited for. */
+  key: string;
 }
 
 /** An event on its way to the instances it concerns, each once; with `error` where the saga could not say which those are. */
@@ -48,6 +72,10 @@ export interface Folded<State> {
   held: HeldEvent[];
   /** Events that were folded, from the first: the others would plan too many tasks for one transaction. */
   events: number;
+  dependents: DependentOfKey[];
+  /** Instances that wait for nobody any more. */
+  stopped: Set<string>;
+  tasksForDependents: { key: string; tasks: NewTask[] }[];
 }
 
 /** A page ends with the event that brings it to so many tasks. */
@@ -74,7 +102,7 @@ export function routesOf<State>(saga: Saga<State>, events: RecordedEvent[], hand
  * follow for it are held, and nothing of them is folded, while every other instance goes on.
  */
 export function foldSaga<State>(saga: Saga<State>, routes: Route[], known: Known<State>): Folded<State> {
-  const folded: Folded<State> = { changed: new Map(), tasks: [], held: [], events: 0 };
+  const folded: Folded<State> = { changed: new Map(), tasks: [], held: [], events: 0, dependents: [], stopped: new Set(), tasksForDependents: [] };
   const parked = new Set(known.parked);
   const park = (one: HeldEvent): void => {
     parked.add(one.key);
@@ -104,9 +132,17 @@ function foldOne<State>(saga: Saga<State>, { event, key, states }: { event: Hand
     const isDone = saga.isDone?.(after.state) === true;
     // Were an unfit task to fail only when it is scheduled, it would take everybody's page with it.
     after.tasks.forEach(refuseUnfit);
+    after.tasksForDependents?.forEach(refuseUnfit);
     if (after.state !== before) changed.set(key, isDone ? saga.initial : after.state);
     tasks.push(...after.tasks);
+    foldDependents(to.folded, key, after);
   } catch (error) {
     to.park({ key, event, error: error ?? new Error('the saga threw nothing') });
   }
+}
+
+function foldDependents<State>(folded: Folded<State>, key: string, { dependents = [], tasksForDependents = [], stopsWaiting }: Reaction<State>): void {
+  folded.dependents.push(...dependents.map((one) => ({ key, ...one })));
+  if (tasksForDependents.length > 0) folded.tasksForDependents.push({ key, tasks: tasksForDependents });
+  if (stopsWaiting === true) folded.stopped.add(key);
 }

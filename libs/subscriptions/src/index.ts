@@ -6,6 +6,8 @@
  */
 export * from './schema.js';
 export { dropCheckpoint, subscriptionLag } from './checkpoint.js';
+export { dependentsOf } from './dependents.js';
+export type { NewDependent } from './fold.js';
 export { catchUp, runSubscription, type SubscriptionTrouble } from './runner.js';
 export { parkedFigures, parkedInstances, type ParkedInstance } from './parked.js';
 export { retryParked, type RetryParts } from './retry-parked.js';

@@ -1,7 +1,8 @@
 import type { RecordedEvent } from '#event-store';
 import type { Transaction } from '#postgres';
-import type { TaskQueue } from '#tasks';
+import type { NewTask, TaskQueue } from '#tasks';
 import { foldSaga, routesOf, type Folded, type HeldEvent, type Known, type Route, type Saga } from './fold.js';
+import { awaitedAmong, removeDependents, storeDependents } from './dependents.js';
 import { DEFAULT_PARKING_LIMITS, holdEvents, type ParkingLimits } from './parked.js';
 import { catchUp, runSubscription, type CatchUpOptions, type SubscriptionOptions } from './runner.js';
 
@@ -62,13 +63,26 @@ function sagaHandler<State>(parts: SagaParts<State>) {
 }
 
 /** In the transaction that holds the saga's checkpoint. */
-export async function writeFolded<State>(tx: Transaction, { saga, queue, parkingLimits = DEFAULT_PARKING_LIMITS }: SagaParts<State>, { changed, tasks, held }: Folded<State>): Promise<void> {
+export async function writeFolded<State>(tx: Transaction, { saga, queue, parkingLimits = DEFAULT_PARKING_LIMITS }: SagaParts<State>, folded: Folded<State>): Promise<void> {
+  const { changed, held } = folded;
   const forgotten = [...changed].filter(([, state]) => state === saga.initial).map(([key]) => key);
   const kept = [...changed].filter(([, state]) => state !== saga.initial);
   if (kept.length > 0) await saveStates(tx, saga.name, kept);
   if (forgotten.length > 0) await forgetStates(tx, saga.name, forgotten);
   if (held.length > 0) await holdEvents(tx, saga.name, held, { limits: parkingLimits });
+  const tasks = [...folded.tasks, ...(await dependentsOfPage(tx, saga.name, folded))];
   if (tasks.length > 0) await queue.schedule(tx, tasks);
+}
+
+/** Rows first, then the question who is waited for: a dependent of this very page counts. At most three statements, however many wait. */
+async function dependentsOfPage(tx: Transaction, saga: string, { dependents, stopped, tasksForDependents }: Folded<unknown>): Promise<NewTask[]> {
+  // One that registered and stopped waiting within this page needs no row.
+  const waiting = dependents.filter((one) => !stopped.has(one.dependent));
+  if (stopped.size > 0) await removeDependents(tx, saga, [...stopped]);
+  if (waiting.length > 0) await storeDependents(tx, saga, waiting);
+  if (tasksForDependents.length === 0) return [];
+  const awaited = await awaitedAmong(tx, saga, tasksForDependents.map((one) => one.key));
+  return tasksForDependents.flatMap(({ key, tasks }) => (awaited.has(key) ? tasks : []));
 }
 
 /** The states of the instances that are concerned, and everything that is parked: that is little, by its limit. */

@@ -12,12 +12,18 @@ export async function showDocument(gateway: GatewayClient, requestId: string, js
   return 'outcome' in document && (document.outcome === 'rejected' || document.outcome === 'failed') ? 2 : 0;
 }
 
+/** For what it is held: documents that it comes after, or the cause why its account is paused. */
+function holdText(hold: Extract<DocumentAnswer, { holds: unknown }>['holds'][number]): string {
+  if (hold.kind === 'account') return hold.for;
+  return hold.for.map(({ command_id, outcome }) => (outcome === undefined ? command_id : `${command_id} (${outcome})`)).join(', ');
+}
+
 function documentText(document: DocumentAnswer): string {
   if (document.phase === 'acknowledged') return `${document.request_id}  account ${document.account}\n${document.phase}: ${document.sentence}`;
   const { doc_type, account, phase, outcome, sentence, remedy, item_count } = document;
   const parts = [`${document.request_id}  type ${doc_type}  ${item_count} items  account ${account}`, `${outcome ?? phase}: ${sentence}`];
   if (remedy !== undefined) parts.push(remedy);
-  if (document.holds.length > 0) parts.push(table(['held by', 'since', 'for', 'waived by'], document.holds.map((one) => [one.kind, one.since, one.for, one.waivable_by])));
+  if (document.holds.length > 0) parts.push(table(['held by', 'since', 'for', 'who may release it'], document.holds.map((one) => [one.kind, one.since, holdText(one), one.waivable_by])));
   parts.push(table(['at', 'event', 'what'], document.timeline.map((one) => [one.at, one.type, one.sentence])));
   if (document.notifications.length > 0) parts.push(table(['seen', 'told by others', 'document', 'found by'], document.notifications.map((one) => [one.seen_at, one.title, one.document_id, one.by])));
   if (document.errors.length > 0) parts.push(table(['item', 'code', 'error'], document.errors.map((one) => [one.object_id, one.code, one.text])));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { reconciliation, reconciliationDetail, reconciliationPage } from './reconciliation-answers.js';
 import { account, accountHold, accountList } from './account-answers.js';
-import { group, groupPage } from './group-answers.js';
+import { afterHold, group, groupPage, holdDecision, holds } from './group-answers.js';
 import { cloudEventOf, OUTCOME_DATA, type OutcomeType } from '#read-models';
 
 /** The shapes of the API's answers: for its documentation, and for a test that holds real answers against them. Names as in the API. */
@@ -11,7 +11,7 @@ const instant = z.iso.datetime();
 const position = z.string().regex(/^\d+$/).describe('Log position');
 const requestId = z.uuid();
 const outcome = z.enum(['accepted', 'partial', 'rejected', 'failed']);
-const phases = ['waiting', 'ready', 'sending', 'uploading', 'unconfirmed', 'sent', 'received', 'concluded'] as const;
+const phases = ['waiting', 'held', 'ready', 'sending', 'uploading', 'unconfirmed', 'sent', 'received', 'concluded'] as const;
 
 export const documentPhase = z.enum(phases);
 export const documentOutcome = outcome;
@@ -42,6 +42,7 @@ const documentSummaryFields = {
   waiting_for: z
     .array(z.strictObject({ command_id: z.string(), request_id: requestId, known: z.boolean().describe('False when no such command was received yet.') }))
     .describe('For phase waiting: the commands that it is held for.'),
+  holds,
   attempts: z.number().int(),
   document_id: z.string().optional().describe("The registry's id."),
   status: z.enum(['uploading', 'processing', 'processed', 'failed_result_ready', 'failed']).optional(),
@@ -141,7 +142,7 @@ const documentDetail = z.strictObject({
   timeline,
   notifications: z.array(notification).describe('What others told about it, the oldest first; at most 1,000.'),
   errors,
-  holds: z.array(accountHold).describe('What keeps it from being sent.'),
+  holds: z.array(z.discriminatedUnion('kind', [afterHold, accountHold])).describe('Everything that keeps it from being sent.'),
 });
 
 /** A command that nobody has run yet: durable, and not in the log. */
@@ -351,6 +352,7 @@ export const ANSWERS = {
   FailedTasks: failedTasks,
   Group: group,
   GroupPage: groupPage,
+  HoldDecision: holdDecision,
   InboundDocument: inboundDocument,
   InboundPage: inboundPage,
   InboundSummary: inboundSummary,

@@ -13,6 +13,22 @@ const count = z.number().int();
 export const groupPhase = z.enum(GROUP_PHASES);
 export const groupKind = z.enum(['given', 'split', 'resumption']);
 
+/** What keeps a document or a group from being sent: kinds of one thing. The list of one document has the hold of its account too. */
+export const afterHold = z.strictObject({
+  kind: z.literal('after').describe('after: it comes after others.'),
+  since: instant,
+  for: z.array(z.strictObject({ command_id: z.string(), request_id: id, outcome: outcome.optional().describe('Of one that ended badly.') })),
+  waivable_by: z.enum(['operator', 'nobody']).describe('Who may release it all the same.'),
+});
+export const holds = z.array(afterHold).describe('What it comes after, while that keeps it from being sent.');
+
+/** A decision about what is held: acknowledged, and carried out by the worker in a moment. */
+export const holdDecision = z.strictObject({
+  request_id: id,
+  decision: z.enum(['release', 'end']),
+  held_for: z.array(z.strictObject({ command_id: z.string(), request_id: id, outcome })).describe('What it was held for: the decision is about these, and no later ones.'),
+});
+
 const groupSummaryFields = {
   group_id: id,
   command_id: z.string(),
@@ -21,6 +37,7 @@ const groupSummaryFields = {
   kind: groupKind.describe('given: by the ERP; split: the parts of one document; resumption: what was left of a group that halted.'),
   phase: groupPhase,
   waiting_for: z.array(z.strictObject({ command_id: z.string(), request_id: id })).describe('For phase waiting: what it is held for.'),
+  holds,
   member_count: count,
   sent_count: count.describe('Members that the registry has.'),
   ended_count: count.describe('Members that have ended.'),

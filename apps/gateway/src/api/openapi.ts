@@ -4,7 +4,7 @@ import { commandBody } from '../intake/command-body.js';
 import { resendBody } from '../resends/resend-body.js';
 import { ANSWERS } from './answers.js';
 import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './body-limits.js';
-import { accountResumption, commandParameters, configurationParameters, deadLetterListParameters, documentListParameters, documentItemsParameters, groupListParameters, historyParameters, inboundListParameters, outcomeFeedParameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, replayBody, resumptionBody, replanBody, retryBody, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
+import { accountResumption, commandParameters, configurationParameters, deadLetterListParameters, documentListParameters, documentItemsParameters, groupListParameters, historyParameters, holdBody, inboundListParameters, outcomeFeedParameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, replayBody, resumptionBody, replanBody, retryBody, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
 
 const text = { type: 'string' };
 const json = (schema: object) => ({ 'application/json': { schema } });
@@ -86,6 +86,42 @@ const paths = {
       parameters: [inPath('requestId', 'UUID of the document that ended badly')],
       requestBody: { required: true, content: json(z.toJSONSchema(resendBody, { io: 'input' })) },
       responses: { 202: { description: 'Acknowledged, as a command is', content: answer('Resent') }, 200: { description: 'The same call again', content: answer('Resent') }, ...errors(400, 401, 403, 404, 409, 413, 422, 503) },
+    },
+  },
+  '/v1/documents/{requestId}/release': {
+    post: {
+      summary: 'Send it all the same, though something that it comes after ended badly',
+      description: 'The hold is waived, for a reason that is kept. Only of a document that is held: 409 not_held says how it stands. The same call again changes nothing.',
+      parameters: [inPath('requestId', 'UUID of the document')],
+      requestBody: { required: true, content: json(z.toJSONSchema(holdBody, { io: 'input' })) },
+      responses: { 202: { description: 'Acknowledged', content: answer('HoldDecision') }, ...errors(400, 401, 403, 404, 409, 422) },
+    },
+  },
+  '/v1/documents/{requestId}/end': {
+    post: {
+      summary: 'End it as failed, because something that it comes after ended badly',
+      description: 'It concludes as failed with the cause predecessor_failed; nothing was sent. Only of a document that is held: 409 not_held says how it stands. The same call again changes nothing.',
+      parameters: [inPath('requestId', 'UUID of the document')],
+      requestBody: { required: true, content: json(z.toJSONSchema(holdBody, { io: 'input' })) },
+      responses: { 202: { description: 'Acknowledged', content: answer('HoldDecision') }, ...errors(400, 401, 403, 404, 409, 422) },
+    },
+  },
+  '/v1/groups/{groupId}/release': {
+    post: {
+      summary: 'Send it all the same, though something that it comes after ended badly',
+      description: 'The hold is waived, for a reason that is kept. Only of a group that is held: 409 not_held says how it stands. The same call again changes nothing.',
+      parameters: [inPath('groupId', 'UUID of the group')],
+      requestBody: { required: true, content: json(z.toJSONSchema(holdBody, { io: 'input' })) },
+      responses: { 202: { description: 'Acknowledged', content: answer('HoldDecision') }, ...errors(400, 401, 403, 404, 409, 422) },
+    },
+  },
+  '/v1/groups/{groupId}/end': {
+    post: {
+      summary: 'End it as failed, because something that it comes after ended badly',
+      description: 'It concludes as failed with the cause predecessor_failed; nothing was sent. Only of a group that is held: 409 not_held says how it stands. The same call again changes nothing.',
+      parameters: [inPath('groupId', 'UUID of the group')],
+      requestBody: { required: true, content: json(z.toJSONSchema(holdBody, { io: 'input' })) },
+      responses: { 202: { description: 'Acknowledged', content: answer('HoldDecision') }, ...errors(400, 401, 403, 404, 409, 422) },
     },
   },
   '/v1/groups': {

@@ -144,6 +144,9 @@ export const webhookResumption = z.strictObject({
 });
 
 /** A failed task, or what is parked, that is to be tried again, and why. */
+/** Why what is held is released or ended. */
+export const holdBody = z.strictObject({ reason: z.string().trim().min(3).max(1_000).describe('Why: kept in the log.') });
+
 export const retryBody = z.strictObject({ key: z.string().min(1).max(400), reason: z.string().trim().min(3).max(1_000) });
 
 /** Why orphans are carried on. */

@@ -2,7 +2,7 @@ import type { GroupKind, GroupRegistration, Registration } from '#domain';
 import type { Actor } from '#event-store';
 import { PedigreeError } from '#kernel';
 import type { Queryable, Transaction } from '#postgres';
-import { circlesIn, type Ordered } from './circles.js';
+import { entangledIn, type Entangled } from './circles.js';
 
 /** A command as the table keeps it. */
 export interface CommandRow {
@@ -36,8 +36,8 @@ export interface Checked {
   members?: { row: CommandRow; field: string }[];
 }
 
-/** What became of a command at the table; `circle`: it would wait for itself, over these commands. */
-export type Taken = 'new' | 'repeated' | 'conflict' | { circle: string[] };
+/** What became of a command at the table. */
+export type Taken = 'new' | 'repeated' | 'conflict' | Entangled;
 
 /** A command as it was acknowledged. */
 export interface AcknowledgedCommand {
@@ -49,33 +49,13 @@ export interface AcknowledgedCommand {
   receivedAt: Date;
 }
 
-/** Most stored commands that are read, beyond those that the batch itself names, to find who waits for whom. */
-const MOST_WALKED = 1_000;
-
 /** Stores what is new of a batch, in its order, and says of each command what it was. */
 export async function storeCommands(tx: Transaction, batch: Checked[]): Promise<Taken[]> {
-  const circles = await circlesOf(tx, batch.map(({ row }) => row));
-  const sound = batch.filter((_, i) => circles[i] === undefined);
+  const entangled = await entangledIn(tx, batch.map(({ row }) => row));
+  const sound = batch.filter((_, i) => entangled[i] === undefined);
   const taken = await insertCommands(tx, sound);
   const takenBy = new Map(sound.map((one, i) => [one, taken[i] as Taken]));
-  return batch.map((one, i) => takenBy.get(one) ?? { circle: circles[i] as string[] });
-}
-
-async function circlesOf(tx: Transaction, batch: Ordered[]): Promise<(string[] | undefined)[]> {
-  const named = [...new Set(batch.flatMap((one) => one.after))];
-  if (named.length === 0) return [];
-  const { rows } = await tx.query<{ command_id: string; after_commands: string[] }>({
-    name: 'walk-commands',
-    // The limit stands right on the recursion, which is worked off only as far as it is asked for.
-    text: `WITH RECURSIVE walk (command_id) AS (
-             SELECT unnest($1::text[]) COLLATE "C"
-             UNION
-             SELECT earlier.command_id COLLATE "C" FROM walk JOIN command USING (command_id), jsonb_array_elements_text(after_commands) AS earlier (command_id)
-           ), reached AS MATERIALIZED (SELECT command_id FROM walk LIMIT $2)
-           SELECT command_id, after_commands FROM reached JOIN command USING (command_id)`,
-    values: [named, named.length + MOST_WALKED],
-  });
-  return circlesIn(batch, new Map(rows.map((row) => [row.command_id, row.after_commands])));
+  return batch.map((one, i) => takenBy.get(one) ?? (entangled[i] as Entangled));
 }
 
 async function insertCommands(tx: Transaction, batch: Checked[]): Promise<Taken[]> {
@@ -129,8 +109,8 @@ async function storedDigests(tx: Transaction, commandIds: string[]): Promise<Map
 export async function storeGroup(tx: Transaction, group: Checked): Promise<Taken> {
   const members = group.members ?? [];
   // A group may also wait for itself by way of one of its members.
-  const circle = (await circlesOf(tx, [group.row, ...members.map((one) => one.row)])).find((way) => way !== undefined);
-  if (circle !== undefined) return { circle };
+  const entangled = (await entangledIn(tx, [group.row, ...members.map((one) => one.row)])).find((one) => one !== undefined);
+  if (entangled !== undefined) return entangled;
   const fresh = await insertRows(tx, [group, ...members.map(({ row }) => ({ row, actor: group.actor }))]);
   const { commandId, bodySha256 } = group.row;
   if (!fresh.has(commandId)) {

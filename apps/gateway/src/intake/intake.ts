@@ -4,6 +4,7 @@ import type { EvidenceStore } from '#evidence';
 import { canonicalJson, coalesce, PedigreeError, sha256Hex } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
 import type { NewTask, PostgresTaskQueue } from '#tasks';
+import type { Entangled } from './circles.js';
 import type { CommandBody, MemberBody } from './command-body.js';
 import { conflictOf, KIND_OF_GROUP, storeCommands, storeGroup, type Checked, type CommandRow, type Taken } from './command-table.js';
 import { Registrations, type HaltedGroup } from './registrations.js';
@@ -65,7 +66,7 @@ export class Intake {
     await this.refuseWhenFull();
     const checked = await this.check(body, actor, resend);
     const taken = 'registration' in checked.work ? await this.store(checked) : await this.storeWhole(checked);
-    if (typeof taken === 'object') throw 'circle' in taken ? circleError(taken.circle) : taken.failed;
+    if (typeof taken === 'object') throw 'failed' in taken ? taken.failed : entangledError(taken);
     if (taken === 'conflict') throw conflictOf(body.command_id, '/command_id');
     const { commandId, requestId } = checked.row;
     return { commandId, requestId, kind: 'registration' in checked.work ? 'document' : 'group', repeated: taken === 'repeated' };
@@ -192,8 +193,21 @@ function isFaultOfOne(error: unknown): boolean {
   return error instanceof PedigreeError || (typeof code === 'string' && /^(22|23|54)...$/.test(code));
 }
 
-const circleError = (circle: string[]): PedigreeError =>
-  new PedigreeError('invalid_command', `/after: the command would wait for itself: ${circle.join(' after ')}`, { field: '/after', item: circle[1] as string });
+/** Of a long circle its begin and its end are named. */
+const NAMED_OF_CIRCLE = 10;
+
+function entangledError(entangled: Entangled): PedigreeError {
+  const field = '/after';
+  if ('tooMany' in entangled) {
+    const why = `more than ${entangled.tooMany} commands come before it and more than ${entangled.tooMany} after it: whether it would wait for itself cannot be told`;
+    return new PedigreeError('invalid_command', `${field}: ${why}`, { field });
+  }
+  const { circle } = entangled;
+  const isLong = circle.length > 2 * NAMED_OF_CIRCLE;
+  const named = isLong ? [...circle.slice(0, NAMED_OF_CIRCLE), '...', ...circle.slice(-NAMED_OF_CIRCLE)] : circle;
+  const over = isLong ? `, over ${circle.length - 1} commands` : '';
+  return new PedigreeError('invalid_command', `${field}: the command would wait for itself${over}: ${named.join(' after ')}`, { field, item: circle[1] as string });
+}
 
 const rowOf = (body: CommandBody, of: Pick<CommandRow, 'requestId' | 'account' | 'documentSha256' | 'kind'>): CommandRow => ({
   commandId: body.command_id,

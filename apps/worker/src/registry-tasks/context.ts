@@ -1,10 +1,11 @@
 import type { CommandBus } from '@nestjs/cqrs';
-import type { DocumentOutcome, GroupCommand, PlannedGroupTask } from '#domain';
+import type { GroupCommand, PlannedGroupTask } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Clock, Sha256 } from '#kernel';
+import type { Pool } from '#postgres';
 import type { Groups, LargeDocuments, Profile, RawAnswer, RegistryClient, UploadLinks } from '#registry-client';
-import type { Task, TaskResult } from '#tasks';
+import type { Task, TaskQueue, TaskResult } from '#tasks';
 import type { AccountGates } from '../account/account-gates.js';
 import { DecideDocument, type Decided } from '../document/decide-document.js';
 import type { DocumentRepository } from '../document/document-repository.js';
@@ -14,6 +15,14 @@ import type { RegistryDocuments } from '../inbound/registry-documents.js';
 import { Candidate } from '../noun/candidate.js';
 import type { Cause } from '../noun/noun-repository.js';
 import type { Restored } from '../restoration/restored.js';
+
+/** The rows that say who waits, and where tasks go: what the tasks about dependents need beside the log. */
+export interface Dependents {
+  pool: Pool;
+  queue: Pick<TaskQueue, 'schedule'>;
+  /** Types of document that are ended, and not held, when a predecessor ends badly. */
+  endAtOnceDocTypes: readonly number[];
+}
 
 /** What every registry task needs. */
 export interface TaskContext {
@@ -31,6 +40,8 @@ export interface TaskContext {
   clock: Clock;
   /** Whether anything may be sent through an account. */
   gates: Pick<AccountGates, 'isPaused' | 'isHeld' | 'pause' | 'pauseBySystem' | 'pausedAccounts' | 'rest'>;
+  /** Who waits for whom; absent where nobody is told. */
+  dependents?: Dependents;
   /** What the document lists have shown; absent where none are read. */
   held?: RegistryDocuments;
   /** Whether this database is a restored backup; absent where none can be. */
@@ -46,7 +57,12 @@ export interface DocumentTaskPayload {
   attemptEndedAt?: string;
   round?: number;
   predecessor?: string;
-  outcome?: DocumentOutcome;
+  /** Tell of an end only when nothing can revise it. */
+  finalOnly?: true;
+  /** The document that was sent again in place of the predecessor, and was accepted. */
+  by?: string;
+  /** The last dependent that the page before has told. */
+  cursor?: string;
 }
 
 export const payloadOf = (task: Task): DocumentTaskPayload => task.payload as unknown as DocumentTaskPayload;
@@ -54,7 +70,7 @@ export const payloadOf = (task: Task): DocumentTaskPayload => task.payload as un
 /** A header of the registry may be missing or absurdly long; the bytes are kept all the same. */
 const MOST_MEDIA_TYPE = 200;
 
-const SYSTEM = { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const;
+export const SYSTEM = { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const;
 
 /** Gives a document a command in the name of this system. */
 export const bySystem = (context: TaskContext, task: Task, command: DecideDocument['command']): Promise<Decided> =>

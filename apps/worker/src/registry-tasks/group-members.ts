@@ -19,14 +19,6 @@ export async function noteMember(context: TaskContext, task: Task): Promise<Task
   return { kind: 'done' };
 }
 
-/** Tells a waiting group how what it comes after has ended. */
-export async function noteGroupPredecessor(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { predecessor, outcome } = groupPayloadOf(task);
-  if (predecessor === undefined || outcome === undefined) return { kind: 'failed', error: 'the task names no predecessor or outcome' };
-  await groupBySystem(context, task, { type: 'NotePredecessor', requestId: predecessor, outcome });
-  return { kind: 'done' };
-}
-
 /**
  * Ends the members of a group that we have not started. What was sent is looked at first: after the restore of an older backup the registry may have
  * begun, or done, what our log does not know of, and says no to a check for that very reason. Only what it shows untouched is ended.

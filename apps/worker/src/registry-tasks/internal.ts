@@ -3,7 +3,7 @@ import type { Actor } from '#event-store';
 import type { Task, TaskResult } from '#tasks';
 import { DecideDocument } from '../document/decide-document.js';
 import { DecideGroup } from '../group/decide-group.js';
-import { bySystem, causeOf, payloadOf, type TaskContext } from './context.js';
+import { causeOf, type TaskContext } from './context.js';
 
 /** Runs an accepted command: the document comes into being in the log (DESIGN section 3, intake). */
 export async function runCommand(context: TaskContext, task: Task): Promise<TaskResult> {
@@ -46,13 +46,5 @@ async function runGroupCommand(context: TaskContext, task: Task, { group, actor,
     if (supersedes === undefined) return;
     await context.commands.execute(new DecideDocument(supersedes.requestId, { type: 'NoteSuperseded', by: { commandId, requestId }, groupId }, cause));
   });
-  return { kind: 'done' };
-}
-
-/** Tells a waiting document how one that it comes after has ended. */
-export async function notePredecessor(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { predecessor, outcome } = payloadOf(task);
-  if (predecessor === undefined || outcome === undefined) return { kind: 'failed', error: 'the task names no predecessor or outcome' };
-  await bySystem(context, task, { type: 'NotePredecessor', requestId: predecessor, outcome });
   return { kind: 'done' };
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '#kernel';
 import { callsPerDocument, type UndiciRegistryClient } from '#registry-client';
+import type { HeldFigures } from '#read-models';
 import type { CallBudgets } from '#tasks';
 import type { Metrics } from '#telemetry';
 
@@ -7,16 +8,24 @@ export interface WorkerFigures {
   registry: Pick<UndiciRegistryClient, 'callCounts' | 'sessions'>;
   budgets: Pick<CallBudgets, 'figures'>;
   documents: { concluded: number };
+  /** How many documents are held, as the database has it. */
+  held(): Promise<HeldFigures>;
   clock: Clock;
 }
 
 /** What this worker did at the registry, read when somebody asks. */
-export function collectWorkerMetrics(metrics: Metrics, { registry, budgets, documents, clock }: WorkerFigures): void {
+export function collectWorkerMetrics(metrics: Metrics, { registry, budgets, documents, held, clock }: WorkerFigures): void {
   metrics.collect(() => {
     const counts = registry.callCounts();
     metrics.replace('pedigree_registry_calls_total', counts.map(({ account, method, result, calls }) => ({ labels: { account, method, result }, value: calls })));
     const calls = callsPerDocument(counts, documents.concluded);
     if (calls !== undefined) metrics.set('pedigree_registry_calls_per_document', {}, calls);
+  });
+  metrics.collect(async () => {
+    const { held: count, oldestSeconds, overdue } = await held();
+    metrics.set('pedigree_documents_held', {}, count);
+    metrics.set('pedigree_documents_held_oldest_seconds', {}, oldestSeconds);
+    metrics.set('pedigree_documents_held_overdue', {}, overdue);
   });
   metrics.collect(() => {
     const figures = budgets.figures();

@@ -1,26 +1,9 @@
 import { systemClock } from '#kernel';
 import type { ConsumeOptions } from '../port.js';
 import type { OurChannel } from './channel.js';
-import type { Link } from './link.js';
 import { PrefetchWindow } from './prefetch-window.js';
-import type { Publisher } from './publisher.js';
 import { ServedChannel } from './served-channel.js';
-import type { BusNames } from './topology.js';
-
-export interface ConsumerParts {
-  link: Link;
-  publisher: Publisher;
-  names: BusNames;
-  /** Before a `retry` goes back; doubles with each delivery, up to `retryMostMs`. */
-  retryFirstMs: number;
-  retryMostMs: number;
-  /** How often `mayTakeMore` is asked, and how long after a lost channel the next is opened. */
-  askEveryMs: number;
-  /** How often the queue is looked at while nothing comes: the broker may have forgotten the consumer. */
-  lookEveryMs: number;
-  confirmMs: number;
-  report: (problem: string) => void;
-}
+import type { ConsumerParts } from './settlement.js';
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

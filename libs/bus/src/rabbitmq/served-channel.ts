@@ -3,13 +3,12 @@ import { systemClock } from '#kernel';
 import { MOST_HELD_MS, type ConsumeOptions, type Handled } from '../port.js';
 import { Acknowledger } from './acknowledger.js';
 import type { OurChannel } from './channel.js';
-import type { ConsumerParts } from './consumer.js';
 import { Gate } from './gate.js';
 import { incomingOf } from './letter.js';
 import { Lookout } from './lookout.js';
 import type { PrefetchWindow } from './prefetch-window.js';
 import { readyMessages } from './queue-look.js';
-import { Settlement } from './settlement.js';
+import { Settlement, type ConsumerParts } from './settlement.js';
 import { Subscription } from './subscription.js';
 
 export interface ServedChannelOptions extends ConsumeOptions {

@@ -4,8 +4,25 @@ import { systemClock } from '#kernel';
 import type { Handled } from '../port.js';
 import type { Acknowledger } from './acknowledger.js';
 import type { OurChannel } from './channel.js';
-import type { ConsumerParts } from './consumer.js';
 import { asideOf, copyOf, deliveriesOf } from './letter.js';
+import type { Link } from './link.js';
+import type { Publisher } from './publisher.js';
+import type { BusNames } from './topology.js';
+
+export interface ConsumerParts {
+  link: Link;
+  publisher: Publisher;
+  names: BusNames;
+  /** Before a `retry` goes back; doubles with each delivery, up to `retryMostMs`. */
+  retryFirstMs: number;
+  retryMostMs: number;
+  /** How often `mayTakeMore` is asked, and how long after a lost channel the next is opened. */
+  askEveryMs: number;
+  /** How often the queue is looked at while nothing comes: the broker may have forgotten the consumer. */
+  lookEveryMs: number;
+  confirmMs: number;
+  report: (problem: string) => void;
+}
 
 export interface SettlementOptions {
   channel: Pick<OurChannel, 'active'>;

@@ -1,5 +1,7 @@
 import { neverReached } from '#kernel';
-import type { PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
+import { notePredecessor } from '../document/dependents.js';
+import type { DocumentReference } from '../document/events.js';
+import type { Dependent, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
 import type { DocumentState } from '../document/state.js';
 import type { Uploading } from '../document/upload.js';
 import type { GroupState, Member } from '../group/state.js';
@@ -14,10 +16,10 @@ export interface Replanning {
 type Planned = PlannedTask | PlannedGroupTask;
 
 /**
- * The tasks that carry a document on from where it stands, for one whose tasks were lost: the same that its saga plans, under new keys. None for
- * a document that waits or is held, for that has a name; none for a member whose group has its turn; and none after the end. Pure.
+ * The tasks that carry a document on from where it stands, for one whose tasks were lost: the same that its saga plans, under new keys. One that waits
+ * asks how what it comes after has ended. None for a member whose group has its turn, and none after the end. Pure.
  */
-export function continueDocument(state: DocumentState, { id, at }: Replanning): PlannedTask[] {
+export function continueDocument(state: DocumentState, { id, at }: Replanning): Planned[] {
   if (state.phase === 'absent') return [];
   const { requestId, account, group } = state.registration;
   const task = (kind: 'send' | 'upload' | 'status' | 'receipt', payload: object): PlannedTask[] => [
@@ -42,6 +44,7 @@ export function continueDocument(state: DocumentState, { id, at }: Replanning): 
     case 'sent':
       return task(isFinal(state) ? 'receipt' : 'status', { documentId: state.documentId });
     case 'waiting':
+      return askPredecessors({ requestId, account }, state.waitingFor, { id, at });
     case 'refused':
     case 'received':
     case 'concluded':
@@ -49,6 +52,14 @@ export function continueDocument(state: DocumentState, { id, at }: Replanning): 
     default:
       return neverReached(state, 'document state');
   }
+}
+
+/** Each of these asks the log, and says nothing while its predecessor has not ended. */
+function askPredecessors(dependent: Dependent, waitingFor: DocumentReference[], { id, at }: Replanning): Planned[] {
+  return waitingFor.map((one) => {
+    const task = notePredecessor(dependent, one.requestId, { dueAt: at });
+    return { ...task, key: `${task.key}:replanned:${id}` };
+  });
 }
 
 const placeOf = ({ attempt, round }: Uploading): { attempt: number; round: number } => ({ attempt, round });
@@ -93,7 +104,7 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
         ...task(state.halt.started ? 'settle_group' : 'conclude_members', { lane: state.halt.started ? `${account}/status` : 'internal' }),
       ];
     case 'waiting':
-      return [];
+      return askPredecessors({ requestId: groupId, account, kind: 'group' }, state.waitingFor, { id, at });
     default:
       return neverReached(state, 'group state');
   }
@@ -118,7 +129,7 @@ function tellingOf({ groupId, account }: { groupId: string; account: string }, o
 }
 
 /** Members are sent one after the other: the first that the registry has not. */
-function nextToSend(inGroup: Member[], members: MemberState[], replanning: Replanning): PlannedTask[] {
+function nextToSend(inGroup: Member[], members: MemberState[], replanning: Replanning): Planned[] {
   const next = inGroup.find((one) => one.documentId === undefined);
   const own = next === undefined ? undefined : stateOf(members, next);
   if (own === undefined || own.state.phase === 'absent') return [];

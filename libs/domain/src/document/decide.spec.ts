@@ -66,13 +66,6 @@ describe('coming after others', () => {
   it('is released by the last of them, accepted or partial', () => {
     expect(typesOf(when([...waiting, firstDone], note('r-2', 'partial')))).toEqual(['PredecessorConcluded', 'DocumentReleased']);
   });
-  it.each(['rejected', 'failed'] as const)('is refused and concluded when one of them ends %s', (outcome) => {
-    expect(when(waiting, note('r-2', outcome))).toEqual([
-      { type: 'PredecessorConcluded', data: { requestId: 'r-2', outcome } },
-      { type: 'DocumentRefused', data: { predecessor: SECOND, predecessorOutcome: outcome } },
-      { type: 'DocumentConcluded', data: { outcome: 'failed', cause: 'predecessor_failed', docType: 415, documentSha256: SHA } },
-    ]);
-  });
   it('takes each once, and no stranger', () => {
     expect(when([...waiting, firstDone], note('r-1', 'accepted'))).toEqual([]);
     expect(when(waiting, note('r-7', 'failed'))).toEqual([]);

@@ -1,13 +1,16 @@
 import { neverReached, type Sha256 } from '#kernel';
 import type { AccountCause } from '../account/events.js';
-import type { DocumentConcluded, DocumentEvent, DocumentNotProcessed, DocumentOutcome, DocumentReference, ReceiptStored, RegistryStatus } from './events.js';
+import type { AfterHold, DocumentConcluded, DocumentEvent, DocumentNotProcessed, DocumentReference, ReceiptStored, RegistryStatus } from './events.js';
+import { decidedHolds, isFreeWithout, judgeNews, type HoldDecision, type PredecessorNews } from './hold.js';
 import type { DocumentState, Registration } from './state.js';
 import { beginFinish, lookedUp, recordUploadAnswer, type UploadAnswer } from './upload.js';
 
 /** What may be asked of a document. Answers of the registry come as commands too: what happened is decided here, once. */
 export type DocumentCommand =
   | { type: 'Register'; registration: Registration }
-  | { type: 'NotePredecessor'; requestId: string; outcome: DocumentOutcome }
+  | ({ type: 'NotePredecessor' } & PredecessorNews & { /** Types of document that this installation ends, and does not hold, when a predecessor ends badly. */ endAtOnceDocTypes?: readonly number[] })
+  | ({ type: 'WaiveHolds' } & HoldDecision)
+  | ({ type: 'EndHeld' } & HoldDecision)
   | { type: 'BeginSend'; /** Both are absent where the account does not sign. */ signatureSha256?: Sha256; certificateSha256?: Sha256; /** The call only announces it. */ upload?: true }
   | { type: 'RecordSendAnswer'; attempt: number; answer: SendAnswer }
   | {
@@ -54,6 +57,10 @@ export function decide(state: DocumentState, command: DocumentCommand): Document
       return register(state, command.registration);
     case 'NotePredecessor':
       return notePredecessor(state, command);
+    case 'WaiveHolds':
+      return waiveHolds(state, command);
+    case 'EndHeld':
+      return endHeld(state, command);
     case 'BeginSend':
       return beginSend(state, command);
     case 'RecordSendAnswer':
@@ -87,18 +94,32 @@ function register(state: DocumentState, registration: Registration): DocumentEve
   return registration.after.length === 0 ? [registered] : [registered, { type: 'DocumentWaiting', data: { for: registration.after } }];
 }
 
-function notePredecessor(state: DocumentState, command: { requestId: string; outcome: DocumentOutcome }): DocumentEvent[] {
-  if (state.phase !== 'waiting') return [];
-  const predecessor = state.waitingFor.find((one) => one.requestId === command.requestId);
-  if (predecessor === undefined) return [];
-  const noted: DocumentEvent = { type: 'PredecessorConcluded', data: { requestId: command.requestId, outcome: command.outcome } };
-  if (command.outcome === 'rejected' || command.outcome === 'failed') {
-    const refused: DocumentEvent = { type: 'DocumentRefused', data: { predecessor, predecessorOutcome: command.outcome } };
-    return [noted, refused, failed(state.registration, 'predecessor_failed')];
-  }
-  // By name, not by number: a command may name the same predecessor twice.
-  const waitsOn = state.waitingFor.some((one) => one.requestId !== command.requestId);
-  return waitsOn ? [noted] : [noted, { type: 'DocumentReleased', data: {} }];
+function notePredecessor(state: DocumentState, command: Extract<DocumentCommand, { type: 'NotePredecessor' }>): DocumentEvent[] {
+  const judged = state.phase === 'waiting' ? judgeNews(state, command) : undefined;
+  if (state.phase !== 'waiting' || judged === undefined) return [];
+  const { requestId, outcome, by, endAtOnceDocTypes = [] } = command;
+  const noted: DocumentEvent = { type: 'PredecessorConcluded', data: { requestId, outcome, ...(by === undefined ? {} : { by }) } };
+  if (judged.kind === 'lifted') return judged.isLast ? [noted, { type: 'DocumentReleased', data: {} }] : [noted];
+  const { hold } = judged;
+  if (endAtOnceDocTypes.includes(state.registration.docType)) return [noted, ...endedFor(state.registration, hold)];
+  return [noted, { type: 'DocumentHeld', data: { hold } }];
+}
+
+function endedFor(registration: Registration, hold: AfterHold): DocumentEvent[] {
+  const refused: DocumentEvent = { type: 'DocumentRefused', data: { predecessor: hold.for, predecessorOutcome: hold.outcome } };
+  return [refused, failed(registration, 'predecessor_failed')];
+}
+
+function waiveHolds(state: DocumentState, command: HoldDecision): DocumentEvent[] {
+  const holds = state.phase === 'waiting' ? decidedHolds(state, command) : [];
+  if (state.phase !== 'waiting' || holds.length === 0) return [];
+  const waived: DocumentEvent = { type: 'HoldWaived', data: { holds } };
+  return isFreeWithout(state, holds) ? [waived, { type: 'DocumentReleased', data: {} }] : [waived];
+}
+
+function endHeld(state: DocumentState, command: HoldDecision): DocumentEvent[] {
+  const [hold] = state.phase === 'waiting' ? decidedHolds(state, command) : [];
+  return state.phase === 'waiting' && hold !== undefined ? endedFor(state.registration, hold) : [];
 }
 
 function beginSend(state: DocumentState, { type: _, ...signed }: Extract<DocumentCommand, { type: 'BeginSend' }>): DocumentEvent[] {

@@ -66,7 +66,28 @@ export interface DocumentWaiting {
 
 export interface PredecessorConcluded {
   type: 'PredecessorConcluded';
-  data: { requestId: string; outcome: DocumentOutcome };
+  data: { requestId: string; outcome: DocumentOutcome; /** The document by which an operator sent it again, where that one's outcome counts. */ by?: DocumentReference };
+}
+
+/** Keeps a document or a group from being sent: what it comes after ended badly. A revision of that end lifts it, or a person decides. */
+export interface AfterHold {
+  kind: 'after';
+  for: DocumentReference;
+  outcome: BadOutcome;
+}
+
+export type BadOutcome = Extract<DocumentOutcome, 'rejected' | 'failed'>;
+
+/** A predecessor ended badly. Nothing is sent until that end is revised, or a person decides. */
+export interface DocumentHeld {
+  type: 'DocumentHeld';
+  data: { hold: AfterHold };
+}
+
+/** A person decided, with a reason that is in the metadata, that the bad end of these predecessors does not matter. */
+export interface HoldWaived {
+  type: 'HoldWaived';
+  data: { holds: AfterHold[] };
 }
 
 /** Nothing is waited for any more. */
@@ -75,7 +96,7 @@ export interface DocumentReleased {
   data: Record<string, never>;
 }
 
-/** Refused by us: what it was to come after did not succeed. */
+/** Refused by us: what it was to come after did not succeed. A person decided so, or the installation ends this document type at once. */
 export interface DocumentRefused {
   type: 'DocumentRefused';
   data: { predecessor: DocumentReference; predecessorOutcome: DocumentOutcome };
@@ -200,6 +221,8 @@ export type DocumentEvent =
   | DocumentRegistered
   | DocumentWaiting
   | PredecessorConcluded
+  | DocumentHeld
+  | HoldWaived
   | DocumentReleased
   | DocumentRefused
   | SendAttempted

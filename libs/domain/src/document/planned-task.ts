@@ -16,10 +16,10 @@ export interface DocumentRules {
 /** A task as the saga plans it; the task table's shape. */
 export interface PlannedTask {
   key: string;
-  kind: 'send' | 'upload' | 'look_up' | 'status' | 'receipt' | 'download' | 'note_predecessor';
+  kind: 'send' | 'upload' | 'look_up' | 'status' | 'receipt' | 'download' | 'note_predecessor' | 'release_dependents';
   lane: string;
   dueAt: Date;
-  payload: { requestId: string; account: string; attempt?: number; predecessor?: string; outcome?: DocumentOutcome; documentId?: string; attemptEndedAt?: string; round?: number };
+  payload: { requestId: string; account: string; attempt?: number; predecessor?: string; /** Tell of an end only when nothing can revise it. */ finalOnly?: true; documentId?: string; attemptEndedAt?: string; round?: number };
 }
 
 /** A task about a group as a whole; the task table's shape. */
@@ -41,6 +41,7 @@ export interface PlannedGroupTask {
     outcome?: DocumentOutcome;
     cause?: FailureCause;
     predecessor?: string;
+    finalOnly?: true;
   };
 }
 
@@ -62,11 +63,28 @@ export interface Dependent {
   kind?: 'group';
 }
 
-/** What is remembered between events of one document, or of one group: who sends it, how it ended, and who waits for that. */
+/** A dependent as it is kept in a row of its own (libs/subscriptions). */
+export interface DependentRow {
+  dependent: string;
+  data: { account: string; kind?: 'group' };
+}
+
+/** What is remembered between events of one document, or of one group: who sends it, and how it ended. */
 export interface DocumentSagaState {
   account: string;
   concluded: DocumentOutcome | undefined;
-  dependents: Dependent[];
+  /** Only in states that the version before wrote: who waits is kept in rows now. */
+  dependents?: Dependent[];
+  /** Nobody is told before this moment how it ended (ISO 8601). */
+  tellFrom?: string;
+  /** It ended with a bare FAILED, which may turn. */
+  mayTurn?: true;
+  /** It ended, and nothing can revise that. */
+  isFinal?: true;
+  /** It stands for another document, which ended badly: whoever waits for that one may go when this one succeeds. */
+  isResend?: true;
+  /** The registry's id, once it is known. */
+  documentId?: string;
   lookUps: number;
   attemptEndedAt: string | undefined;
   receiptsAsked: number;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { documentStream, type DocumentEvent } from './events.js';
 import { absenceProven, attempted, concludedFailed, DOCUMENT_ID, FIRST, missed, observed, registered, sent, SHA, unconfirmed } from './given.js';
 import type { DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
-import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from './saga.js';
+import { DOCUMENT_SAGA, reactToDocumentEvent } from './saga.js';
 
 const RULES: DocumentRules = { statusAfterSendMs: 3_000, receiptAfterStatusMs: 5_000, statusPollMs: 2_000, failedGraceMs: 0, unknownGraceMs: 60_000, statusGridMs: 1_000, lookUpEveryMs: 2_000 };
 const START_MS = Date.parse('2026-03-01T10:00:00.250Z');
@@ -14,7 +14,7 @@ function after(events: DocumentEvent[], rules: DocumentRules = RULES): { state: 
     { state: DOCUMENT_SAGA.initial, tasks: [] },
   );
 }
-const recorded = (event: DocumentEvent, i: number, requestId = 'r-9') => ({ ...event, stream: documentStream(requestId), version: i, handledAt: new Date(START_MS + i * 1_000) });
+const recorded = (event: DocumentEvent, i: number) => ({ ...event, stream: documentStream('r-9'), version: i, handledAt: new Date(START_MS + i * 1_000) });
 const at = (i: number, plusMs = 0) => new Date(START_MS + i * 1_000 + plusMs);
 
 describe('what follows from an event of a document', () => {
@@ -79,32 +79,5 @@ describe('what follows from an event of a document', () => {
     const failed = [registered(), attempted(1), sent(), observed('failed')];
     expect(after(failed, rules).tasks).toMatchObject([{ key: 'status:r-9:after-failed', dueAt: at(3, 1_200_000) }]);
     expect(after([...failed, concludedFailed, observed('processed')], rules).tasks).toMatchObject([{ key: 'receipt:r-9:1' }]);
-  });
-});
-
-describe('documents that come after this one', () => {
-  const dependent = { ...registered([{ commandId: 'c-9', requestId: 'r-9' }]) };
-  const react = reactToDocumentEvent(RULES);
-  const told = { key: 'note_predecessor:r-10:r-9', kind: 'note_predecessor', lane: 'internal', payload: { requestId: 'r-10', account: 'main', predecessor: 'r-9', outcome: 'failed' } };
-
-  it('concern both streams', () => {
-    expect(keysOfDocumentEvent(recorded(dependent, 0, 'r-10'))).toEqual(['r-10', 'r-9']);
-    expect(keysOfDocumentEvent(recorded(attempted(1), 0, 'r-10'))).toEqual(['r-10']);
-  });
-  it('are told its outcome when it concludes, once', () => {
-    const { state, tasks } = react(DOCUMENT_SAGA.initial, recorded(dependent, 0, 'r-10'), 'r-9');
-    expect(tasks).toEqual([]);
-    const concluded = react(state, recorded(concludedFailed, 1), 'r-9');
-    expect(concluded.tasks).toMatchObject([told]);
-    const revised: DocumentEvent = { type: 'ConclusionRevised', data: { outcome: 'accepted', previousOutcome: 'failed', docType: 415, documentSha256: SHA } };
-    expect(react(concluded.state, recorded(revised, 2), 'r-9')).toMatchObject({ state: { concluded: 'accepted' }, tasks: [] });
-  });
-  it('are told at once when it had concluded before', () => {
-    const { state } = react(DOCUMENT_SAGA.initial, recorded(concludedFailed, 0), 'r-9');
-    expect(react(state, recorded(dependent, 1, 'r-10'), 'r-9').tasks).toMatchObject([told]);
-  });
-  it('a foreign event routed here is a broken invariant, and an unknown one stops the saga', () => {
-    expect(() => react(DOCUMENT_SAGA.initial, recorded(attempted(1), 0, 'r-10'), 'r-9')).toThrow('routed to another document');
-    expect(() => react(DOCUMENT_SAGA.initial, recorded({ type: 'DocumentForgotten', data: {} } as unknown as DocumentEvent, 0), 'r-9')).toThrow('unknown document event');
   });
 });

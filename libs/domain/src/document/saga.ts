@@ -1,8 +1,10 @@
 import { neverReached } from '#kernel';
 import { GROUP_STREAM_PREFIX, groupIdOfStream, type GroupEvent, type GroupRegistered } from '../group/events.js';
-import { notePredecessor, reactToOwnGroup } from '../group/saga.js';
+import { reactToOwnGroup } from '../group/saga.js';
+import { afterEnd, endOfDocument, lateReads, movedOut, registeredAfterMe, type DocumentReaction } from './dependents.js';
 import { DOCUMENT_STREAM_PREFIX, requestIdOfStream, type ConclusionRevised, type DocumentConcluded, type DocumentEvent, type DocumentRegistered } from './events.js';
 import type { Dependent, DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
+import { isAboutWaiting, type WaitEvent } from './hold.js';
 import { isAboutUpload, type UploadEvent } from './upload-events.js';
 
 interface SagaEvent {
@@ -19,7 +21,9 @@ interface SagaEvent {
 export const DOCUMENT_SAGA = {
   name: 'document',
   filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX] },
-  initial: { account: '', concluded: undefined, dependents: [], lookUps: 0, attemptEndedAt: undefined, receiptsAsked: 0, compareCopy: false } as DocumentSagaState,
+  initial: { account: '', concluded: undefined, lookUps: 0, attemptEndedAt: undefined, receiptsAsked: 0, compareCopy: false } as DocumentSagaState,
+  /** What nothing can revise is forgotten. A bare FAILED stays, and what its halted group has ended: the registry may still say otherwise. */
+  isDone: (state: DocumentSagaState): boolean => state.isFinal === true,
 };
 
 const ownerOf = (stream: string): string => (stream.startsWith(GROUP_STREAM_PREFIX) ? groupIdOfStream(stream) : requestIdOfStream(stream));
@@ -34,7 +38,7 @@ export function keysOfDocumentEvent(recorded: Pick<SagaEvent, 'stream' | 'type' 
 const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
 const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime() / gridMs) * gridMs);
 
-type Reaction = { state: DocumentSagaState; tasks: (PlannedTask | PlannedGroupTask)[] };
+type Reaction = DocumentReaction;
 
 /**
  * What follows from one event. Due times count from the moment at which its page is handled, by the database's clock: that is after the answer
@@ -42,20 +46,24 @@ type Reaction = { state: DocumentSagaState; tasks: (PlannedTask | PlannedGroupTa
  */
 export function reactToDocumentEvent(rules: DocumentRules) {
   return (state: DocumentSagaState, recorded: SagaEvent, key: string): Reaction => {
-    const own = ownerOf(recorded.stream);
-    const event = recorded as unknown as DocumentEvent | GroupEvent;
-    if (key !== own) return registeredAfterMe(state, event, { key, own });
     const at = recorded.handledAt;
-    if (recorded.stream.startsWith(GROUP_STREAM_PREFIX)) return reactToOwnGroup({ state, event: event as GroupEvent, groupId: own, at, rules });
-    return reactToOwn({ state, event: event as DocumentEvent, requestId: own, at, rules, version: recorded.version });
+    if (state.dependents === undefined) return reactTo({ state, recorded, key, at, rules });
+    const moved = movedOut(state);
+    const reaction = reactTo({ state: moved.state, recorded, key, at, rules });
+    return { ...reaction, dependents: [...moved.dependents, ...(reaction.dependents ?? [])] };
   };
 }
 
-function registeredAfterMe(state: DocumentSagaState, event: DocumentEvent | GroupEvent, ids: { key: string; own: string }): Reaction {
-  if (event.type !== 'DocumentRegistered' && event.type !== 'GroupRegistered') throw new Error(`${event.type} routed to another document`);
-  const dependent = dependentOf(event, ids.own);
-  if (state.concluded === undefined) return { state: { ...state, dependents: [...state.dependents, dependent] }, tasks: [] };
-  return { state, tasks: [notePredecessor(dependent, ids.key, state.concluded)] };
+function reactTo({ state, recorded, key, at, rules }: { state: DocumentSagaState; recorded: SagaEvent; key: string; at: Date; rules: DocumentRules }): Reaction {
+  const own = ownerOf(recorded.stream);
+  const event = recorded as unknown as DocumentEvent | GroupEvent;
+  const { version } = recorded;
+  if (key !== own) {
+    if (event.type !== 'DocumentRegistered' && event.type !== 'GroupRegistered') throw new Error(`${event.type} routed to another document`);
+    return registeredAfterMe(state, dependentOf(event, own), { key, at, rules });
+  }
+  if (recorded.stream.startsWith(GROUP_STREAM_PREFIX)) return reactToOwnGroup({ state, event: event as GroupEvent, groupId: own, at, rules, version });
+  return reactToOwn({ state, event: event as DocumentEvent, requestId: own, at, rules, version });
 }
 
 const dependentOf = (event: DocumentRegistered | GroupRegistered, requestId: string): Dependent =>
@@ -71,13 +79,17 @@ interface Own {
 }
 
 function reactToOwn(own: Own): Reaction {
+  const reaction = reactToKnown(own);
+  return isForgotten(own.state, own.event) ? { state: own.state, tasks: [] } : reaction;
+}
+
+function reactToKnown(own: Own): Reaction {
   const { state, event, at } = own;
   if (isAboutUpload(event)) return reactToUpload(own, event);
+  if (isAboutWaiting(event)) return reactToWaiting(own, event);
   switch (event.type) {
     case 'DocumentRegistered':
       return afterRegistration(own, event);
-    case 'DocumentReleased':
-      return { state, tasks: [send(own, 1, at)] };
     case 'SendNotDelivered':
       return { state, tasks: [send(own, event.data.attempt + 1, later(at, event.data.retryAfterMs))] };
     case 'SendAbsenceProven':
@@ -93,9 +105,6 @@ function reactToOwn(own: Own): Reaction {
     case 'DocumentConcluded':
     case 'ConclusionRevised':
       return afterConclusion(own, event);
-    case 'DocumentWaiting':
-    case 'PredecessorConcluded':
-    case 'DocumentRefused':
     case 'SendAttempted':
     case 'SendRefused':
     case 'DuplicateDetected':
@@ -109,6 +118,15 @@ function reactToOwn(own: Own): Reaction {
       return neverReached(event, 'document event');
   }
 }
+
+/** Nothing is waited for any more once it was released or refused. */
+function reactToWaiting(own: Own, { type }: WaitEvent): Reaction {
+  if (type !== 'DocumentReleased' && type !== 'DocumentRefused') return { state: own.state, tasks: [] };
+  return { state: own.state, tasks: type === 'DocumentReleased' ? [send(own, 1, own.at)] : [], stopsWaiting: true };
+}
+
+/** It ended for good: what still comes (another look at its status, its successor) moves nothing. Its own end is told whatever is known of it. */
+const isForgotten = ({ account }: DocumentSagaState, { type }: DocumentEvent): boolean => account === '' && type !== 'DocumentRegistered' && type !== 'DocumentConcluded' && type !== 'ConclusionRevised';
 
 function reactToUpload(own: Own, event: UploadEvent): Reaction {
   switch (event.type) {
@@ -132,8 +150,8 @@ function send({ state: { account }, requestId }: Own, attempt: number, dueAt: Da
   return { key: `send:${requestId}:${attempt}`, kind: 'send', lane: `${account}/send`, dueAt, payload: { requestId, account, attempt } };
 }
 
-function afterRegistration(own: Own, { data: { account, group, after } }: DocumentRegistered): Reaction {
-  const state = { ...own.state, account };
+function afterRegistration(own: Own, { data: { account, group, after, resendOf } }: DocumentRegistered): Reaction {
+  const state = { ...own.state, account, ...(resendOf === undefined ? {} : { isResend: true as const }) };
   // A member is sent when its group says so.
   if (group !== undefined) return { state: { ...state, memberOf: group.groupId }, tasks: [] };
   return { state, tasks: after.length === 0 ? [send({ ...own, state }, 1, own.at)] : [] };
@@ -158,20 +176,25 @@ function lookAgain({ state, requestId, at, rules }: Own, { attempt, lookUp: look
   return { state: asked, tasks: [lookUp({ state: asked, requestId, attempt, dueAt })] };
 }
 
-function afterConclusion({ state, requestId, version }: Own, event: DocumentConcluded | ConclusionRevised): Reaction {
+function afterConclusion(own: Own, event: DocumentConcluded | ConclusionRevised): Reaction {
+  const { state, requestId } = own;
   const { outcome, cause } = event.data;
-  const tasks = event.type === 'DocumentConcluded' ? state.dependents.map((one) => notePredecessor(one, requestId, outcome)) : [];
   // The same outcome may come again after another: a revision is told under its own number.
-  const what = event.type === 'DocumentConcluded' ? outcome : `${outcome}@${version}`;
-  const told = tellGroup({ state, requestId }, what, { outcome, version, ...(cause === undefined ? {} : { cause }) });
-  return { state: { ...state, concluded: outcome, dependents: [] }, tasks: [...tasks, ...told] };
+  const what = event.type === 'DocumentConcluded' ? outcome : `${outcome}@${own.version}`;
+  const told = tellGroup({ state, requestId }, what, { outcome, version: own.version, ...(cause === undefined ? {} : { cause }) });
+  const end = endOfDocument(event.data);
+  const ended = afterEnd(state, { ...own, ...end, key: requestId });
+  const reads = end.mayTurn ? lateReads(state, own) : [];
+  // Who waits for the document that it stands for is found by the task.
+  if (state.isResend === true) return { state: ended.state, tasks: [...told, ended.release], tasksForDependents: reads };
+  return { state: ended.state, tasks: told, tasksForDependents: [ended.release, ...reads] };
 }
 
 /** A member's status moves only when its group was started: until then the group alone is told. */
 function afterSent({ state, event, requestId, at, rules }: Own & { event: Extract<DocumentEvent, { type: 'DocumentSent' }> }): Reaction {
   const { attempt, documentId, foundByLookUp } = event.data;
   const { account } = state;
-  const known = foundByLookUp ? { ...state, compareCopy: true } : state;
+  const known = { ...state, documentId, ...(foundByLookUp ? { compareCopy: true } : {}) };
   const dueAt = onGrid(later(at, rules.statusAfterSendMs), rules.statusGridMs);
   const status: PlannedTask = { key: `status:${requestId}:${attempt}`, kind: 'status', lane: `${account}/status`, dueAt, payload: { requestId, account, documentId } };
   const next = state.memberOf === undefined ? [status] : tellGroup({ state, requestId }, 'sent', { documentId });

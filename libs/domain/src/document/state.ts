@@ -1,5 +1,6 @@
 import { neverReached } from '#kernel';
-import type { DocumentConcluded, DocumentEvent, DocumentOutcome, DocumentReference, DocumentRegistered, FailureCause, RegistryStatus } from './events.js';
+import type { DocumentConcluded, DocumentEvent, DocumentOutcome, DocumentRegistered, FailureCause, RegistryStatus } from './events.js';
+import { isAboutWaiting, withHold, withoutHolds, withoutPredecessor, type Waiting, type WaitEvent } from './hold.js';
 import { evolveUpload, openedUpload, type Uploading } from './upload.js';
 import { isAboutUpload, type UploadEvent } from './upload-events.js';
 
@@ -19,7 +20,7 @@ interface Doubts {
 /** Where a document stands, as a union of named phases. */
 export type DocumentState =
   | { phase: 'absent' }
-  | { phase: 'waiting'; registration: Registration; waitingFor: DocumentReference[] }
+  | (Waiting & { phase: 'waiting'; registration: Registration })
   | ({ phase: 'ready'; registration: Registration; nextAttempt: number } & Doubts)
   | { phase: 'refused'; registration: Registration }
   | ({ phase: 'sending'; registration: Registration; attempt: number; /** Set for a large document, which is only announced. */ upload?: true } & Doubts)
@@ -46,14 +47,8 @@ export function evolve(state: DocumentState, event: DocumentEvent): DocumentStat
 function evolveRegistered(state: Registered, event: Exclude<DocumentEvent, DocumentRegistered>): DocumentState {
   const { registration } = state;
   if (isAboutUpload(event)) return duringUpload(state, event);
+  if (isAboutWaiting(event)) return beforeSend(state, event);
   switch (event.type) {
-    case 'DocumentWaiting':
-      return { phase: 'waiting', registration, waitingFor: event.data.for };
-    case 'PredecessorConcluded':
-      return state.phase === 'waiting' ? { ...state, waitingFor: state.waitingFor.filter((one) => one.requestId !== event.data.requestId) } : state;
-    case 'DocumentReleased':
-      return { phase: 'ready', registration, nextAttempt: 1 };
-    case 'DocumentRefused':
     case 'SendRefused':
       return { phase: 'refused', registration };
     case 'SendAttempted':
@@ -80,6 +75,37 @@ function evolveRegistered(state: Registered, event: Exclude<DocumentEvent, Docum
       return concluded(state, event.data);
     default:
       return neverReached(event, 'document event');
+  }
+}
+
+function beforeSend(state: Registered, event: WaitEvent): DocumentState {
+  const { registration } = state;
+  switch (event.type) {
+    case 'DocumentWaiting':
+      return { phase: 'waiting', registration, waitingFor: event.data.for, holds: [] };
+    case 'DocumentReleased':
+      return { phase: 'ready', registration, nextAttempt: 1 };
+    case 'DocumentRefused':
+      return { phase: 'refused', registration };
+    case 'PredecessorConcluded':
+    case 'DocumentHeld':
+    case 'HoldWaived':
+      return state.phase === 'waiting' ? { ...state, ...evolveWaiting(state, event) } : state;
+    default:
+      return neverReached(event, 'event of a waiting document');
+  }
+}
+
+function evolveWaiting(waiting: Waiting, event: Extract<WaitEvent, { type: 'PredecessorConcluded' | 'DocumentHeld' | 'HoldWaived' }>): Waiting {
+  switch (event.type) {
+    case 'PredecessorConcluded':
+      return withoutPredecessor(waiting, event.data.requestId);
+    case 'DocumentHeld':
+      return withHold(waiting, event.data.hold);
+    case 'HoldWaived':
+      return withoutHolds(waiting, event.data.holds);
+    default:
+      return neverReached(event, 'event of a waiting document');
   }
 }
 

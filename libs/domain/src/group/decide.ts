@@ -1,12 +1,16 @@
 import { neverReached, type Sha256 } from '#kernel';
-import type { DocumentOutcome, FailureCause } from '../document/events.js';
+import type { AfterHold, DocumentOutcome, FailureCause } from '../document/events.js';
+import { decidedHolds, isFreeWithout, judgeNews, type HoldDecision, type PredecessorNews } from '../document/hold.js';
 import type { GroupEvent, HaltCause } from './events.js';
 import { haltOf, outcomeOf, type GroupRegistration, type GroupState, type Member, type RegisteredGroup } from './state.js';
 
 /** What may be asked of a group. Answers of the registry come as commands too: what happened is decided here, once. */
 export type GroupCommand =
   | { type: 'Register'; registration: GroupRegistration }
-  | { type: 'NotePredecessor'; requestId: string; outcome: DocumentOutcome }
+  /** A group is ended at once, and not held, when all of its members are of such types. */
+  | ({ type: 'NotePredecessor' } & PredecessorNews & { endAtOnceDocTypes?: readonly number[] })
+  | ({ type: 'WaiveHolds' } & HoldDecision)
+  | ({ type: 'EndHeld' } & HoldDecision)
   | { type: 'NoteMemberSent'; requestId: string; documentId: string }
   /** `partialStops`: the profile's rule whether a partial result stops a group as an error does. */
   | { type: 'NoteMemberConcluded'; requestId: string; outcome: DocumentOutcome; cause?: FailureCause; /** Of the event in the member's stream that says so. */ version?: number; partialStops: boolean }
@@ -35,6 +39,10 @@ export function decideGroup(state: GroupState, command: GroupCommand): GroupEven
   switch (command.type) {
     case 'NotePredecessor':
       return notePredecessor(state, command);
+    case 'WaiveHolds':
+      return waiveHolds(state, command);
+    case 'EndHeld':
+      return endHeld(state, command);
     case 'NoteMemberSent':
       return noteMemberSent(state, command);
     case 'NoteMemberConcluded':
@@ -59,12 +67,29 @@ function register(registration: GroupRegistration): GroupEvent[] {
   return registration.after.length === 0 ? [registered] : [registered, { type: 'GroupWaiting', data: { for: registration.after } }];
 }
 
-function notePredecessor(state: RegisteredGroup, { requestId, outcome }: { requestId: string; outcome: DocumentOutcome }): GroupEvent[] {
-  const predecessor = state.phase === 'waiting' ? state.waitingFor.find((one) => one.requestId === requestId) : undefined;
-  if (state.phase !== 'waiting' || predecessor === undefined) return [];
-  const noted: GroupEvent = { type: 'GroupPredecessorConcluded', data: { requestId, outcome } };
-  if (outcome === 'rejected' || outcome === 'failed') return [noted, halted(state, 'predecessor_failed', { predecessor: { ...predecessor, outcome } })];
-  return state.waitingFor.some((one) => one.requestId !== requestId) ? [noted] : [noted, { type: 'GroupReleased', data: {} }];
+function notePredecessor(state: RegisteredGroup, command: Extract<GroupCommand, { type: 'NotePredecessor' }>): GroupEvent[] {
+  const judged = state.phase === 'waiting' ? judgeNews(state, command) : undefined;
+  if (judged === undefined) return [];
+  const { requestId, outcome, by, endAtOnceDocTypes = [] } = command;
+  const noted: GroupEvent = { type: 'GroupPredecessorConcluded', data: { requestId, outcome, ...(by === undefined ? {} : { by }) } };
+  if (judged.kind === 'lifted') return judged.isLast ? [noted, { type: 'GroupReleased', data: {} }] : [noted];
+  const { hold } = judged;
+  const endsAtOnce = state.registration.members.every(({ docType }) => endAtOnceDocTypes.includes(docType));
+  return [noted, endsAtOnce ? haltedFor(state, hold) : { type: 'GroupHeld', data: { hold } }];
+}
+
+const haltedFor = (state: RegisteredGroup, hold: AfterHold): GroupEvent => halted(state, 'predecessor_failed', { predecessor: { ...hold.for, outcome: hold.outcome } });
+
+function waiveHolds(state: RegisteredGroup, command: HoldDecision): GroupEvent[] {
+  const holds = state.phase === 'waiting' ? decidedHolds(state, command) : [];
+  if (state.phase !== 'waiting' || holds.length === 0) return [];
+  const waived: GroupEvent = { type: 'GroupHoldWaived', data: { holds } };
+  return isFreeWithout(state, holds) ? [waived, { type: 'GroupReleased', data: {} }] : [waived];
+}
+
+function endHeld(state: RegisteredGroup, command: HoldDecision): GroupEvent[] {
+  const [hold] = state.phase === 'waiting' ? decidedHolds(state, command) : [];
+  return hold === undefined ? [] : [haltedFor(state, hold)];
 }
 
 function noteMemberSent(state: RegisteredGroup, { requestId, documentId }: { requestId: string; documentId: string }): GroupEvent[] {

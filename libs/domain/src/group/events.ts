@@ -1,5 +1,5 @@
 import type { Sha256 } from '#kernel';
-import type { DocumentOutcome, DocumentReference, FailureCause, GroupKind } from '../document/events.js';
+import type { AfterHold, DocumentOutcome, DocumentReference, FailureCause, GroupKind } from '../document/events.js';
 import type { Registration } from '../document/state.js';
 
 /** Most members of one group: their registrations stand in one event, which has its limit. */
@@ -42,7 +42,19 @@ export interface GroupWaiting {
 
 export interface GroupPredecessorConcluded {
   type: 'GroupPredecessorConcluded';
-  data: { requestId: string; outcome: DocumentOutcome };
+  data: { requestId: string; outcome: DocumentOutcome; /** The document by which an operator sent it again, where that one's outcome counts. */ by?: DocumentReference };
+}
+
+/** A predecessor ended badly. Nothing is sent until that end is revised, or a person decides. */
+export interface GroupHeld {
+  type: 'GroupHeld';
+  data: { hold: AfterHold };
+}
+
+/** A person decided, with a reason that is in the metadata, that the bad end of these predecessors does not matter. */
+export interface GroupHoldWaived {
+  type: 'GroupHoldWaived';
+  data: { holds: AfterHold[] };
 }
 
 /** Nothing is waited for any more; the first member's turn to be sent has come. */
@@ -165,6 +177,8 @@ export type GroupEvent =
   | GroupRegistered
   | GroupWaiting
   | GroupPredecessorConcluded
+  | GroupHeld
+  | GroupHoldWaived
   | GroupReleased
   | MemberSent
   | MemberConcluded

@@ -4,7 +4,8 @@ import { attempted, concludedFailed, DOCUMENT_ID, registration as documentRegist
 import type { DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
 import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '../document/saga.js';
 import type { GroupCommand } from './decide.js';
-import { groupStream, type GroupEvent } from './events.js';
+import { groupStream, type GroupEvent, type HaltCause } from './events.js';
+import { outcomeForDependents } from './state.js';
 import { allSent, answered, begin, ended, eventsOf, groupRegistration, looked, mayNot, mayStart, memberSent, registered, started } from './given.js';
 
 const RULES: DocumentRules = { statusAfterSendMs: 3_000, receiptAfterStatusMs: 5_000, statusPollMs: 2_000, failedGraceMs: 7_000, unknownGraceMs: 60_000, statusGridMs: 1_000, lookUpEveryMs: 2_000 };
@@ -68,21 +69,32 @@ describe('what follows from an event of a group', () => {
 
 describe('groups and documents that wait for each other', () => {
   const group = groupRegistration([{ commandId: 'c-9', requestId: 'r-9' }]);
-  const document: DocumentEvent = { type: 'DocumentRegistered', data: { ...documentRegistration([{ commandId: 'G-1', requestId: 'g-1' }]), requestId: 'r-20' } };
 
   it('a group is told of the document that it comes after', () => {
     const event = recorded({ type: 'GroupRegistered', data: group }, 0);
     expect(keysOfDocumentEvent(event)).toEqual(['g-1', 'r-9']);
-    const { state } = react(DOCUMENT_SAGA.initial, event, 'r-9');
-    expect(react(state, recorded(concludedFailed, 1, documentStream('r-9')), 'r-9').tasks).toMatchObject([
-      { key: 'note_predecessor:g-1:r-9', kind: 'note_group_predecessor', lane: 'internal', payload: { groupId: 'g-1', predecessor: 'r-9', outcome: 'failed' } },
-    ]);
+    expect(react(DOCUMENT_SAGA.initial, event, 'r-9')).toMatchObject({
+      tasks: [{ key: 'note_predecessor:g-1:r-9', kind: 'note_group_predecessor', lane: 'internal', payload: { groupId: 'g-1', predecessor: 'r-9', finalOnly: true } }],
+      dependents: [{ dependent: 'g-1', data: { account: 'main', kind: 'group' } }],
+    });
   });
 
-  it('a document is told of the group that it comes after: that it failed, when it halted', () => {
-    const { state } = react(DOCUMENT_SAGA.initial, recorded(document, 0, documentStream('r-20')), 'g-1');
-    const over = recorded({ type: 'GroupConcluded', data: { outcome: 'partial', halt: 'member_rejected' } }, 1);
-    expect(react(state, over, 'g-1').tasks).toMatchObject([{ key: 'note_predecessor:r-20:g-1', kind: 'note_predecessor', payload: { requestId: 'r-20', outcome: 'failed' } }]);
+  it('who waits for a group is told when it concludes; when a member failed without a receipt, after the grace', () => {
+    const over = (halt?: HaltCause) => recorded({ type: 'GroupConcluded', data: { outcome: 'partial', ...(halt === undefined ? {} : { halt }) } }, 1);
+    const patient = reactToDocumentEvent({ ...RULES, failedGraceMs: 60_000 });
+    for (const halt of [undefined, 'member_rejected', 'member_partial', 'member_not_sent', 'predecessor_failed', 'check_denied', 'start_refused'] as const) {
+      const { state, tasksForDependents } = patient(DOCUMENT_SAGA.initial, over(halt), 'g-1');
+      expect(tasksForDependents).toMatchObject([{ key: 'release_dependents:g-1:1', kind: 'release_dependents', dueAt: at(1) }]);
+      expect(DOCUMENT_SAGA.isDone(state)).toBe(true);
+    }
+    const mayTurn = patient(DOCUMENT_SAGA.initial, over('member_failed'), 'g-1');
+    expect(mayTurn.tasksForDependents).toMatchObject([{ dueAt: at(1, 60_000) }]);
+    expect(DOCUMENT_SAGA.isDone(mayTurn.state)).toBe(false);
+  });
+
+  it('a group that halted has not succeeded, unless every member was accepted in the end', () => {
+    expect(outcomeForDependents({ outcome: 'partial', halt: 'member_failed' })).toBe('failed');
+    expect(outcomeForDependents({ outcome: 'accepted', halt: 'member_failed' })).toBe('accepted');
   });
 });
 
@@ -113,7 +125,8 @@ describe('a document in a group', () => {
     const { state } = follow([member, attempted(1), sent()]);
     const after: DocumentEvent = { type: 'DocumentRegistered', data: { ...documentRegistration([{ commandId: 'c-9', requestId: 'r-9' }]), requestId: 'r-20' } };
     const waited = react(state, recorded(after, 3, documentStream('r-20')), 'r-9');
+    expect(waited.dependents).toMatchObject([{ dependent: 'r-20' }]);
     const accepted = { ...concludedFailed, data: { ...concludedFailed.data, outcome: 'accepted' } } as DocumentEvent;
-    expect(react(waited.state, recorded(accepted, 4, documentStream('r-9')), 'r-9').tasks).toMatchObject([{ key: 'note_predecessor:r-20:r-9', payload: { outcome: 'accepted' } }, { kind: 'note_member' }]);
+    expect(react(waited.state, recorded(accepted, 4, documentStream('r-9')), 'r-9')).toMatchObject({ tasks: [{ kind: 'note_member' }], tasksForDependents: [{ key: 'release_dependents:r-9:4' }] });
   });
 });

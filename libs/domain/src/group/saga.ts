@@ -1,7 +1,7 @@
 import { neverReached } from '#kernel';
-import type { DocumentOutcome } from '../document/events.js';
-import type { Dependent, DocumentRules, DocumentSagaState, GroupSagaState, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
-import { isAboutStart, type GroupEvent, type StartEvent } from './events.js';
+import { afterEnd, type DocumentReaction, type Ended } from '../document/dependents.js';
+import type { DocumentRules, DocumentSagaState, GroupSagaState, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
+import { isAboutStart, type GroupConcluded, type GroupEvent, type StartEvent } from './events.js';
 import { outcomeForDependents } from './state.js';
 
 export interface OwnGroupEvent {
@@ -10,16 +10,16 @@ export interface OwnGroupEvent {
   groupId: string;
   at: Date;
   rules: DocumentRules;
+  version: number;
 }
 
-type Planned = PlannedTask | PlannedGroupTask;
-type Reaction = { state: DocumentSagaState; tasks: Planned[] };
+type Reaction = DocumentReaction;
 
 const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
 
 /** What follows from one event of a group. Members are sent one after the other: whichever way a registry counts, that is their order (interface 4.1). */
 export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
-  const { state, event, groupId, at } = own;
+  const { state, event, at } = own;
   if (isAboutStart(event)) return reactToStart(own, event);
   switch (event.type) {
     case 'GroupRegistered': {
@@ -28,19 +28,21 @@ export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
       return { state: { ...state, account, group }, tasks: after.length === 0 ? [sendMember(account, group.first, at)] : [] };
     }
     case 'GroupReleased':
-      return { state, tasks: [sendMember(state.account, groupOf(state).first, at)] };
+      return { state, tasks: [sendMember(state.account, groupOf(state).first, at)], stopsWaiting: true };
     case 'MemberSent':
       return event.data.nextRequestId === undefined ? check(own, at) : { state, tasks: [sendMember(state.account, event.data.nextRequestId, at)] };
     case 'GroupHalted':
-      return { state, tasks: event.data.rest.length === 0 ? [] : [endRest(own, event.data.started, event.data.member?.requestId)] };
+      return {
+        ...{ state, tasks: event.data.rest.length === 0 ? [] : [endRest(own, event.data.started, event.data.member?.requestId)] },
+        ...(event.data.cause === 'predecessor_failed' ? { stopsWaiting: true as const } : {}),
+      };
     case 'GroupConcluded':
-    case 'GroupConclusionRevised': {
-      const outcome = outcomeForDependents(event.data);
-      const tasks = event.type === 'GroupConcluded' ? state.dependents.map((one) => notePredecessor(one, groupId, outcome)) : [];
-      return { state: { ...state, concluded: outcome, dependents: [] }, tasks };
-    }
+    case 'GroupConclusionRevised':
+      return afterConclusion(own, event.data);
     case 'GroupWaiting':
     case 'GroupPredecessorConcluded':
+    case 'GroupHeld':
+    case 'GroupHoldWaived':
     case 'MemberConcluded':
     case 'MemberRevised':
     case 'GroupHaltLifted':
@@ -49,6 +51,18 @@ export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
     default:
       return neverReached(event, 'group event');
   }
+}
+
+/** A member that failed without a receipt may still turn, and with it the end of the whole; nothing else can. */
+export function endOfGroup(concluded: GroupConcluded['data']): Ended {
+  const outcome = outcomeForDependents(concluded);
+  const mayTurn = outcome === 'failed' && concluded.halt === 'member_failed';
+  return { outcome, isFinal: !mayTurn, mayTurn };
+}
+
+function afterConclusion({ state, groupId, version, at, rules }: OwnGroupEvent, concluded: GroupConcluded['data']): Reaction {
+  const ended = afterEnd(state, { ...endOfGroup(concluded), key: groupId, version, at, rules });
+  return { state: ended.state, tasks: [], tasksForDependents: [ended.release] };
 }
 
 function reactToStart(own: OwnGroupEvent, event: StartEvent): Reaction {
@@ -123,12 +137,4 @@ function endRest({ state: { account }, groupId, at, rules }: OwnGroupEvent, star
   return started
     ? { key: `settle_group:${groupId}:${stoppedBy}`, kind: 'settle_group', lane: `${account}/status`, dueAt: later(at, rules.failedGraceMs + rules.statusPollMs), payload }
     : { key: `conclude_members:${groupId}`, kind: 'conclude_members', lane: 'internal', dueAt: at, payload };
-}
-
-/** Tells a waiting document or group how what it comes after has ended. */
-export function notePredecessor({ kind, requestId, account }: Dependent, predecessor: string, outcome: DocumentOutcome): Planned {
-  const rest = { key: `note_predecessor:${requestId}:${predecessor}`, lane: 'internal', dueAt: new Date(0) };
-  return kind === 'group'
-    ? { ...rest, kind: 'note_group_predecessor', payload: { groupId: requestId, account, predecessor, outcome } }
-    : { ...rest, kind: 'note_predecessor', payload: { requestId, account, predecessor, outcome } };
 }

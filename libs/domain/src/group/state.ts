@@ -1,5 +1,6 @@
 import { neverReached } from '#kernel';
-import type { DocumentOutcome, DocumentReference, FailureCause } from '../document/events.js';
+import type { DocumentOutcome, FailureCause } from '../document/events.js';
+import { withHold, withoutHolds, withoutPredecessor, type Waiting } from '../document/hold.js';
 import { isAboutStart, type GroupEvent, type GroupHalted, type GroupRegistered, type HaltCause, type MemberConcluded, type StartEvent } from './events.js';
 
 export type GroupRegistration = GroupRegistered['data'];
@@ -28,7 +29,7 @@ interface Doubts {
 /** Where a group stands, as a union of named phases. */
 export type GroupState =
   | { phase: 'absent' }
-  | (Registered & { phase: 'waiting'; waitingFor: DocumentReference[] })
+  | (Registered & Waiting & { phase: 'waiting' })
   /** Its members are sent, one after the other. */
   | (Registered & { phase: 'sending' })
   /** The registry has all members and is asked whether it can begin. `attempts` counts starts that were tried, none of which can still begin it. */
@@ -62,9 +63,11 @@ function evolveRegistered(state: RegisteredGroup, event: Exclude<GroupEvent, Gro
   if (isAboutStart(event)) return evolveStart(state, event);
   switch (event.type) {
     case 'GroupWaiting':
-      return { ...group, phase: 'waiting', waitingFor: event.data.for };
+      return { ...group, phase: 'waiting', waitingFor: event.data.for, holds: [] };
     case 'GroupPredecessorConcluded':
-      return state.phase === 'waiting' ? { ...state, waitingFor: state.waitingFor.filter((one) => one.requestId !== event.data.requestId) } : state;
+    case 'GroupHeld':
+    case 'GroupHoldWaived':
+      return state.phase === 'waiting' ? { ...state, ...evolveWaiting(state, event) } : state;
     case 'GroupReleased':
       return { ...group, phase: 'sending' };
     case 'MemberSent':
@@ -83,6 +86,19 @@ function evolveRegistered(state: RegisteredGroup, event: Exclude<GroupEvent, Gro
       return state.phase === 'concluded' ? { ...state, resumedBy: event.data.by } : state;
     default:
       return neverReached(event, 'group event');
+  }
+}
+
+function evolveWaiting(waiting: Waiting, event: Extract<GroupEvent, { type: 'GroupPredecessorConcluded' | 'GroupHeld' | 'GroupHoldWaived' }>): Waiting {
+  switch (event.type) {
+    case 'GroupPredecessorConcluded':
+      return withoutPredecessor(waiting, event.data.requestId);
+    case 'GroupHeld':
+      return withHold(waiting, event.data.hold);
+    case 'GroupHoldWaived':
+      return withoutHolds(waiting, event.data.holds);
+    default:
+      return neverReached(event, 'event of a waiting group');
   }
 }
 
@@ -136,6 +152,6 @@ export function outcomeOf(members: readonly { outcome?: DocumentOutcome }[]): Do
   return outcomes.includes('rejected') ? 'rejected' : 'failed';
 }
 
-/** What those that come after a group are told: a group that halted has not succeeded, whatever part of it was accepted. */
-export const outcomeForDependents = (concluded: { outcome: DocumentOutcome; halt?: HaltCause }): DocumentOutcome =>
-  concluded.halt === undefined || concluded.outcome === 'rejected' ? concluded.outcome : 'failed';
+/** What those that come after a group are told: a group that halted has not succeeded, unless every member turned out accepted in the end. */
+export const outcomeForDependents = ({ outcome, halt }: { outcome: DocumentOutcome; halt?: HaltCause }): DocumentOutcome =>
+  halt === undefined || outcome === 'rejected' || outcome === 'accepted' ? outcome : 'failed';

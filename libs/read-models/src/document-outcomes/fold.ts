@@ -1,6 +1,7 @@
-import { isAboutUpload, type DocumentConcluded, type DocumentEvent, type DocumentRegistered, type ReceiptStored, type UploadEvent } from '#domain';
+import { isAboutUpload, isAboutWaiting, type DocumentConcluded, type DocumentEvent, type DocumentRegistered, type ReceiptStored, type UploadEvent, type WaitEvent } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { neverReached } from '#kernel';
+import { changedHolds } from './holds.js';
 import type { DocumentOutcomeRow } from './row.js';
 
 /**
@@ -33,6 +34,7 @@ function registered(event: DocumentRegistered, recorded: RecordedEvent): Documen
     itemCount: data.itemCount,
     phase: 'ready',
     waitingFor: [],
+    heldFor: [],
     attempts: 0,
     documentId: null,
     status: null,
@@ -58,15 +60,8 @@ function registered(event: DocumentRegistered, recorded: RecordedEvent): Documen
 
 function changes(row: DocumentOutcomeRow, event: Exclude<DocumentEvent, DocumentRegistered>, at: Date): Partial<DocumentOutcomeRow> {
   if (isAboutUpload(event)) return uploadChanges(event);
+  if (isAboutWaiting(event)) return waitChanges(row, event, at);
   switch (event.type) {
-    case 'DocumentWaiting':
-      return { phase: 'waiting', waitingFor: event.data.for };
-    case 'PredecessorConcluded':
-      return { waitingFor: row.waitingFor.filter((one) => one.requestId !== event.data.requestId) };
-    case 'DocumentReleased':
-      return { phase: 'ready', waitingFor: [] };
-    case 'DocumentRefused':
-      return { waitingFor: [], problem: `${event.data.predecessor.commandId} ${event.data.predecessorOutcome}` };
     case 'SendAttempted':
     case 'SendNotDelivered':
     case 'SendUnconfirmed':
@@ -94,6 +89,25 @@ function changes(row: DocumentOutcomeRow, event: Exclude<DocumentEvent, Document
       return concluded(row, event.data, at);
     default:
       return neverReached(event, 'document event');
+  }
+}
+
+function waitChanges(row: DocumentOutcomeRow, event: WaitEvent, at: Date): Partial<DocumentOutcomeRow> {
+  switch (event.type) {
+    case 'DocumentWaiting':
+      return { phase: 'waiting', waitingFor: event.data.for };
+    case 'PredecessorConcluded':
+      return changedHolds(row, { predecessor: event.data.requestId });
+    case 'DocumentHeld':
+      return changedHolds(row, { hold: event.data.hold, at });
+    case 'HoldWaived':
+      return changedHolds(row, { waived: event.data.holds });
+    case 'DocumentReleased':
+      return { phase: 'ready', waitingFor: [], heldFor: [] };
+    case 'DocumentRefused':
+      return { waitingFor: [], heldFor: [], problem: `${event.data.predecessor.commandId} ${event.data.predecessorOutcome}` };
+    default:
+      return neverReached(event, 'event of a waiting document');
   }
 }
 

@@ -54,6 +54,7 @@ const COLUMNS: { name: string; property: keyof DocumentOutcomeRow; type: string;
   { name: 'item_count', property: 'itemCount', type: 'integer', fixed: true },
   { name: 'phase', property: 'phase', type: 'text' },
   { name: 'waiting_for', property: 'waitingFor', type: 'jsonb' },
+  { name: 'held_for', property: 'heldFor', type: 'jsonb' },
   { name: 'attempts', property: 'attempts', type: 'integer' },
   { name: 'document_id', property: 'documentId', type: 'text' },
   { name: 'status', property: 'status', type: 'text' },
@@ -97,7 +98,7 @@ const WRITE = {
 };
 
 async function write(tx: Transaction, rows: DocumentOutcomeRow[]): Promise<void> {
-  const values = COLUMNS.map(({ property }) => rows.map((row) => (property === 'waitingFor' ? JSON.stringify(row.waitingFor) : row[property])));
+  const values = COLUMNS.map(({ property, type }) => rows.map((row) => (type === 'jsonb' ? JSON.stringify(row[property]) : row[property])));
   await tx.query({ ...WRITE, values });
 }
 

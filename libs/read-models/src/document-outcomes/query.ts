@@ -3,6 +3,7 @@ import type { Queryable } from '#postgres';
 import type { DataSource, SelectQueryBuilder } from 'typeorm';
 import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page, WaitedFor } from '../port.js';
 import { readCursor, writeCursor } from './cursor.js';
+import { holdsOf } from './holds.js';
 import { DocumentOutcomeEntity, type DocumentOutcomeRow } from './row.js';
 import { wordsFor } from './sentences.js';
 
@@ -124,6 +125,7 @@ export function summaryOf(row: DocumentOutcomeRow, beside: { waitingFor: WaitedF
     itemCount: row.itemCount,
     phase: row.phase,
     waitingFor: beside.waitingFor,
+    holds: holdsOf(row),
     attempts: row.attempts,
     errorCount: row.errorCount,
     documentSha256: row.documentSha256,

@@ -2,6 +2,7 @@ import type { DocumentOutcome, DocumentReference, FailureCause, RegistryStatus }
 import type { Sha256 } from '#kernel';
 import { EntitySchema } from 'typeorm';
 import type { DocumentPhase } from '../port.js';
+import type { HeldFor } from '../groups/row.js';
 
 /** One row of `document_outcome`, as the fold makes it and the table keeps it. */
 export interface DocumentOutcomeRow {
@@ -21,6 +22,8 @@ export interface DocumentOutcomeRow {
   itemCount: number;
   phase: DocumentPhase;
   waitingFor: DocumentReference[];
+  /** Predecessors that ended badly. */
+  heldFor: HeldFor[];
   attempts: number;
   documentId: string | null;
   status: RegistryStatus | null;
@@ -65,6 +68,7 @@ export const DocumentOutcomeEntity = new EntitySchema<DocumentOutcomeRow>({
     itemCount: { name: 'item_count', type: 'integer' },
     phase: { type: 'text' },
     waitingFor: { name: 'waiting_for', type: 'jsonb' },
+    heldFor: { name: 'held_for', type: 'jsonb' },
     attempts: { type: 'integer' },
     documentId: { name: 'document_id', type: 'text', nullable: true },
     status: { type: 'text', nullable: true },

@@ -4,6 +4,7 @@ import { wordsFor, type Described } from './sentences.js';
 const base: Described = {
   phase: 'concluded',
   waitingFor: [],
+  heldFor: [],
   attempts: 1,
   status: null,
   outcome: 'accepted',

@@ -13,7 +13,7 @@ export interface PlainWords {
 /** What the words are made of: the row, and the receipt's errors where they were read. */
 export type Described = Pick<
   DocumentOutcomeRow,
-  'phase' | 'attempts' | 'status' | 'outcome' | 'cause' | 'problem' | 'comment' | 'errorCount' | 'itemCount' | 'duplicate' | 'documentId' | 'groupId' | 'supersededBy' | 'resentAs'
+  'phase' | 'heldFor' | 'attempts' | 'status' | 'outcome' | 'cause' | 'problem' | 'comment' | 'errorCount' | 'itemCount' | 'duplicate' | 'documentId' | 'groupId' | 'supersededBy' | 'resentAs'
 > & { waitingFor: Pick<WaitedFor, 'commandId' | 'known'>[]; errors?: { text: string }[] };
 
 /** At most this many of the documents waited for are named in a sentence. */
@@ -37,7 +37,9 @@ function wordsByPhase(document: Described): PlainWords {
   const { phase } = document;
   switch (phase) {
     case 'waiting':
-      return held(document.waitingFor);
+      return waiting(document.waitingFor);
+    case 'held':
+      return held(document);
     case 'ready':
       if (document.groupId !== null && document.attempts === 0) return { sentence: 'A member of a group: it is sent when its turn comes.' };
       return {
@@ -62,8 +64,22 @@ function wordsByPhase(document: Described): PlainWords {
   }
 }
 
-/** Says in the ERP's words for what a document is held, and what has not even arrived: that alone somebody has to do something about. */
-function held(waitingFor: Described['waitingFor']): PlainWords {
+/** The hold of a bad end, and what may be done about it; for documents and for groups. */
+export function heldWords(heldFor: { commandId: string; outcome: string }[], what: 'document' | 'group'): PlainWords {
+  const why = listed(heldFor.map((one) => `${one.commandId} ended ${one.outcome}`));
+  return {
+    sentence: `Held, and not sent: it comes after others, and ${why}.`,
+    remedy: `It goes when that turns out otherwise, or when the earlier document is sent again and accepted. Else decide: pedigree release REQUEST_ID --reason TEXT sends this ${what} all the same, pedigree end REQUEST_ID --reason TEXT ends it.`,
+  };
+}
+
+function held({ heldFor, waitingFor }: Described): PlainWords {
+  const words = heldWords(heldFor, 'document');
+  return waitingFor.length === 0 ? words : { ...words, sentence: `${words.sentence} ${waiting(waitingFor).sentence}` };
+}
+
+/** Says in the ERP's words for what a document waits, and what has not even arrived: that alone somebody has to do something about. */
+function waiting(waitingFor: Described['waitingFor']): PlainWords {
   const until = `Held until ${listed(waitingFor.map((one) => one.commandId))} ${waitingFor.length === 1 ? 'has' : 'have'} concluded`;
   const missing = waitingFor.filter((one) => !one.known).map((one) => one.commandId);
   if (missing.length === 0) return { sentence: `${until}.` };

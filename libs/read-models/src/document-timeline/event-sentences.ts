@@ -6,7 +6,9 @@ type SentenceOf = { [Type in DocumentEvent['type']]: (data: Extract<DocumentEven
 const SENTENCES: SentenceOf = {
   DocumentRegistered: (data) => `Registered for account ${data.account}: type ${data.docType}, ${counted(data.itemCount, 'item')}, ${counted(data.byteLength, 'byte')}.`,
   DocumentWaiting: (data) => `Held until ${listed(data.for.map((one) => one.commandId))} ${data.for.length === 1 ? 'is' : 'are'} accepted.`,
-  PredecessorConcluded: (data) => `The earlier document ${data.requestId} ended ${data.outcome}.`,
+  PredecessorConcluded: (data) => `The earlier document ${data.requestId} ended ${data.outcome}${data.by === undefined ? '' : `, sent again as ${data.by.commandId}`}.`,
+  DocumentHeld: ({ hold }) => `Held: the earlier document ${hold.for.commandId} ended ${hold.outcome}.`,
+  HoldWaived: (data) => `A person decided that it need not wait for ${listed(data.holds.map((one) => one.for.commandId))}.`,
   DocumentReleased: () => 'Nothing is waited for any more.',
   DocumentRefused: (data) => `Not to be sent: the earlier document ${data.predecessor.commandId} ended ${data.predecessorOutcome}.`,
   SendAttempted: (data) => `Attempt ${data.attempt}: signed and handed to the registry as account ${data.account}.`,

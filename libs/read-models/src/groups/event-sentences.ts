@@ -8,7 +8,9 @@ const KINDS = { given: 'Registered', split: 'Registered as the parts of one docu
 const SENTENCES: SentenceOf = {
   GroupRegistered: (data) => `${KINDS[data.kind]} for account ${data.account}: ${counted(data.members.length, 'document')}.`,
   GroupWaiting: (data) => `Held until ${data.for.map((one) => one.commandId).join(', ')} ${data.for.length === 1 ? 'is' : 'are'} accepted.`,
-  GroupPredecessorConcluded: (data) => `The earlier document or group ${data.requestId} ended ${data.outcome}.`,
+  GroupPredecessorConcluded: (data) => `The earlier document or group ${data.requestId} ended ${data.outcome}${data.by === undefined ? '' : `, sent again as ${data.by.commandId}`}.`,
+  GroupHeld: ({ hold }) => `Held: the earlier document or group ${hold.for.commandId} ended ${hold.outcome}.`,
+  GroupHoldWaived: (data) => `A person decided that it need not wait for ${data.holds.map((one) => one.for.commandId).join(', ')}.`,
   GroupReleased: () => 'Nothing is waited for any more.',
   MemberSent: (data) => `Document ${data.index + 1} is with the registry, as ${data.documentId}.`,
   MemberConcluded: (data) => `Document ${data.index + 1} ended ${data.outcome}${data.cause === 'not_processed' ? ': not processed' : ''}.`,

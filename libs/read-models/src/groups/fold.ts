@@ -1,6 +1,7 @@
 import { isAboutStart, type GroupEvent, type GroupRegistered, type StartEvent } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { neverReached } from '#kernel';
+import { changedHolds } from '../document-outcomes/holds.js';
 import type { GroupRow } from './row.js';
 
 /**
@@ -27,6 +28,7 @@ function registered({ data }: GroupRegistered, recorded: RecordedEvent): GroupRo
     kind: data.kind,
     phase: 'sending',
     waitingFor: [],
+    heldFor: [],
     memberCount: data.members.length,
     sentCount: 0,
     endedCount: 0,
@@ -74,9 +76,13 @@ function otherChanges(row: GroupRow, event: Exclude<GroupEvent, GroupRegistered 
     case 'GroupWaiting':
       return { phase: 'waiting', waitingFor: event.data.for };
     case 'GroupPredecessorConcluded':
-      return { waitingFor: row.waitingFor.filter((one) => one.requestId !== event.data.requestId) };
+      return changedHolds(row, { predecessor: event.data.requestId });
+    case 'GroupHeld':
+      return changedHolds(row, { hold: event.data.hold, at });
+    case 'GroupHoldWaived':
+      return changedHolds(row, { waived: event.data.holds });
     case 'GroupReleased':
-      return { phase: 'sending', waitingFor: [] };
+      return { phase: 'sending', waitingFor: [], heldFor: [] };
     case 'MemberSent': {
       const sentCount = row.sentCount + 1;
       return { sentCount, ...(sentCount === row.memberCount && row.phase === 'sending' ? { phase: 'checking' } : {}) };
@@ -88,7 +94,7 @@ function otherChanges(row: GroupRow, event: Exclude<GroupEvent, GroupRegistered 
     case 'GroupHalted': {
       const { cause, member, predecessor, text } = event.data;
       const by = member ?? predecessor;
-      return { phase: 'halted', halt: cause, waitingFor: [], stoppedBy: by === undefined ? null : `${by.commandId} ${by.outcome}`, ...(text === undefined ? {} : { problem: text }) };
+      return { phase: 'halted', halt: cause, waitingFor: [], heldFor: [], stoppedBy: by === undefined ? null : `${by.commandId} ${by.outcome}`, ...(text === undefined ? {} : { problem: text }) };
     }
     case 'GroupHaltLifted':
       return { phase: 'started', halt: null, stoppedBy: null };

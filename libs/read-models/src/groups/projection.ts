@@ -42,6 +42,7 @@ const COLUMNS: { name: string; property: keyof GroupRow; type: string; fixed?: t
   { name: 'kind', property: 'kind', type: 'text', fixed: true },
   { name: 'phase', property: 'phase', type: 'text' },
   { name: 'waiting_for', property: 'waitingFor', type: 'jsonb' },
+  { name: 'held_for', property: 'heldFor', type: 'jsonb' },
   { name: 'member_count', property: 'memberCount', type: 'integer', fixed: true },
   { name: 'sent_count', property: 'sentCount', type: 'integer' },
   { name: 'ended_count', property: 'endedCount', type: 'integer' },
@@ -77,6 +78,6 @@ const WRITE = {
 };
 
 async function write(tx: Transaction, rows: GroupRow[]): Promise<void> {
-  const values = COLUMNS.map(({ property }) => rows.map((row) => (property === 'waitingFor' ? JSON.stringify(row.waitingFor) : row[property])));
+  const values = COLUMNS.map(({ property, type }) => rows.map((row) => (type === 'jsonb' ? JSON.stringify(row[property]) : row[property])));
   await tx.query({ ...WRITE, values });
 }

@@ -9,6 +9,7 @@ import { sentenceOfGroupEvent } from './event-sentences.js';
 import { foldGroup } from './fold.js';
 import { GROUP_COLUMNS } from './projection.js';
 import type { GroupRow } from './row.js';
+import { holdsOf } from '../document-outcomes/holds.js';
 import { wordsForGroup } from './sentences.js';
 
 const DEFAULT_LIMIT = 100;
@@ -69,6 +70,7 @@ function groupSummaryOf(row: GroupRow): GroupSummary {
     kind: row.kind,
     phase: row.phase,
     waitingFor: row.waitingFor,
+    holds: holdsOf(row),
     memberCount: row.memberCount,
     sentCount: row.sentCount,
     endedCount: row.endedCount,

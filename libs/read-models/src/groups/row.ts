@@ -1,8 +1,17 @@
-import type { DocumentOutcome, DocumentReference, GroupKind, HaltCause } from '#domain';
+import type { AfterHold, DocumentOutcome, DocumentReference, GroupKind, HaltCause } from '#domain';
 import type { Sha256 } from '#kernel';
 
+/** A predecessor that ended badly, as the tables of documents and groups keep it. */
+export interface HeldFor {
+  commandId: string;
+  requestId: string;
+  outcome: AfterHold['outcome'];
+  /** ISO 8601. */
+  since: string;
+}
+
 /** Where a group stands, in the operator's words. */
-export const GROUP_PHASES = ['waiting', 'sending', 'checking', 'starting', 'unconfirmed', 'started', 'halted', 'concluded'] as const;
+export const GROUP_PHASES = ['waiting', 'held', 'sending', 'checking', 'starting', 'unconfirmed', 'started', 'halted', 'concluded'] as const;
 export type GroupPhase = (typeof GROUP_PHASES)[number];
 
 /** One row of `document_group`, as the fold makes it and the table keeps it. */
@@ -18,6 +27,8 @@ export interface GroupRow {
   kind: GroupKind;
   phase: GroupPhase;
   waitingFor: DocumentReference[];
+  /** Predecessors that ended badly. */
+  heldFor: HeldFor[];
   memberCount: number;
   sentCount: number;
   endedCount: number;

@@ -1,11 +1,11 @@
 import { neverReached } from '#kernel';
-import type { PlainWords } from '../document-outcomes/sentences.js';
+import { heldWords, type PlainWords } from '../document-outcomes/sentences.js';
 import type { GroupRow } from './row.js';
 
 /** What the words are made of. */
 export type DescribedGroup = Pick<
   GroupRow,
-  'groupId' | 'kind' | 'phase' | 'waitingFor' | 'memberCount' | 'sentCount' | 'endedCount' | 'outcome' | 'halt' | 'stoppedBy' | 'problem' | 'resumedBy'
+  'groupId' | 'kind' | 'phase' | 'waitingFor' | 'heldFor' | 'memberCount' | 'sentCount' | 'endedCount' | 'outcome' | 'halt' | 'stoppedBy' | 'problem' | 'resumedBy'
 >;
 
 const MOST_NAMED = 5;
@@ -16,6 +16,8 @@ export function wordsForGroup(group: DescribedGroup): PlainWords {
   switch (phase) {
     case 'waiting':
       return { sentence: `Held until ${named(group.waitingFor.map((one) => one.commandId))} ${group.waitingFor.length === 1 ? 'has' : 'have'} concluded.` };
+    case 'held':
+      return heldWords(group.heldFor, 'group');
     case 'sending':
       return { sentence: `Its documents are sent one after the other: ${sentCount} of ${memberCount} are with the registry.` };
     case 'checking':

@@ -52,7 +52,7 @@ WHERE NOT EXISTS (SELECT FROM carried c WHERE c.id = o.id)
   AND o.registered_position <= (SELECT position FROM saga)
   AND (o.kind = 'document' OR NOT EXISTS (
     SELECT FROM document_outcome m WHERE m.group_id = o.id AND (EXISTS (SELECT FROM carried c WHERE c.id = m.request_id) OR EXISTS (SELECT FROM parked p WHERE p.id = m.request_id))))
-  AND (o.phase <> 'waiting' OR NOT EXISTS (
+  AND o.phase <> 'held' AND (o.phase <> 'waiting' OR NOT EXISTS (
     SELECT FROM jsonb_array_elements(o.waiting_for) w WHERE w ->> 'requestId' NOT IN (SELECT id FROM ended) OR EXISTS (SELECT FROM carried c WHERE c.id = w ->> 'requestId')))
 ORDER BY o.registered_position LIMIT ${MOST_CANDIDATES}`;
 

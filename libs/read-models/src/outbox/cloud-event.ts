@@ -82,16 +82,24 @@ const haltDetails = {
 };
 const groupConclusionFields = { ...groupFields, outcome, halt: halt.optional(), ...haltDetails };
 
+const heldFor = z
+  .array(z.strictObject({ command_id: z.string(), request_id: z.uuid(), outcome: z.enum(['rejected', 'failed']) }))
+  .describe('What it comes after, and how that ended.');
+
 /** The data of each type of event. A new type is a new line here and one in outcome-table.ts. */
 export const OUTCOME_DATA = {
   'pedigree.document.waiting.v1': z
     .strictObject({ ...documentFields, waiting_for: z.array(z.strictObject({ command_id: z.string(), request_id: z.uuid() })) })
     .describe('Held until other documents have concluded.'),
+  'pedigree.document.held.v1': z
+    .strictObject({ ...documentFields, held_for: heldFor })
+    .describe('A document that it comes after ended badly: nothing is sent until that end is revised, or a person releases or ends this one. It is no end.'),
   'pedigree.document.concluded.v1': z.strictObject(conclusionFields).describe('Ended: accepted, partial, rejected or failed.'),
   'pedigree.document.revised.v1': z.strictObject({ ...conclusionFields, previous_outcome: outcome }).describe('What counted as ended turned out otherwise; this replaces what was told before.'),
   'pedigree.document.duplicate.v1': z
     .strictObject({ ...documentFields, document_ids: z.array(z.string()).describe("The registry's documents under this request_id.") })
     .describe('Alarm: the registry holds more than one document under one request_id.'),
+  'pedigree.group.held.v1': z.strictObject({ ...groupFields, held_for: heldFor }).describe('The same for a group: none of its members is sent meanwhile.'),
   'pedigree.group.halted.v1': z.strictObject({ ...groupFields, halt, ...haltDetails }).describe('A group stopped before its end: what stands behind is not processed, and can be resumed once it has concluded.'),
   'pedigree.group.concluded.v1': z.strictObject(groupConclusionFields).describe('Every member of a group has ended.'),
   'pedigree.group.revised.v1': z.strictObject({ ...groupConclusionFields, previous_outcome: outcome }).describe('A member turned out otherwise, and with it the whole; this replaces what was told before.'),
@@ -104,9 +112,11 @@ const withOutcome = (word: string): string[] => outcome.options.map((one) => `${
 /** The routing keys under which each type comes. */
 export const OUTCOME_TOPICS: Record<OutcomeType, string[]> = {
   'pedigree.document.waiting.v1': ['document.waiting'],
+  'pedigree.document.held.v1': ['document.held'],
   'pedigree.document.concluded.v1': withOutcome('document.concluded'),
   'pedigree.document.revised.v1': withOutcome('document.revised'),
   'pedigree.document.duplicate.v1': ['document.duplicate'],
+  'pedigree.group.held.v1': ['group.held'],
   'pedigree.group.halted.v1': ['group.halted'],
   'pedigree.group.concluded.v1': withOutcome('group.concluded'),
   'pedigree.group.revised.v1': withOutcome('group.revised'),

@@ -1,6 +1,7 @@
 import { haltOf, outcomeOf, type DocumentOutcome, type GroupConclusionRevised, type Halt, type RegisteredGroup, type Registration } from '#domain';
 import { wordsForGroup } from '../groups/sentences.js';
 import type { ConclusionData, GroupConclusionData } from './cloud-event.js';
+import { heldForOf } from './held.js';
 import { isSplit, type KnownGroup, type ReadParts } from './split.js';
 import type { Told } from './told.js';
 
@@ -11,6 +12,14 @@ export function groupWaiting(known: KnownGroup): Told | undefined {
   if (!isSplit(known)) return undefined;
   const waiting_for = known.row.waitingFor.map(({ commandId, requestId }) => ({ command_id: commandId, request_id: requestId }));
   return { type: 'pedigree.document.waiting.v1', topic: 'document.waiting', subject: known.row.groupId, data: { ...splitFields(known), waiting_for } };
+}
+
+/** A bad end before it holds it: of a document that was split as of one document. */
+export function groupHeld(known: KnownGroup): Told {
+  const { groupId: subject } = known.row;
+  const held_for = heldForOf(known.row);
+  if (isSplit(known)) return { type: 'pedigree.document.held.v1', topic: 'document.held', subject, data: { ...splitFields(known), held_for } };
+  return { type: 'pedigree.group.held.v1', topic: 'group.held', subject, data: { ...groupFields(known), held_for } };
 }
 
 /** Of a document that was split the end is told once, when it is there. */

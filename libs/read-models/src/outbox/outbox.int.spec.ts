@@ -133,6 +133,7 @@ describe('the outbox', () => {
     const told = new Set<OutcomeType>();
     log = new LogOfTest();
     const requestId = log.hold({ docType: 552, items: [pack(1)] }, [{ commandId: 'c', requestId: '00000000-0000-5000-8000-000000000009' }]);
+    log.add(requestId, { type: 'DocumentHeld', data: { hold: { kind: 'after', for: { commandId: 'c', requestId: '00000000-0000-5000-8000-000000000009' }, outcome: 'failed' } } });
     log.add(requestId, { type: 'DuplicateDetected', data: { documentIds: ['d-1', 'd-2'], answerSha256: 'a'.repeat(64) } });
     log.conclude(requestId, { docType: 552, items: [pack(1)], outcome: 'failed' });
     log.conclude(requestId, { docType: 552, items: [pack(1)] }, 'failed');

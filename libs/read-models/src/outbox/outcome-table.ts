@@ -5,8 +5,9 @@ import { foldDocumentOutcome } from '../document-outcomes/fold.js';
 import type { DocumentOutcomeRow } from '../document-outcomes/row.js';
 import { wordsFor } from '../document-outcomes/sentences.js';
 import type { ConclusionData, OutcomeItems } from './cloud-event.js';
-import { groupConcluded, groupHalted, groupRevised, groupWaiting, memberRevised } from './group-outcomes.js';
+import { groupConcluded, groupHalted, groupHeld, groupRevised, groupWaiting, memberRevised } from './group-outcomes.js';
 import { documentPath } from './items.js';
+import { heldForOf } from './held.js';
 import type { KnownGroup } from './split.js';
 import type { Told } from './told.js';
 
@@ -20,6 +21,7 @@ export interface Known {
 /** One line for each type of a document's event that the ERP is told of. The rest of the log is ours alone. */
 export const OUTCOME_TABLE: Partial<Record<DocumentEvent['type'], (known: Known) => Told>> = {
   DocumentWaiting: waiting,
+  DocumentHeld: held,
   DocumentConcluded: (known) => ({ ...concluded(known, 'concluded'), type: 'pedigree.document.concluded.v1' }),
   ConclusionRevised: revised,
   DuplicateDetected: duplicate,
@@ -28,6 +30,7 @@ export const OUTCOME_TABLE: Partial<Record<DocumentEvent['type'], (known: Known)
 /** The same for groups; a line may find that there is nothing to tell. */
 export const GROUP_OUTCOME_TABLE: Partial<Record<GroupEvent['type'], (known: KnownGroup) => Told | undefined>> = {
   GroupWaiting: groupWaiting,
+  GroupHeld: groupHeld,
   GroupHalted: groupHalted,
   GroupConcluded: groupConcluded,
   GroupConclusionRevised: groupRevised,
@@ -44,6 +47,11 @@ function waiting(known: Known): Told {
   const row = rowOf(known);
   const waiting_for = row.waitingFor.map(({ commandId, requestId }) => ({ command_id: commandId, request_id: requestId }));
   return { type: 'pedigree.document.waiting.v1', topic: 'document.waiting', subject: row.requestId, data: { ...documentFields(row, known), waiting_for } };
+}
+
+function held(known: Known): Told {
+  const row = rowOf(known);
+  return { type: 'pedigree.document.held.v1', topic: 'document.held', subject: row.requestId, data: { ...documentFields(row, known), held_for: heldForOf(row) } };
 }
 
 function duplicate(known: Known): Told {

@@ -6,6 +6,7 @@ const EVENTS: Record<DocumentEvent['type'] | GroupEvent['type'] | InboundEvent['
   ...{ DocumentRegistered: true, DocumentWaiting: true, PredecessorConcluded: true, DocumentReleased: true, DocumentRefused: true },
   ...{ SendAttempted: true, DocumentSent: true, SendRefused: true, SendNotDelivered: true, SendUnconfirmed: true, LookUpMissed: true, SendAbsenceProven: true },
   ...{ DuplicateDetected: true, StatusObserved: true, ReceiptStored: true, DocumentDownloaded: true, DocumentNotProcessed: true, DocumentSuperseded: true },
+  ...{ DocumentHeld: true, HoldWaived: true, GroupHeld: true, GroupHoldWaived: true },
   ...{ DocumentResent: true, DocumentConcluded: true, ConclusionRevised: true },
   ...{ UploadOpened: true, UploadFinishAttempted: true, UploadFinishNotDelivered: true, UploadFinishUnconfirmed: true, UploadRefused: true, UploadSeenOpen: true, UploadProvenOpen: true },
   ...{ GroupRegistered: true, GroupWaiting: true, GroupPredecessorConcluded: true, GroupReleased: true, MemberSent: true, MemberConcluded: true, MemberRevised: true },

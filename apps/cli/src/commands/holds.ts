@@ -1,0 +1,20 @@
+import { PedigreeError } from '#kernel';
+import type { GatewayClient } from '../gateway-client.js';
+import { out } from '../print.js';
+
+interface Decided {
+  request_id: string;
+  held_for: { command_id: string; outcome: string }[];
+}
+
+/** Releases or ends a document that is held, or a group: whichever has the id. */
+export async function decideHold(gateway: GatewayClient, decision: 'release' | 'end', { id, reason }: { id: string; reason: string }): Promise<number> {
+  const post = (noun: string) => gateway.change('POST', `/v1/${noun}/${encodeURIComponent(id)}/${decision}`, { reason }) as Promise<Decided>;
+  const decided = await post('documents').catch((error: unknown) => {
+    if (error instanceof PedigreeError && error.code === 'not_found') return post('groups');
+    throw error;
+  });
+  const why = decided.held_for.map((one) => `${one.command_id} ended ${one.outcome}`).join(', ');
+  out(`${decided.request_id} ${decision === 'release' ? 'is released' : 'is ended'}, though held: ${why}`);
+  return 0;
+}

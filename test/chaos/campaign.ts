@@ -145,9 +145,12 @@ async function askGateways(urls: string[], path: string, body: object): Promise<
   const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
   let seen = 'no answer';
   for (let tries = 0; tries < STIR_TRIES; tries += 1) {
-    const answer = await fetch(`${urls[tries % urls.length] as string}${path}`, request).catch((error: Error) => error);
-    if (!(answer instanceof Error) && answer.ok) return;
-    seen = answer instanceof Error ? answer.message : await answer.text();
+    const refusal = await fetch(`${urls[tries % urls.length] as string}${path}`, request).then(
+      async (answer) => (answer.ok ? undefined : answer.text()),
+      (error: Error) => error.message,
+    );
+    if (refusal === undefined) return;
+    seen = refusal;
     await systemClock.wait(STIR_PAUSE_MS);
   }
   throw new Error(`${path}: ${seen}`);

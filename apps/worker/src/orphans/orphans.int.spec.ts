@@ -56,7 +56,7 @@ interface World {
 function worldOf(fates: SendFate[] = []): World {
   const registry = new FakeRegistry(fates);
   const own = processOn({ ...stores, registry, bulk: new FakeGroups(registry), clock: new VirtualClock(new Date()) });
-  return { context: { ...own, pool: db.pool, queue } as unknown as InboundContext, registry, hours: 0 };
+  return { context: { ...own, pool: db.pool, queue, dependents: { pool: db.pool, queue, endAtOnceDocTypes: [] } } as unknown as InboundContext, registry, hours: 0 };
 }
 
 /** Claims the next task, whenever it is due; undefined when there is none. */
@@ -172,6 +172,17 @@ describe('a document whose tasks are lost', () => {
     await replanAll();
     await run(world);
     expect(await stateIn(stores.store, waiting.requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+  });
+
+  it('that a bad end before it holds is none: the hold has a name, and a person decides', async () => {
+    const world = worldOf(Array.from({ length: 6 }, () => 'refused' as const));
+    const first = await registerDocument(stores);
+    const dependent = await registerDocument(stores, randomUUID(), { after: [{ commandId: first.commandId, requestId: first.requestId }] });
+    await catchUp();
+    await run(world);
+    expect(await stateIn(stores.store, first.requestId)).toMatchObject({ phase: 'concluded', outcome: 'failed' });
+    expect(await stateIn(stores.store, dependent.requestId)).toMatchObject({ phase: 'waiting', holds: [{ outcome: 'failed' }] });
+    expect(await found()).toEqual([]);
   });
 
   it('is judged by the log: neither a read model nor a saga that is behind makes an orphan', async () => {

@@ -62,8 +62,8 @@ describe('upload links', () => {
       await db.pool.query(`INSERT INTO upload_link (request_id, document_id, link_cipher, kept_at) VALUES ($1, 'd', 'x', now() - interval '900 days')`, [requestId]);
       await db.pool.query(
         `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type, subject_id, operation_date, item_count, phase, waiting_for, attempts, error_count,
-           document_sha256, duplicate, registered_at, concluded_at)
-         VALUES ($1, $2, 1, $1, 'main', 415, 's', '2026-01-01', 1, 'p', '{}', 1, 0, 'x', false, now(), now() - $3 * interval '1 day')`,
+           document_sha256, duplicate, held_for, registered_at, concluded_at)
+         VALUES ($1, $2, 1, $1, 'main', 415, 's', '2026-01-01', 1, 'p', '{}', 1, 0, 'x', false, '[]', now(), now() - $3 * interval '1 day')`,
         [requestId, BigInt(`0x${requestId.slice(0, 8)}`), concludedDaysAgo ?? null],
       );
     };

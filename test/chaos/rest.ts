@@ -2,6 +2,7 @@ import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
 import { systemClock } from '#kernel';
 import type { Pool } from '#postgres';
 import { heardBy, registryDocuments, truthOf, type Gathered } from './ended.js';
+import { endWhatIsHeld } from './person.js';
 import type { CheckResult } from './report.js';
 import type { Subject, TruthDocument } from './subjects/subject.js';
 
@@ -51,6 +52,7 @@ export async function untilAtRest(options: RestOptions): Promise<CheckResult> {
 
 async function unrestOf({ erp, ground, pool, feed, broker, subjects }: RestOptions): Promise<Unrest> {
   const client = new GatewayClient(ground.gateways[0]?.url as string);
+  await endWhatIsHeld(client, erp.fed);
   const { unfinished } = await client.get<{ unfinished: number }>('/v1/summary');
   const { subscriptions } = await client.get<{ subscriptions: { lag: string }[] }>('/v1/operations');
   const recurring = subjects.flatMap((subject) => subject.recurring ?? []);

@@ -17,7 +17,7 @@ function load(context: LoadContext): Message[] {
   return Array.from({ length: chains }, (_, n) => chain(context, n)).flat();
 }
 
-/** Arrivals of consignments of their own, each after the one before; in every second chain after a rejected one, so that all the rest is held and fails. */
+/** Arrivals of consignments of their own, each after the one before; in every second chain after a rejected one, so that all the rest is held until a person ends it. */
 function chain(context: LoadContext, number: number): Message[] {
   const { random, world, accounts, seed, run, lastsMs, hasBroker } = context;
   const length = context.documents < SMALL ? SHORT_LENGTH : LENGTH;

@@ -5,7 +5,7 @@ import { complaints, type Ended, type Meanwhile, type OutcomeMessage, type Subje
 export const outcomes: Subject = { name: 'outcomes', unrest, check };
 
 /** What the ERP must hear of, as the documentation says; more is no fault, as long as an event of the log stands behind it. */
-const MUST_BE_TOLD = ['DocumentWaiting', 'DocumentConcluded', 'ConclusionRevised', 'DuplicateDetected'];
+const MUST_BE_TOLD = ['DocumentWaiting', 'DocumentHeld', 'DocumentConcluded', 'ConclusionRevised', 'DuplicateDetected'];
 
 interface Told {
   id: string;

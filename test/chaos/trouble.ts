@@ -10,6 +10,11 @@ const SENDS_LIMIT_MS = 10_000;
 const SENDS_POLL_MS = 20;
 /** A program that was woken is left alone for so long. */
 const AWAKE_MS = 6_000;
+/**
+ * So old must a broker's queues be, and so long must it be up, before it is struck. RabbitMQ 3.10 that is killed while it declares or recovers a quorum queue
+ * can come back with one that never finds a leader again; that is its own fault, and no trial of ours.
+ */
+const BROKER_SETTLES_MS = 4_000;
 
 export interface Struck {
   fault: PlannedFault;
@@ -49,6 +54,7 @@ export class Trouble {
     const struckMs = this.sinceStartMs();
     this.struck.push({ fault, struckMs, at: new Date() });
     this.say(`${(struckMs / 1_000).toFixed(1)} s: ${fault.kind} ${fault.target}, ${fault.lastsMs} ms`);
+    if (fault.target === 'rabbitmq') await systemClock.wait(BROKER_SETTLES_MS);
     const { begin, end } = this.deeds(fault)[fault.kind];
     await begin();
     if (end === undefined) return;

@@ -103,7 +103,7 @@ describe('gateway and workers as processes of their own', () => {
     expect(all().map((one) => one.log.includes('postgresql is away'))).toEqual([true, true, true]);
     await postgres.startAgain();
     for (const one of all()) await until('it is ready', () => isReady(one), LIMIT_MS);
-    expect((await readiness(workers[0] as Running)).parts.map((part) => part.name)).toEqual(['postgresql', 'registry']);
+    expect((await readiness(workers[0] as Running)).parts.map((part) => part.name)).toEqual(['postgresql', 'registry', 'restoration']);
   }, LIMIT_MS);
 
   it('go on by themselves when PostgreSQL was killed under load, and one worker when the other was', async () => {

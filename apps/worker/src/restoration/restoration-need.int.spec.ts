@@ -28,6 +28,12 @@ describe('a restored database that holds everything back', () => {
     expect(await check()).toBe('');
   });
 
+  it('is not taken for it where the database itself is away', async () => {
+    const need = restorationNeed('postgres://nobody@127.0.0.1:1/none', ['main']);
+    await expect(need.check(new AbortController().signal)).resolves.toBeUndefined();
+    await need.close?.();
+  });
+
   describe('for its lists', () => {
     beforeEach(() => db.pool.query('TRUNCATE restoration, list_cursor'));
 

@@ -5,7 +5,7 @@ import { readDocument } from './read-document.js';
 export interface DocumentReaderOptions {
   /** Most documents remembered; default 512. */
   maxDocuments?: number;
-  /** Most bytes of document text that the remembered facts may stand for (they can keep that text alive); default 64 MiB. */
+  /** Most bytes of document text that the remembered facts may stand for (they can keep that text alive); default 8 MiB: the facts of large documents take several times as much. */
   maxBytes?: number;
 }
 
@@ -21,7 +21,7 @@ export class DocumentReader {
 
   constructor(options: DocumentReaderOptions = {}) {
     this.maxDocuments = options.maxDocuments ?? 512;
-    this.maxBytes = options.maxBytes ?? 64 * 1024 * 1024;
+    this.maxBytes = options.maxBytes ?? 8 * 1024 * 1024;
   }
 
   /** The facts of the document whose bytes have this digest; the caller vouches for the digest. Throws as `readDocument` does. */

@@ -9,8 +9,8 @@ export interface PageBounds {
   items: number;
 }
 
-/** Some seconds of work on a busy machine of two cores, far below the 30 s of a transaction, and some 100 MB of memory. */
-export const PAGE_BOUNDS: PageBounds = { bytes: 16 * 1024 * 1024, items: 50_000 };
+/** Some 300 documents of the usual 12 KB: some seconds of work on a busy machine of two cores, far below the 30 s of a transaction. */
+export const PAGE_BOUNDS: PageBounds = { bytes: 4 * 1024 * 1024, items: 25_000 };
 
 /** How many events, from the first, name evidence of at most `bytes` together; one at least. Events do not say how large their documents are: the evidence does. */
 export async function withinBytes<E>(events: E[], digestsOf: (event: E) => Sha256[], { evidence, bytes }: { evidence: EvidenceStore; bytes: number }): Promise<number> {

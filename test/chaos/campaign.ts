@@ -81,11 +81,14 @@ interface Life extends Gathered {
 async function live({ options, plan, trouble, say, ...gathered }: Life): Promise<CheckResult> {
   const enough = new AbortController();
   const { erp, ground } = gathered;
-  const feeding = Promise.all([erp.feed(enough.signal), stirUp(ground, stirsOf(options))]);
+  const stirring = stirUp(ground, stirsOf(options));
+  const feeding = Promise.all([erp.feed(enough.signal), stirring]);
   try {
     await trouble.make(plan);
     say('calm');
     await fetch(`${ground.sandbox.controlUrl}/misbehaviour`, { method: 'POST', body: JSON.stringify({ rate: 0 }) });
+    // What others still send would come after the rest.
+    await stirring;
     return await untilAtRest({ ...gathered, subjects, limitMs: options.restLimitMs, say });
   } finally {
     enough.abort();

@@ -171,8 +171,9 @@ describe('a group that halts', () => {
     expect(behind).toMatchObject({ cause: 'not_processed', sentence: 'Not processed: the registry stopped its group at an earlier document: s-2 rejected.' });
   });
 
-  it('refuses what waits for it', async () => {
-    expect((await ask<{ document: object }>('/v1/commands/after-stops')).document).toMatchObject({ outcome: 'failed', cause: 'predecessor_failed' });
+  it('holds what comes after it, for a person to decide', async () => {
+    const { document } = await ask<{ document: { holds: object[] } }>('/v1/commands/after-stops');
+    expect(document).toMatchObject({ phase: 'held', holds: [{ kind: 'after', for: [{ command_id: 'stops', outcome: 'failed' }], waivable_by: 'operator' }] });
   });
 
   it('is resumed once, with a corrected member and the rest in its order, to its end', async () => {

@@ -46,9 +46,9 @@ export const MUTANTS: Mutant[] = [
     about: 'releases a document when the first of several predecessors has succeeded',
     edits: [
       {
-        file: 'libs/domain/src/document/decide.ts',
-        find: 'const waitsOn = state.waitingFor.some((one) => one.requestId !== command.requestId);',
-        replace: 'const waitsOn = false;',
+        file: 'libs/domain/src/document/hold.ts',
+        find: 'isLast: ![...waitingFor, ...holds.map((one) => one.for)].some((one) => one.requestId !== requestId)',
+        replace: 'isLast: true',
       },
     ],
     caughtBy: /^after-chains: .*(before .* was processed|which it comes after, is not|came before)/,

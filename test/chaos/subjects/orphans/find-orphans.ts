@@ -46,12 +46,14 @@ export async function findOrphans(pool: Pool): Promise<Orphan[]> {
   const { rows: checkpoints } = await pool.query<{ position: string }>(`SELECT position::text FROM checkpoint WHERE name = 'saga:document'`);
   const seenUpTo = BigInt(checkpoints[0]?.position ?? 0);
   const busyGroups = new Set([...owners.values()].filter(({ id, groupId }) => groupId !== undefined && busy.has(id)).map(({ groupId }) => groupId));
+  // A task that tells those who wait bears the name of what they wait for.
+  const waits = (owner: Owner): boolean => isWaiting(owner, owners) || owner.after.some((id) => busy.has(id));
   const hasNext = (owner: Owner): boolean => {
-    if (busy.has(owner.id) || isWaiting(owner, owners)) return true;
+    if (busy.has(owner.id) || waits(owner)) return true;
     const { groupId } = owner;
     if (groupId === undefined) return owner.isGroup && busyGroups.has(owner.id);
     const group = owners.get(groupId);
-    return busy.has(groupId) || busyGroups.has(groupId) || (group !== undefined && isWaiting(group, owners));
+    return busy.has(groupId) || busyGroups.has(groupId) || (group !== undefined && waits(group));
   };
   return [...owners.values()]
     .filter((owner) => !owner.isGroup && !owner.isConcluded && BigInt(owner.position) <= seenUpTo && !hasNext(owner))

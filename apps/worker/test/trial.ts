@@ -232,7 +232,7 @@ export async function workOff(run: Run, work: Work): Promise<TaskResult[]> {
     const result = await runTask(run.context(), asTask(next, attempts.get(next.key)), run.clock.now()).catch((error: Error) => run.thrown(error));
     if (result === undefined) continue;
     if (result.kind === 'retry') postponed.set(next.key, new Date(run.clock.now().getTime() + result.delayMs));
-    else if (result.kind === 'give_back') throw new Error('a handler does not give a task back');
+    else if (result.kind === 'give_back') postponed.set(next.key, new Date(run.clock.now().getTime() + 1_000));
     else settled.add(next.key);
     if (result.kind === 'failed') failed.push(result);
   }

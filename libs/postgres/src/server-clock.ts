@@ -3,6 +3,8 @@ import type { Queryable } from './pool.js';
 
 /** How often the server is asked again: two clocks drift apart by some ms in that time at most. */
 const ASK_EVERY_MS = 60_000;
+/** An answer that took longer says too little of when it was given: a connection or the server was waited for. */
+const SLOW_MS = 1_000;
 
 export interface ServerClockOptions {
   everyMs?: number;
@@ -20,17 +22,18 @@ export interface ServerClockOptions {
  */
 export async function openServerClock(db: Queryable, options: ServerClockOptions): Promise<Clock> {
   const { everyMs = ASK_EVERY_MS, signal, local = systemClock, onError = () => undefined } = options;
-  const ask = async (): Promise<number> => {
+  const ask = async (): Promise<{ aheadMs: number; tookMs: number }> => {
     const sentMs = local.monotonicMs();
     const { rows } = await db.query<{ now_ms: number }>('SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms');
-    return (rows[0] as { now_ms: number }).now_ms - (sentMs + local.monotonicMs()) / 2;
+    const answeredMs = local.monotonicMs();
+    return { aheadMs: (rows[0] as { now_ms: number }).now_ms - (sentMs + answeredMs) / 2, tookMs: answeredMs - sentMs };
   };
-  let aheadMs = await ask();
+  let { aheadMs } = await ask();
   void (async () => {
     while (!signal.aborted) {
       await local.wait(everyMs, signal);
       if (signal.aborted) return;
-      await ask().then((ms) => (aheadMs = ms), onError);
+      await ask().then((answer) => answer.tookMs <= SLOW_MS && (aheadMs = answer.aheadMs), onError);
     }
   })();
   return {

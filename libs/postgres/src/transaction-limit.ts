@@ -10,8 +10,11 @@ export const LONG_JOBS = {
   migration: { limitMs: 3_600_000, because: 'an index over a large table is built in one transaction, and programs wait for it anyway' },
 } as const;
 
-/** A transaction outlived its limit and was ended with its connection: nothing of it took effect. */
+/** A transaction outlived its limit and was ended with its connection. Nothing of it took effect, unless its commit was already under way. */
 export class TransactionTooLong extends Error {
+  /** SQLSTATE transaction_timeout, whoever ended it: to callers it is a matter of the database, and not of what they gave it. */
+  readonly code = '25P04';
+
   constructor(
     /** What the transaction was, as its code names it. */
     readonly transaction: string,

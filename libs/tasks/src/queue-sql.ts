@@ -135,4 +135,4 @@ UPDATE task SET lease_until = statement_timestamp() + $4::float8 * interval '1 m
   lease_number = lease_number + 1, lease_expired_before = true
 WHERE id = ANY (ARRAY(SELECT id FROM picked))
 RETURNING lane AS lane_name, id, id || ':' || lease_number AS lease, key, kind, priority, extract(epoch FROM due_at)::float8 * 1000 AS due_ms,
-  attempts, lease_expired_before, payload`;
+  attempts, lease_expired_before, payload, extract(epoch FROM statement_timestamp())::float8 * 1000 AS claimed_ms`;

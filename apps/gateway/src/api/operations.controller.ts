@@ -70,7 +70,7 @@ export class OperationsController {
   }
 }
 
-const orphanAnswer = ({ since, ...rest }: Orphan): z.infer<typeof orphanList>['items'][number] => ({ ...rest, since: since.toISOString() });
+const orphanAnswer = ({ since, version: _, ...rest }: Orphan): z.infer<typeof orphanList>['items'][number] => ({ ...rest, since: since.toISOString() });
 
 function changeAnswer({ state, local = {}, position, at, actor, ...rest }: RecordedChange): z.infer<typeof configurationChanges>['items'][number] {
   const { kind, name, authenticatedBy } = actor;

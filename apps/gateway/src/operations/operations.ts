@@ -6,7 +6,7 @@ import { PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
 import { orphans, type Orphan } from '#read-models';
 import { parkedInstances, subscriptionLag, type ParkedInstance } from '#subscriptions';
-import type { FailedTask, PostgresTaskQueue } from '#tasks';
+import type { FailedTask, NewTask, PostgresTaskQueue } from '#tasks';
 
 /** How the machinery stands: what waits, what was given up, and how far the subscriptions are behind the log. */
 export interface OperationsStatus {
@@ -39,6 +39,11 @@ const PARKED = 'parked:';
 const SAGA_LANE = 'saga';
 /** By what name an operator has it tried again; `parked:<saga>` means all of that saga. */
 export const parkedKey = ({ saga, key }: Pick<ParkedInstance, 'saga' | 'key'>): string => `${PARKED}${saga}:${key}`;
+
+const replanTask = ({ kind, id, version }: Orphan, day: string): NewTask => {
+  const replanId = `${version}@${day}`;
+  return { key: `replan:${id}:${replanId}`, kind: 'replan', lane: 'internal', dueAt: new Date(0), payload: { kind, id, replanId } };
+};
 
 /** What an operator does with work that was given up: looks at it, and has it tried again for a reason that is kept. */
 export class Operations {
@@ -90,16 +95,16 @@ export class Operations {
   }
 
   /**
-   * Has every orphan carried on from where it stands, and returns them. Only a worker knows what that takes, so this becomes a task for each, under
-   * keys that were never used: an old key would be a silent no-op.
+   * Has every orphan carried on from where it stands, and returns them. Only a worker knows what that takes, so this becomes a task for each. Its key has
+   * the version of the newest event and the day: an old key would be a silent no-op, and a new one each time would let two calls plan one step twice.
    */
   async replanOrphans(reason: string, actor: Actor): Promise<Orphan[]> {
     const found = await this.orphans();
     if (found.length === 0) return [];
-    const replanId = randomUUID();
-    await this.account('OrphansReplanned', { key: `orphans:${replanId}`, replanId, instances: found.map(({ kind, id }) => `${kind}:${id}`), reason }, actor);
+    const day = new Date().toISOString().slice(0, 10);
+    await this.account('OrphansReplanned', { key: `orphans:${day}`, instances: found.map(({ kind, id }) => `${kind}:${id}`), reason }, actor);
     const { pool, queue } = this.options;
-    await queue.schedule(pool, found.map(({ kind, id }) => ({ key: `replan:${id}:${replanId}`, kind: 'replan', lane: 'internal', dueAt: new Date(0), payload: { kind, id, replanId } })));
+    await queue.schedule(pool, found.map((one) => replanTask(one, day)));
     return found;
   }
 
@@ -125,7 +130,7 @@ export class Operations {
     await queue.schedule(pool, wanted.map(({ saga, key: instance }) => ({ key: `retry_parked:${saga}:${instance}:${retryId}`, kind: 'retry_parked', lane: SAGA_LANE, dueAt: new Date(0), payload: { saga, key: instance } })));
   }
 
-  private async account(type: string, data: { key: string; reason: string; retryId?: string; replanId?: string; instances?: string[] }, actor: Actor): Promise<void> {
+  private async account(type: string, data: { key: string; reason: string; retryId?: string; instances?: string[] }, actor: Actor): Promise<void> {
     const { store, participant, softwareVersion, profile } = this.options;
     const metadata = {
       ...{ participant, actor, reason: data.reason, softwareVersion, profile, effectiveAt: new Date().toISOString() },

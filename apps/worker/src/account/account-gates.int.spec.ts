@@ -63,7 +63,7 @@ describe('a refusal of the account', () => {
     expect(await accountEvents(stores)).toMatchObject([{ type: 'AccountPaused', data: { cause: 'signature', code: 'http_400', text: 'the signature value does not verify', requestId, answerSha256: expect.any(String) } }]);
     expect(await heldAmong(lanes)).toEqual(['send', 'upload', 'group_check', 'group_start']);
     // What was claimed before the pause is given back untried.
-    expect(await runTask(context, await newest(stores, requestId))).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+    expect(await runTask(context, await newest(stores, requestId))).toMatchObject({ kind: 'give_back' });
     expect(registry.calls).toEqual(['sendDocument']);
 
     registry.refuses = false;
@@ -151,7 +151,7 @@ describe('a certificate', () => {
   ])('that %s pauses its account at the start, before anything is sent', async (_what, now, userId, code) => {
     const { stores, registry, context } = await startAt(now, userId);
     const { requestId } = await registerDocument(stores);
-    expect(await runTask(context, await newest(stores, requestId))).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+    expect(await runTask(context, await newest(stores, requestId))).toMatchObject({ kind: 'give_back' });
     expect(registry.calls).toEqual([]);
     expect(await accountEvents(stores)).toMatchObject([{ type: 'AccountCertificateSeen', data: { thumbprint } }, { type: 'AccountPaused', data: { cause: 'certificate', code, thumbprint } }]);
   });

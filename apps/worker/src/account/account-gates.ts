@@ -74,10 +74,10 @@ export class AccountGates {
   }
 
   /** Pauses an account on the registry's word. */
-  async pause(account: string, fault: AccountFault, by: { taskKey: string; answerSha256?: string; requestId?: string }): Promise<void> {
+  async pause(account: string, fault: AccountFault, by: { taskKey: string; answerSha256?: string; requestId?: string }): Promise<boolean> {
     const { taskKey, ...named } = by;
     const registry = { kind: 'registry', name: this.options.profile, authenticatedBy: 'registry-session' } as const;
-    await this.decide(account, { type: 'Pause', ...becauseOf(account, fault), ...named }, { taskKey, actor: registry });
+    return this.decide(account, { type: 'Pause', ...becauseOf(account, fault), ...named }, { taskKey, actor: registry });
   }
 
   /** A refused sign-in, which no task waits for. What cannot be recorded now comes again with the next sign-in. */
@@ -125,10 +125,10 @@ export class AccountGates {
     await this.decide(account, command, { taskKey: `check_certificate:${account}:${fault.code}:${facts.thumbprint}`, actor: SYSTEM });
   }
 
-  private async decide(account: string, command: AccountCommand, cause: { taskKey: string; actor: Actor }): Promise<void> {
+  private async decide(account: string, command: AccountCommand, cause: { taskKey: string; actor: Actor }): Promise<boolean> {
     const { state, events }: AccountDecided = await this.options.commands.execute(new DecideAccount(account, command, { ...cause, lease: this.holder }));
     if (events.some((event) => event.type === 'AccountPaused')) this.options.log.warn({ account, ...(state.phase === 'paused' ? { cause: state.because.cause, text: state.because.text } : {}) }, 'an account was paused: its documents wait until somebody resumes it');
-    this.seen(account, state);
+    return this.seen(account, state);
   }
 
   private seen(account: string, state: AccountDecided['state']): boolean {

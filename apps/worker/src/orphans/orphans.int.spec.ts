@@ -88,8 +88,10 @@ const found = async (): Promise<string[]> => (await orphans(db.pool, stores.stor
 
 /** What apps/gateway does for an operator. */
 async function replanAll(): Promise<void> {
-  const replanId = randomUUID();
-  const tasks = (await orphans(db.pool, stores.store)).map(({ kind, id }) => ({ key: `replan:${id}:${replanId}`, kind: 'replan', lane: 'internal', dueAt: new Date(0), payload: { kind, id, replanId } }));
+  const tasks = (await orphans(db.pool, stores.store)).map(({ kind, id, version }) => {
+    const replanId = `${version}@2026-03-01`;
+    return { key: `replan:${id}:${replanId}`, kind: 'replan', lane: 'internal', dueAt: new Date(0), payload: { kind, id, replanId } };
+  });
   await queue.schedule(db.pool, tasks);
 }
 
@@ -124,6 +126,28 @@ describe('a document whose tasks are lost', () => {
       await loseAllTasks(db.pool);
     }
     expect([...phases].sort()).toEqual(fates[0]?.startsWith('unknown') === true ? ['ready', 'sent', 'unconfirmed'] : ['ready', 'sent']);
+  });
+
+  it('is planned once, however often somebody asks: two tasks for one attempt could take each other for dead', async () => {
+    await registerDocument(stores);
+    await catchUp();
+    await loseAllTasks(db.pool);
+    const asked = await orphans(db.pool, stores.store);
+    await replanAll();
+    const plan = asked.map(({ kind, id, version }) => ({ key: `late:${id}`, kind: 'replan', lane: 'internal', dueAt: new Date(0), payload: { kind, id, replanId: `${version}@2026-03-01` } }));
+    // Another call, which had found the same before the first was done.
+    await queue.schedule(db.pool, plan);
+    const world = worldOf();
+    await step(world);
+    await step(world);
+    const { rows } = await db.pool.query<{ n: number }>(`SELECT count(*)::int AS n FROM task WHERE kind = 'send'`);
+    expect(rows[0]?.n).toBe(1);
+    await loseAllTasks(db.pool);
+    await replanAll();
+    await loseAllTasks(db.pool);
+    await db.pool.query('TRUNCATE task_key');
+    await replanAll();
+    await run(world);
   });
 
   it('in the middle of a send is looked up before anything is sent again', async () => {

@@ -7,7 +7,7 @@ import type { Lane } from '../lane.js';
 interface ReplanPayload {
   kind: 'document' | 'group';
   id: string;
-  /** New each time that somebody asks. */
+  /** The version at which it stands, and the day: two calls about one stand are one. */
   replanId: string;
 }
 
@@ -19,8 +19,8 @@ export const replanLane = (context: InboundContext): Lane => ({
 });
 
 /**
- * Plans anew what carries a document or group on from where it stands in the log. Each of these tasks judges by the state when it runs, so one
- * too many does nothing.
+ * Plans anew what carries a document or group on from where it stands in the log. Its keys follow from that stand, so that nothing is planned twice: two
+ * tasks for one attempt could take each other for dead.
  */
 export async function replan(context: InboundContext, task: Task): Promise<TaskResult> {
   const { kind, id, replanId } = task.payload as unknown as ReplanPayload;

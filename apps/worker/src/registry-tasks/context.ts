@@ -127,4 +127,4 @@ export const ageMs = ({ claimedAt }: Task, since: string | undefined): number =>
 export const causeOf = (task: Task, actor: Actor): Cause => ({ taskKey: task.key, lease: task.lease, actor });
 
 /** A task whose account is paused keeps its place: its lane is held meanwhile. */
-export const waitForAccount = (account: string): TaskResult => ({ kind: 'retry', delayMs: 0, error: `account ${account} is paused`, countsAsAttempt: false });
+export const waitForAccount = (): TaskResult => ({ kind: 'give_back' });

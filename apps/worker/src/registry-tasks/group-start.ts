@@ -20,7 +20,7 @@ export async function checkGroup(context: TaskContext, task: Task): Promise<Task
   const { groupId, account } = groupPayloadOf(task);
   const state = await context.groups.stateInLog(groupId);
   if (state.phase !== 'checking') return { kind: 'done' };
-  if (await context.gates.isPaused(account)) return waitForAccount(account);
+  if (await context.gates.isPaused(account)) return waitForAccount();
   const begun = await begunBefore(context, task, { account, documentId: state.members[0]?.documentId });
   if (begun !== undefined) {
     if ('wait' in begun) return begun.wait;
@@ -29,7 +29,7 @@ export async function checkGroup(context: TaskContext, task: Task): Promise<Task
     return { kind: 'done' };
   }
   const outcome = await context.bulk.check(account, idsOf(state));
-  if ((await judgeRefusal(context, task, { account, operation: 'group_check', outcome })) !== undefined) return waitForAccount(account);
+  if ((await judgeRefusal(context, task, { account, operation: 'group_check', outcome })) !== undefined) return waitForAccount();
   switch (outcome.kind) {
     case 'ok': {
       const answer = outcome.value.canStart ? { canStart: true as const } : { canStart: false as const, reason: outcome.value.reason };
@@ -58,7 +58,7 @@ export async function startGroup(context: TaskContext, task: Task): Promise<Task
   const state = await context.groups.stateInLog(groupId);
   if (state.phase === 'starting' && state.attempt === attempt) return giveUpEarlierRun(context, task, attempt);
   if (state.phase !== 'startable' || state.attempts + 1 !== attempt) return { kind: 'done' };
-  if (await context.gates.isPaused(account)) return waitForAccount(account);
+  if (await context.gates.isPaused(account)) return waitForAccount();
   // The check has rested since the members were sent.
   const before = await begunBefore(context, task, { account, documentId: state.members[0]?.documentId, isOld: true });
   if (before !== undefined && 'wait' in before) return before.wait;

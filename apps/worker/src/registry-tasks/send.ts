@@ -26,7 +26,7 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
   const state = remembered.phase === 'ready' && remembered.nextAttempt === attempt ? remembered : await context.documents.stateInLog(requestId);
   if (state.phase === 'sending' && state.attempt === attempt) return giveUpEarlierRun(context, task);
   if (state.phase !== 'ready' || state.nextAttempt !== attempt) return { kind: 'done' };
-  if (await context.gates.isPaused(account)) return waitForAccount(account);
+  if (await context.gates.isPaused(account)) return waitForAccount();
 
   const alreadyHeld = await heldAlready(context, task, state.registration);
   if (alreadyHeld !== undefined) return alreadyHeld;

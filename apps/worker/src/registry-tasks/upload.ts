@@ -24,7 +24,7 @@ export async function upload(context: TaskContext, task: Task, { signal }: { sig
   }
   if (state.attempt !== attempt || state.round !== round || state.step === 'doubtful') return { kind: 'done' };
   if (state.step === 'finishing') return giveUpEarlierRun(context, task, state);
-  if (await context.gates.isPaused(payloadOf(task).account)) return waitForAccount(payloadOf(task).account);
+  if (await context.gates.isPaused(payloadOf(task).account)) return waitForAccount();
   const blob = await context.evidence.get(state.registration.documentSha256);
   if (blob === undefined) return { kind: 'failed', error: `evidence ${state.registration.documentSha256} of document ${requestId} is missing` };
   const begun = await begunBefore(context, task, { account: payloadOf(task).account, documentId: state.documentId });
@@ -55,7 +55,7 @@ async function bringUp(context: TaskContext, task: Task, { xml, place, signal }:
   const most = Math.ceil(xml.byteLength / context.profile.rules.uploadPartBytes) + 1;
   let at: LargeSend = place.uploadedBytes >= xml.byteLength ? { next: 'finish', documentId: place.documentId } : { next: 'upload', ...place };
   for (let parts = 0; parts < most && at.next === 'upload'; parts += 1) {
-    if (signal.aborted || (await context.gates.isPaused(account))) return { kind: 'retry', delayMs: 0, countsAsAttempt: false };
+    if (signal.aborted || (await context.gates.isPaused(account))) return { kind: 'give_back' };
     const outcome: CallOutcome<LargeSend> = await context.largeDocuments.step(account, { xml, requestId }, at);
     if (outcome.kind !== 'ok') return afterPart(context, task, outcome);
     at = outcome.value;

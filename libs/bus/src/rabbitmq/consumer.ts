@@ -30,6 +30,8 @@ export class Consumer {
         failures = 0;
         await systemClock.wait(askEveryMs, signal);
       } catch (error) {
+        // The queue may be gone: it is declared anew with the next channel.
+        this.parts.link.forgetTopology();
         report(`commands are not taken now: ${textOf(error)}`);
         await systemClock.wait(Math.min(retryMostMs, retryFirstMs * 2 ** Math.min(failures, 20)), signal);
         failures += 1;

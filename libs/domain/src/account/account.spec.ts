@@ -40,6 +40,14 @@ describe('an account', () => {
     expect(types(told(REFUSED, RESUME, RESUME, BLOCKED).events)).toEqual(['AccountPaused', 'AccountResumed', 'AccountPaused']);
   });
 
+  it('is paused once for a document that its rights do not cover: after a resumption the same answer is the document\'s own', () => {
+    const right: AccountCommand = { type: 'Pause', account: 'main', cause: 'rights', code: 'http_403', text: 'not your place', requestId: 'r-1' };
+    expect(told(right, RESUME, right)).toMatchObject({ newest: [], state: { phase: 'active' } });
+    expect(types(told(right, RESUME, { ...right, requestId: 'r-2' }).newest)).toEqual(['AccountPaused']);
+    expect(types(told(right, RESUME, { ...right, code: 'other' }).newest)).toEqual(['AccountPaused']);
+    expect(types(told(right, RESUME, { ...right, cause: 'blocked' }).newest)).toEqual(['AccountPaused']);
+  });
+
   it('is not resumed where it is not paused', () => {
     expect(told(RESUME).events).toEqual([]);
   });

@@ -17,7 +17,7 @@ export function decideAccount(state: AccountState, command: AccountCommand): Acc
     }
     case 'Pause': {
       const { type: _, ...because } = command;
-      return state.phase === 'paused' || wasLetPass(state, because) ? [] : [{ type: 'AccountPaused', data: because }];
+      return state.phase === 'paused' || wasLetPass(state, because) || isOfDocument(state, because) ? [] : [{ type: 'AccountPaused', data: because }];
     }
     case 'Resume':
       return state.phase === 'paused' ? [{ type: 'AccountResumed', data: { account: command.account } }] : [];
@@ -28,3 +28,10 @@ export function decideAccount(state: AccountState, command: AccountCommand): Acc
 
 /** Our own finding gives way to a person's word, until the certificate is another one: the registry judges in the end. */
 const wasLetPass = ({ letPass }: AccountState, { code, thumbprint }: AccountPaused['data']): boolean => letPass !== undefined && letPass.code === code && letPass.thumbprint === thumbprint;
+
+/**
+ * A right may be missing for one document alone, such as one of a place that is not the user's. It pauses the account once; after a person has resumed it, the
+ * same answer to the same document is that document's own refusal, or no resumption would ever help.
+ */
+const isOfDocument = ({ resumedFor }: AccountState, { cause, code, requestId }: AccountPaused['data']): boolean =>
+  cause === 'rights' && resumedFor !== undefined && resumedFor.requestId === requestId && resumedFor.code === code;

@@ -11,8 +11,9 @@ export interface Orphan {
   account: string;
   /** As its stream has it. */
   phase: string;
-  /** When its newest event was recorded. */
+  /** When its newest event was recorded, and that event's place in its stream. */
   since: Date;
+  version: number;
 }
 
 interface Candidate {
@@ -26,34 +27,38 @@ const MOST_CANDIDATES = 1_000;
 
 /**
  * One statement, so one moment. A document is carried on by a task whose key names it, given up or not: a task that was given up is shown to
- * operators by itself. A download and a second look at a found document carry nothing on. A group and its members are one: any task of any of them counts.
- * A wait is a reason only while something that is waited for has not ended, or is still to be told.
+ * operators by itself. A download and a second look at a found or ended document carry nothing on. A group and its members are one: any task of any of
+ * them counts. A wait is a reason only while something that is waited for has not ended, or is still to be told. Its cost grows with what is open and with
+ * the tasks, and not with what has ended: joins alone, by sets or by key.
  */
-const CANDIDATES = `
-WITH carried AS (
+export const CANDIDATES = `
+WITH carried AS MATERIALIZED (
   SELECT DISTINCT split_part(key, ':', 2) AS id FROM task
   WHERE kind NOT IN ('download', 'inbound_download', 'inbound_status', 'inbound_receipt', 'inbound_link', 'note_listed')
-    AND key NOT LIKE '%:verify' AND key NOT LIKE '%:after-failed'
-), saga AS (
-  SELECT position FROM checkpoint WHERE name = 'saga:document'
-), parked AS (
+    AND key NOT LIKE '%:verify' AND key NOT LIKE '%:after-failed' AND key NOT LIKE 'status:%:late-%'
+), parked AS MATERIALIZED (
   SELECT CASE WHEN key LIKE 'stream:%' THEN regexp_replace(key, '^stream:(document|group)-', '') ELSE key END AS id FROM parked_instance WHERE saga = 'document'
-), ended AS (
-  SELECT request_id AS id FROM document_outcome WHERE outcome IS NOT NULL UNION ALL SELECT group_id FROM document_group WHERE outcome IS NOT NULL
-), open AS (
+), moved AS MATERIALIZED (
+  SELECT id FROM carried UNION SELECT id FROM parked
+), open AS MATERIALIZED (
   SELECT 'document' AS kind, request_id AS id, account, phase, waiting_for, registered_position FROM document_outcome
   WHERE outcome IS NULL AND group_id IS NULL
   UNION ALL
   SELECT 'group', group_id, account, phase, waiting_for, registered_position FROM document_group WHERE outcome IS NULL
+), named AS MATERIALIZED (
+  SELECT x.id FROM (SELECT o.id, w ->> 'requestId' AS predecessor FROM open o CROSS JOIN LATERAL jsonb_array_elements(o.waiting_for) w WHERE o.phase = 'waiting') x
+  LEFT JOIN carried c ON c.id = x.predecessor
+  LEFT JOIN document_outcome d ON d.request_id = x.predecessor
+  LEFT JOIN document_group g ON g.group_id = x.predecessor
+  WHERE c.id IS NOT NULL OR (d.outcome IS NULL AND g.outcome IS NULL)
+), busy_groups AS MATERIALIZED (
+  SELECT o.id FROM open o JOIN document_outcome m ON m.group_id = o.id JOIN moved v ON v.id = m.request_id WHERE o.kind = 'group'
 )
-SELECT o.kind, o.id, o.account, (SELECT position FROM saga) AS saga_position FROM open o
-WHERE NOT EXISTS (SELECT FROM carried c WHERE c.id = o.id)
-  AND NOT EXISTS (SELECT FROM parked p WHERE p.id = o.id)
-  AND o.registered_position <= (SELECT position FROM saga)
-  AND (o.kind = 'document' OR NOT EXISTS (
-    SELECT FROM document_outcome m WHERE m.group_id = o.id AND (EXISTS (SELECT FROM carried c WHERE c.id = m.request_id) OR EXISTS (SELECT FROM parked p WHERE p.id = m.request_id))))
-  AND o.phase <> 'held' AND (o.phase <> 'waiting' OR NOT EXISTS (
-    SELECT FROM jsonb_array_elements(o.waiting_for) w WHERE w ->> 'requestId' NOT IN (SELECT id FROM ended) OR EXISTS (SELECT FROM carried c WHERE c.id = w ->> 'requestId')))
+SELECT o.kind, o.id, o.account, saga.position AS saga_position FROM open o JOIN checkpoint saga ON saga.name = 'saga:document'
+WHERE o.registered_position <= saga.position AND o.phase <> 'held'
+  AND NOT EXISTS (SELECT FROM moved v WHERE v.id = o.id)
+  AND NOT EXISTS (SELECT FROM named n WHERE n.id = o.id)
+  AND NOT EXISTS (SELECT FROM busy_groups b WHERE b.id = o.id)
 ORDER BY o.registered_position LIMIT ${MOST_CANDIDATES}`;
 
 /**
@@ -78,5 +83,7 @@ async function confirmed(store: Pick<EventStore, 'readStream'>, { kind, id, acco
     kind === 'document'
       ? (events as unknown as DocumentEvent[]).reduce(evolve, ABSENT)
       : (events as unknown as GroupEvent[]).reduce(evolveGroup, NO_GROUP);
-  return state.phase === 'concluded' ? undefined : { kind, id, account, phase: state.phase, since: newest.recordedAt };
+  // The read model may still show it waiting, while the log says what holds it: that has a name.
+  const isHeld = state.phase === 'waiting' && state.holds.length > 0;
+  return state.phase === 'concluded' || isHeld ? undefined : { kind, id, account, phase: state.phase, since: newest.recordedAt, version: newest.version };
 }

@@ -96,3 +96,14 @@ describe('a receipt that says that it is none yet', () => {
   });
 });
 
+// Last, for the account stays paused in the log.
+describe('a read through an account that is paused', () => {
+  it('is not counted while its account is paused: that says nothing of the document', async () => {
+    const { context, registry, task } = await processed();
+    registry.fail('receipt', ...Array.from({ length: MOST_RUNS }, () => 'refused' as const));
+    const read = await task('receipt');
+    await context.gates.pause(ACCOUNT, { cause: 'blocked', code: '403', text: 'the user is blocked' }, { taskKey: 'test' });
+    const { waits, end } = await runToEnd((attempts) => runTask(context, { ...read, attempts }));
+    expect([new Set(waits), end]).toEqual([new Set([60_000]), undefined]);
+  });
+});

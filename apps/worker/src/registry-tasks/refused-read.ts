@@ -6,6 +6,8 @@ import type { TaskContext } from './context.js';
 export const REFUSED_TRIES = 14;
 const LONGEST_WAIT_MS = 3_600_000;
 const LONGEST_REASON = 500;
+/** While the account is paused its refusals say nothing of a document; they are not counted. */
+const PAUSED_WAIT_MS = 60_000;
 
 /**
  * After a read of a receipt or of a document's copy that gave none. A registry that says no is asked less and less often, and then no more until a person
@@ -19,6 +21,8 @@ export function readAgain(context: TaskContext, task: Task, { what, outcome }: {
 
 /** A failed task is shown by `pedigree tasks`, raises an alert and can be retried; its document stays as it is. */
 export function refusedRead(context: TaskContext, task: Task, error: string): TaskResult {
+  const isPaused = context.gates.pausedAccounts().some(({ account }) => account === task.payload['account']);
+  if (isPaused) return { kind: 'retry', delayMs: PAUSED_WAIT_MS, error: `the account is paused: ${error}`, countsAsAttempt: false };
   if (task.attempts >= REFUSED_TRIES) return { kind: 'failed', error: `given up after ${task.attempts} answers: ${error}` };
   const delayMs = Math.min(LONGEST_WAIT_MS, context.profile.rules.receiptPollMs * 2 ** (task.attempts - 1));
   return { kind: 'retry', delayMs, error, countsAsAttempt: true };

@@ -10,7 +10,7 @@ import { PostgresTaskQueue, tasksSchema, type Task } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { FakeGroups } from '../../test/fake-groups.js';
 import { FakeRegistry, type SendFate } from '../../test/fake-registry.js';
-import { acceptGroup, eventsOf, groupStateIn, openStores, processOn, registerDocument, runTask, stateIn, type Stores } from '../../test/trial.js';
+import { acceptGroup, asTask, eventsOf, groupStateIn, plannedTasks, openStores, processOn, registerDocument, runTask, stateIn, type Stores } from '../../test/trial.js';
 import type { InboundContext } from '../inbound/context.js';
 import { replan } from './replan.js';
 
@@ -224,6 +224,32 @@ describe('a document whose tasks are lost', () => {
     expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded' });
     expect(await found()).toEqual([]);
     await catchUp();
+  });
+});
+
+describe('while the saga is behind', () => {
+  it('neither one that waits for what has just ended, nor a group of which a member has just gone, is an orphan', async () => {
+    const first = await registerDocument(stores);
+    const waiting = await registerDocument(stores, randomUUID(), { after: [{ commandId: first.commandId, requestId: first.requestId }] });
+    const { group, command } = await acceptGroup(stores, 2);
+    const world = worldOf();
+    await runTask(world.context, command);
+    await catchUp();
+    // The saga stands still here; everything else goes on.
+    for (const kind of ['send', 'status', 'receipt']) {
+      const [task] = (await plannedTasks(stores.store, first.requestId)).filter((one) => one.kind === kind);
+      await runTask(world.context, asTask(task as never));
+    }
+    const [sendOfMember] = await plannedTasks(stores.store, group);
+    await runTask(world.context, asTask(sendOfMember as never));
+    await db.pool.query('DELETE FROM task');
+    await catchUp('read models');
+    expect((await stateIn(stores.store, first.requestId)).phase).toBe('concluded');
+    expect(await found()).toEqual([]);
+    await catchUp();
+    await run(world);
+    expect((await stateIn(stores.store, waiting.requestId)).phase).toBe('concluded');
+    expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({ phase: 'concluded' });
   });
 });
 

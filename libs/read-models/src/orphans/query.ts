@@ -1,4 +1,4 @@
-import { ABSENT, documentStream, evolve, evolveGroup, groupStream, NO_GROUP, type DocumentEvent, type GroupEvent } from '#domain';
+import { ABSENT, documentStream, evolve, evolveGroup, groupStream, NO_GROUP, type DocumentEvent, type DocumentState, type GroupEvent, type GroupState } from '#domain';
 import type { EventStore } from '#event-store';
 import type { Queryable } from '#postgres';
 import { wholeStream } from '../document-timeline/whole-stream.js';
@@ -63,7 +63,7 @@ ORDER BY o.registered_position LIMIT ${MOST_CANDIDATES}`;
 
 /**
  * Documents and groups that are stuck, the oldest first, at most 1,000. The read models may be behind, so each is looked up in the log: it counts
- * when it has not ended there, and when the saga had handled its newest event before the tasks were looked at.
+ * when it has not ended there, and when the saga had handled its newest event before the tasks were looked at, and the newest of all that moves it.
  */
 export async function orphans(db: Queryable, store: Pick<EventStore, 'readStream'>): Promise<Orphan[]> {
   const { rows } = await db.query<Candidate>(CANDIDATES);
@@ -79,11 +79,18 @@ async function confirmed(store: Pick<EventStore, 'readStream'>, { kind, id, acco
   const events = await wholeStream(store, kind === 'document' ? documentStream(id) : groupStream(id));
   const newest = events.at(-1);
   if (newest === undefined || newest.position > handled) return undefined;
-  const state =
-    kind === 'document'
-      ? (events as unknown as DocumentEvent[]).reduce(evolve, ABSENT)
-      : (events as unknown as GroupEvent[]).reduce(evolveGroup, NO_GROUP);
+  const state = kind === 'document' ? (events as unknown as DocumentEvent[]).reduce(evolve, ABSENT) : (events as unknown as GroupEvent[]).reduce(evolveGroup, NO_GROUP);
   // The read model may still show it waiting, while the log says what holds it: that has a name.
-  const isHeld = state.phase === 'waiting' && state.holds.length > 0;
-  return state.phase === 'concluded' || isHeld ? undefined : { kind, id, account, phase: state.phase, since: newest.recordedAt, version: newest.version };
+  if (state.phase === 'concluded' || (state.phase === 'waiting' && state.holds.length > 0)) return undefined;
+  for (const stream of moversOf(state)) {
+    const last = (await wholeStream(store, stream)).at(-1);
+    if (last !== undefined && last.position > handled) return undefined;
+  }
+  return { kind, id, account, phase: state.phase, since: newest.recordedAt, version: newest.version };
+}
+
+/** Streams whose events move it: of what it waits for, and of its members. */
+function moversOf(state: DocumentState | GroupState): string[] {
+  const waitsFor = state.phase === 'waiting' ? state.waitingFor.flatMap(({ requestId }) => [documentStream(requestId), groupStream(requestId)]) : [];
+  return 'members' in state ? [...waitsFor, ...state.members.map(({ requestId }) => documentStream(requestId))] : waitsFor;
 }

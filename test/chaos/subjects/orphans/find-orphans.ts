@@ -45,6 +45,8 @@ export async function findOrphans(pool: Pool): Promise<Orphan[]> {
   const busy = await busyIds(pool);
   const { rows: checkpoints } = await pool.query<{ position: string }>(`SELECT position::text FROM checkpoint WHERE name = 'saga:document'`);
   const seenUpTo = BigInt(checkpoints[0]?.position ?? 0);
+  // What the saga has not seen of one may be about to move others: its group, its members, those who wait for it.
+  for (const { id, position } of owners.values()) if (BigInt(position) > seenUpTo) busy.add(id);
   const busyGroups = new Set([...owners.values()].filter(({ id, groupId }) => groupId !== undefined && busy.has(id)).map(({ groupId }) => groupId));
   // A task that tells those who wait bears the name of what they wait for.
   const waits = (owner: Owner): boolean => isWaiting(owner, owners) || owner.after.some((id) => busy.has(id));

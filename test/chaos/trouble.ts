@@ -8,8 +8,8 @@ import type { Program } from './services/program.js';
 const SENDS_IN_HAND = 3;
 const SENDS_LIMIT_MS = 10_000;
 const SENDS_POLL_MS = 20;
-/** A program that was woken is left alone for so long. */
-const AWAKE_MS = 6_000;
+/** A program that was woken is left alone for so long: what it has in its hands queues for new slots first, behind those of the others. */
+const AWAKE_MS = 15_000;
 /**
  * So old must a broker's queues be, and so long must it be up, before it is struck. RabbitMQ 3.10 that is killed while it declares or recovers a quorum queue
  * can come back with one that never finds a leader again; that is its own fault, and no trial of ours.

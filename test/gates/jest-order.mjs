@@ -10,7 +10,7 @@ export const LONG = {
   'test/scenarios/misbehaviour.int.spec.ts': 60,
   'test/scenarios/crash.int.spec.ts': 60,
   'test/chaos/chaos.int.spec.ts': 100,
-  'test/scenarios/main-job.int.spec.ts': 30,
+  'test/scenarios/main-job.int.spec.ts': 45,
   'test/scenarios/processes.int.spec.ts': 40,
   'apps/worker/src/registry-tasks/crash-points.int.spec.ts': 30,
   'libs/postgres/src/embedded.int.spec.ts': 25,

@@ -75,9 +75,8 @@ export class Resends {
       throw refusal(requestId, `was ${state.outcome === 'accepted' ? 'accepted' : 'accepted in part'}; only a rejected or failed document is sent again${why}`);
     }
     if (group !== undefined) throw refusal(requestId, `is a member of group ${group.groupId}: the group is resumed, with a corrected member`);
-    // Its status was read anew, and its receipt is on its way: it is turning.
-    const isTurning = state.cause === 'registry_failed' && state.status !== 'failed';
-    if (isTurning || (state.cause === 'registry_failed' && (await this.mayTurn(state.registration, concludedAt)))) {
+    // It is turning where its newest status is not FAILED any more, and may turn until the last read after its grace.
+    if (state.cause === 'registry_failed' && (state.status !== 'failed' || (await this.mayTurn(state.registration, concludedAt)))) {
       throw refusal(requestId, 'failed a moment ago, and the registry may still say otherwise: try again when its status was read once more');
     }
   }

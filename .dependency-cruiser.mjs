@@ -6,6 +6,7 @@ const LIBRARIES = {
   kernel: { may: [], because: 'it is the vocabulary that everybody speaks, so it knows nobody' },
   postgres: { may: ['kernel'], because: 'it knows connections and migrations, not what is stored' },
   service: { may: ['kernel', 'postgres'], because: 'the frame of a long-running program knows what programs wait for, not what they do' },
+  'secret-files': { may: [], because: 'whether a file is kept to its owner does not hang on what is in it' },
   domain: { may: ['kernel'], because: 'the business is pure and must outlive every engine beneath it' },
   merkle: { may: ['kernel'], because: 'proofs must verify with nothing but bytes and arithmetic' },
   documents: { may: ['kernel'], because: 'reading XML needs no database and no registry' },
@@ -18,7 +19,7 @@ const LIBRARIES = {
   backup: { may: ['kernel', 'postgres'], because: 'it carries rows of tables that it knows by name, and reads none of them' },
   telemetry: { may: ['kernel'], because: 'it carries figures and spans to whoever watches, and reads none of them' },
   subscriptions: { may: ['kernel', 'postgres', 'event-store', 'tasks'], because: 'it stores state, tasks and checkpoint in one transaction, of sagas it does not know' },
-  'registry-client': { may: ['kernel', 'postgres', 'tasks'], because: 'the one way out knows sessions and call budgets, not the business' },
+  'registry-client': { may: ['kernel', 'postgres', 'secret-files', 'tasks'], because: 'the one way out knows sessions and call budgets, not the business' },
   'read-models': {
     may: ['kernel', 'postgres', 'event-store', 'evidence', 'documents', 'domain', 'subscriptions'],
     because: 'projections follow the log and evidence; they never command, so no tasks and no registry',
@@ -157,7 +158,7 @@ export default {
       from: { path: '^libs/(kernel|domain|merkle)/', pathNot: SPEC },
       to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|buffer|assert|util)$' },
     },
-    packageOnlyIn('@eventstore/db-client', ['libs/event-store', 'test/support/event-store-fake'], 'the engine of the log is known to its adapter alone, and to the fake that stands in for it'),
+    packageOnlyIn('@eventstore/db-client', ['libs/event-store', 'test/support/event-store-fake', 'test/bench/log'], 'the engine of the log is known to its adapter alone, to the fake that stands in for it, and to the bench that compares the adapter with the bare client'),
     packageOnlyIn('undici', ['libs/registry-client', 'apps/sandbox', 'apps/cli', 'test'], 'there is one way out, and manners are kept in it'),
     {
       name: 'resolvable',

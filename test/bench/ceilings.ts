@@ -1,7 +1,6 @@
 import { Pool as HttpPool } from 'undici';
 import type { World } from '../../apps/cli/src/sample/world.js';
-import { PostgresEventStore } from '#event-store';
-import type { Pool } from '#postgres';
+import type { EventStore } from '#event-store';
 import { Pkcs12Signer, readAccounts } from '#registry-client';
 import { arrival } from './load.js';
 
@@ -43,8 +42,7 @@ export async function rawSendsPerSecond(options: { registryUrl: string; accounts
 }
 
 /** Appends of one event per second that the log takes, durable, from 50 writers at once. */
-export async function rawAppendsPerSecond(pool: Pool, seconds: number): Promise<number> {
-  const store = new PostgresEventStore({ pool });
+export async function rawAppendsPerSecond(store: EventStore, seconds: number): Promise<number> {
   const metadata = {
     participant: 'bench',
     actor: { kind: 'system', name: 'bench', authenticatedBy: 'process' },
@@ -55,16 +53,12 @@ export async function rawAppendsPerSecond(pool: Pool, seconds: number): Promise<
     causationId: 'bench',
   } as const;
   let n = 0;
-  try {
-    return await ratePerSecond(seconds, 50, async () => {
-      n += 1;
-      const event = { id: crypto.randomUUID(), type: 'BenchAppended', schemaVersion: 1, data: { n, filler: 'x'.repeat(200) }, metadata };
-      await store.append(`bench-${crypto.randomUUID()}`, 'none', [event]);
-      return 1;
-    });
-  } finally {
-    await store.close();
-  }
+  return ratePerSecond(seconds, 50, async () => {
+    n += 1;
+    const event = { id: crypto.randomUUID(), type: 'BenchAppended', schemaVersion: 1, data: { n, filler: 'x'.repeat(200) }, metadata };
+    await store.append(`bench-${crypto.randomUUID()}`, 'none', [event]);
+    return 1;
+  });
 }
 
 /** How much was done in a second, by so many at once, until the time is over or the work is. */

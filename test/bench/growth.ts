@@ -5,10 +5,11 @@ import { sandboxFile } from '../../apps/cli/src/config.js';
 import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
 import { readWorld, type World } from '../../apps/cli/src/sample/world.js';
 import type { Stack } from '../../apps/cli/src/stack/stack.js';
+import type { EventStore } from '#event-store';
 import type { Pool } from '#postgres';
 import { readAccounts } from '#registry-client';
 import { arrival } from './load.js';
-import { commandOf, concluded, withStack } from './pipeline.js';
+import { commandOf, concluded, withLog, withStack } from './pipeline.js';
 import { thisMachine, type BenchReport } from './report.js';
 
 /** Fed first and not counted: the first page of each table and index is there then. */
@@ -18,17 +19,21 @@ const REST_WITHIN_MS = 60_000;
 /** Below this a table does not grow with the documents: what is seen is a page or two. */
 const LEAST_BYTES = 20;
 
-/** Bytes that one document leaves in each table, indexes and out-of-line values included, from its command to its outcome on the bus. */
+/** Bytes that one document leaves in each table, indexes and out-of-line values included, from its command to its outcome on the bus. A log on a server is no table. */
 export async function growth({ quick }: { quick: boolean }): Promise<BenchReport> {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
   const documents = quick ? 500 : 5_000;
   try {
     const world = readWorld(sandboxFile('data/world.json'));
-    return await withStack({ folder, name: 'growth', flags: ['--limits', 'off'], intervalMs: 0 }, async (stack, config) => {
+    return await withStack({ folder, name: 'growth', flags: ['--limits', 'off'], intervalMs: 0, eventStoreUrl: process.env['EVENTSTORE_URL'] }, async (stack, config) => {
       const accounts = readAccounts(config.accountsFile).map((account) => account.name);
-      await feed(stack, { world, accounts, from: 0, to: WARM_UP });
+      const fed = async (from: number, to: number): Promise<void> => {
+        await feed(stack, { world, accounts, from, to });
+        await withLog(stack, config, (log) => atRest(stack.pool, log));
+      };
+      await fed(0, WARM_UP);
       const before = await sizesOf(stack.pool);
-      await feed(stack, { world, accounts, from: WARM_UP, to: WARM_UP + documents });
+      await fed(WARM_UP, WARM_UP + documents);
       return reportOf(before, await sizesOf(stack.pool), documents);
     });
   } finally {
@@ -58,16 +63,15 @@ async function feed(stack: Stack, { world, accounts, from, to }: { world: World;
     if ('error' in result) throw new Error(`a bench command was refused: ${result.error.detail}`);
   }
   await concluded(gateway, to);
-  await atRest(stack.pool);
 }
 
 /** Until every subscription and the bus have all that the log says. */
-async function atRest(pool: Pool): Promise<void> {
+async function atRest(pool: Pool, log: EventStore): Promise<void> {
   const limitMs = performance.now() + REST_WITHIN_MS;
   while (performance.now() < limitMs) {
     const { rows } = await pool.query<{ rest: boolean }>(
-      `SELECT (SELECT min(position) FROM checkpoint) >= (SELECT position FROM event_counter)
-         AND (SELECT min(position) FROM outcome_delivery) >= (SELECT max(position) FROM outcome_event) AS rest`,
+      `SELECT (SELECT min(position) FROM checkpoint) >= $1 AND (SELECT min(position) FROM outcome_delivery) >= (SELECT max(position) FROM outcome_event) AS rest`,
+      [await log.head()],
     );
     if (rows[0]?.rest === true) return;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));

@@ -11,9 +11,10 @@ import { Pool as HttpPool } from 'undici';
 import { builtFile, sandboxFile } from '../../apps/cli/src/config.js';
 import { participant, readWorld, type World } from '../../apps/cli/src/sample/world.js';
 import { RabbitMqBus } from '#bus';
-import { eventStoreSchema } from '#event-store';
-import { migrate, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { openEventStore } from '#event-store';
+import { openPool, startEmbeddedPostgres, type Pool } from '#postgres';
 import { ratePerSecond, rawAppendsPerSecond } from './ceilings.js';
+import { namedLog } from './named-log.js';
 import { thisMachine, type BenchReport } from './report.js';
 
 /** Requests under way at once over HTTP, each on a connection of its own. */
@@ -41,16 +42,19 @@ export async function intake(options: { quick: boolean }): Promise<BenchReport> 
     stops.push(() => postgres.stop());
     const pool = openPool({ connectionString: postgres.url, maxConnections: 8, applicationName: 'pedigree-bench' });
     stops.push(() => pool.end());
-    const gateway = await gatewayProcess(folder, { DATABASE_URL: postgres.url });
+    const log = await namedLog();
+    const services = { DATABASE_URL: postgres.url, ...log };
+    const gateway = await gatewayProcess(folder, services);
     stops.push(() => gateway.stop());
     const world = readWorld(sandboxFile('data/world.json'));
     await overHttp(gateway.url, smallCommands(world, 'warm', 2_000), 60);
     const http = await overHttp(gateway.url, smallCommands(world, 'http', seconds * PREPARED_PER_SECOND), seconds);
     const ndjson = await overNdjson(gateway.url, smallCommands(world, 'lines', seconds * PREPARED_PER_SECOND), seconds);
     await gateway.stop();
-    const amqp = await overAmqp({ folder, pool, databaseUrl: postgres.url, commands: smallCommands(world, 'amqp', seconds * QUEUED_PER_SECOND) });
-    await migrate(pool, [eventStoreSchema]);
-    const appends = await rawAppendsPerSecond(pool, Math.min(seconds, 5));
+    const amqp = await overAmqp({ folder, pool, services, commands: smallCommands(world, 'amqp', seconds * QUEUED_PER_SECOND) });
+    const store = openEventStore({ pool, eventStoreUrl: log.EVENTSTORE_URL });
+    stops.push(() => store.close());
+    const appends = await rawAppendsPerSecond(store, Math.min(seconds, 5));
     return reportOf({ http, ndjson, appends, ...amqp });
   } finally {
     for (const stop of stops.reverse()) await stop();
@@ -158,8 +162,8 @@ async function overNdjson(url: string, commands: string[], seconds: number): Pro
 }
 
 /** A queue that was filled beforehand, which the gateway drains: what it acknowledged in a second, and how fast the queue was filled with confirms. */
-async function overAmqp(options: { folder: string; pool: Pool; databaseUrl: string; commands: string[] }): Promise<{ amqp?: number; publishes?: number }> {
-  const { folder, pool, databaseUrl, commands } = options;
+async function overAmqp(options: { folder: string; pool: Pool; services: Record<string, string>; commands: string[] }): Promise<{ amqp?: number; publishes?: number }> {
+  const { folder, pool, services, commands } = options;
   const url = process.env['AMQP_URL'] ?? LOCAL_BROKER;
   const prefix = `bench-${randomBytes(6).toString('hex')}`;
   const bus = new RabbitMqBus({ url, prefix });
@@ -173,7 +177,7 @@ async function overAmqp(options: { folder: string; pool: Pool; databaseUrl: stri
     const startedMs = performance.now();
     while (commands.length > 0) await bus.publishCommands(commands.splice(0, PUBLISHED_TOGETHER).map((body, n) => ({ messageId: `bench-${n}`, body: Buffer.from(body) })));
     const publishes = count / ((performance.now() - startedMs) / 1_000);
-    const gateway = await gatewayProcess(folder, { DATABASE_URL: databaseUrl, AMQP_URL: url, AMQP_PREFIX: prefix });
+    const gateway = await gatewayProcess(folder, { ...services, AMQP_URL: url, AMQP_PREFIX: prefix });
     try {
       return { amqp: await drainedPerSecond(pool, count), publishes };
     } finally {

@@ -5,7 +5,9 @@ import { cliConfig, sandboxFile, type CliConfig } from '../../apps/cli/src/confi
 import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
 import { readWorld, type World } from '../../apps/cli/src/sample/world.js';
 import { startStack, type Stack } from '../../apps/cli/src/stack/stack.js';
+import { openEventStore, type EventStore } from '#event-store';
 import { loadProfile, Pkcs12Signer, readAccounts, readProfile } from '#registry-client';
+import { eventsOf } from '../support/event-log/events-of.js';
 import { rawAppendsPerSecond, rawSendsPerSecond } from './ceilings.js';
 import { arrival, type Arrival } from './load.js';
 import { thisMachine, type BenchReport } from './report.js';
@@ -27,15 +29,18 @@ interface Phase {
   ownCpuMsPerDocument: number;
 }
 
-/** Documents per second from command to concluded outcome, limits off; and the use of the call budget, limits on. */
+/**
+ * Documents per second from command to concluded outcome, limits off; and the use of the call budget, limits on. Where EVENTSTORE_URL names a server the
+ * first has its log there. The second is about calls, is a database of its own and would need a server of its own: its log lies in PostgreSQL.
+ */
 export async function pipeline(options: { quick: boolean }): Promise<BenchReport> {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
   try {
     const world = readWorld(sandboxFile('data/world.json'));
     const ceilings: Record<string, number> = {};
-    const off = await withStack({ folder, name: 'off', flags: ['--limits', 'off'], intervalMs: 0 }, async (stack, config) => {
+    const off = await withStack({ folder, name: 'off', flags: ['--limits', 'off'], intervalMs: 0, eventStoreUrl: process.env['EVENTSTORE_URL'] }, async (stack, config) => {
       ceilings['raw_sends_per_second'] = await rawSendsPerSecond({ registryUrl: stack.registryUrl, accountsFile: config.accountsFile, world, seconds: options.quick ? 1.5 : 5 });
-      ceilings['raw_appends_per_second'] = await rawAppendsPerSecond(stack.pool, options.quick ? 1.5 : 5);
+      ceilings['raw_appends_per_second'] = await withLog(stack, config, (log) => rawAppendsPerSecond(log, options.quick ? 1.5 : 5));
       return runPhase({ stack, config, world, feedMs: options.quick ? 13_000 : 50_000, marginMs: MARGIN_MS, maxAhead: 600, until: 'concluded' });
     });
     const on = await withStack({ folder, name: 'on', flags: ['--interval-ms', '100'], intervalMs: 100 }, (stack, config) =>
@@ -73,19 +78,38 @@ function reportOf(measured: { off: Phase; on: Phase; ceilings: Record<string, nu
   };
 }
 
+interface BenchStack {
+  folder: string;
+  name: string;
+  flags: string[];
+  intervalMs: number;
+  /** Of the server with the log; absent: it lies in PostgreSQL. */
+  eventStoreUrl?: string | undefined;
+}
+
 /** Everything on embedded parts in a folder of its own, with every interval of the profile set to one value. */
-export async function withStack<T>(options: { folder: string; name: string; flags: string[]; intervalMs: number }, work: (stack: Stack, config: CliConfig) => Promise<T>): Promise<T> {
+export async function withStack<T>(options: BenchStack, work: (stack: Stack, config: CliConfig) => Promise<T>): Promise<T> {
   const overrides = join(options.folder, `${options.name}.json`);
   const operations = Object.fromEntries(Object.keys(loadProfile('interface-v1').operations).map((name) => [name, { intervalMs: options.intervalMs }]));
   writeFileSync(overrides, JSON.stringify({ operations }));
   const { PATH, TMPDIR, DATABASE_URL } = process.env;
-  const env = { PATH, TMPDIR, DATABASE_URL, DATA_DIR: join(options.folder, options.name), PORT: '0', REGISTRY_PROFILE_OVERRIDES: overrides, LOG_LEVEL: 'error' };
+  const env = { PATH, TMPDIR, DATABASE_URL, EVENTSTORE_URL: options.eventStoreUrl, DATA_DIR: join(options.folder, options.name), PORT: '0', REGISTRY_PROFILE_OVERRIDES: overrides, LOG_LEVEL: 'error' };
   const config = cliConfig(env);
   const stack = await startStack(config, { say: () => undefined, sandboxFlags: options.flags });
   try {
     return await work(stack, config);
   } finally {
     await stack.stop();
+  }
+}
+
+/** Opens the log of a stack, wherever it lies, beside the programs. */
+export async function withLog<T>({ pool }: Stack, { eventStoreUrl }: CliConfig, work: (log: EventStore) => Promise<T>): Promise<T> {
+  const log = openEventStore({ pool, eventStoreUrl });
+  try {
+    return await work(log);
+  } finally {
+    await log.close();
   }
 }
 
@@ -112,7 +136,7 @@ async function runPhase(options: PhaseOptions): Promise<Phase> {
   const cpu = process.cpuUsage(cpuBefore);
   return {
     documents: fed,
-    perSecond: await concludedPerSecond(options, startedAt, endedAt),
+    perSecond: await withLog(stack, config, (log) => concludedPerSecond(log, options.marginMs, { startedAt, endedAt })),
     ...(await callsAt(stack, config)),
     ownCpuMsPerDocument: (cpu.user + cpu.system) / 1_000 / fed,
   };
@@ -167,11 +191,12 @@ export async function concluded(gateway: GatewayClient, documents: number): Prom
 }
 
 /** Counted in the log itself: conclusions recorded within the window, by its length. */
-async function concludedPerSecond({ stack, marginMs }: PhaseOptions, startedAt: Date, endedAt: Date): Promise<number> {
+async function concludedPerSecond(log: EventStore, marginMs: number, { startedAt, endedAt }: { startedAt: Date; endedAt: Date }): Promise<number> {
   const from = new Date(startedAt.getTime() + marginMs);
   const to = new Date(endedAt.getTime() - marginMs);
-  const { rows } = await stack.pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM event WHERE type = 'DocumentConcluded' AND recorded_at >= $1 AND recorded_at < $2`, [from, to]);
-  return Number(rows[0]?.n ?? 0n) / ((to.getTime() - from.getTime()) / 1_000);
+  let concluded = 0;
+  for await (const { recordedAt } of eventsOf(log, { filter: { types: ['DocumentConcluded'] } })) if (recordedAt >= from && recordedAt < to) concluded += 1;
+  return concluded / ((to.getTime() - from.getTime()) / 1_000);
 }
 
 async function callsAt(stack: Stack, config: CliConfig): Promise<Pick<Phase, 'calls' | 'budgetUsed' | 'sendsPerSecond' | 'rateLimited' | 'violations'>> {

@@ -1,15 +1,15 @@
 import { documentReading } from '#documents';
-import { PostgresEventStore } from '#event-store';
+import { openEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { openPool } from '#postgres';
 import { projections } from '#read-models';
 import { rebuildProjection } from '#subscriptions';
 import type { Rebuilt } from './rebuild.js';
 
-/** The process that the bench `rebuild` measures: it rebuilds all read models of the database that it is given, and says what that took. */
-const [, , connectionString = ''] = process.argv;
+/** The process that the bench `rebuild` measures: it rebuilds all read models of the database that it is given, whose log lies there or on the server that is given too, and says what that took. */
+const [, , connectionString = '', eventStoreUrl] = process.argv;
 const pool = openPool({ connectionString, applicationName: 'pedigree-bench-rebuild' });
-const store = new PostgresEventStore({ pool });
+const store = openEventStore({ pool, eventStoreUrl });
 const evidence = new PostgresEvidenceStore({ pool });
 const begunMs = performance.now();
 let [lastMs, transactions, longestTransactionMs] = [begunMs, 0, 0];

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { documentStream, type DocumentConcluded, type DocumentRegistered } from '#domain';
-import { eventStoreSchema, PostgresEventStore, type EventMetadata, type NewEvent } from '#event-store';
+import { eventStoreSchema, openEventStore, type EventMetadata, type EventStore, type NewEvent } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
 import { installationSchema, migrate, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { tasksSchema } from '#tasks';
+import { namedLog } from './named-log.js';
 import { thisMachine, type BenchReport } from './report.js';
 
 const ITEMS = 25_000;
@@ -34,9 +35,12 @@ export async function rebuild(options: { quick: boolean }): Promise<BenchReport>
     stops.push(() => postgres.stop());
     const pool = openPool({ connectionString: postgres.url, maxConnections: 4, applicationName: 'pedigree-bench' });
     stops.push(() => pool.end());
-    await fill(pool, documents);
+    const { EVENTSTORE_URL } = await namedLog();
+    const store = openEventStore({ pool, eventStoreUrl: EVENTSTORE_URL });
+    stops.push(() => store.close());
+    await fill(pool, store, documents);
     const program = fileURLToPath(new URL('./rebuild-process.js', import.meta.url));
-    const { stdout } = await promisify(execFile)(process.execPath, [program, postgres.url], { timeout: MOST_MS });
+    const { stdout } = await promisify(execFile)(process.execPath, [program, postgres.url, ...(EVENTSTORE_URL === undefined ? [] : [EVENTSTORE_URL])], { timeout: MOST_MS });
     const { seconds, rssMaxMb, transactions, longestTransactionMs } = JSON.parse(stdout) as Rebuilt;
     return {
       bench: 'rebuild',
@@ -56,24 +60,19 @@ const METADATA: EventMetadata = {
 };
 const eventOf = (type: string, data: object): NewEvent => ({ id: crypto.randomUUID(), type, schemaVersion: 1, data, metadata: METADATA });
 
-async function fill(pool: Pool, documents: number): Promise<void> {
+async function fill(pool: Pool, store: EventStore, documents: number): Promise<void> {
   await migrate(pool, [installationSchema, eventStoreSchema, evidenceSchema, tasksSchema, subscriptionsSchema, ...readModelSchemas]);
-  const store = new PostgresEventStore({ pool });
   const evidence = new PostgresEvidenceStore({ pool });
-  try {
-    for (let n = 0; n < documents; n += 1) {
-      const xml = Buffer.from(documentXml(n));
-      const [documentSha256, receiptSha256] = [await evidence.put(xml, 'application/xml'), await evidence.put(Buffer.from(receiptXml(n)), 'application/xml')];
-      const requestId = `bench-${n}`;
-      const registered: DocumentRegistered['data'] = {
-        ...{ requestId, commandId: `command-${n}`, account: 'north', docType: 701, documentSha256, byteLength: xml.length, itemCount: ITEMS },
-        ...{ subjectId: '00000000000464', operationDate: '2026-01-15T09:00:00+03:00', after: [] },
-      };
-      const concluded: DocumentConcluded['data'] = { outcome: 'accepted', docType: 701, documentSha256, receiptSha256, acceptedAt: '2026-01-15T06:10:00.000Z' };
-      await store.append(documentStream(requestId), 'none', [eventOf('DocumentRegistered', registered), eventOf('DocumentConcluded', concluded)]);
-    }
-  } finally {
-    await store.close();
+  for (let n = 0; n < documents; n += 1) {
+    const xml = Buffer.from(documentXml(n));
+    const [documentSha256, receiptSha256] = [await evidence.put(xml, 'application/xml'), await evidence.put(Buffer.from(receiptXml(n)), 'application/xml')];
+    const requestId = `bench-${n}`;
+    const registered: DocumentRegistered['data'] = {
+      ...{ requestId, commandId: `command-${n}`, account: 'north', docType: 701, documentSha256, byteLength: xml.length, itemCount: ITEMS },
+      ...{ subjectId: '00000000000464', operationDate: '2026-01-15T09:00:00+03:00', after: [] },
+    };
+    const concluded: DocumentConcluded['data'] = { outcome: 'accepted', docType: 701, documentSha256, receiptSha256, acceptedAt: '2026-01-15T06:10:00.000Z' };
+    await store.append(documentStream(requestId), 'none', [eventOf('DocumentRegistered', registered), eventOf('DocumentConcluded', concluded)]);
   }
 }
 

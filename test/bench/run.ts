@@ -2,6 +2,7 @@ import { PedigreeError } from '#kernel';
 import { growth } from './growth.js';
 import { intake } from './intake.js';
 import { lists } from './lists.js';
+import { log } from './log.js';
 import { pipeline } from './pipeline.js';
 import { rebuild } from './rebuild.js';
 import type { BenchReport } from './report.js';
@@ -13,7 +14,7 @@ export interface BenchOptions {
   quick?: boolean;
 }
 
-const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = { growth, intake, lists, pipeline, rebuild, sandbox, workers };
+const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = { growth, intake, lists, log, pipeline, rebuild, sandbox, workers };
 
 /** Runs one bench by name, prints its table, and with `json` one JSON object as the last line. */
 export async function runBench(name: string, options: BenchOptions): Promise<number> {

@@ -13,6 +13,7 @@ import { startGateway } from '../../apps/gateway/src/gateway.js';
 import { readAccounts, type Account } from '#registry-client';
 import { startEmbeddedPostgres } from '#postgres';
 import { arrival } from './load.js';
+import { namedLog } from './named-log.js';
 import { thisMachine, type BenchReport } from './report.js';
 
 const WORKERS = 2;
@@ -40,7 +41,7 @@ export async function workers(options: { quick: boolean }): Promise<BenchReport>
     const flags = ['--interval-ms', String(INTERVAL_MS), '--misbehave', '0'];
     const sandbox = await sandboxProcess({ dataDir: join(folder, 'sandbox'), profile: 'interface-v1', flags });
     stops.push(() => sandbox.stop());
-    const env = environment(folder, { databaseUrl: postgres.url, registryUrl: sandbox.url });
+    const env = { ...environment(folder, { databaseUrl: postgres.url, registryUrl: sandbox.url }), ...(await namedLog()) };
     const gateway = await startGateway(gatewayConfig(env));
     stops.push(() => gateway.stop());
     for (let n = 0; n < WORKERS; n += 1) stops.push(stopper(spawn(process.execPath, [fileURLToPath(builtFile('apps/worker/src/main.js'))], { env, stdio: ['ignore', 'ignore', 'inherit'] })));

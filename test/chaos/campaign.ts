@@ -3,9 +3,11 @@ import { sandboxFile } from '../../apps/cli/src/config.js';
 import { seededRandom } from '../../apps/cli/src/sample/random.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
 import { processName } from '../../apps/worker/src/leases/process-name.js';
+import { openEventStore } from '#event-store';
 import { systemClock } from '#kernel';
 import { openPool, type Pool } from '#postgres';
 import { ErpBroker } from './broker.js';
+import { CampaignLog } from './campaign-log.js';
 import { endedOf, type Gathered } from './ended.js';
 import { Erp } from './erp.js';
 import { FeedListener } from './listener.js';
@@ -31,6 +33,8 @@ const STIR_PAUSE_MS = 500;
 export interface CampaignPlace {
   folder: string;
   path: string;
+  /** An empty EventStoreDB or KurrentDB for the log. Absent: the log lies in the campaign's own PostgreSQL. */
+  eventStoreUrl?: string | undefined;
   say(text: string): void;
 }
 
@@ -39,13 +43,14 @@ export async function runCampaign(options: CampaignOptions, place: CampaignPlace
   const beganMs = systemClock.monotonicMs();
   const ground = await breakGround({ ...options, ...place });
   const pool = openPool({ connectionString: ground.postgres.url, maxConnections: 4, applicationName: 'chaos-checks' });
+  const log = new CampaignLog(openEventStore({ pool, eventStoreUrl: place.eventStoreUrl }));
   const trouble = new Trouble(ground, place.say, (program) => sendsInHand(pool, program));
   const gateways = ground.gateways.map((one) => one.url);
   const feed = new FeedListener(gateways);
   const hasBroker = ground.rabbit !== undefined;
   const broker = ground.rabbit === undefined ? undefined : new ErpBroker(ground.rabbit.url);
   const erp = new Erp({ gateways, publish: broker === undefined ? undefined : (message) => broker.publish(message), messages: messagesOf(options, hasBroker) });
-  const orphans = OrphanWatch.over(pool);
+  const orphans = OrphanWatch.over(pool, log);
   const results: CheckResult[] = [];
   let corners: Corners | undefined;
   try {
@@ -54,7 +59,7 @@ export async function runCampaign(options: CampaignOptions, place: CampaignPlace
     orphans.start();
     place.say(`up after ${seconds(beganMs)} s; feeding ${erp.fed.length} messages`);
     const plan = planOf({ ...options, programs: ground.programs.map((one) => one.name), hasBroker });
-    const gathered: Gathered = { ground, erp, pool, feed, broker, orphans };
+    const gathered: Gathered = { ground, erp, pool, log, feed, broker, orphans };
     results.push(await live({ ...gathered, options, plan, trouble, say: place.say }));
     const ended = await endedOf(gathered, { options, struck: trouble.struck });
     corners = ended.corners;
@@ -63,11 +68,12 @@ export async function runCampaign(options: CampaignOptions, place: CampaignPlace
     await orphans.stop();
     await feed.stop();
     await broker?.stop();
+    await log.store.close();
     await pool.end();
     await ground.close().catch((error: Error) => results.push({ name: 'orderly stop', complaints: [error.message], seconds: 0 }));
   }
   results.push({ name: 'no process died of itself', complaints: ground.deaths.map((one) => `${one.program}: ${one.how}: ${one.lastWords}`), seconds: 0 });
-  return reportOf({ options, fed: erp.fed, struck: trouble.struck, results, corners, connectionsCut: ground.registry.cut, hasBroker, seconds: seconds(beganMs) });
+  return reportOf({ options, fed: erp.fed, struck: trouble.struck, results, corners, connectionsCut: ground.registry.cut, hasBroker, log: place.eventStoreUrl === undefined ? 'database' : 'server', seconds: seconds(beganMs) });
 }
 
 interface Life extends Gathered {

@@ -5,13 +5,15 @@ import { signCheckpoint } from '../../apps/auditor/src/log/checkpoints.js';
 import { seal } from '../../apps/auditor/src/log/seal.js';
 import { gatewaySchemas } from '../../apps/gateway/src/gateway.js';
 import { documentStream } from '#domain';
-import { PostgresEventStore, type EventMetadata, type EventStore } from '#event-store';
+import { PostgresEventStore, type EventMetadata, type EventStore, type NewEvent } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { sha256Hex, uuid5, type JsonObject } from '#kernel';
 import { noteSigner } from '#merkle';
 import { inTransaction, migrate } from '#postgres';
 import { reconciliationSchema } from '#reconciliation';
 import { testDatabase, type TestDatabase } from '../support/database.js';
+import { LOG_PLACES, openLog, type OpenLog } from '../support/log-places.js';
+import { CampaignLog } from './campaign-log.js';
 import { afterChains } from './subjects/after-chains/after-chains.js';
 import { badMessages } from './subjects/bad-messages/bad-messages.js';
 import { corners } from './subjects/corners/corners.js';
@@ -43,29 +45,33 @@ function at(second: number): string {
 }
 
 let database: TestDatabase;
-let store: EventStore;
+let logs: OpenLog[];
+/** That of the place whose turn it is. */
+let log: OpenLog;
 /** Id of the event that the ERP must hear of. */
-let told: string;
+const told = randomUUID();
 
 /** Two documents of which the second comes after the first, in log and evidence; one of somebody else's; and one message that is refused. */
 beforeAll(async () => {
   database = await testDatabase();
   await migrate(database.pool, gatewaySchemas);
-  store = new PostgresEventStore({ pool: database.pool });
+  logs = await Promise.all(LOG_PLACES.map((place) => openLog(place, database.pool)));
+  [log] = logs as [OpenLog];
   const kept = new PostgresEvidenceStore({ pool: database.pool });
   for (const bytes of [RECEIPT, DOCUMENT]) await kept.put(bytes, 'application/xml');
-  told = await append(store, documentStream(idOf('a')), { type: 'DocumentConcluded', data: { receiptSha256: sha256Hex(RECEIPT) } });
-  for (const type of ['InboundSeen', 'InboundConcluded']) await append(store, 'inbound-theirs', { type, data: {} });
+  for (const { store } of logs) {
+    await append(store, documentStream(idOf('a')), { id: told, type: 'DocumentConcluded', data: { receiptSha256: sha256Hex(RECEIPT) } });
+    for (const type of ['InboundSeen', 'InboundConcluded']) await append(store, 'inbound-theirs', { type, data: {} });
+  }
 });
 afterAll(async () => {
-  await store?.close();
+  for (const one of logs) await one.close();
   await database?.drop();
 });
 
-async function append(log: EventStore, stream: string, { type, data }: { type: string; data: JsonObject }): Promise<string> {
-  const id = randomUUID();
-  await log.append(stream, 'any', [{ id, type, schemaVersion: 1, data, metadata: METADATA }]);
-  return id;
+async function append(store: EventStore, stream: string, event: { id?: string; type: string; data: JsonObject }): Promise<void> {
+  const whole: NewEvent = { id: randomUUID(), schemaVersion: 1, metadata: METADATA, ...event };
+  await store.append(stream, 'any', [whole]);
 }
 
 const fed = (commandId: string, over: Partial<Fed> = {}): Fed => ({ key: commandId, atMs: 0, via: 'http', body: Buffer.alloc(0), commandId, expect: { kind: 'taken', outcome: 'accepted' }, acknowledgedMs: 1, attempts: 1, ...over });
@@ -94,7 +100,7 @@ function ended({ heard: messages, files, violations = 0, ...changed }: Doctored 
     heard: { feed: messages ?? [heard()] },
     deadLetters: [{ messageId: 'bad', code: 'invalid_json', reason: 'no JSON' }],
     truth: async <T>(path: string) => (answers[path] ?? (path.endsWith('d-a') ? (files ?? { receipt: RECEIPT.toString('base64'), document: DOCUMENT.toString('base64') }) : { receipt: null, document: DOCUMENT.toString('base64') })) as T,
-    ...{ pool: database.pool, installation: INSTALLATION, requestIdOf: idOf },
+    ...{ pool: database.pool, log: new CampaignLog(log.store), installation: INSTALLATION, requestIdOf: idOf },
     ...{ orphans: [], corners: { events: {}, crossed: {} }, seed: 1, minutes: 3, kills: 30 },
     ...changed,
   };
@@ -158,7 +164,11 @@ const WRONG: [Subject, string, () => Doctored, RegExp][] = [
 /** Those that look at the database alone are tried on one of their own, below. */
 const OF_THE_DATABASE: Subject[] = [readModels, audit, reconciliation];
 
-describe('a check of the campaign', () => {
+describe.each(LOG_PLACES)('a check of the campaign with its log in %s', (place) => {
+  beforeAll(() => {
+    log = logs[LOG_PLACES.indexOf(place)] as OpenLog;
+  });
+
   it.each(subjects.filter((subject) => subject.check !== undefined && !OF_THE_DATABASE.includes(subject)))('$name is content where all went well', async ({ check }) => {
     expect(await check?.(ended())).toEqual([]);
   });
@@ -183,23 +193,26 @@ describe('a check of the campaign', () => {
 
 describe('the checks of audit and reconciliation', () => {
   let other: TestDatabase;
+  let store: EventStore;
   beforeAll(async () => {
     other = await testDatabase();
     await migrate(other.pool, [...auditorSchemas, reconciliationSchema]);
-    const log = new PostgresEventStore({ pool: other.pool });
+    store = new PostgresEventStore({ pool: other.pool });
     for (const run of ['1', '2', '3', '4']) {
-      await append(log, `run-${run}`, { type: 'RunCompleted', data: {} });
+      await append(store, `run-${run}`, { type: 'RunCompleted', data: {} });
       await other.pool.query(`INSERT INTO reconciliation_request (run_id, reason, actor) VALUES ($1, 'a test', '{}')`, [run]);
       await other.pool.query(`INSERT INTO reconciliation_finding (run_id, attempt, n, kind, finding) VALUES ($1, 'one', 1, 'missing', '{}')`, [run]);
     }
-    const { events } = await log.readAll(0n);
-    await log.close();
+    const { events } = await store.readAll(0n);
     for (const page of [events.slice(0, 3), events.slice(3)]) await inTransaction(other.pool, (tx) => seal(page, tx));
     const { privateKey } = generateKeyPairSync('ed25519');
     await signCheckpoint(other.pool, noteSigner('test/log', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()));
   });
-  afterAll(() => other?.drop());
-  const found = (subject: Subject): Promise<string[]> => subject.check?.(ended({ pool: other.pool })) ?? Promise.resolve([]);
+  afterAll(async () => {
+    await store?.close();
+    await other?.drop();
+  });
+  const found = (subject: Subject): Promise<string[]> => subject.check?.(ended({ pool: other.pool, log: new CampaignLog(store) })) ?? Promise.resolve([]);
 
   it('are content where all went well', async () => {
     expect([await found(audit), await found(reconciliation)]).toEqual([[], []]);
@@ -222,19 +235,19 @@ describe('the checks of audit and reconciliation', () => {
 
 describe('the check of the read models', () => {
   let other: TestDatabase;
-  let log: EventStore;
+  let store: EventStore;
   beforeAll(async () => {
     other = await testDatabase();
     await migrate(other.pool, gatewaySchemas);
-    log = new PostgresEventStore({ pool: other.pool });
+    store = new PostgresEventStore({ pool: other.pool });
     const data = { direction: 'incoming', channel: 'counterparty', account: 'main', status: 'processed', answerSha256: 'd'.repeat(64) };
-    for (const documentId of ['one', 'two']) await append(log, `inbound-${documentId}`, { type: 'InboundSeen', data: { documentId, ...data } });
+    for (const documentId of ['one', 'two']) await append(store, `inbound-${documentId}`, { type: 'InboundSeen', data: { documentId, ...data } });
   });
   afterAll(async () => {
-    await log?.close();
+    await store?.close();
     await other?.drop();
   });
-  const found = (): Promise<string[]> => readModels.check?.(ended({ pool: other.pool })) ?? Promise.resolve([]);
+  const found = (): Promise<string[]> => readModels.check?.(ended({ pool: other.pool, log: new CampaignLog(store) })) ?? Promise.resolve([]);
 
   it('is content where all went well', async () => {
     expect(await found()).toEqual([]);

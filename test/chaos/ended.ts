@@ -2,6 +2,7 @@ import { GatewayClient } from '../../apps/cli/src/gateway-client.js';
 import { requestIdOf } from '#kernel';
 import { installationId, type Pool } from '#postgres';
 import type { ErpBroker } from './broker.js';
+import type { CampaignLog } from './campaign-log.js';
 import type { Erp } from './erp.js';
 import type { FeedListener } from './listener.js';
 import type { CampaignOptions } from './options.js';
@@ -18,6 +19,7 @@ export interface Gathered {
   ground: Ground;
   erp: Erp;
   pool: Pool;
+  log: CampaignLog;
   feed: FeedListener;
   broker: ErpBroker | undefined;
   orphans: OrphanWatch;
@@ -27,7 +29,7 @@ export interface Gathered {
 export const truthOf = ({ sandbox }: Ground): Ended['truth'] => async <T>(path: string) => (await (await fetch(`${sandbox.controlUrl}${path}`)).json()) as T;
 
 /** Everything that the checks look at, gathered while all programs still run. */
-export async function endedOf({ ground, erp, pool, feed, broker, orphans }: Gathered, { options, struck }: { options: CampaignOptions; struck: Struck[] }): Promise<Ended> {
+export async function endedOf({ ground, erp, pool, log, feed, broker, orphans }: Gathered, { options, struck }: { options: CampaignOptions; struck: Struck[] }): Promise<Ended> {
   const truth = truthOf(ground);
   const client = new GatewayClient(ground.gateways[0]?.url as string);
   const installation = await installationId(pool);
@@ -35,9 +37,9 @@ export async function endedOf({ ground, erp, pool, feed, broker, orphans }: Gath
   await feed.readToTheEnd();
   await broker?.hearToTheEnd();
   return {
-    ...{ fed: erp.fed, truth, pool, installation, seed, minutes, kills },
+    ...{ fed: erp.fed, truth, pool, log, installation, seed, minutes, kills },
     orphans: await orphans.finish(),
-    corners: await cornersReached(pool, struck.filter(({ fault }) => fault.kind === 'kill' && fault.target.startsWith('worker')).map(({ at }) => at)),
+    corners: await cornersReached(log, struck.filter(({ fault }) => fault.kind === 'kill' && fault.target.startsWith('worker')).map(({ at }) => at)),
     ours: await documentsOf(client),
     registry: await registryDocuments(truth),
     heard: heardBy({ feed, broker }),

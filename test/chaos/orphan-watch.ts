@@ -1,5 +1,6 @@
 import { systemClock } from '#kernel';
 import type { Pool } from '#postgres';
+import type { CampaignLog } from './campaign-log.js';
 import { findOrphans, type Orphan } from './subjects/orphans/find-orphans.js';
 
 /** Longer than a task and the event that follows from it can be apart. */
@@ -14,8 +15,8 @@ export class OrphanWatch {
 
   constructor(private readonly find: () => Promise<Orphan[]>) {}
 
-  static over(pool: Pool): OrphanWatch {
-    return new OrphanWatch(() => findOrphans(pool));
+  static over(pool: Pool, log: CampaignLog): OrphanWatch {
+    return new OrphanWatch(() => findOrphans(pool, log));
   }
 
   start(): void {
@@ -38,7 +39,7 @@ export class OrphanWatch {
     await this.running;
   }
 
-  /** Once. Throws when the database is away; what was seen before counts no more then. */
+  /** Once. Throws when the database or the log is away; what was seen before counts no more then. */
   async look(): Promise<void> {
     const before = this.seen;
     this.seen = new Map();

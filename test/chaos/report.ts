@@ -25,6 +25,8 @@ export interface Report {
   others: Record<string, number>;
   connectionsCut: number;
   broker: boolean;
+  /** Where the event log lay. */
+  log: 'database' | 'server';
   messages: Record<string, number>;
   outcomes: Record<string, number>;
   /** Absent where the campaign did not come to its checks. */
@@ -33,7 +35,7 @@ export interface Report {
   seconds: number;
 }
 
-export function reportOf(of: { options: CampaignOptions; fed: Fed[]; struck: Struck[]; results: CheckResult[]; corners: Corners | undefined; connectionsCut: number; hasBroker: boolean; seconds: number }): Report {
+export function reportOf(of: { options: CampaignOptions; fed: Fed[]; struck: Struck[]; results: CheckResult[]; corners: Corners | undefined; connectionsCut: number; hasBroker: boolean; log: Report['log']; seconds: number }): Report {
   const { options, fed, struck } = of;
   const killed = counts(struck.filter(({ fault }) => fault.kind === 'kill').map(({ fault }) => fault.target));
   const ofService = (kind: FaultKind): boolean => (SERVICE_FAULTS as readonly FaultKind[]).includes(kind);
@@ -43,9 +45,9 @@ export function reportOf(of: { options: CampaignOptions; fed: Fed[]; struck: Str
   return {
     seed: options.seed,
     minutes: options.minutes,
-    command: commandOf(options),
+    command: `${of.log === 'server' ? 'EVENTSTORE_URL=… ' : ''}${commandOf(options)}`,
     good: of.results.every((one) => one.complaints.length === 0),
-    ...{ killed, kills: sum(killed), faults, serviceFaults: sum(faults), others, connectionsCut: of.connectionsCut, broker: of.hasBroker },
+    ...{ killed, kills: sum(killed), faults, serviceFaults: sum(faults), others, connectionsCut: of.connectionsCut, broker: of.hasBroker, log: of.log },
     messages: counts(fed.map((one) => `${one.via} ${one.acknowledgedMs === undefined ? (one.refusedCode ?? 'unanswered') : 'acknowledged'}`)),
     outcomes: counts(fed.flatMap((one) => (one.expect.kind === 'taken' ? (one.documents?.map((document) => document.outcome) ?? [one.expect.outcome]) : []))),
     corners: of.corners,
@@ -85,6 +87,7 @@ export function reportText(report: Report): string {
     ['service faults', `${report.serviceFaults}: ${listed(report.faults)}`],
     ['besides', listed(report.others)],
     ['connections cut', String(report.connectionsCut)],
+    ['event log', report.log === 'server' ? 'on the server of EVENTSTORE_URL, which no fault befell' : 'in PostgreSQL'],
     ['messages', listed(report.messages)],
     ['expected', listed(report.outcomes)],
     ...(report.corners === undefined ? [] : cornerLines(report.corners)),

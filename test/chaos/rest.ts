@@ -50,7 +50,7 @@ export async function untilAtRest(options: RestOptions): Promise<CheckResult> {
   return { name: 'came to rest', complaints: [`not at rest after ${limitMs} ms: ${seen}`, ...(await givenUp(options.pool))], seconds: limitMs / 1_000 };
 }
 
-async function unrestOf({ erp, ground, pool, feed, broker, subjects }: RestOptions): Promise<Unrest> {
+async function unrestOf({ erp, ground, pool, log, feed, broker, subjects }: RestOptions): Promise<Unrest> {
   const client = new GatewayClient(ground.gateways[0]?.url as string);
   await endWhatIsHeld(client, erp.fed);
   const { unfinished } = await client.get<{ unfinished: number }>('/v1/summary');
@@ -59,7 +59,7 @@ async function unrestOf({ erp, ground, pool, feed, broker, subjects }: RestOptio
   const { rows } = await pool.query<{ n: string }>('SELECT count(*)::text AS n FROM task WHERE kind <> ALL ($1::text[]) AND failed_at IS NULL', [recurring]);
   const registry = (): Promise<TruthDocument[]> => registryDocuments(truthOf(ground));
   let ofSubjects = 0;
-  for (const subject of subjects) ofSubjects += (await subject.unrest?.({ registry, pool, heard: heardBy({ feed, broker }) })) ?? 0;
+  for (const subject of subjects) ofSubjects += (await subject.unrest?.({ registry, log, heard: heardBy({ feed, broker }) })) ?? 0;
   return { ofSubjects, unanswered: erp.open, queued: (await broker?.commandsWaiting()) ?? 0, unfinished, tasks: Number(rows[0]?.n), behind: subscriptions.filter((one) => one.lag !== '0').length };
 }
 

@@ -15,6 +15,8 @@ export const LONG = {
   'apps/worker/src/registry-tasks/crash-points.int.spec.ts': 30,
   'libs/postgres/src/embedded.int.spec.ts': 25,
   'apps/cli/src/main.int.spec.ts': 25,
+  'apps/cli/src/commands/up.int.spec.ts': 25,
+  'apps/auditor/src/auditor.int.spec.ts': 20,
   'apps/cli/bin/setup.int.spec.ts': 20,
   'apps/sandbox/src/http/fuzz.int.spec.ts': 15,
   'libs/reconciliation/src/runs/run.int.spec.ts': 15,

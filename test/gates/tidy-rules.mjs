@@ -103,7 +103,7 @@ const KNOWN_HOSTS = [
   // Addresses that no webhook may reach, as their tests name them: link-local, shared, multicast, two private ones; and their other spellings.
   /^(169\.254|224|100\.100)\.[\d.]+$/,
   /^10\.0\.0\.[78]$/,
-  /^(0x[0-9a-f]{8}|\d{8,10}|\[f[cde][0-9a-f:]*\]|\[64:ff9b::a9fe:[0-9a-f]*\])$/i,
+  /^(0x[0-9a-f]{8}|\d{8,10}|\[f[cde][0-9a-f:]*\]|\[(64:ff9b:|2001:0:|2001:db8:|2002:a9fe:)[0-9a-f:]*\])$/i,
   // Services of a compose file and of a container network have names without a dot.
   /^[a-z][a-z0-9-]*$/,
 ];

@@ -1,9 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newSigningKey } from '#merkle';
+import { startAuditor } from '../../apps/auditor/src/auditor.js';
+import { auditorConfig } from '../../apps/auditor/src/config.js';
 import { sandboxFile } from '../../apps/cli/src/config.js';
 import { sampleDay, type SampleCommand } from '../../apps/cli/src/sample/day.js';
 import { feed, summarise, waitForConclusion, type OutcomeRow } from '../../apps/cli/src/sample/feed.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
+import { gatewayConfig } from '../../apps/gateway/src/config.js';
+import { startGateway } from '../../apps/gateway/src/gateway.js';
+import { reconcilerConfig } from '../../apps/reconciler/src/config.js';
+import { startReconciler } from '../../apps/reconciler/src/reconciler.js';
+import { workerConfig } from '../../apps/worker/src/config.js';
+import { startWorker } from '../../apps/worker/src/worker.js';
 import type { DocumentDetail } from '#read-models';
+import { testDatabase } from '../support/database.js';
 import { FakeEventStore } from '../support/event-store-fake/fake-event-store.js';
 import { startStack, type Stack } from './stack.js';
 
@@ -75,6 +87,22 @@ describe('a day whose event log is a FAKE EventStoreDB that is killed on the way
     const stored = fake.log.stream(`document-${row!.requestId}`).map((record) => record.type);
     expect(stored).toEqual(expect.arrayContaining(['DocumentRegistered', 'DocumentSent', 'DocumentConcluded']));
     expect(detail.timeline.map((one) => one.type)).toEqual(expect.arrayContaining(['DocumentRegistered', 'DocumentConcluded']));
+  });
+
+  it('begins with whose log it is, and no program of another installation begins on it', async () => {
+    const [first] = fake.log.records.filter((record) => !record.stream.startsWith('$'));
+    expect([first?.stream, first?.type]).toEqual(['installation', 'InstallationBegun']);
+    const other = await testDatabase();
+    const keyFile = join(stack.folder, 'audit.pem');
+    writeFileSync(keyFile, newSigningKey());
+    const env = { ...stack.env, DATABASE_URL: other.url, AUDIT_KEY_FILE: keyFile };
+    const starts = [() => startGateway(gatewayConfig(env)), () => startWorker(workerConfig(env)), () => startAuditor(auditorConfig(env)), () => startReconciler(reconcilerConfig(env))];
+    try {
+      for (const start of starts) await expect(start()).rejects.toMatchObject({ code: 'invalid_configuration', message: expect.stringMatching(/^EVENTSTORE_URL: the event log at 127.0.0.1:\d+ belongs to installation /) });
+    } finally {
+      await other.drop();
+    }
+    expect(fake.log.stream('installation')).toHaveLength(1);
   });
 
   it('shows how far the read models are behind in bytes of the log, and lets them arrive', async () => {

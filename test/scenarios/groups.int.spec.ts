@@ -53,6 +53,7 @@ beforeAll(async () => {
   }
   await give({ command_id: 'after-well', account: 'main', xml: movePlace([pack(2)]), after: ['well'] });
   await give({ command_id: 'after-stops', account: 'main', xml: accept([pack(700)]), after: ['stops'] });
+  await give({ command_id: 'after-s-3', account: 'main', xml: accept([pack(701)]), after: ['s-3'] });
   // Each needs what the one before it did: in another order the registry would reject it.
   const [p1, p2] = [pack(1), pack(2)];
   const inOrder = [member('w-1', accept([p1, p2])), member('w-2', movePlace([p1])), member('w-3', movePlace([p1], { subject: doc.PLACES.shop, receiver: doc.PLACES.second }))];
@@ -172,8 +173,10 @@ describe('a group that halts', () => {
   });
 
   it('holds what comes after it, for a person to decide', async () => {
-    const { document } = await ask<{ document: { holds: object[] } }>('/v1/commands/after-stops');
-    expect(document).toMatchObject({ phase: 'held', holds: [{ kind: 'after', for: [{ command_id: 'stops', outcome: 'failed' }], waivable_by: 'operator' }] });
+    for (const id of ['stops', 's-3']) {
+      const { document } = await ask<{ document: { holds: object[] } }>(`/v1/commands/after-${id}`);
+      expect(document).toMatchObject({ phase: 'held', holds: [{ kind: 'after', for: [{ command_id: id, outcome: 'failed' }], waivable_by: 'operator' }] });
+    }
   });
 
   it('is resumed once, with a corrected member and the rest in its order, to its end', async () => {
@@ -193,6 +196,14 @@ describe('a group that halts', () => {
     expect(old.members.slice(1).map((one) => one.superseded_by)).toEqual(resumed.members.map((one) => one.request_id));
     expect((await post('/v1/commands', { command_id: 'w', type: 'resume_group', resume: { group: 'well' } })).body).toMatchObject({ code: 'group_not_resumable' });
   }, LIMIT_MS);
+
+  it('holds nothing any more when its resumption was accepted', async () => {
+    const ofDocument = async (id: string) => (await ask<{ document: { phase: string; outcome?: string } }>(`/v1/commands/${id}`)).document;
+    for (const id of ['after-stops', 'after-s-3']) {
+      await until(`${id} ends`, async () => (await ofDocument(id)).phase === 'concluded', LIMIT_MS);
+      expect(await ofDocument(id)).toMatchObject({ outcome: 'accepted' });
+    }
+  });
 });
 
 it('no rule of the interface was broken on the way', async () => {

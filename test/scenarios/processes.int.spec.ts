@@ -44,7 +44,7 @@ let workers: Running[];
 
 function environment(): NodeJS.ProcessEnv {
   const [key, overrides] = [join(folder.path, 'key'), join(folder.path, 'overrides.json')];
-  writeFileSync(key, 'ab'.repeat(32));
+  writeFileSync(key, 'ab'.repeat(32), { mode: 0o600 });
   writeFileSync(overrides, JSON.stringify({ rules: RULES }));
   return {
     ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], DATABASE_URL: postgres.url, REGISTRY_URL: sandbox.url, PORT: '0' },
@@ -103,6 +103,8 @@ describe('gateway and workers as processes of their own', () => {
     expect(all().map((one) => one.log.includes('postgresql is away'))).toEqual([true, true, true]);
     await postgres.startAgain();
     for (const one of all()) await until('it is ready', () => isReady(one), LIMIT_MS);
+    // Its files lie beside the built program, which has no package to take them from where it is installed.
+    expect((await fetch(`${url}/docs/swagger-ui.css`)).status).toBe(200);
     expect((await readiness(workers[0] as Running)).parts.map((part) => part.name)).toEqual(['postgresql', 'registry', 'restoration']);
   }, LIMIT_MS);
 

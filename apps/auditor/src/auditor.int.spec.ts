@@ -1,20 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { temporaryFolder } from '../../../test/support/temporary-folder.js';
+import { until } from '../../../test/support/until.js';
 import { PostgresEventStore, type EventMetadata, type NewEvent } from '#event-store';
 import { newSigningKey, noteSigner, openNote, parseCheckpoint, parseVerifierKey, verifierKeyOf } from '#merkle';
 import { migrate } from '#postgres';
+import { Health, HttpPort } from '#service';
 import { catchUp, dropCheckpoint } from '#subscriptions';
-import { auditorSchemas, startAuditor } from './auditor.js';
+import { auditorLog, auditorSchemas, startAuditor } from './auditor.js';
 import { auditorConfig } from './config.js';
 import { newestCheckpoint, signCheckpoint } from './log/checkpoints.js';
 import { seal, sealedSize } from './log/seal.js';
 import { parseBundle } from './proof/bundle.js';
 import { proveStream } from './proof/prove.js';
 import { verifyBundle } from './proof/verify.js';
+import { auditorProgram } from './program.js';
 
 const ORIGIN = 'pedigree.example/log';
 const signer = noteSigner(ORIGIN, newSigningKey());
@@ -163,8 +166,42 @@ describe('the auditor as a program', () => {
     }
   });
 
+  it('shows in its health that it halted, and on what', async () => {
+    const own = await testDatabase();
+    const folder = await temporaryFolder();
+    const keyFile = join(folder.path, 'key.pem');
+    writeFileSync(keyFile, newSigningKey());
+    await migrate(own.pool, auditorSchemas);
+    await own.pool.query(`ALTER TABLE checkpoint ADD CONSTRAINT refused CHECK (name <> 'auditor' OR position = 0)`);
+    const config = auditorConfig({ DATABASE_URL: own.url, AUDIT_KEY_FILE: keyFile, AUDIT_ORIGIN: ORIGIN, LOG_LEVEL: 'silent' });
+    const health = new Health('auditor');
+    health.phase = 'running';
+    const port = await HttpPort.open({ ...{ port: 0, host: '127.0.0.1' }, health });
+    const auditor = await auditorProgram(config).start({ log: auditorLog(config), health, healthPort: port });
+    try {
+      expect(health.readiness().status).toBe('ready');
+      await until('it halts', () => health.readiness().status === 'degraded');
+      expect(health.readiness().degraded).toMatchObject([{ name: 'subscription auditor', reason: expect.stringMatching(/^failed 8 times in a row, last at position.* violates check constraint "refused"/) }]);
+    } finally {
+      await auditor.stop();
+      await port.drain(0);
+      await own.drop();
+      await folder.remove();
+    }
+  });
+
   it('says which key file is missing, as wrong configuration', async () => {
     await expect(startAuditor(auditorConfig({ DATABASE_URL: db.url, AUDIT_KEY_FILE: '/no/such/key.pem', LOG_LEVEL: 'silent' }))).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'AUDIT_KEY_FILE' } });
+  });
+
+  it('does not sign with a key that every user of the machine can read', async () => {
+    const folder = await temporaryFolder();
+    const keyFile = join(folder.path, 'key.pem');
+    writeFileSync(keyFile, newSigningKey());
+    for (const [path, mode] of [[folder.path, 0o755], [keyFile, 0o644]] as const) chmodSync(path, mode);
+    const started = startAuditor(auditorConfig({ DATABASE_URL: db.url, AUDIT_KEY_FILE: keyFile, LOG_LEVEL: 'silent' })).then((auditor) => auditor.stop());
+    await expect(started).rejects.toThrow(`AUDIT_KEY_FILE: every user of this machine can read or change ${keyFile} (mode 0644)`);
+    await folder.remove();
   });
 
   it.each([

@@ -1,13 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { pino, type Logger } from 'pino';
 import { refuseUnfinishedRestore } from '#backup';
 import { migrationsApplied, recordConfiguration, starterOf } from '#configuration';
-import { eventStoreSchema, openEventStore, settleLogPlace, SOFTWARE_VERSION, type EventStore } from '#event-store';
+import { eventStoreSchema, openEventStore, settleLog, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { systemClock } from '#kernel';
 import { noteSigner, type NoteSigner } from '#merkle';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
+import { readSecretFile } from '#secret-files';
 import { boundedLog, readVariable, type ServiceLog } from '#service';
-import { runSubscription, subscriptionsSchema } from '#subscriptions';
+import { FailingSubscriptions, runSubscription, subscriptionsSchema } from '#subscriptions';
 import { tasksSchema } from '#tasks';
 import { describeAuditorConfig, type AuditorConfig } from './config.js';
 import { signCheckpoint } from './log/checkpoints.js';
@@ -25,6 +25,8 @@ export const auditorSchemas: MigrationSet[] = [
 const AUDITOR_SUBSCRIPTION = 'auditor';
 
 export interface RunningAuditor {
+  /** Its subscription to the log, while that fails again and again. */
+  failing: Pick<FailingSubscriptions, 'list' | 'troubles'>;
   /** Finishes what is in the air, then stops. */
   stop(): Promise<void>;
 }
@@ -39,7 +41,7 @@ export async function startAuditor(config: AuditorConfig, log: ServiceLog = boun
   try {
     await refuseUnfinishedRestore(pool);
     await migrate(pool, auditorSchemas);
-    await settleLogPlace(pool, config.eventStoreUrl);
+    await settleLog({ ...config, db: pool, store, program: 'auditor' });
     await recordSettings(config, { pool, store });
   } catch (error) {
     await store.close();
@@ -48,6 +50,7 @@ export async function startAuditor(config: AuditorConfig, log: ServiceLog = boun
   }
   const stopping = new AbortController();
   const { signal } = stopping;
+  const failing = new FailingSubscriptions({ log });
   const running = [
     runSubscription({
       store,
@@ -58,11 +61,12 @@ export async function startAuditor(config: AuditorConfig, log: ServiceLog = boun
       // Proofs may be a second behind; few large pages cost a fraction of many small ones.
       minPageIntervalMs: 1_000,
       batchSize: 1_000,
-      onError: (error, { kind, ...where }) => log.error({ err: error, ...where, from: where.from?.toString(), to: where.to?.toString() }, kind),
+      ...{ onError: failing.onError, onBatch: failing.onBatch },
     }),
     signRegularly(pool, { signer, trusted: config.previousKeys, everyMs: config.checkpointEveryMs, signal, log }),
   ];
   return {
+    failing,
     stop: async () => {
       stopping.abort();
       await Promise.all(running);
@@ -86,7 +90,7 @@ async function recordSettings(config: AuditorConfig, { pool, store }: { pool: Po
   });
 }
 
-const signerOf = ({ origin, keyFile }: AuditorConfig): NoteSigner => readVariable('AUDIT_KEY_FILE', () => noteSigner(origin, readFileSync(keyFile, 'utf8')));
+const signerOf = ({ origin, keyFile }: AuditorConfig): NoteSigner => readVariable('AUDIT_KEY_FILE', () => noteSigner(origin, readSecretFile(keyFile).toString('utf8')));
 
 interface Signing {
   signer: NoteSigner;

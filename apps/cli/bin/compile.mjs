@@ -4,9 +4,13 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join } from 'node:path';
 
 /** What tsconfig.build.json compiles; other files in these folders are data of the programs and are copied beside them. */
-const SOURCE_FOLDERS = ['apps', 'libs', 'test/bench', 'test/chaos'];
+const SOURCE_FOLDERS = ['apps', 'libs', 'test/bench', 'test/chaos', 'test/support/event-log', 'test/support/event-store-fake'];
 /** What else decides how the result looks. */
 const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'apps/cli/bin/compile.mjs'];
+/** What the gateway serves of a package of development, with its licence: an installation without such packages has it beside the program. */
+const PAGE_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE'];
+const PAGE_PACKAGE = 'node_modules/swagger-ui-dist';
+const PAGE_FOLDER = 'apps/gateway/swagger-ui';
 const STAMP = '.stamp';
 
 /**
@@ -41,6 +45,7 @@ export async function build(root, options = {}) {
   }
   removeLeftovers(next, sources);
   copyData(root, next, sources);
+  copyPage(root, next);
   writeFileSync(join(next, STAMP), stamp);
   rmSync(old, { recursive: true, force: true });
   if (existsSync(dist)) renameSync(dist, old);
@@ -113,6 +118,12 @@ function copyData(root, next, sources) {
     mkdirSync(dirname(join(next, path)), { recursive: true });
     copyFileSync(join(root, path), join(next, path));
   }
+}
+
+function copyPage(root, next) {
+  if (!existsSync(join(root, PAGE_PACKAGE))) return;
+  mkdirSync(join(next, PAGE_FOLDER), { recursive: true });
+  for (const name of PAGE_FILES) copyFileSync(join(root, PAGE_PACKAGE, name), join(next, PAGE_FOLDER, name));
 }
 
 function readIfThere(path, encoding = 'utf8') {

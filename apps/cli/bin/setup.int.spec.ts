@@ -88,6 +88,8 @@ describe('pedigree in a clone', () => {
     await write('libs/stock/src/migrations/0002-series.sql', 'SELECT 2;\n');
     expect(pedigree().stderr).toBe('Building ...\n');
     expect(await readdir(at('dist/libs/stock/src/migrations'))).toEqual(['0001-pack.sql', '0002-series.sql']);
+    // The page of the API's description comes from a package that an installation does not have.
+    expect(await readdir(at('dist/apps/gateway/swagger-ui'))).toEqual(expect.arrayContaining(['LICENSE', 'NOTICE', 'swagger-ui-bundle.js', 'swagger-ui.css']));
 
     await write('libs/stock/src/series.ts', 'export const series = 2;\n');
     await rm(at('libs/stock/src/pack.ts'));

@@ -99,7 +99,7 @@ type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) 
 function addBench(pedigree: Command, action: Action): void {
   pedigree
     .command('bench')
-    .description('measure: growth, intake, pipeline, sandbox or workers')
+    .description('measure: growth, intake, lists, log, pipeline, rebuild, sandbox or workers')
     .argument('<name>')
     .option(...JSON_OPTION)
     .option('--quick', 'end in under 50 seconds')

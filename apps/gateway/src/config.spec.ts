@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { describeGatewayConfig, gatewayConfig, type GatewayConfig } from './config.js';
@@ -27,6 +27,20 @@ describe('the gateway’s configuration', () => {
     const shown = JSON.stringify(describeGatewayConfig(configured('[{"name":"main"}]', addresses)()));
     expect(shown).not.toMatch(/wo\/?rd/);
     for (const host of ['db', 'log', 'bus', 'collector']) expect(shown).toContain(`***@${host}`);
+  });
+
+  it('is refused with accounts or a key that every user of the machine can read', () => {
+    const [accounts, key] = [join(folder.path, 'accounts.json'), join(folder.path, 'key')];
+    writeFileSync(key, 'ab'.repeat(32), { mode: 0o600 });
+    const read = configured('[{"name":"main"}]', { PEDIGREE_KEY_FILE: key });
+    const modes = (ofAccounts: number, ofKey: number): void => [[folder.path, 0o755], [accounts, ofAccounts], [key, ofKey]].forEach(([path, mode]) => chmodSync(path as string, mode as number));
+    modes(0o644, 0o600);
+    expect(read).toThrow(/^PEDIGREE_ACCOUNTS: .*every user of this machine can read or change \S+accounts\.json \(mode 0644\)/);
+    modes(0o600, 0o604);
+    expect(read).toThrow(/^PEDIGREE_KEY_FILE: every user of this machine can read or change \S+key \(mode 0604\)/);
+    modes(0o640, 0o600);
+    expect(read().accounts).toEqual(['main']);
+    chmodSync(folder.path, 0o700);
   });
 
   it.each([

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import type { BlockList } from 'node:net';
 import { z } from 'zod';
 import { documentTypeOf } from '#documents';
 import { PedigreeError, type JsonObject } from '#kernel';
 import { readEncryptionKey, readProfile, type Profile } from '#registry-client';
+import { readSecretFile } from '#secret-files';
 import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSecrets } from '#service';
 import { DEFAULT_BODY_LIMITS, type BodyLimits } from './api/body-limits.js';
 import { blockList } from './webhooks/addresses.js';
@@ -27,8 +27,10 @@ const environment = z.object({
   AMQP_DELIVERY_LIMIT: z.coerce.number().int().min(1).max(1_000).default(10),
   /** TCP port of the API; 0 takes a free one. */
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
-  /** Address to listen on. Any other than loopback is refused while no API key exists. */
+  /** Address to listen on. Any other than loopback is refused before the first API key. */
   HOST: z.string().min(1).default('127.0.0.1'),
+  /** Whether a reverse proxy passes calls on to us. What it passes on comes from loopback and is not this machine's: every call needs a key then. */
+  PEDIGREE_BEHIND_PROXY: z.enum(['true', 'false']).default('false'),
   /** TCP port on which health and metrics are told, beside the API's own /health; 0 takes a free one. */
   HEALTH_PORT: z.coerce.number().int().min(0).max(65_535).default(0),
   /** Address of the same. It is open to whoever reaches it, and tells nothing of the business. */
@@ -67,6 +69,7 @@ export interface GatewayConfig {
   bus: { amqpUrl?: string; prefix: string; deliveryLimit: number };
   port: number;
   host: string;
+  isBehindProxy: boolean;
   healthPort: number;
   healthHost: string;
   /** Account names in the order of the accounts file. */
@@ -106,6 +109,7 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     bus: { ...(data.AMQP_URL === undefined ? {} : { amqpUrl: data.AMQP_URL }), prefix: data.AMQP_PREFIX, deliveryLimit: data.AMQP_DELIVERY_LIMIT },
     port: data.PORT,
     host: data.HOST,
+    isBehindProxy: data.PEDIGREE_BEHIND_PROXY === 'true',
     healthPort: data.HEALTH_PORT,
     healthHost: data.HEALTH_HOST,
     accounts: accountNames(data.PEDIGREE_ACCOUNTS),
@@ -128,13 +132,13 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeGatewayConfig(config: GatewayConfig): JsonObject {
-  const { port, host, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, deadLettersKeptDays } = config;
+  const { port, host, isBehindProxy, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, deadLettersKeptDays } = config;
   const { otlpEndpoint } = config;
   return {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
     eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
     bus: { amqpUrl: serverWithoutSecrets(config.bus.amqpUrl), prefix: config.bus.prefix, deliveryLimit: config.bus.deliveryLimit },
-    ...{ port, host, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, deadLettersKeptDays },
+    ...{ port, host, isBehindProxy, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, deadLettersKeptDays },
     otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
     bodyLimits: { ...config.bodyLimits },
     encryptionKey: config.encryptionKey === undefined ? 'none' : 'set',
@@ -146,12 +150,13 @@ function mostItems({ rules }: Profile, docType: number): number {
   return Math.min(documentTypeOf(docType)?.maxItems ?? Infinity, rules.maxItemsPerDocument, rules.maxItemsByType[String(docType)] ?? Infinity);
 }
 
-export const isLoopback = (host: string): boolean => LOOPBACK.includes(host);
+/** Whether nobody but this machine's own programs can call: it listens on loopback, and no proxy lets others through. */
+export const isForThisMachine = ({ host, isBehindProxy }: Pick<GatewayConfig, 'host' | 'isBehindProxy'>): boolean => LOOPBACK.includes(host) && !isBehindProxy;
 
 /** The gateway needs the accounts' names and nothing else of the file: no secret passes through it. */
 function accountNames(file: string): string[] {
   try {
-    const accounts = z.array(z.looseObject({ name: z.string().min(1) })).min(1).parse(JSON.parse(readFileSync(file, 'utf8')));
+    const accounts = z.array(z.looseObject({ name: z.string().min(1) })).min(1).parse(JSON.parse(readSecretFile(file).toString('utf8')));
     return accounts.map((account) => account.name);
   } catch (error) {
     // The parser's own message quotes the text around the fault, which may be a secret.

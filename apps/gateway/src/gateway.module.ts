@@ -1,5 +1,4 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
 import { CqrsModule } from '@nestjs/cqrs';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
@@ -7,8 +6,7 @@ import type { ReadModels } from '#read-models';
 import type { ServiceLog } from '#service';
 import { Accounts } from './accounts/accounts.js';
 import { AccountsController } from './api/accounts.controller.js';
-import { AccessGuard } from './access/access.guard.js';
-import { ApiKeys } from './access/api-keys.js';
+import type { ApiKeys } from './access/api-keys.js';
 import type { BodyLimits } from './api/body-limits.js';
 import { CommandsController } from './api/commands.controller.js';
 import { DocumentationController } from './api/documentation.controller.js';
@@ -61,7 +59,6 @@ export class GatewayModule {
       providers: [
         { provide: POOL, useValue: parts.pool },
         { provide: Intake, useValue: parts.intake },
-        { provide: ApiKeys, useValue: parts.keys },
         { provide: Accounts, useValue: parts.accounts },
         { provide: Operations, useValue: parts.operations },
         { provide: DeadLetters, useValue: parts.deadLetters },
@@ -75,7 +72,6 @@ export class GatewayModule {
         { provide: INSTALLATION_ID, useValue: parts.installationId },
         { provide: BODY_LIMITS, useValue: parts.bodyLimits },
         { provide: LOG, useValue: parts.log },
-        { provide: APP_GUARD, useClass: AccessGuard },
         ...QUERY_HANDLERS,
       ],
     };

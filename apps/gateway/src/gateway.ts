@@ -6,28 +6,32 @@ import { refuseUnfinishedRestore, restorationSchema } from '#backup';
 import { busSchema, openBus, type MessageBus } from '#bus';
 import { recordConfiguration, starterOf } from '#configuration';
 import { readReceipt, titleOfType } from '#documents';
-import { SOFTWARE_VERSION, eventStoreSchema, openEventStore, settleLogPlace, type EventStore } from '#event-store';
+import { SOFTWARE_VERSION, eventStoreSchema, openEventStore, settleLog, type EventStore } from '#event-store';
 import { PostgresEvidenceStore, evidenceSchema, type EvidenceStore } from '#evidence';
 import { PedigreeError, systemClock } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
-import { PostgresReadModels, readModelSchemas } from '#read-models';
+import { orphans, PostgresReadModels, readModelSchemas } from '#read-models';
 import { reconciliationSchema } from '#reconciliation';
-import { boundedLog, Health, HttpPort, optionalNeed, postgresNeed, watchNeeds, type Need, type ServiceLog } from '#service';
+import { boundedLog, guardRequests, Health, HttpPort, optionalNeed, postgresNeed, watchNeeds, type Need, type ServiceLog } from '#service';
 import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { openWatching, type Watching } from '#telemetry';
 import { Accounts } from './accounts/accounts.js';
+import { guardAccess } from './access/access.guard.js';
 import { ApiKeys } from './access/api-keys.js';
-import { limitBodies, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './api/body-limits.js';
+import { KeyWatch } from './access/key-watch.js';
+import { limitBodies, readBodies } from './api/body-limits.js';
+import { refuseNul } from './api/parameters.js';
 import { ProblemFilter } from './api/problem.filter.js';
 import { BusIntake } from './bus/bus-intake.js';
-import { type GatewayConfig, isLoopback } from './config.js';
+import { isForThisMachine, type GatewayConfig } from './config.js';
 import { gatewayParts } from './configuration-parts.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
 import { acknowledgedAmong } from './intake/command-table.js';
 import { groupStateIn } from './intake/group-state.js';
 import { DeadLetters } from './operations/dead-letters.js';
 import { Operations } from './operations/operations.js';
+import { OrphanWatch } from './orphans/orphan-watch.js';
 import { outcomesSchema } from './outcomes/schema.js';
 import { startOutcomes, type OutcomesSide } from './outcomes/start-outcomes.js';
 import { collectGatewayMetrics } from './watch/gateway-metrics.js';
@@ -37,7 +41,6 @@ import { Reconciliations } from './reconciliations/reconciliations.js';
 import { Holds } from './holds/holds.js';
 import { Resends } from './resends/resends.js';
 
-const HEADERS_TIMEOUT_MS = 30_000;
 /** A client may keep its connection so long between two requests: longer than the usual minute of proxies in front. */
 const KEEP_ALIVE_MS = 72_000;
 /** Requests that were begun before a stop may take so long to end. */
@@ -86,7 +89,7 @@ export const openApiPort = (config: GatewayConfig, health: Health): Promise<Http
   HttpPort.open({
     ...{ port: config.port, host: config.host, health },
     // Bodies have limits of their own (api/body-limits.ts): a limit on whole requests would cut a long upload that keeps coming.
-    server: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS },
+    server: { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS },
   });
 
 export const gatewayNeeds = (config: GatewayConfig): Need[] => [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl), ...optionalNeed('rabbitmq', config.bus.amqpUrl, { isRequired: false })];
@@ -97,9 +100,11 @@ export async function startGateway(config: GatewayConfig, log: ServiceLog = boun
   const port = await openApiPort(config, health);
   const watching = new AbortController();
   const watch = watchNeeds({ needs: gatewayNeeds(config), health, log, signal: watching.signal });
+  const endGuard = guardRequests(log);
   const endWatch = async (): Promise<void> => {
     watching.abort();
     await watch.ended;
+    endGuard();
   };
   try {
     await watch.untilThere();
@@ -130,19 +135,21 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
   try {
     await refuseUnfinishedRestore(services.pool);
     await migrate(services.pool, gatewaySchemas);
-    await settleLogPlace(services.pool, config.eventStoreUrl);
+    await settleLog({ ...config, db: services.pool, store: services.store, program: 'gateway' });
     const evidence = new PostgresEvidenceStore({ pool: services.pool });
     side = startOutcomes({ ...services, evidence, config, log });
-    const parts = await partsOf(config, { ...services, evidence, log, watching, side });
-    const { app, routes } = await serve({ config, log, module: GatewayModule.of(parts), port });
+    const orphanWatch = new OrphanWatch({ find: () => orphans(services.pool, services.store), clock: systemClock, log });
+    const parts = await partsOf(config, { ...services, evidence, log, watching, side, orphanWatch });
+    const { app, routes } = await serve({ config, log, parts, port });
     const busIntake = new BusIntake({ bus: services.bus, intake: parts.intake, authenticatedBy: config.bus.amqpUrl === undefined ? 'database' : 'amqp', log });
     busIntake.start();
     const looking = new AbortController();
-    const looked = parts.accounts.watch(looking.signal);
-    health.degradedBy(() => parts.accounts.troubles());
+    const watches = [parts.accounts, orphanWatch, new KeyWatch({ keys: parts.keys, clock: systemClock, log })];
+    const looked = watches.map((one) => one.watch(looking.signal));
+    health.degradedBy(() => watches.flatMap((one) => one.troubles()));
     const stop = async (): Promise<void> => {
       looking.abort();
-      await Promise.all([busIntake.stop(), looked]);
+      await Promise.all([busIntake.stop(), ...looked]);
       // Whoever waits for an outcome is answered now.
       await side?.stop();
       await port.drain(DRAIN_LIMIT_MS);
@@ -179,9 +186,9 @@ function openServices(config: GatewayConfig, log: ServiceLog): Services & { clos
 }
 
 /** What the controllers are built on. Throws PedigreeError when the API would be open to everybody. */
-async function partsOf(config: GatewayConfig, given: Services & { evidence: EvidenceStore; log: ServiceLog; watching: Watching; side: OutcomesSide }): Promise<GatewayParts> {
-  const { pool, store, queue, bus, evidence, log, watching, side } = given;
-  const keys = new ApiKeys(pool, { trustsLoopback: isLoopback(config.host) });
+async function partsOf(config: GatewayConfig, given: Services & { evidence: EvidenceStore; log: ServiceLog; watching: Watching; side: OutcomesSide; orphanWatch: OrphanWatch }): Promise<GatewayParts> {
+  const { pool, store, queue, bus, evidence, log, watching, side, orphanWatch } = given;
+  const keys = new ApiKeys(pool, { trustsLoopback: isForThisMachine(config) });
   await refuseOpenDoor(config, keys);
   await recordSettings(config, pool, store);
   const { accounts, maxBacklog, maxDocumentBytes, maxItems, bodyLimits, participant, profile } = config;
@@ -190,11 +197,11 @@ async function partsOf(config: GatewayConfig, given: Services & { evidence: Evid
   const intake = new ObservedIntake({ pool, evidence, queue, installationId: installation, ...limits, groupState: (groupId) => groupStateIn(store, groupId) }, watching);
   const says = { participant, profile, softwareVersion: SOFTWARE_VERSION };
   const paused = new Accounts({ store, queue, accounts, ...says, clock: systemClock, log });
-  collectGatewayMetrics(watching.metrics, { pool, store, queue, bus, accounts: paused });
+  collectGatewayMetrics(watching.metrics, { pool, store, queue, bus, accounts: paused, orphans: orphanWatch });
   return {
     ...{ pool, intake, keys, evidence, installationId: installation, bodyLimits, log, outcomes: side.outcomes, webhooks: side.webhooks },
     accounts: paused,
-    operations: new Operations({ pool, store, queue, ...says }),
+    operations: new Operations({ pool, store, queue, orphans: orphanWatch, ...says }),
     deadLetters: new DeadLetters({ bus, store, ...says }),
     reconciliations: new Reconciliations({ pool, store, queue }),
     holds: new Holds({ pool, store, queue }),
@@ -210,27 +217,24 @@ async function recordSettings(config: GatewayConfig, pool: Pool, store: EventSto
   await recordConfiguration({ store, installation, program: 'gateway', parts: await gatewayParts(config, pool, gatewaySchemas), actor: starterOf(changedBy), reason: changeReason });
 }
 
-const tooLong = (): PedigreeError =>
-  new PedigreeError('body_too_large', `a body of more than ${MAX_COMMAND_BYTES} bytes must tell its length (Content-Length)`);
-
-/** Whoever can reach the machine could command it: another address than loopback needs at least one API key (DESIGN section 9). */
+/** Whoever can reach the machine, or the proxy before it, could command it: another address than loopback needs an API key first. */
 async function refuseOpenDoor(config: GatewayConfig, keys: ApiKeys): Promise<void> {
-  if (isLoopback(config.host) || (await keys.any())) return;
-  const message = `HOST: listening on ${config.host} is refused while no API key exists; make one with: pedigree keys add NAME --role admin`;
-  throw new PedigreeError('invalid_configuration', message, { field: 'HOST' });
+  if (isForThisMachine(config) || (await keys.standing()).kind !== 'never') return;
+  const [field, what] = config.isBehindProxy ? ['PEDIGREE_BEHIND_PROXY', 'serving a proxy'] : ['HOST', `listening on ${config.host}`];
+  const message = `${field}: ${what} is refused before the first API key; make one with: pedigree keys add NAME --role admin`;
+  throw new PedigreeError('invalid_configuration', message, { field });
 }
 
 interface Serving {
   config: GatewayConfig;
   log: ServiceLog;
-  module: ReturnType<typeof GatewayModule.of>;
+  parts: GatewayParts;
   port: HttpPort;
 }
 
-async function serve({ config, log, module, port }: Serving): Promise<{ app: NestFastifyApplication; routes: string[] }> {
+async function serve({ config, log, parts, port }: Serving): Promise<{ app: NestFastifyApplication; routes: string[] }> {
   let handler: RequestListener | undefined;
   const adapter = new FastifyAdapter({
-    bodyLimit: MAX_LARGE_COMMAND_BYTES,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     // The port was opened before, and stays when this is built anew.
     serverFactory: (given: RequestListener) => {
@@ -239,19 +243,16 @@ async function serve({ config, log, module, port }: Serving): Promise<{ app: Nes
       return port.server;
     },
   });
-  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, { bodyParser: false, logger: ['error', 'warn'], abortOnError: false });
+  const app = await NestFactory.create<NestFastifyApplication>(GatewayModule.of(parts), adapter, { bodyParser: false, logger: ['error', 'warn'], abortOnError: false });
   const fastify = app.getHttpAdapter().getInstance();
-  // JSON stays bytes, so that our own parser names the place of an error; NDJSON stays a stream and is never held whole.
-  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    if (request.headers['content-length'] === undefined && body.length > MAX_COMMAND_BYTES) return done(tooLong());
-    return done(null, body);
-  });
-  fastify.addContentTypeParser('application/x-ndjson', (_request: unknown, payload: unknown, done: (error: null, body: unknown) => void) => done(null, payload));
   const routes = ['GET /health/live', 'GET /health/ready'];
   fastify.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url.replace(/:(\w+)/g, '{$1}')}`);
   });
+  guardAccess(fastify, parts.keys);
+  refuseNul(fastify);
   limitBodies(fastify, config.bodyLimits);
+  readBodies(fastify, config.bodyLimits);
   app.useGlobalFilters(new ProblemFilter(log));
   await app.init();
   await fastify.ready();

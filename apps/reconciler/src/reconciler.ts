@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { pino, type Logger } from 'pino';
 import { migrationsApplied, recordConfiguration, starterOf } from '#configuration';
-import { eventStoreSchema, openEventStore, settleLogPlace, SOFTWARE_VERSION, type EventStore } from '#event-store';
+import { eventStoreSchema, openEventStore, settleLog, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { evidenceSchema } from '#evidence';
 import { systemClock, type Clock } from '#kernel';
 import { installationId, installationSchema, inTransaction, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
@@ -51,7 +51,7 @@ export async function startReconciler(config: ReconcilerConfig, log: ServiceLog 
   };
   try {
     await migrate(pool, reconcilerSchemas);
-    await settleLogPlace(pool, config.eventStoreUrl);
+    await settleLog({ ...config, db: pool, store, program: 'reconciler' });
     const installation = { id: await installationId(pool), participant: config.participant, softwareVersion: SOFTWARE_VERSION, profile: 'none' };
     await recordSettings(config, { pool, store, installation });
     const stopping = new AbortController();

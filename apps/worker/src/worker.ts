@@ -4,7 +4,7 @@ import { pino, type Logger } from 'pino';
 import { refuseUnfinishedRestore, restorationSchema } from '#backup';
 import { recordConfiguration, starterOf } from '#configuration';
 import { documentReading } from '#documents';
-import { eventStoreSchema, openEventStore, settleLogPlace, SOFTWARE_VERSION, type EventStore } from '#event-store';
+import { eventStoreSchema, openEventStore, settleLog, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
 import type { Clock } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, openServerClock, type MigrationSet, type Pool } from '#postgres';
@@ -13,7 +13,7 @@ import { RECONCILE_LANE } from '#reconciliation';
 import { PostgresSessionStore, PostgresUploadLinks, registryClientSchema, UndiciRegistryClient, watchCertificates, type Profile } from '#registry-client';
 import { runRemovals } from '#retention';
 import { boundedLog, type ServiceLog } from '#service';
-import { runProjection, subscriptionsSchema, type ParkingNews, type SubscriptionTrouble } from '#subscriptions';
+import { FailingSubscriptions, runProjection, subscriptionsSchema, type ParkingNews } from '#subscriptions';
 import { openWatching, type Watching } from '#telemetry';
 import { PostgresCallBudgets, PostgresTaskQueue, runLane, tasksSchema, type CallBudgets, type RunnerReport, type TaskQueue } from '#tasks';
 import type { WorkerConfig } from './config.js';
@@ -56,6 +56,8 @@ export interface RunningWorker {
   callFigures(): ReturnType<CallBudgets['figures']>;
   /** Accounts through which nothing is sent, as this process last saw them. */
   pausedAccounts(): PausedAccount[];
+  /** Sagas and projections of this process that fail again and again. */
+  failing: Pick<FailingSubscriptions, 'list' | 'troubles'>;
   /** Finishes what is in the air, then stops. */
   stop(): Promise<void>;
 }
@@ -99,10 +101,10 @@ async function startParts(config: WorkerConfig, { log, watching }: { log: Servic
   closing.push(() => pool.end());
   await refuseUnfinishedRestore(pool);
   await migrate(pool, workerSchemas);
-  await settleLogPlace(pool, config.eventStoreUrl);
   const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const queue = new PostgresTaskQueue({ pool });
   closing.push(() => store.close(), () => queue.close());
+  await settleLog({ ...config, db: pool, store, program: 'worker' });
   await recordSettings(config, pool, store);
   const budgets = budgetsOf(config.profile, pool);
   closing.push(() => budgets.close());
@@ -119,13 +121,14 @@ async function startParts(config: WorkerConfig, { log, watching }: { log: Servic
   await sayUnserved(queue, lanes, log);
 
   const stopping = new AbortController();
-  const running = runAll({ config, sagas, context, pool, store, queue, lanes, log, signal: stopping.signal });
+  const failing = new FailingSubscriptions({ log });
+  const running = runAll({ config, sagas, context, pool, store, queue, lanes, log, failing, signal: stopping.signal });
   const stop = async (): Promise<void> => {
     stopping.abort();
     await Promise.all(running);
     await closeAll(closing);
   };
-  return { callFigures: () => budgets.figures(), pausedAccounts: () => context.gates.pausedAccounts(), stop };
+  return { callFigures: () => budgets.figures(), pausedAccounts: () => context.gates.pausedAccounts(), failing, stop };
 }
 
 interface RunningParts {
@@ -137,13 +140,14 @@ interface RunningParts {
   queue: PostgresTaskQueue;
   lanes: Lane[];
   log: ServiceLog;
+  failing: FailingSubscriptions;
   signal: AbortSignal;
 }
 
 /** Everything that runs until the signal. None of it rejects. */
-function runAll({ config, sagas, context, pool, store, queue, lanes, log, signal }: RunningParts): Promise<void>[] {
+function runAll({ config, sagas, context, pool, store, queue, lanes, log, failing, signal }: RunningParts): Promise<void>[] {
   const holder = processName();
-  const onError = (error: unknown, { kind, ...where }: SubscriptionTrouble) => log.error({ err: error, ...where, from: where.from?.toString(), to: where.to?.toString() }, kind);
+  const { onError, onBatch } = failing;
   const onParked = ({ saga, key, event, error }: ParkingNews): void =>
     log.error({ err: error, saga, key, stream: event.stream, version: event.version, position: event.position.toString() }, 'saga_instance_parked');
   const report = (one: RunnerReport): void => log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
@@ -152,9 +156,9 @@ function runAll({ config, sagas, context, pool, store, queue, lanes, log, signal
     runRemovals({ pool, signal, removals: workerRemovals({ ...config, store, sagas }), report: (table, err) => log.warn({ err, table }, 'old rows could not be removed') }),
     sayWhenHeld({ pool, accounts: config.accounts.map((one) => one.name), signal, log, clock: context.clock }),
     watchNeighbours(queue, { clock: context.clock, signal, log }),
-    ...sagas.map((saga) => saga.run({ store, pool, queue, signal, onError, onParked })),
+    ...sagas.map((saga) => saga.run({ store, pool, queue, signal, onError, onBatch, onParked })),
     ...projections({ evidence: context.evidence, documents: documentReading(), store }).map((projection) =>
-      runProjection({ projection, store, pool, signal, onError }),
+      runProjection({ projection, store, pool, signal, onError, onBatch }),
     ),
     ...lanes.map(({ name, ...lane }) => runLane({ ...lane, lane: name, queue, holder, signal, maxAttempts: MAX_ATTEMPTS, report })),
   ];

@@ -18,7 +18,7 @@ import {
   type PlannedTask,
   type Registration,
 } from '#domain';
-import { eventStoreSchema, PostgresEventStore, type EventStore } from '#event-store';
+import { eventStoreSchema, openEventStore, type EventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore, type EvidenceStore } from '#evidence';
 import { VirtualClock } from '#kernel';
 import { migrate, type Pool } from '#postgres';
@@ -50,9 +50,9 @@ export interface Stores {
   close(): Promise<void>;
 }
 
-export async function openStores(pool: Pool): Promise<Stores> {
+export async function openStores(pool: Pool, eventStoreUrl?: string): Promise<Stores> {
   await migrate(pool, [eventStoreSchema, evidenceSchema, registryClientSchema]);
-  const store = new PostgresEventStore({ pool });
+  const store = openEventStore({ pool, eventStoreUrl });
   return { store, evidence: new PostgresEvidenceStore({ pool }), uploadLinks: new PostgresUploadLinks(pool, { key: Buffer.alloc(32, 1) }), close: () => store.close() };
 }
 
@@ -61,20 +61,24 @@ const INSTALLATION = { id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 
 /** What a spec has at hand, and this module has not: it is no spec itself. */
 interface SpecHooks {
   testDatabase(): Promise<{ pool: Pool; drop(): Promise<void> }>;
+  /** A server for the log, if it is not to lie in the database. */
+  logServer?: (() => Promise<{ url: string; stop(): Promise<void> }>) | undefined;
   beforeAll(work: () => Promise<void>): void;
   afterAll(work: () => Promise<void>): void;
 }
 
 /** The stores of a spec, on a database of its own: there from its first test to its last. */
-export function storesForSpec({ testDatabase, beforeAll, afterAll }: SpecHooks): Stores & { pool: Pool } {
+export function storesForSpec({ testDatabase, logServer, beforeAll, afterAll }: SpecHooks): Stores & { pool: Pool } {
   const stores = {} as Stores & { pool: Pool };
   let db: Awaited<ReturnType<SpecHooks['testDatabase']>> | undefined;
+  let server: Awaited<ReturnType<NonNullable<SpecHooks['logServer']>>> | undefined;
   beforeAll(async () => {
-    db = await testDatabase();
-    Object.assign(stores, await openStores(db.pool), { pool: db.pool });
+    [db, server] = await Promise.all([testDatabase(), logServer?.()]);
+    Object.assign(stores, await openStores(db.pool, server?.url), { pool: db.pool });
   });
   afterAll(async () => {
     if (db !== undefined) await stores.close();
+    await server?.stop();
     await db?.drop();
   });
   return stores;

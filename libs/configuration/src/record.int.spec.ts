@@ -69,7 +69,8 @@ describe('a start', () => {
 describe('ten starts at once', () => {
   it('of one program are one change', async () => {
     const all = await Promise.all(Array.from({ length: 10 }, () => start('worker', [profile(1), { part: 'software', state: { version: '1' } }])));
-    expect(all.flat()).toHaveLength(2);
+    // Those that found the same at the same moment return it too.
+    expect([...new Set(all.map((changed) => changed.map(({ part }) => part).join()))].filter((parts) => parts !== '')).toEqual(['profile,software']);
     expect((await recorded('worker')).map((event) => event.data['part'])).toEqual(['profile', 'software']);
   });
 

@@ -1,5 +1,5 @@
-import type { Actor, EventMetadata, EventStore, NewEvent } from '#event-store';
-import { canonicalJson, PedigreeError, systemClock, uuid5, type Clock, type JsonObject } from '#kernel';
+import { whileLogIsAway, type Actor, type EventMetadata, type EventStore, type NewEvent } from '#event-store';
+import { canonicalJson, systemClock, uuid5, type Clock, type JsonObject } from '#kernel';
 import { CONFIGURATION_CHANGED, CONFIGURATION_STREAM, configurationEvents, type ConfigurationChanged, type ConfigurationPart } from './event.js';
 import { changesBetween, digestOfFields, fieldsOf, type Fields } from './fields.js';
 
@@ -29,26 +29,24 @@ export const REASON_NOT_GIVEN = 'not given';
 const MOST_CHANGES = 200;
 /** Others who append to the stream at the same time put us off, each of them once for each of its own events. */
 const MOST_CONFLICTS = 200;
-/** A log that is away: each try waits three seconds by itself. */
-const MOST_TRIES = 20;
-const AGAIN_AFTER_MS = 500;
 
 /**
- * Compares a program's parts with what was recorded of them last, and appends what has changed: who, why, from what to what. Returns what was appended, nothing for
- * a start without a change. Processes that start together and find the same are one change.
+ * Compares a program's parts with what was recorded of them last, and appends what has changed: who, why, from what to what. Returns what has changed, nothing for
+ * a start without a change. Processes that start together and find the same are one change, which each of them returns.
  */
 export async function recordConfiguration(options: RecordOptions): Promise<ConfigurationChanged[]> {
   const { store, clock = systemClock } = options;
   const parts = options.parts.map(({ part, state, local }) => ({ part, state: fieldsOf(state), ...(local === undefined ? {} : { local: fieldsOf(local) }) }));
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
-    const changed = await whileAway(clock, async () => {
+    // A program does not begin on settings that nobody can account for.
+    const changed = await whileLogIsAway(clock, async () => {
       const { version, last } = await lastRecorded(store, options.program);
       const events = parts.flatMap((one) => changeOf(one, last.get(one.part), { options, version }));
       if (events.length === 0) return [];
       const result = await store.append(CONFIGURATION_STREAM, version === -1 ? 'none' : version, events);
       if (result.kind === 'conflict') return undefined;
-      // The ids follow from what is recorded: one that another process recorded at the same time is a repeat of it.
-      return result.repeated ? [] : events.map((event) => event.data);
+      // The ids follow from what is recorded: what another process recorded at the same time is there once.
+      return events.map((event) => event.data);
     });
     if (changed !== undefined) return changed;
   }
@@ -95,16 +93,4 @@ function metadataOf({ installation, program, actor, reason, clock = systemClock 
     ...{ participant, actor, reason: reason ?? REASON_NOT_GIVEN, softwareVersion, profile },
     ...{ effectiveAt: clock.now().toISOString(), correlationId: `configuration:${program}`, causationId: `start:${program}` },
   };
-}
-
-/** A program does not begin on settings that nobody can account for, so a log that is away is waited for, up to a limit. */
-async function whileAway<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof PedigreeError && error.code === 'unavailable') || tries >= MOST_TRIES) throw error;
-      await clock.wait(AGAIN_AFTER_MS);
-    }
-  }
 }

@@ -10,7 +10,7 @@ export class ModelLog {
   /** Version by id of the events that came with `any`. */
   private readonly ofAny = new Map<string, Map<string, number>>();
 
-  append(stream: string, expected: ExpectedVersion, ids: string[]): { kind: 'appended'; version: number; repeated: boolean } | { kind: 'conflict'; actualVersion: number } {
+  append(stream: string, expected: ExpectedVersion, ids: string[]): { kind: 'appended'; version: number } | { kind: 'conflict'; actualVersion: number } {
     const there = this.streams.get(stream) ?? [];
     const byAny = this.ofAny.get(stream) ?? new Map<string, number>();
     const versions = expected === 'any' ? ids.flatMap((id) => byAny.get(id) ?? []) : [];
@@ -19,10 +19,10 @@ export class ModelLog {
     if (after === there.length - 1) {
       this.streams.set(stream, [...there, ...ids]);
       if (expected === 'any') this.ofAny.set(stream, new Map([...byAny, ...ids.map((id, n) => [id, there.length + n] as const)]));
-      return { kind: 'appended', version: after + ids.length, repeated: false };
+      return { kind: 'appended', version: after + ids.length };
     }
     const same = ids.every((id, n) => there[after + 1 + n] === id);
-    return same ? { kind: 'appended', version: after + ids.length, repeated: true } : { kind: 'conflict', actualVersion: there.length - 1 };
+    return same ? { kind: 'appended', version: after + ids.length } : { kind: 'conflict', actualVersion: there.length - 1 };
   }
 }
 

@@ -7,7 +7,7 @@ import { DEFAULT_LIMITS } from './limits.js';
 import type { AppendResult } from './port.js';
 
 const append = (stream: string, ...data: object[]) => encodeAppend({ stream, expectedVersion: 'none', events: data.map((each) => newEvent(each)) }, DEFAULT_LIMITS);
-const results = (appends: EncodedAppend[]): AppendResult[] => appends.map((_, version) => ({ kind: 'appended', version, position: 1n, repeated: false }));
+const results = (appends: EncodedAppend[]): AppendResult[] => appends.map((_, version) => ({ kind: 'appended', version, position: 1n }));
 
 function commits(options: Partial<GroupCommitOptions> = {}) {
   const calls: string[] = [];

@@ -47,7 +47,7 @@ export interface RecordedEvent<Type extends string = string, Data extends object
 export type ExpectedVersion = number | 'none' | 'any';
 
 export type AppendResult =
-  | { kind: 'appended'; /** Version and position of the last event. */ version: number; position: bigint; /** True when the same append was made before. */ repeated: boolean }
+  | { kind: 'appended'; /** Version and position of the last event. */ version: number; position: bigint }
   | { kind: 'conflict'; /** Version of the last event, or -1 for an empty stream. */ actualVersion: number };
 
 export interface EventFilter {
@@ -65,7 +65,8 @@ export interface ReadPage {
 
 /**
  * The event log. An append commits by itself and never joins a caller's transaction. Repeating an append with the same stream,
- * expected version and event ids returns the first result. Readers never miss and never reorder.
+ * expected version and event ids returns the first result, and does not say that it was there before: who must know gives each run ids of its own. Readers never
+ * miss and never reorder.
  */
 export interface EventStore {
   /** What a difference of two positions counts: events, and then positions have no gap; or bytes of the server's log. */

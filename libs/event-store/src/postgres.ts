@@ -28,7 +28,6 @@ export interface PostgresEventStoreOptions extends Partial<EventStoreLimits> {
 }
 
 const CALL = `CALL append_events($1::text[], $2::int[], $3::int[], $4::int[], $5::int[], $6::int[], $7::uuid[], $8::text[], $9::int[], $10::int[], $11::int[], $12::int[], $13::bytea, NULL, NULL, NULL)`;
-const REPEATED = 1;
 const DEFAULT_PAGE_EVENTS = 1_000;
 
 /** Reads of streams that are made together share a statement. A long stream holds up those that share its statement, and no others. */
@@ -42,7 +41,6 @@ const MOST_TAIL_BYTES = 8 * 1024 * 1024;
 
 /** What the procedure answers: one entry per append. A conflict has no position. */
 interface ProcedureResults {
-  outcomes: number[];
   versions: number[];
   positions: (string | null)[];
 }
@@ -167,9 +165,8 @@ export class PostgresEventStore implements EventStore {
 
 function resultOf(append: EncodedAppend, results: ProcedureResults | undefined, n: number): AppendResult {
   const version = results?.versions[n];
-  const outcome = results?.outcomes[n];
   const position = results?.positions[n];
-  if (version === undefined || outcome === undefined) throw new Error(`the database gave no result for the append to ${append.stream}`);
+  if (version === undefined) throw new Error(`the database gave no result for the append to ${append.stream}`);
   if (position === undefined || position === null) return { kind: 'conflict', actualVersion: version };
-  return { kind: 'appended', version, position: BigInt(position), repeated: outcome === REPEATED };
+  return { kind: 'appended', version, position: BigInt(position) };
 }

@@ -2,14 +2,14 @@ import type { EventFilter, ReadPage, RecordedEvent } from './port.js';
 import type { PageRead } from './read.js';
 
 export interface TailOptions {
-  /** Reads on after a position, unfiltered, a bounded page at a time. */
+  /** Reads on after a position, unfiltered, a bounded page at a time. It may wait until there is something. */
   read(after: bigint): Promise<PageRead>;
   /** Most events and bytes that are kept, or the newest page where that alone is more. */
   maxEvents: number;
   maxBytes: number;
 }
 
-interface Wanted {
+export interface Wanted {
   filter: EventFilter | undefined;
   limit: number;
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
@@ -98,6 +98,20 @@ describe('a fault in the accounts file', () => {
     const { place, message } = failure(account);
     expect([place.field, message]).toEqual([field, expect.stringContaining(words)]);
     expect(message).not.toMatch(/hush-hush|pin-9471|user:pw/);
+  });
+
+  it('is a file that every user of the machine can read: the accounts themselves, or a secret beside them', () => {
+    for (const each of [folder, join(folder, 'secrets')]) chmodSync(each, 0o755);
+    const account = { name: 'main', client_id: 'c', client_secret: 's', user_id: 'u', signer: { kind: 'password', password_file: 'secrets/pin' } };
+    chmodSync(join(folder, 'secrets/pin'), 0o600);
+    writeFileSync(file, JSON.stringify([account]));
+    chmodSync(file, 0o644);
+    for (const open of [() => readAccounts(file), () => describeAccounts(file)]) expect(open).toThrow(`accounts: every user of this machine can read or change ${file} (mode 0644)`);
+    chmodSync(file, 0o600);
+    expect(readAccounts(file)).toHaveLength(1);
+    chmodSync(join(folder, 'secrets/pin'), 0o604);
+    expect(() => readAccounts(file)).toThrow(`accounts[0].signer.password_file: every user of this machine can read or change ${join(folder, 'secrets/pin')} (mode 0604)`);
+    chmodSync(folder, 0o700);
   });
 
   it('does not stand in the way of saying who the accounts are', () => {

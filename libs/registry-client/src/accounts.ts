@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { PedigreeError, type JsonValue } from '#kernel';
+import { readSecretFile } from '#secret-files';
 import { z } from 'zod';
 import type { Account, SignerConfig } from './port.js';
 
@@ -153,9 +153,9 @@ class SecretReader {
   private fromFile(field: string, file: string): string {
     let bytes: Buffer;
     try {
-      bytes = readFileSync(file);
+      bytes = readSecretFile(file);
     } catch (error) {
-      return refuse(field, `cannot read ${file} (${(error as NodeJS.ErrnoException).code ?? 'error'})`);
+      return refuse(field, whyUnread(file, error));
     }
     // An editor ends the last line, and no secret ends in a line's end.
     const value = bytes.toString('utf8').replace(/[\r\n]+$/, '');
@@ -164,12 +164,18 @@ class SecretReader {
   }
 }
 
+/** An error of the file system by its code, one in words as it is. */
+function whyUnread(file: string, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === undefined ? message : `cannot read ${file} (${code})`;
+}
+
 function readJson(file: string): unknown {
   let content: string;
   try {
-    content = readFileSync(file, 'utf8');
+    content = readSecretFile(file).toString('utf8');
   } catch (error) {
-    return refuse('accounts', `cannot read ${file} (${(error as NodeJS.ErrnoException).code ?? 'error'})`);
+    return refuse('accounts', whyUnread(file, error));
   }
   try {
     return JSON.parse(content);

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Agent, get as httpGet, request as httpRequest, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { until } from '../../../test/support/until.js';
 import { Health } from './health.js';
 import { HttpPort } from './http-port.js';
 import { tcpNeed } from './need.js';
@@ -54,6 +55,54 @@ describe('a port that answers at once', () => {
     const variables = { port: 'HEALTH_PORT', host: 'HEALTH_HOST' };
     await expect(HttpPort.open({ port: taken, host: '127.0.0.1', health, variables })).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'HEALTH_PORT' } });
     await expect(HttpPort.open({ port: 0, host: '192.0.2.1', health, variables })).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'HEALTH_HOST' } });
+  });
+});
+
+describe('a port that is abused', () => {
+  const open = (to = port): Socket => connect(Number(new URL(to.url).port), '127.0.0.1').on('error', () => undefined);
+  const ended = (socket: Socket): Promise<string> =>
+    new Promise((resolve) => {
+      let text = '';
+      socket.on('data', (chunk) => (text += String(chunk))).once('close', () => resolve(text));
+    });
+
+  it('has only so many connections, says so, and serves again when there are fewer', async () => {
+    expect(port.server.maxConnections).toBe(1_000);
+    port.server.maxConnections = 2;
+    health.up('postgresql');
+    health.phase = 'running';
+    const kept = [open(), open()];
+    await Promise.all(kept.map((one) => once(one, 'connect')));
+    const refused = open();
+    refused.write('GET /health/live HTTP/1.1\r\nhost: here\r\n\r\n');
+    expect(await ended(refused)).toBe('');
+    expect(health.readiness()).toMatchObject({ status: 'degraded', degraded: [{ name: 'connections', reason: 'more than 2 connections at once: further ones are refused' }] });
+    kept.map((one) => one.destroy());
+    await until('there is room', () => ask('/health/live').then(({ status }) => status === 200, () => false));
+  });
+
+  it('cuts whoever does not come to the end of the headers, whether silent or slow', async () => {
+    const impatient = await HttpPort.open({ port: 0, host: '127.0.0.1', health, server: { headersTimeout: 100, connectionsCheckingInterval: 20 } });
+    try {
+      const slow = open(impatient);
+      const dripping = setInterval(() => slow.write('x'), 10);
+      slow.write('GET / HTTP/1.1\r\n');
+      const answers = await Promise.all([ended(open(impatient)), ended(slow)]);
+      clearInterval(dripping);
+      expect(answers).toEqual([expect.stringContaining('HTTP/1.1 408 '), expect.stringContaining('HTTP/1.1 408 ')]);
+    } finally {
+      await impatient.drain(0);
+    }
+  });
+
+  it('cuts whoever does not read the answer', async () => {
+    expect(port.server.timeout).toBe(120_000);
+    port.server.timeout = 100;
+    const cut = new Promise<void>((resolve) => port.serve((_, response) => void response.once('close', resolve).end(Buffer.alloc(64 * 1024 * 1024))));
+    const unread = open().pause();
+    unread.write('GET / HTTP/1.1\r\nhost: here\r\n\r\n');
+    await cut;
+    unread.destroy();
   });
 });
 

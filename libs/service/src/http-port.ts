@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { PedigreeError } from '#kernel';
-import type { Health } from './health.js';
+import type { Health, Trouble } from './health.js';
+import { beginRequest, giveUp } from './request-guard.js';
 
 /** What a route of the port itself answers, such as `/metrics`. */
 export interface PortAnswer {
@@ -18,6 +19,15 @@ export interface HttpPortOptions {
   health: Health;
   server?: ServerOptions;
 }
+
+/** Most connections of a port at once. Without a limit they take every file descriptor of the process, and none is left for the database. */
+const MAX_CONNECTIONS = 1_000;
+/** A connection on which nothing moves for so long, in the middle of a request or its answer, is cut: longer than any wait of ours. */
+const STALLED_MS = 120_000;
+/** Time for the head of a request, and for all of it where no body is read. Looked at so often. */
+const TIMES = { headersTimeout: 30_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 };
+/** For so long readiness tells that connections were refused. */
+const REFUSAL_TOLD_MS = 60_000;
 
 /** Seconds after which a client that was turned away may come again. */
 export const RETRY_AFTER_SECONDS = 5;
@@ -47,12 +57,24 @@ export class HttpPort {
     });
     const { port } = server.address() as { port: number };
     this.url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`;
-    server.on('request', (request, response) => void this.take(request, response));
+    let refusedAt: Date | undefined;
+    server.on('drop', () => (refusedAt = new Date()));
+    health.degradedBy(() => (refusedAt === undefined || Date.now() - refusedAt.getTime() > REFUSAL_TOLD_MS ? [] : [refusals(refusedAt, server.maxConnections)]));
+    server.on('request', (request, response) => {
+      beginRequest(request, response);
+      void this.take(request, response).catch((error: unknown) => {
+        giveUp(response, request.socket);
+        // For the log: who guards requests hears it.
+        throw error;
+      });
+    });
   }
 
   /** Throws PedigreeError `invalid_configuration` when the port cannot be had. */
   static async open(options: HttpPortOptions): Promise<HttpPort> {
-    const server = createServer(options.server ?? {});
+    const server = createServer({ ...TIMES, ...options.server });
+    server.maxConnections = MAX_CONNECTIONS;
+    server.timeout = STALLED_MS;
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) => reject(refusedPort(error, options)));
       server.listen(options.port, options.host, resolve);
@@ -101,6 +123,8 @@ export class HttpPort {
     response.once('finish', () => setImmediate(() => this.server.closeIdleConnections()));
   }
 }
+
+const refusals = (at: Date, most: number): Trouble => ({ name: 'connections', since: at.toISOString(), reason: `more than ${most} connections at once: further ones are refused` });
 
 const json = (status: number, body: object): PortAnswer => ({ status, contentType: 'application/json', body: JSON.stringify(body) });
 

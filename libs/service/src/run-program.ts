@@ -5,6 +5,7 @@ import { boundedLog, type ServiceLog } from './bounded-log.js';
 import { Health, sentenceOf } from './health.js';
 import { HttpPort } from './http-port.js';
 import type { Need } from './need.js';
+import { guardRequests, requestInHand } from './request-guard.js';
 import { watchNeeds, type NeedWatch } from './watch.js';
 
 /** What a program gets from the frame. */
@@ -103,8 +104,9 @@ class ProgramRun {
 
   async run(): Promise<number> {
     const forgetSignals = this.surroundings.onSignal((signal) => this.signalled(signal));
-    const onRejection = (error: unknown): void => this.program.log.error({ err: error }, 'a promise was rejected and nobody heard it: a fault of ours; the program goes on');
+    const onRejection = (error: unknown): void => this.program.log.error({ err: error, ...requestInHand() }, 'a promise was rejected and nobody heard it: a fault of ours; the program goes on');
     process.on('unhandledRejection', onRejection);
+    const endGuard = guardRequests(this.log);
     let isInOrder = true;
     try {
       await this.start();
@@ -113,6 +115,7 @@ class ProgramRun {
       isInOrder = await this.stop();
       forgetSignals();
       process.off('unhandledRejection', onRejection);
+      endGuard();
     }
     return isInOrder ? EXIT.stopped : EXIT.fault;
   }

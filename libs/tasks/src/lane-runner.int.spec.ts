@@ -174,6 +174,20 @@ describe('a lane runner', () => {
     expect(await queue.queueFigures()).toMatchObject({ leased: 1 });
   });
 
+  it('writes nothing of what ends after its stop, for the database may be closed by then: the lease brings the task to another', async () => {
+    await queue.schedule(db.pool, [task('late')]);
+    const [begun, clock] = [after(1), new VirtualClock()];
+    let endLate: (result: TaskResult) => void = () => undefined;
+    let settled = 0;
+    const counted = Object.assign(Object.create(queue) as PostgresTaskQueue, { settle: () => ((settled += 1), Promise.reject(new Error('the pool has ended'))) });
+    const runner = start({ queue: counted, clock, graceMs: 0, kinds: { read: { handle: () => (begun.tick(), new Promise<TaskResult>((resolve) => (endLate = resolve))) } } });
+    await begun.reached;
+    await runner.stop();
+    endLate(DONE);
+    await new Promise(setImmediate);
+    expect([settled, runner.reports]).toEqual([0, []]);
+  });
+
   it('extends the lease of a handler that works long, and tells the handler when the lease is lost', async () => {
     await queue.schedule(db.pool, [task('long')]);
     const leases: Date[] = [];

@@ -81,6 +81,8 @@ class LaneRunner {
   private handFreed: (() => void) | undefined;
   private failuresInRow = 0;
   private heldClaimAtMs = -Infinity;
+  /** Aborted when `run` has ended: what still works has no queue any more. */
+  private readonly over = new AbortController();
 
   constructor(options: LaneRunnerOptions) {
     this.options = {
@@ -103,6 +105,7 @@ class LaneRunner {
       await this.finishWithin(this.options.graceMs);
     } finally {
       clearInterval(renewal);
+      this.over.abort();
     }
   }
 
@@ -185,10 +188,10 @@ class LaneRunner {
     return { kind: 'retry', delayMs: retryInMs, error };
   }
 
-  /** Records the result. When the database stays away, the lease runs out and the task comes again. */
+  /** Records the result. When the database stays away, or the runner has ended before, the lease runs out and the task comes again. */
   private async settle(task: Task, result: TaskResult): Promise<void> {
     const { queue, lane, report, clock, firstBackoffMs } = this.options;
-    for (let attempt = 1; attempt <= SETTLE_TRIES; attempt += 1) {
+    for (let attempt = 1; attempt <= SETTLE_TRIES && !this.over.signal.aborted; attempt += 1) {
       try {
         const held = await queue.settle(task, result);
         if (!held) report({ kind: 'lease_lost', lane, task });
@@ -196,7 +199,7 @@ class LaneRunner {
         return;
       } catch (error) {
         report({ kind: 'queue_unavailable', lane, error: textOf(error), retryInMs: firstBackoffMs });
-        if (attempt < SETTLE_TRIES) await clock.wait(firstBackoffMs);
+        if (attempt < SETTLE_TRIES) await clock.wait(firstBackoffMs, this.over.signal);
       }
     }
   }

@@ -68,10 +68,13 @@ async function withCopy<T>(root: string, mutant: Mutant | undefined, work: (fold
   }
 }
 
+/** Each campaign needs a log of its own, and a server is empty only once. */
+const withoutLogServer = ({ EVENTSTORE_URL: _, ...env }: NodeJS.ProcessEnv): NodeJS.ProcessEnv => env;
+
 /** One campaign in the copy, as a process of its own. Throws when it gave no report. */
 async function campaign(folder: string, seed: number, { minutes, path }: MutantOptions): Promise<Report> {
   const asked = ['--seed', String(seed), '--minutes', String(minutes), '--rest-seconds', String(REST_SECONDS), '--json'];
-  const { lines } = await node(folder, ['apps/cli/bin/pedigree.mjs', 'chaos', ...asked], { ...process.env, PATH: path });
+  const { lines } = await node(folder, ['apps/cli/bin/pedigree.mjs', 'chaos', ...asked], { ...withoutLogServer(process.env), PATH: path });
   const last = lines.at(-1) ?? '';
   if (!last.startsWith('{')) throw new Error(`the campaign of seed ${seed} gave no report: ${lines.slice(-5).join(' ')}`);
   return JSON.parse(last) as Report;

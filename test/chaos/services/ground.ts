@@ -4,6 +4,7 @@ import { setPriority } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builtFile, sandboxFile } from '../../../apps/cli/src/config.js';
+import { demandEmptyLog } from '../../support/event-log/empty-log.js';
 import { sandboxProcess, type SandboxProcess } from '../../../apps/cli/src/stack/sandbox-process.js';
 import { systemClock } from '#kernel';
 import type { CampaignOptions } from '../options.js';
@@ -57,6 +58,8 @@ interface GroundOptions extends CampaignOptions {
   folder: string;
   /** Where programs are looked for. */
   path: string;
+  /** Of the server that has the log, and nothing in it yet. Undefined: it lies in PostgreSQL. */
+  eventStoreUrl?: string | undefined;
   say(text: string): void;
 }
 
@@ -75,7 +78,8 @@ export async function breakGround(options: GroundOptions): Promise<Ground> {
 }
 
 async function startAll(options: GroundOptions, stops: (() => Promise<void> | void)[]): Promise<Omit<Ground, 'close'>> {
-  const { folder, say } = options;
+  const { folder, eventStoreUrl, say } = options;
+  if (eventStoreUrl !== undefined) await demandEmptyLog(eventStoreUrl);
   chmodSync(folder, 0o711);
   const files = writeFiles(folder);
   const [postgres, rabbit, sandbox] = await Promise.all([
@@ -86,7 +90,7 @@ async function startAll(options: GroundOptions, stops: (() => Promise<void> | vo
   const registry = await TcpProxy.start(Number(new URL(sandbox.url).port));
   stops.push(() => registry.stop());
   for (const pid of [registry.pid, sandboxPid(folder)]) favour(pid);
-  const env = environment(files, { postgres, rabbit, registry });
+  const env = environment(files, { postgres, eventStoreUrl, rabbit, registry });
   const deaths: Death[] = [];
   const died = (death: Death): void => {
     deaths.push(death);
@@ -163,9 +167,17 @@ function writeFiles(folder: string): Files {
   return files;
 }
 
-function environment(files: Files, services: { postgres: PostgresService; rabbit: RabbitService | undefined; registry: TcpProxy }): NodeJS.ProcessEnv {
+interface Services {
+  postgres: PostgresService;
+  eventStoreUrl: string | undefined;
+  rabbit: RabbitService | undefined;
+  registry: TcpProxy;
+}
+
+function environment(files: Files, services: Services): NodeJS.ProcessEnv {
   return {
     ...{ PATH: dirname(process.execPath), DATABASE_URL: services.postgres.url, REGISTRY_URL: services.registry.url, LOG_LEVEL: 'info' },
+    ...(services.eventStoreUrl === undefined ? {} : { EVENTSTORE_URL: services.eventStoreUrl }),
     ...(services.rabbit === undefined ? {} : { AMQP_URL: services.rabbit.url }),
     ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), PEDIGREE_KEY_FILE: files.key, REGISTRY_PROFILE_OVERRIDES: files.overrides },
     ...{ AUDIT_KEY_FILE: files.auditKey, AUDIT_CHECKPOINT_SECONDS: String(CHECKPOINT_SECONDS) },

@@ -2,6 +2,7 @@ import type { DocumentOutcome } from '#domain';
 import type { Pool } from '#postgres';
 import type { Random } from '../../../apps/cli/src/sample/random.js';
 import type { World } from '../../../apps/cli/src/sample/world.js';
+import type { CampaignLog } from '../campaign-log.js';
 import type { Corners } from './corners/reached.js';
 import type { Orphan } from './orphans/find-orphans.js';
 
@@ -104,7 +105,7 @@ export interface OutcomeMessage {
 /** What can be looked at while everything still runs. */
 export interface Meanwhile {
   registry(): Promise<TruthDocument[]>;
-  pool: Pool;
+  log: CampaignLog;
   heard: Ended['heard'];
 }
 
@@ -129,6 +130,8 @@ export interface Ended {
   truth<T>(path: string): Promise<T>;
   /** The database; the programs are stopped. */
   pool: Pool;
+  /** The event log, in the database or on a server: read through the port alone. */
+  log: CampaignLog;
   installation: string;
   requestIdOf(commandId: string): string;
   /** Documents that were stuck at any time. */

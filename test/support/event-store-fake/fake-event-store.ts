@@ -7,6 +7,7 @@ import persistentGrpc from '@eventstore/db-client/generated/persistent_grpc_pb.j
 import featuresGrpc from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import { FakeLog } from './log.js';
+import type { Faults } from './node-state.js';
 import { handOutAll, persistentService, type FakeGroups } from './persistent-service.js';
 import { streamsService } from './streams-service.js';
 
@@ -21,6 +22,18 @@ const SUPPORTED: [string, string, string[]][] = [
 /** The most that a server up to 25.0 can be told to take in one append: it does not start with more. */
 export const MOST_APPEND_BYTES = 16 * 1024 * 1024 - 10_000;
 
+export interface FakeEventStoreOptions {
+  maxAppendBytes?: number;
+  /** Makes it a follower of that server's cluster which lags: it hands appends on, and shows nothing of them to whoever does not ask for the leader. */
+  follows?: FakeEventStore;
+  /** How far the server's clock goes ahead of ours; negative when it goes behind. */
+  clockAheadMs?: number;
+  /** Makes it speak TLS. The key and the chain are PEM; the authority's certificate lies in a file. */
+  certificate?: { key: Buffer; chain: Buffer; authorityFile: string };
+  /** `user:password` that every call must show. */
+  login?: string;
+}
+
 /**
  * A fake EventStoreDB: a gRPC server on the client's own generated stubs, with its log in memory. It serves what Pedigree uses of the real one, by
  * the real one's rules; what it does not serve it refuses. Stopping it cuts every connection; `start` after `stop` serves the same log at the same address.
@@ -33,28 +46,25 @@ export class FakeEventStore {
   private readonly sockets = new Set<Socket>();
   private port = 0;
 
-  /**
-   * `answersToLose`: appends that are made and whose answers are then lost on their way. `callsInElection`: calls for the leader that meet a cluster without one.
-   * `readsToHold`: reads that are never answered.
-   */
-  readonly faults = { answersToLose: 0, callsInElection: 0, readsToHold: 0 };
+  readonly faults: Faults = { answersToLose: 0, answersToHold: 0, callsToEnd: 0, callsInElection: 0, callsTooEarly: 0, callsThatThrow: 0, readsToHold: 0 };
 
-  /** With `follows` it is a follower of that server's cluster which lags: it hands appends on, and shows nothing of them to whoever does not ask for the leader. */
-  constructor(private readonly options: { maxAppendBytes?: number; follows?: FakeEventStore } = {}) {
-    this.log = options.follows?.log ?? new FakeLog();
+  constructor(private readonly options: FakeEventStoreOptions = {}) {
+    this.log = options.follows?.log ?? new FakeLog(() => this.now());
     this.log.onAppend(() => handOutAll(this.log, this.groups));
   }
 
   get url(): string {
-    return `esdb://127.0.0.1:${this.port}?tls=false`;
+    const { certificate, login } = this.options;
+    return certificate === undefined ? `esdb://127.0.0.1:${this.port}?tls=false` : `esdb://${login === undefined ? '' : `${login}@`}127.0.0.1:${this.port}?tlsCAFile=${certificate.authorityFile}`;
   }
 
   async start(): Promise<void> {
     const server = new Server({ 'grpc.max_receive_message_length': 32 * 1024 * 1024 });
-    server.addService(streamsGrpc.StreamsService, streamsService(this.log, { maxAppendBytes: this.options.maxAppendBytes ?? MOST_APPEND_BYTES, faults: this.faults, leaderPort: this.options.follows?.port }));
+    const { maxAppendBytes = MOST_APPEND_BYTES, follows, login, certificate } = this.options;
+    server.addService(streamsGrpc.StreamsService, streamsService(this.log, { faults: this.faults, maxAppendBytes, leaderPort: follows?.port, login, now: () => this.now() }));
     server.addService(persistentGrpc.PersistentSubscriptionsService, persistentService(this.log, this.groups));
     server.addService(featuresGrpc.ServerFeaturesService, { getSupportedMethods } as unknown as UntypedServiceImplementation);
-    const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+    const injector = server.createConnectionInjector(certificate === undefined ? ServerCredentials.createInsecure() : ServerCredentials.createSsl(null, [{ private_key: certificate.key, cert_chain: certificate.chain }]));
     const listener = createServer((socket) => {
       this.sockets.add(socket);
       socket.once('close', () => this.sockets.delete(socket));
@@ -64,6 +74,15 @@ export class FakeEventStore {
     this.port = (listener.address() as AddressInfo).port;
     this.server = server;
     this.listener = listener;
+  }
+
+  private now(): Date {
+    return new Date(Date.now() + (this.options.clockAheadMs ?? 0));
+  }
+
+  /** Subscriptions that are open at this moment. */
+  get subscriptions(): number {
+    return this.log.listeners - 1;
   }
 
   /** Every subscription that is open falls silent for ever, without a word: what a broken middlebox makes of a connection. */

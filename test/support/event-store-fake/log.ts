@@ -33,7 +33,7 @@ export class FakeLog {
   private end = 0n;
   private clientEvents = 0;
 
-  constructor() {
+  constructor(private readonly now: () => Date = () => new Date()) {
     this.write('$settings', { id: randomUUID(), type: '$metadata', isJson: true, data: Buffer.from('{}'), metadata: new Uint8Array() });
   }
 
@@ -45,6 +45,10 @@ export class FakeLog {
   onAppend(listener: () => void): () => void {
     this.added.on('append', listener);
     return () => void this.added.off('append', listener);
+  }
+
+  get listeners(): number {
+    return this.added.listenerCount('append');
   }
 
   muteListeners(): void {
@@ -87,7 +91,7 @@ export class FakeLog {
   private write(stream: string, proposal: FakeProposal): void {
     if (this.records.length >= MOST_RECORDS) throw new Error(`the fake event store keeps at most ${MOST_RECORDS} events`);
     const there = this.stream(stream);
-    const record = { ...proposal, position: this.end, stream, revision: there.length, createdAt: new Date() };
+    const record = { ...proposal, position: this.end, stream, revision: there.length, createdAt: this.now() };
     this.records.push(record);
     this.streams.set(stream, there);
     there.push(record);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
@@ -6,6 +7,8 @@ import { eventMessage, matcherOf, nameOf } from './messages.js';
 import type { FakeLog, FakeRecord } from './log.js';
 
 const DEFAULT_SEARCH_WINDOW = 32;
+/** What the real server tells as its checkpoint while it has none: -1, without its sign. */
+const NO_POSITION = 2n ** 64n - 1n;
 
 interface Asked {
   call: ServerWritableStream<ReadReq, ReadResp>;
@@ -14,7 +17,7 @@ interface Asked {
 
 /**
  * A subscription to $all, or to one stream, as the real server serves it: it catches up, says so, then follows. With a filter it tells a checkpoint after
- * each stretch of looked-at events, and when it has caught up the last one that it knows, which may lie before the end of the log.
+ * each stretch of looked-at events, and when it has caught up the last one that it knows, which may lie before the end of the log, or -1 for none.
  */
 export class Subscription {
   private next: number;
@@ -24,6 +27,7 @@ export class Subscription {
   private isWriting = false;
   private readonly matches: (record: FakeRecord) => boolean;
   private readonly interval: number;
+  private readonly isFromStart: boolean;
 
   constructor(
     private readonly log: FakeLog,
@@ -35,6 +39,7 @@ export class Subscription {
     const wanted = matcherOf(filter);
     this.matches = (record) => (stream === undefined || record.stream === stream) && wanted(record);
     this.interval = filter === undefined ? Infinity : (filter.hasMax() ? filter.getMax() : DEFAULT_SEARCH_WINDOW) * filter.getCheckpointintervalmultiplier();
+    this.isFromStart = options.getAll()?.hasStart() === true;
     this.next = this.firstIndex();
   }
 
@@ -85,19 +90,19 @@ export class Subscription {
     if (!this.isLive) {
       this.isLive = true;
       await this.tellCheckpoint();
-      const caughtUp = new streams.ReadResp();
-      caughtUp.setCaughtUp(new streams.ReadResp.CaughtUp());
-      await this.write(caughtUp);
+      // The real server may say it several times.
+      for (let n = 0; n < 2; n += 1) await this.write(new streams.ReadResp().setCaughtUp(new streams.ReadResp.CaughtUp()));
     }
     this.isWriting = false;
     if (this.next < this.log.records.length && !this.asked.call.cancelled) void this.pump();
   }
 
   private async tellCheckpoint(): Promise<void> {
-    if (this.interval === Infinity || this.checkpoint === undefined) return;
+    const known = this.checkpoint ?? (this.isFromStart ? NO_POSITION : undefined);
+    if (this.interval === Infinity || known === undefined) return;
     const checkpoint = new streams.ReadResp.Checkpoint();
-    checkpoint.setCommitPosition(String(this.checkpoint));
-    checkpoint.setPreparePosition(String(this.checkpoint));
+    checkpoint.setCommitPosition(String(known));
+    checkpoint.setPreparePosition(String(known));
     const response = new streams.ReadResp();
     response.setCheckpoint(checkpoint);
     await this.write(response);
@@ -106,8 +111,8 @@ export class Subscription {
   private async write(response: ReadResp): Promise<void> {
     const { call } = this.asked;
     if (call.cancelled || call.write(response)) return;
-    await new Promise<void>((resolve) => {
-      for (const event of ['drain', 'cancelled', 'close', 'error']) call.once(event, () => resolve());
-    });
+    const came = new AbortController();
+    await Promise.race(['drain', 'cancelled', 'close'].map((event) => once(call, event, { signal: came.signal }).catch(() => undefined)));
+    came.abort();
   }
 }

@@ -9,6 +9,7 @@ import { openEventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import { newSigningKey, noteSigner, verifierKeyOf } from '#merkle';
 import { migrate } from '#postgres';
+import { readSecretFile } from '#secret-files';
 import type { CliConfig } from '../config.js';
 import { out, table } from '../print.js';
 import { writeWholeOnce } from '../stack/whole-file.js';
@@ -22,7 +23,7 @@ export function newAuditKey(file: string, origin: string): number {
 }
 
 export function showAuditKey(file: string, origin: string): number {
-  out(verifierKeyOf(noteSigner(origin, readFileSync(file, 'utf8'))));
+  out(verifierKeyOf(noteSigner(origin, readSecretFile(file).toString('utf8'))));
   return 0;
 }
 

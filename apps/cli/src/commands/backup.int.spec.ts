@@ -10,6 +10,7 @@ import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { inTransaction, installationId, migrate, type Pool, type Transaction } from '#postgres';
 import { PostgresTaskQueue } from '#tasks';
+import { ApiKeys } from '../../../gateway/src/access/api-keys.js';
 import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker } from '../../../worker/src/worker.js';
 import { cliConfig } from '../config.js';
@@ -97,6 +98,15 @@ describe('a backup', () => {
     await source.pool.query('CREATE TABLE novelty (n int)');
     await expect(backup(configOf(source), file)).rejects.toThrow(/does not know the tables novelty/);
     expect(existsSync(file)).toBe(false);
+  });
+
+  it('brings a revoked key along, so that a restored gateway asks for a key as the first one did', async () => {
+    const keys = new ApiKeys(source.pool);
+    await keys.add('only', ['admin']);
+    await keys.revoke('only');
+    await backup(configOf(source), file);
+    await restore(configOf(target), file);
+    expect(await new ApiKeys(target.pool).standing()).toEqual({ kind: 'all_revoked', since: expect.any(Date) as unknown });
   });
 
   it('taken under load is one moment of the log with all that belongs to it', async () => {

@@ -7,11 +7,11 @@ const SEEDS = 1_000_000;
 const MUTANT_SEEDS = [401, 402, 403];
 const MUTANT_MINUTES = 1.5;
 
-type Asked = Omit<ChaosOptions, 'path' | 'seed'> & { seed?: number };
+type Asked = Omit<ChaosOptions, 'path' | 'eventStoreUrl' | 'seed'> & { seed?: number };
 type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
 
 /** The crash campaign; its code is loaded when it is asked for, as the bench's is. */
-export function addChaosCommand(pedigree: Command, action: Action, { PATH = '' }: NodeJS.ProcessEnv): void {
+export function addChaosCommand(pedigree: Command, action: Action, { PATH = '', EVENTSTORE_URL }: NodeJS.ProcessEnv): void {
   pedigree
     .command('chaos')
     .description('kill and cut everything at random moments, then check that nothing was lost and nothing done twice')
@@ -26,7 +26,7 @@ export function addChaosCommand(pedigree: Command, action: Action, { PATH = '' }
     .action(
       action(async ({ seed = Date.now() % SEEDS, ...asked }: Asked) => {
         const { runChaos } = await import('../../../../test/chaos/run.js');
-        return runChaos({ ...asked, seed, path: PATH });
+        return runChaos({ ...asked, seed, path: PATH, eventStoreUrl: EVENTSTORE_URL === '' ? undefined : EVENTSTORE_URL });
       }),
     );
 }

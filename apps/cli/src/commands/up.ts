@@ -1,12 +1,14 @@
 import { installationId } from '#postgres';
-import { uuid5 } from '#kernel';
+import { systemClock, uuid5 } from '#kernel';
 import { sandboxFile, upConfig, type CliConfig } from '../config.js';
 import { GatewayClient } from '../gateway-client.js';
 import { out, say, table } from '../print.js';
 import { sampleDay, type SampleCommand } from '../sample/day.js';
-import { feed, summarise, waitForConclusion, type Summary } from '../sample/feed.js';
+import { feed, summarise, waitForConclusion, type OutcomeRow, type Summary } from '../sample/feed.js';
+import { PATIENCE, watchForStall, type Patience } from '../sample/stall.js';
 import { readWorld } from '../sample/world.js';
 import { startStack, type Stack } from '../stack/stack.js';
+import { causeOf, markOf } from '../stack/standing.js';
 import { controlUrlOf, violationsAt } from '../stack/violations.js';
 import { describeAccounts } from '#registry-client';
 
@@ -20,11 +22,17 @@ export interface UpOptions {
 /** Longest that the sample day may take before `--once` gives up and says what is unfinished. */
 const SAMPLE_LIMIT_MS = 20 * 60_000;
 
+/** While no other document concludes, that is said again so often, and why. */
+const SAY_AGAIN_MS = 60_000;
+
 /** Documents that are named when their outcome is not the expected one. */
 const MOST_NAMED = 20;
 
-/** Starts everything, feeds the sample day, and stays up until a signal; with `--once` ends after the day. Returns the exit status. */
-export async function up(options: UpOptions): Promise<number> {
+/**
+ * Starts everything, feeds the sample day, and stays up until a signal; with `--once` ends after the day, or when nothing gets on any more. Returns the
+ * exit status.
+ */
+export async function up(options: UpOptions, patience: Patience = PATIENCE): Promise<number> {
   const startedMs = performance.now();
   const config = upConfig(options);
   const stopping = new AbortController();
@@ -32,7 +40,7 @@ export async function up(options: UpOptions): Promise<number> {
 
   const stack = await startStack(config, { say });
   try {
-    const status = options.sample ? await runSample({ config, stack, options, signal: stopping.signal, startedMs }) : 0;
+    const status = options.sample ? await runSample({ config, stack, options, patience, signal: stopping.signal, startedMs }) : 0;
     if (options.once === true || stopping.signal.aborted) return status;
     out(addresses(stack));
     await new Promise<void>((resolve) => (stopping.signal.aborted ? resolve() : stopping.signal.addEventListener('abort', () => resolve())));
@@ -51,25 +59,47 @@ interface SampleRun {
   config: CliConfig;
   stack: Stack;
   options: UpOptions;
+  patience: Patience;
   signal: AbortSignal;
   startedMs: number;
 }
 
 async function runSample(run: SampleRun): Promise<number> {
-  const { config, stack, signal } = run;
+  const { config, stack } = run;
   const gateway = new GatewayClient(stack.gateway.url, config.apiKey);
   const commands = await commandsOf(config, stack);
   say(`feeding ${commands.length} documents`);
   await feed(gateway, commands);
-  const concluded = await waitForConclusion(gateway, {
-    commands,
-    signal,
-    limitMs: SAMPLE_LIMIT_MS,
-    progress: (known) => say(`concluded ${known} of ${commands.length}`),
-  });
-  const summary = summarise(commands, concluded);
+  const summary = summarise(commands, await untilConcluded(run, gateway, commands));
   const violations = await violationsAt(stack.controlUrl ?? (await controlUrlOf(stack.registryUrl)));
   return report(run, summary, violations);
+}
+
+/** Says how far it is when that changes, and the cause when nothing gets on. Returns what concluded. */
+async function untilConcluded({ stack, options, patience, signal }: SampleRun, gateway: GatewayClient, commands: SampleCommand[]): Promise<OutcomeRow[]> {
+  const ending = new AbortController();
+  const either = AbortSignal.any([signal, ending.signal]);
+  let known = -1;
+  let saidAtMs = -Infinity;
+  let unfinished = commands.map((one) => one.commandId);
+  const progress = (concluded: number, open: string[]): void => {
+    const nowMs = systemClock.monotonicMs();
+    const isNews = concluded !== known;
+    [known, unfinished] = [concluded, open];
+    if (!isNews && nowMs - saidAtMs < SAY_AGAIN_MS) return;
+    saidAtMs = nowMs;
+    // Attempts that fail move the log too, so this is not all left to the watch for a stall.
+    if (isNews) say(`concluded ${concluded} of ${commands.length}`);
+    else void causeOf(stack, open).then(({ sentence }) => say(`still ${concluded} of ${commands.length}: ${sentence}`), () => undefined);
+  };
+  const looks = { mark: () => markOf(stack), cause: () => causeOf(stack, unfinished) };
+  const watching = watchForStall({ ...looks, say, givesUp: options.once === true, patience, clock: systemClock, signal: either }).then(() => ending.abort());
+  try {
+    return await waitForConclusion(gateway, { commands, signal: either, limitMs: SAMPLE_LIMIT_MS, progress });
+  } finally {
+    ending.abort();
+    await watching;
+  }
 }
 
 async function commandsOf(config: CliConfig, stack: Stack): Promise<SampleCommand[]> {

@@ -65,8 +65,8 @@ export interface WaitOptions {
   commands: SampleCommand[];
   signal: AbortSignal;
   limitMs: number;
-  /** Told after each round how many are known to have concluded. */
-  progress(concluded: number): void;
+  /** Told after each round how many are known to have concluded, and the command ids of the others. */
+  progress(concluded: number, open: string[]): void;
 }
 
 /**
@@ -83,7 +83,7 @@ export async function waitForConclusion(gateway: GatewayClient, options: WaitOpt
     const done = rows.filter((row) => row?.phase === 'concluded') as OutcomeRow[];
     concluded.push(...done);
     open = [...open, ...asked.filter((_, i) => rows[i]?.phase !== 'concluded')];
-    options.progress(concluded.length);
+    options.progress(concluded.length, open);
     if (open.length === 0) break;
     // Where most are done the others may be too: those are asked about at once.
     if (done.length * 2 < asked.length) await systemClock.wait(ROUND_MS, options.signal);

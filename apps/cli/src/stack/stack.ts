@@ -6,8 +6,10 @@ import { reconcilerConfig } from '../../../reconciler/src/config.js';
 import { startReconciler } from '../../../reconciler/src/reconciler.js';
 import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker, type RunningWorker } from '../../../worker/src/worker.js';
+import { openEventStore, type EventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import { openPool, startEmbeddedPostgres, type EmbeddedPostgres, type Pool } from '#postgres';
+import type { FailingSubscription } from '#subscriptions';
 import { checkConfigFiles } from '../config-files.js';
 import type { CliConfig } from '../config.js';
 import { DataDir } from './data-dir.js';
@@ -17,11 +19,16 @@ import { sandboxProcess, type SandboxProcess } from './sandbox-process.js';
 export interface Stack {
   dataDir: DataDir;
   pool: Pool;
+  store: EventStore;
   gateway: RunningGateway;
   worker: RunningWorker;
   registryUrl: string;
   /** Undefined for a registry that is not ours. */
   controlUrl: string | undefined;
+  /** Subscriptions that fail again and again, and whose they are. */
+  failing(): (FailingSubscription & { program: string })[];
+  /** Where what is logged can be read. */
+  logs: string;
   /** Stops everything, in the reverse order of its start. */
   stop(): Promise<void>;
 }
@@ -66,6 +73,8 @@ async function startParts(config: CliConfig, options: StackOptions, ending: { st
   });
   if (postgres !== undefined) stops.unshift(() => postgres.stop());
   stops.push(unlock);
+  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  stops.push(() => store.close());
 
   const sandbox = config.registryUrl === undefined ? await ownSandbox(config, dataDir, options) : undefined;
   if (sandbox !== undefined) stops.push(() => sandbox.stop());
@@ -83,7 +92,9 @@ async function startParts(config: CliConfig, options: StackOptions, ending: { st
   stops.push(() => reconciler.stop());
   dataDir.writeAddress({ url: gateway.url, pid: process.pid });
   stops.push(async () => dataDir.forgetAddress());
-  return { dataDir, pool, gateway, worker, registryUrl, controlUrl: sandbox?.controlUrl ?? config.registryControlUrl, stop };
+  const failing = (): ReturnType<Stack['failing']> => Object.entries({ worker, auditor }).flatMap(([program, one]) => one.failing.list().map((failed) => ({ ...failed, program })));
+  const logs = `standard error (LOG_LEVEL=info says more)${sandbox === undefined ? '' : ` and ${dataDir.file('sandbox')}/sandbox.log`}`;
+  return { dataDir, pool, store, gateway, worker, registryUrl, controlUrl: sandbox?.controlUrl ?? config.registryControlUrl, failing, logs, stop };
 }
 
 async function ownSandbox(config: CliConfig, dataDir: DataDir, options: StackOptions): Promise<SandboxProcess> {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Actor } from '#event-store';
 import { PedigreeError, sha256Hex } from '#kernel';
 import type { Pool } from '#postgres';
+import { refuseFromElsewhere, type Call } from './local-call.js';
 
 /** `erp` sends commands and reads; `operator` the same and acts on documents; `auditor` reads; `admin` does everything. */
 export const ROLES = ['erp', 'operator', 'auditor', 'admin'] as const;
@@ -12,14 +13,19 @@ export interface Caller {
   roles: readonly Role[];
 }
 
+/** `never`: none was ever made. `all_revoked`: there were some, and none is valid, since the last one was revoked. */
+export type KeyStanding = { kind: 'never' } | { kind: 'valid' } | { kind: 'all_revoked'; since: Date };
+
 const LOCAL: Caller = { actor: { kind: 'person', name: 'local', authenticatedBy: 'loopback' }, roles: ROLES };
 /** How long a look-up is believed; a revoked key works at most this much longer. */
 const BELIEVED_MS = 5_000;
 const MAX_REMEMBERED = 10_000;
+const SEND_A_KEY = 'send a valid API key: Authorization: Bearer <key>; one is made on the host: pedigree keys add NAME --role admin';
 
 /**
- * API keys with roles, stored as SHA-256. A gateway that only this machine can reach (`trustsLoopback`) trusts callers without a key while no key
- * exists, and names them `local`. Any other asks for a key always: revoking the last one closes the door and does not open it.
+ * API keys with roles, stored as SHA-256. A gateway that only this machine can reach (`trustsLoopback`) trusts this machine's own calls without a
+ * key until the first key is made, and names them `local`. Any other asks for a key always. Rows of revoked keys stay, also through a backup, and with
+ * them the knowledge that there was a key: revoking the last one closes the door and does not open it.
  */
 export class ApiKeys {
   private readonly remembered = new Map<string, { caller: Caller | undefined; untilMs: number }>();
@@ -29,19 +35,24 @@ export class ApiKeys {
     private readonly options: { trustsLoopback: boolean } = { trustsLoopback: false },
   ) {}
 
-  /** The caller behind an Authorization header. Throws `unauthenticated`. */
-  async callerOf(authorization: string | undefined): Promise<Caller> {
-    const key = /^Bearer (\S{20,200})$/.exec(authorization ?? '')?.[1];
+  /** Who calls: by the key in the Authorization header, or as this machine. Throws `unauthenticated`, or `forbidden` to who may only seem to be here. */
+  async callerOf(call: Call): Promise<Caller> {
+    const key = /^Bearer (\S{20,200})$/.exec(call.headers.authorization ?? '')?.[1];
     const name = key === undefined ? '' : sha256Hex(key);
     const known = this.remembered.get(name);
     const caller = known !== undefined && known.untilMs > performance.now() ? known.caller : await this.lookUp(name);
-    if (caller === undefined) throw new PedigreeError('unauthenticated', 'send a valid API key: Authorization: Bearer <key>', { field: 'Authorization' });
+    if (caller === undefined) throw new PedigreeError('unauthenticated', SEND_A_KEY, { field: 'Authorization' });
+    if (caller === LOCAL) refuseFromElsewhere(call);
     return caller;
   }
 
-  async any(): Promise<boolean> {
-    const { rows } = await this.pool.query<{ any: boolean }>('SELECT EXISTS (SELECT FROM api_key WHERE revoked_at IS NULL) AS any');
-    return rows[0]?.any ?? false;
+  async standing(): Promise<KeyStanding> {
+    const { rows } = await this.pool.query<{ made: boolean; valid: boolean; since: Date }>(
+      'SELECT count(*) > 0 AS made, bool_or(revoked_at IS NULL) AS valid, max(revoked_at) AS since FROM api_key',
+    );
+    const { made = true, valid = false, since = new Date(0) } = rows[0] ?? {};
+    if (!made) return { kind: 'never' };
+    return valid ? { kind: 'valid' } : { kind: 'all_revoked', since };
   }
 
   /** Makes a key and returns it; it is shown this once and never again. */
@@ -69,7 +80,7 @@ export class ApiKeys {
   }
 
   private async withoutKey(): Promise<Caller | undefined> {
-    return this.options.trustsLoopback && !(await this.any()) ? LOCAL : undefined;
+    return this.options.trustsLoopback && (await this.standing()).kind === 'never' ? LOCAL : undefined;
   }
 
   private async find(digest: string): Promise<Caller | undefined> {

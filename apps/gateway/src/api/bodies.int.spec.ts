@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { systemClock } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
+import { until } from '../../../../test/support/until.js';
 import { arrival, Trial } from '../../test/trial.js';
 import { MAX_COMMAND_BYTES } from './body-limits.js';
 
 /** Small, so that nobody waits for them; a machine under load may still pause a while between two pieces of a body. */
-const LIMITS = { jsonBodyMs: 400, idleMs: 3_000, maxUnreadResults: 2_000, readPatienceMs: 300 };
+const LIMITS = { jsonBodyMs: 400, idleMs: 3_000, maxUnreadResults: 2_000, readPatienceMs: 300, mostHeldBytes: 64 * 1024 * 1024 };
 /** A refusal costs next to nothing and repeats the name, so that results fill every buffer on the way. */
 const bulkyLine = `{"command_id":"x","${'x'.repeat(8_000)}":1}\n`;
 
@@ -108,6 +110,58 @@ describe('bodies of lines', () => {
     const { rows } = await trial.db.pool.query(`SELECT account FROM command WHERE command_id IN ('named', 'single', 'unnamed') ORDER BY command_id`);
     expect(rows.map((row) => row.account)).toEqual(['main', 'north', 'north']);
     expect((await trial.post({ command_id: 'wrong', xml: arrival() }, '/v1/commands?account=%00')).json()).toMatchObject({ status: 400, field: 'account' });
+  });
+});
+
+describe('bodies that do not fit into the memory for all of them', () => {
+  const MOST = 1024 * 1024;
+  let small: Trial;
+  beforeAll(async () => {
+    small = await Trial.start(await testDatabase(), { bodyLimits: { ...LIMITS, jsonBodyMs: 60_000, mostHeldBytes: MOST } });
+  });
+  afterAll(() => small.stop());
+
+  const post = (bytes: number) => small.post({ command_id: 'x', xml: 'x'.repeat(bytes) });
+  const full = async (answer: Awaited<ReturnType<typeof post>>) => [answer.status, answer.headers.get('retry-after'), answer.json()['code']];
+
+  it('are to be brought again later, whether they tell their length or not; and later they are taken', async () => {
+    // Told and not yet there: it holds its room all the same.
+    const slow = request(`${small.gateway.url}/v1/commands`, { method: 'POST', headers: { 'content-type': 'application/json', 'content-length': MOST - 1_000 } });
+    slow.on('error', () => undefined).write('{');
+    await until('the slow body has its room', async () => (await post(2_000)).status === 503);
+    expect(await full(await post(2_000))).toEqual([503, '5', 'backlog_full']);
+    const untold = open('application/json', small);
+    untold.sending.end(JSON.stringify({ command_id: 'x', xml: 'x'.repeat(2_000) }));
+    expect((await untold.answer).statusCode).toBe(503);
+    const lines = await small.postLines([{ command_id: 'small', xml: arrival('<sgtin/>') }, { command_id: 'large', xml: 'x'.repeat(2_000) }]);
+    expect(lines).toMatchObject([{ line: 1, error: { code: expect.not.stringMatching('backlog_full') } }, { line: 2, error: { code: 'backlog_full', line: 2 } }]);
+    slow.destroy();
+    await until('there is room again', async () => (await post(2_000)).status === 422);
+  });
+
+  it('leave no room occupied, however they end', async () => {
+    // Behind a request that is not answered yet, on a connection that breaks.
+    const { host, port } = new URL(small.gateway.url);
+    const pipelined = connect(Number(port), '127.0.0.1');
+    pipelined.write(`GET /v1/outcomes?wait=30 HTTP/1.1\r\nhost: ${host}\r\n\r\nPOST /v1/commands HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${MOST - 1_000}\r\n\r\n{`);
+    await until('the pipelined body has its room', async () => (await post(2_000)).status === 503);
+    pipelined.destroy();
+    for (let times = 0; times < 5; times += 1) {
+      const broken = open('application/x-ndjson', small);
+      broken.answer.catch(() => undefined);
+      broken.sending.on('error', () => undefined);
+      await write(broken.sending, 'x'.repeat(MOST / 2));
+      broken.sending.destroy();
+      const untold = open('application/json', small);
+      untold.answer.catch(() => undefined);
+      untold.sending.on('error', () => undefined);
+      await write(untold.sending, 'x'.repeat(MOST / 2));
+      untold.sending.destroy();
+    }
+    await until('all of the room is there', async () => (await post(MOST - 100)).status === 422);
+    expect(await small.postLines(Array.from({ length: 40 }, (_, n) => ({ command_id: `n${n}`, xml: 'x'.repeat(100_000) })))).toEqual(
+      Array.from({ length: 40 }, (_, n) => ({ line: n + 1, error: expect.objectContaining({ status: 422 }) })),
+    );
   });
 });
 

@@ -1,5 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
 import { PedigreeError } from '#kernel';
+import { BodyMemory, wholeBody, type BodyShare } from './body-memory.js';
 
 /** Largest line of NDJSON, and largest JSON body whose length is not told beforehand. */
 export const MAX_COMMAND_BYTES = 8 * 1024 * 1024;
@@ -18,12 +20,35 @@ export interface BodyLimits {
   maxUnreadResults: number;
   /** How long such a client is waited for, once so many are kept. */
   readPatienceMs: number;
+  /** Bytes of bodies that are held in memory at once, over all requests. */
+  mostHeldBytes: number;
 }
 
-export const DEFAULT_BODY_LIMITS: BodyLimits = { jsonBodyMs: 60_000, idleMs: 60_000, maxUnreadResults: 10_000, readPatienceMs: 30_000 };
+export const DEFAULT_BODY_LIMITS: BodyLimits = { jsonBodyMs: 60_000, idleMs: 60_000, maxUnreadResults: 10_000, readPatienceMs: 30_000, mostHeldBytes: 128 * 1024 * 1024 };
 
 /** After an answer that came before the end of the body, the sender has so long to read it before the connection is cut. */
 const LINGER_MS = 2_000;
+
+/** A request whose body is read: what it holds of all that may be held. */
+export type ReadRequest = FastifyRequest & { bodyShare: BodyShare };
+
+/** JSON stays bytes, so that our own parser names the place of an error; NDJSON stays a stream and is never held whole. Nothing else is read. */
+export function readBodies(fastify: FastifyInstance, { mostHeldBytes }: BodyLimits): void {
+  const memory = new BodyMemory(mostHeldBytes);
+  fastify.addHook('preParsing', async (request, reply, payload) => {
+    const share = memory.share();
+    (request as ReadRequest).bodyShare = share;
+    whenEnded(request, reply, () => share.end());
+    return payload;
+  });
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('application/x-ndjson', (_request, payload, done) => done(null, payload));
+  fastify.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage) => {
+    const told = request.headers['content-length'];
+    const { bodyShare: share } = request as ReadRequest;
+    return wholeBody(payload, { share, toldBytes: told === undefined ? undefined : Number(told), mostToldBytes: MAX_LARGE_COMMAND_BYTES, mostBytes: MAX_COMMAND_BYTES });
+  });
+}
 
 /** The HTTP server itself cannot tell a long upload from a stalled one, so its own limit on bodies is off and these take its place. */
 export function limitBodies(fastify: FastifyInstance, { jsonBodyMs }: BodyLimits): void {
@@ -34,7 +59,7 @@ export function limitBodies(fastify: FastifyInstance, { jsonBodyMs }: BodyLimits
     if (Number(told) <= MAX_COMMAND_BYTES || Number(told) > MAX_LARGE_COMMAND_BYTES) return payload;
     if (largeUnderWay >= LARGE_AT_ONCE) throw new PedigreeError('backlog_full', `${largeUnderWay} commands of more than ${MAX_COMMAND_BYTES} bytes are being taken; try again later`);
     largeUnderWay += 1;
-    reply.raw.once('close', () => (largeUnderWay -= 1));
+    whenEnded(request, reply, () => (largeUnderWay -= 1));
     return payload;
   });
   fastify.addHook('preParsing', async (request, reply, payload) => {
@@ -43,7 +68,7 @@ export function limitBodies(fastify: FastifyInstance, { jsonBodyMs }: BodyLimits
         if (request.raw.complete || reply.sent) return;
         void reply.send(new PedigreeError('request_timeout', `the body was not there within ${jsonBodyMs} ms`));
       }, jsonBodyMs);
-      reply.raw.once('close', () => clearTimeout(timer));
+      whenEnded(request, reply, () => clearTimeout(timer));
     }
     return payload;
   });
@@ -51,4 +76,21 @@ export function limitBodies(fastify: FastifyInstance, { jsonBodyMs }: BodyLimits
     if (!request.raw.complete) setTimeout(() => request.raw.complete || request.raw.destroy(), LINGER_MS).unref();
     done();
   });
+}
+
+/**
+ * Calls back when the answer is out or the connection gone. An answer that waits behind another one of its connection (pipelining) never closes by
+ * itself when that connection does.
+ */
+function whenEnded({ raw: { socket } }: FastifyRequest, { raw: response }: FastifyReply, ended: () => void): void {
+  const end = (): void => {
+    response.off('close', end);
+    socket.off('close', end);
+    ended();
+  };
+  // While the key was looked at the client may have gone.
+  if (response.closed || socket.destroyed) return ended();
+  response.once('close', end);
+  // A client may have any number of requests under way on one connection.
+  socket.setMaxListeners(0).once('close', end);
 }

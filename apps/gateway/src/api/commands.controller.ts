@@ -11,7 +11,7 @@ import type { AcknowledgedCommand } from '../intake/command-table.js';
 import { Intake } from '../intake/intake.js';
 import { acknowledgementOf } from './acknowledgement.js';
 import type { commandAnswer } from './answers.js';
-import { MAX_COMMAND_BYTES, type BodyLimits } from './body-limits.js';
+import { MAX_COMMAND_BYTES, type BodyLimits, type ReadRequest } from './body-limits.js';
 import { groupAnswer, isGroupKind } from './group-answer.js';
 import { documentAnswer } from './document-answer.js';
 import { arriving, linesOf, type Line } from './ndjson.js';
@@ -23,6 +23,8 @@ import { resultsOf } from './result-lines.js';
 
 /** Commands of one NDJSON body that are under way at once. */
 const NDJSON_CONCURRENCY = 64;
+/** Their bytes together, as a part of what all bodies may hold: a client that sends large ones waits a little instead of filling the memory for all. */
+const NDJSON_PART = 1 / 8;
 
 @Controller('v1/commands')
 export class CommandsController {
@@ -61,13 +63,16 @@ export class CommandsController {
   }
 
   private async postLines(request: CallerRequest, account: string | undefined, reply: FastifyReply): Promise<void> {
-    const { idleMs, maxUnreadResults, readPatienceMs } = this.limits;
-    const lines = linesOf(arriving(request.body as Readable, idleMs), MAX_COMMAND_BYTES);
+    const { idleMs, maxUnreadResults, readPatienceMs, mostHeldBytes } = this.limits;
+    const { bodyShare } = request as CallerRequest & ReadRequest;
+    const lines = linesOf(arriving(request.body as Readable, idleMs), MAX_COMMAND_BYTES, bodyShare);
     const first = await lines.next();
     if (first.done === true) throw new PedigreeError('missing_body', 'the body holds no line; send one command a line', { field: '' });
     const { method, url } = request;
     const results = resultsOf(startingWith(first.value, lines), {
       concurrency: NDJSON_CONCURRENCY,
+      maxBytesUnderWay: mostHeldBytes * NDJSON_PART,
+      giveBack: (bytes) => bodyShare.giveBack(bytes),
       maxUnread: maxUnreadResults,
       patienceMs: readPatienceMs,
       take: (line) => this.takeLine(line, request, account),
@@ -76,9 +81,11 @@ export class CommandsController {
     await reply.status(HttpStatus.OK).header('content-type', 'application/x-ndjson').send(Readable.from(asText(results)));
   }
 
-  private async takeLine({ line, bytes }: Line, { method, url, caller }: CallerRequest, account: string | undefined): Promise<object> {
+  private async takeLine({ line, bytes }: Line, request: CallerRequest, account: string | undefined): Promise<object> {
+    const { method, url, caller } = request;
     try {
-      if (bytes === undefined) throw new PedigreeError('body_too_large', `longer than ${MAX_COMMAND_BYTES} bytes; a longer command goes by itself, as JSON`);
+      if (bytes === 'no_room') throw (request as CallerRequest & ReadRequest).bodyShare.full();
+      if (bytes === 'too_long') throw new PedigreeError('body_too_large', `longer than ${MAX_COMMAND_BYTES} bytes; a longer command goes by itself, as JSON`);
       return { line, ...acknowledgementOf(await this.intake.take(parseCommand(bytes, account), caller.actor)) };
     } catch (error) {
       return { line, error: reportProblem(error, this.log, { method, url, line }) };

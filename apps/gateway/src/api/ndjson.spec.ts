@@ -1,10 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { PassThrough } from 'node:stream';
+import { BodyMemory } from './body-memory.js';
 import { arriving, asNdjson, linesOf } from './ndjson.js';
 
-const split = async (chunks: string[], most = 10) => {
-  const found: [number, string | undefined][] = [];
-  for await (const { line, bytes } of linesOf(PassThrough.from(chunks.map((one) => Buffer.from(one))), most)) found.push([line, bytes?.toString()]);
+/** Lines of at most ten bytes, with room for so many in all; gives each line's bytes back when it has looked at it. */
+const split = async (chunks: string[], most = 1_000) => {
+  const found: [number, string][] = [];
+  const room = new BodyMemory(most);
+  for await (const { line, bytes } of linesOf(PassThrough.from(chunks.map((one) => Buffer.from(one))), 10, room)) {
+    found.push([line, bytes.toString()]);
+    if (typeof bytes !== 'string') room.giveBack(bytes.length);
+  }
+  // All of the room is there again.
+  expect([room.take(most), room.take(1)]).toEqual([true, false]);
   return found;
 };
 
@@ -13,10 +21,14 @@ describe('lines of a body', () => {
     ['cut anywhere', ['a', 'b\n', '\nc', 'd\ne'], [[1, 'ab'], [3, 'cd'], [4, 'e']]],
     ['of Windows', ['a\r\n\r\nb\r\n'], [[1, 'a\r'], [3, 'b\r']]],
     ['exactly as long as allowed', ['0123456789\n', '01234', '56789'], [[1, '0123456789'], [2, '0123456789']]],
-    ['longer than allowed, between good ones', ['a\n', '01234567890', '1234\nb\n', '01234567890\nc'], [[1, 'a'], [2, undefined], [3, 'b'], [4, undefined], [5, 'c']]],
-    ['longer than allowed at the end', ['a\n0123456', '7890'], [[1, 'a'], [2, undefined]]],
+    ['longer than allowed, between good ones', ['a\n', '01234567890', '1234\nb\n', '01234567890\nc'], [[1, 'a'], [2, 'too_long'], [3, 'b'], [4, 'too_long'], [5, 'c']]],
+    ['longer than allowed at the end', ['a\n0123456', '7890'], [[1, 'a'], [2, 'too_long']]],
     ['of nothing', ['', '\n', ' \n'], []],
   ])('%s', async (_, chunks, lines) => expect(await split(chunks as string[])).toEqual(lines));
+
+  it('that find no room are told, and hold none', async () => {
+    expect(await split(['a\n012', '3456', '78\n', '01234\n'], 6)).toEqual([[1, 'a'], [2, 'no_room'], [3, '01234']]);
+  });
 });
 
 describe('a body that arrives', () => {

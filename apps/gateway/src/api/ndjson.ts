@@ -1,10 +1,16 @@
 import type { Readable } from 'node:stream';
 import { PedigreeError } from '#kernel';
 
-/** One line of a text and its 1-based number; without bytes where it was longer than allowed. */
+/** One line of a text and its 1-based number; why it has no bytes where it was longer than allowed, or found no room in memory. */
 export interface Line {
   line: number;
-  bytes: Buffer | undefined;
+  bytes: Buffer | 'too_long' | 'no_room';
+}
+
+/** Room for the bytes of lines; whoever takes a line gives its bytes back. */
+export interface Room {
+  take(bytes: number): boolean;
+  giveBack(bytes: number): void;
 }
 
 /**
@@ -30,35 +36,63 @@ async function within<T>(idleMs: number, next: Promise<T>): Promise<T> {
   }
 }
 
-/** Lines of a stream of bytes; empty lines are passed over, one over the limit comes without its bytes, which are not kept. */
-export async function* linesOf(stream: AsyncIterable<Uint8Array>, maxLineBytes: number): AsyncGenerator<Line> {
-  let parts: Buffer[] = [];
-  let pendingBytes = 0;
-  let line = 1;
+/** Lines of a stream of bytes; empty lines are passed over, one over the limit or without room comes without its bytes, which are not kept. */
+export async function* linesOf(stream: AsyncIterable<Uint8Array>, maxLineBytes: number, room: Room): AsyncGenerator<Line> {
+  const pending = new PendingLine(maxLineBytes, room);
+  let line = 0;
   const take = (): Line | undefined => {
-    const taken = pendingBytes > maxLineBytes ? undefined : Buffer.concat(parts);
-    parts = [];
-    pendingBytes = 0;
     line += 1;
-    return taken?.toString('latin1').trim() === '' ? undefined : { line: line - 1, bytes: taken };
-  };
-  const keep = (part: Buffer): void => {
-    pendingBytes += part.length;
-    if (pendingBytes > maxLineBytes) parts = [];
-    else parts.push(part);
+    const bytes = pending.take();
+    return bytes === undefined ? undefined : { line, bytes };
   };
   for await (const chunk of stream) {
     let rest = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
-      keep(rest.subarray(0, end));
+      pending.keep(rest.subarray(0, end));
       const whole = take();
       if (whole !== undefined) yield whole;
       rest = rest.subarray(end + 1);
     }
-    keep(rest);
+    pending.keep(rest);
   }
   const last = take();
   if (last !== undefined) yield last;
+}
+
+/** The line of which a part has come. */
+class PendingLine {
+  private parts: Buffer[] = [];
+  private heldBytes = 0;
+  private refused: 'too_long' | 'no_room' | undefined;
+
+  constructor(
+    private readonly maxBytes: number,
+    private readonly room: Room,
+  ) {}
+
+  keep(part: Buffer): void {
+    if (this.refused !== undefined) return;
+    if (this.heldBytes + part.length > this.maxBytes) return this.refuse('too_long');
+    if (!this.room.take(part.length)) return this.refuse('no_room');
+    this.heldBytes += part.length;
+    this.parts.push(part);
+  }
+
+  /** The whole line, and room for another; undefined for an empty one. */
+  take(): Line['bytes'] | undefined {
+    const { refused, heldBytes } = this;
+    const whole = Buffer.concat(this.parts);
+    [this.parts, this.heldBytes, this.refused] = [[], 0, undefined];
+    if (refused !== undefined) return refused;
+    if (whole.toString('latin1').trim() !== '') return whole;
+    this.room.giveBack(heldBytes);
+    return undefined;
+  }
+
+  private refuse(why: 'too_long' | 'no_room'): void {
+    this.room.giveBack(this.heldBytes);
+    [this.parts, this.heldBytes, this.refused] = [[], 0, why];
+  }
 }
 
 /**

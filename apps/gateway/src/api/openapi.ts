@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ERROR_CODES } from '#kernel';
 import { commandBody } from '../intake/command-body.js';
+import { MAX_NAMES, MAX_PARTS } from '../intake/strict-json.js';
 import { resendBody } from '../resends/resend-body.js';
 import { ANSWERS } from './answers.js';
 import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './body-limits.js';
@@ -18,7 +19,8 @@ const answerSchemas = Object.fromEntries(
   Object.entries(ANSWERS).map(([name, schema]) => [name, z.toJSONSchema(schema, { override: ({ jsonSchema }) => void delete jsonSchema.additionalProperties })]),
 );
 
-const { idleMs, maxUnreadResults, readPatienceMs, jsonBodyMs } = DEFAULT_BODY_LIMITS;
+const { idleMs, maxUnreadResults, readPatienceMs, jsonBodyMs, mostHeldBytes } = DEFAULT_BODY_LIMITS;
+const ABOUT = `Commands to, and answers about, the registry of marked medicines. The key is asked before a body is read. The bodies of all requests together hold at most ${mostHeldBytes} bytes in memory: one that does not fit in is answered 503 \`backlog_full\` with Retry-After, on any route that takes a body; 413, 415 and 408 are said for bodies that are too large, of another type, or too slow.`;
 const LINES = `One command a line, each of at most ${MAX_COMMAND_BYTES} bytes; the answer has one line of result for each, in their order: an Acknowledgement with \`line\`, or \`line\` and \`error\` (a Problem).
 The results come while the commands are still being sent, and a client should read them as they come. One that writes everything before it reads may send at most ${maxUnreadResults} lines in one request: when so many results wait and none is read for ${readPatienceMs / 1_000} s, the rest of the lines is refused with a last line \`{"error": {"code": "results_unread", "line": …}}\` that names the first line that was not taken.
 A body may take as long as it likes while it keeps coming; after ${idleMs / 1_000} s without a byte the answer ends with a last line \`{"error": {"code": "request_timeout"}}\`.`;
@@ -34,7 +36,7 @@ const paths = {
   '/v1/commands': {
     post: {
       summary: 'Give one command (JSON) or many (NDJSON)',
-      description: `A JSON body has at most ${MAX_LARGE_COMMAND_BYTES} bytes (above ${MAX_COMMAND_BYTES} it must tell its Content-Length, and only a few are taken at a time) and ${jsonBodyMs / 1_000} s to arrive. Names must not stand twice in one object, and ids must not begin or end with blanks: nothing is corrected in silence.`,
+      description: `A JSON body has at most ${MAX_LARGE_COMMAND_BYTES} bytes (above ${MAX_COMMAND_BYTES} it must tell its Content-Length, and only a few are taken at a time) and ${jsonBodyMs / 1_000} s to arrive. Names must not stand twice in one object, an object has at most ${MAX_NAMES} of them and a body at most ${MAX_PARTS} objects, lists and names; no text holds a NUL, and ids must not begin or end with blanks: nothing is corrected in silence.`,
       parameters: queryParameters(commandParameters),
       requestBody: {
         required: true,
@@ -305,19 +307,19 @@ const paths = {
     },
   },
   '/health/live': { get: { summary: 'The process is alive', security: [], responses: { 200: { description: 'live' } } } },
-  '/health/ready': { get: { summary: 'Commands can be taken', security: [], responses: { 200: { description: 'ready, or degraded: commands are taken, and somebody must look at what is named' }, ...errors(503) } } },
+  '/health/ready': { get: { summary: 'Commands can be taken', security: [], responses: { 200: { description: 'ready, or degraded: commands are taken, and somebody must look at what is named, a paused account, documents that nothing carries on, or that every API key is revoked' }, ...errors(503) } } },
 };
 
 /** The API as OpenAPI 3.1. Request shapes come from the very schemas that check the requests. */
 export function openApiDocument(): object {
   return {
     openapi: '3.1.0',
-    info: { title: 'Pedigree', version: '1', description: 'Commands to, and answers about, the registry of marked medicines.', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    info: { title: 'Pedigree', version: '1', description: ABOUT, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
     servers: [{ url: '/' }],
     security: [{ apiKey: [] }],
     paths,
     components: {
-      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key. On loopback none is needed while no key exists.' } },
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key. Until the first one is made none is needed on loopback, by calls that this machine makes: a Host or Origin of another name, and what a proxy passes on, is answered 403.' } },
       schemas: {
         Command: z.toJSONSchema(commandBody, { io: 'input' }),
         ...answerSchemas,

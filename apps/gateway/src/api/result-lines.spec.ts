@@ -6,6 +6,8 @@ import { resultsOf, type ResultLinesOptions } from './result-lines.js';
 
 const options = (over: Partial<ResultLinesOptions> = {}): ResultLinesOptions => ({
   concurrency: 4,
+  maxBytesUnderWay: 100,
+  giveBack: () => undefined,
   maxUnread: 1_000,
   patienceMs: 60_000,
   take: ({ line }) => Promise.resolve({ line }),
@@ -14,13 +16,13 @@ const options = (over: Partial<ResultLinesOptions> = {}): ResultLinesOptions => 
 });
 
 /** Lines as a client writes them, and whether it could write all of them. */
-function client(count: number, end: () => void = () => undefined) {
+function client(count: number, end: () => void = () => undefined, bytesOf: (line: number) => number = () => 0) {
   const written = { lines: 0, all: false };
   const lines = async function* (): AsyncGenerator<Line> {
     for (let line = 1; line <= count; line += 1) {
       await setImmediate();
       written.lines = line;
-      yield { line, bytes: Buffer.alloc(0) };
+      yield { line, bytes: Buffer.alloc(bytesOf(line)) };
     }
     end();
     written.all = true;
@@ -59,6 +61,34 @@ describe('results of lines', () => {
     };
     expect(await all(resultsOf(client(100).lines, options({ take })))).toEqual(Array.from({ length: 100 }, (_, n) => ({ line: n + 1 })));
     expect(most).toBe(4);
+  });
+
+  it('hold no more bytes under way than allowed, but for one line that is larger by itself', async () => {
+    const sizes = [40, 40, 40, 250, 10, 90, 20];
+    let underWayBytes = 0;
+    let most = 0;
+    const take = async ({ line, bytes }: Line) => {
+      underWayBytes += bytes.length;
+      if (bytes.length < 250) most = Math.max(most, underWayBytes);
+      else expect(underWayBytes).toBe(250);
+      await setImmediate();
+      underWayBytes -= bytes.length;
+      return { line };
+    };
+    const { lines } = client(7, undefined, (line) => sizes[line - 1] ?? 0);
+    expect(await all(resultsOf(lines, options({ take })))).toHaveLength(7);
+    expect([most > 0, most <= 100]).toEqual([true, true]);
+  });
+
+  it('give back the bytes of every line, taken, refused or thrown away', async () => {
+    let given = 0;
+    const { lines, written } = client(40, undefined, () => 3);
+    const results = resultsOf(lines, options({ maxUnread: 10, patienceMs: 20, giveBack: (bytes) => void (given += bytes) }));
+    const first = results.next();
+    await until(() => written.all);
+    await first;
+    await all(results);
+    expect(given).toBe(120);
   });
 
   it('are kept up to the limit for a client that does not read; the rest is refused and read to its end, so that the client can turn to reading', async () => {

@@ -4,12 +4,16 @@ import type { Line } from './ndjson.js';
 export interface ResultLinesOptions {
   /** Lines that are under way at once. */
   concurrency: number;
+  /** Their bytes together; one line may be more than that by itself. */
+  maxBytesUnderWay: number;
   /** Results that are kept for a client that does not read them yet. */
   maxUnread: number;
   /** How long a client that does not read is waited for, once so many results are kept. */
   patienceMs: number;
   /** Works on one line. Never rejects. */
   take(line: Line): Promise<object>;
+  /** Called with the bytes of each line that is held no longer. */
+  giveBack(bytes: number): void;
   /** The result that stands for the end of the lines, where they end by an error. */
   refusal(error: unknown): object;
 }
@@ -22,7 +26,7 @@ const MAX_DISCARDED_LINES = 1_000_000;
  * reads anything, as long as no more than `maxUnread` results gather. Past that it is waited for, and then the rest is refused in words.
  */
 export async function* resultsOf(lines: AsyncIterable<Line>, options: ResultLinesOptions): AsyncGenerator<object> {
-  const state: State = { results: [], underWay: 0, complete: false, abandoned: false, changed: new Signal() };
+  const state: State = { results: [], underWay: 0, bytesUnderWay: 0, complete: false, abandoned: false, changed: new Signal() };
   void readLines(lines, options, state);
   try {
     for (;;) {
@@ -42,6 +46,7 @@ export async function* resultsOf(lines: AsyncIterable<Line>, options: ResultLine
 interface State {
   results: Promise<object>[];
   underWay: number;
+  bytesUnderWay: number;
   complete: boolean;
   abandoned: boolean;
   changed: Signal;
@@ -53,11 +58,12 @@ async function readLines(lines: AsyncIterable<Line>, options: ResultLinesOptions
   let discarded = 0;
   try {
     for await (const line of lines) {
-      if (refused) discarded += 1;
-      else if (await roomForOne(options, state)) begin(options.take(line), state);
+      if (!refused && (await roomForOne(line, options, state))) begin(line, options, state);
       else {
+        options.giveBack(bytesOf(line));
+        discarded += 1;
+        if (!refused) add(Promise.resolve(options.refusal(unread(line, options))), state);
         refused = true;
-        add(Promise.resolve(options.refusal(unread(line, options))), state);
       }
       if (state.abandoned || discarded >= MAX_DISCARDED_LINES) break;
     }
@@ -69,8 +75,9 @@ async function readLines(lines: AsyncIterable<Line>, options: ResultLinesOptions
 }
 
 /** Waits until one more line can be worked on. False when the client has not read for too long. */
-async function roomForOne({ concurrency, maxUnread, patienceMs }: ResultLinesOptions, state: State): Promise<boolean> {
-  while (state.underWay >= concurrency) await state.changed.next();
+async function roomForOne(line: Line, { concurrency, maxBytesUnderWay, maxUnread, patienceMs }: ResultLinesOptions, state: State): Promise<boolean> {
+  const isTooMuch = (): boolean => state.underWay >= concurrency || state.bytesUnderWay + bytesOf(line) > maxBytesUnderWay;
+  while (state.underWay > 0 && isTooMuch()) await state.changed.next();
   const endMs = performance.now() + patienceMs;
   for (let leftMs = patienceMs; state.results.length >= maxUnread && !state.abandoned; leftMs = endMs - performance.now()) {
     if (leftMs <= 0) return false;
@@ -79,14 +86,21 @@ async function roomForOne({ concurrency, maxUnread, patienceMs }: ResultLinesOpt
   return true;
 }
 
-function begin(work: Promise<object>, state: State): void {
+function begin(line: Line, { take, giveBack }: ResultLinesOptions, state: State): void {
+  const bytes = bytesOf(line);
   state.underWay += 1;
+  state.bytesUnderWay += bytes;
+  const work = take(line);
   void work.finally(() => {
     state.underWay -= 1;
+    state.bytesUnderWay -= bytes;
+    giveBack(bytes);
     state.changed.notify();
   });
   add(work, state);
 }
+
+const bytesOf = ({ bytes }: Line): number => (typeof bytes === 'string' ? 0 : bytes.length);
 
 function add(result: Promise<object>, state: State): void {
   state.results.push(result);

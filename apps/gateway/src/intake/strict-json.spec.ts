@@ -1,7 +1,8 @@
-import { describe, expect, it } from '@jest/globals';
-import { parseStrictJson } from './strict-json.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import { MAX_NAMES, MAX_PARTS, parseStrictJson } from './strict-json.js';
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text));
+const names = (count: number): string => Array.from({ length: count }, (_, at) => `"n${at}":1`).join(',');
 const refused = (text: string, field: string) => expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'invalid_json', place: { field } }));
 
 describe('strict JSON', () => {
@@ -17,9 +18,32 @@ describe('strict JSON', () => {
     ['constructor', '{"constructor":1}', '/constructor'],
     ['deep nesting', `${'['.repeat(33)}${']'.repeat(33)}`, '/0'.repeat(32)],
     ['no JSON', '{"a":}', ''],
+    ['a text without its end', '{"a":"', ''],
+    ['a name that is no JSON', '{"\\x":1}', ''],
+    ['more ends than beginnings', '}],"a":1', ''],
+    ['a NUL', '{"l":["x",{"a":"b\\u0000"}]}', '/l/1/a'],
+    ['a NUL in a name', '{"a\\u0000":1}', '/a\0'],
+    ['too many names in one object', `{"l":[{"a":1},{${names(MAX_NAMES + 1)}}]}`, '/l/1'],
+    ['a million and a half of names', `{${names(1_500_000)}}`, ''],
+    ['too many lists', `[${'[],'.repeat(MAX_PARTS)}[]]`, ''],
   ])('refuses %s', (_, text, field) => refused(text, field));
 
   it('refuses broken UTF-8', () => expect(() => parseStrictJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow(expect.objectContaining({ code: 'invalid_json' })));
+
+  it.each([['names', `{${names(100_000)}}`], ['lists', `[${'[],'.repeat(MAX_PARTS)}[]]`]])('is not parsed when it holds too many %s: that would hold the process', (_, text) => {
+    const parsed = jest.spyOn(JSON, 'parse');
+    try {
+      expect(() => parse(text)).toThrow('has more than');
+      expect(parsed).not.toHaveBeenCalled();
+    } finally {
+      parsed.mockRestore();
+    }
+  });
+
+  it('takes as many names as are allowed, and a NUL that is only spoken of', () => {
+    expect(Object.keys(parse(`{${names(MAX_NAMES)}}`) as object)).toHaveLength(MAX_NAMES);
+    expect(parse('["\\\\u0000"]')).toEqual(['\\u0000']);
+  });
 
   it('takes the same name in different objects, and as a value', () => {
     const text = '{"a":{"a":[{"a":"a"},{"a":"constructor"}]},"b":["a","a"],"c":{},"d":[]}';

@@ -2,24 +2,34 @@ import { PedigreeError } from '#kernel';
 
 /** Deepest nesting; a document as JSON needs a third of it. */
 const MAX_DEPTH = 32;
+/** Most names in one object: far above what any element of a document has. A million in one object would hold the process for seconds. */
+export const MAX_NAMES = 1_000;
+/** Most objects, lists and names in all: the largest document that is taken has fewer, item by item. Millions of empty lists are as dear as names. */
+export const MAX_PARTS = 2_000_000;
 /** Names that readers of JSON drop, or take for something else than a field. */
 const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
  * Parses JSON that every reader understands alike. JSON.parse silently keeps the last of two members of one name and turns broken UTF-8 into
- * replacement characters: what was stored would not be what was sent. Throws PedigreeError `invalid_json` with the place.
+ * replacement characters: what was stored would not be what was sent. NUL, which no database keeps as text, is refused too, and so is what
+ * costs too much to read. Throws PedigreeError `invalid_json` with the place.
  */
 export function parseStrictJson(bytes: Uint8Array): unknown {
-  let text: string;
-  let value: unknown;
+  return read(() => {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    // First, since what it refuses can be dear to parse.
+    refuseUnfit(text);
+    return JSON.parse(text) as unknown;
+  });
+}
+
+function read<T>(reading: () => T): T {
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    value = JSON.parse(text);
+    return reading();
   } catch (error) {
+    if (error instanceof PedigreeError) throw error;
     throw new PedigreeError('invalid_json', `the body is not JSON: ${(error as Error).message}`, { field: '' });
   }
-  refuseAmbiguousNames(text);
-  return value;
 }
 
 /** An object or list that is open at this point of the text, and the name or index at which it stands. */
@@ -28,50 +38,93 @@ interface Open {
   at: string | number;
 }
 
-/** Walks over the marks of a text that is known to be JSON. Long texts are skipped by a search for their end, so this costs next to nothing. */
-function refuseAmbiguousNames(text: string): void {
-  const marks = /["{}[\],]/g;
-  const open: Open[] = [];
-  let nameComes = false;
-  for (let mark = marks.exec(text); mark !== null; mark = marks.exec(text)) {
-    const inner = open.at(-1);
-    switch (mark[0]) {
+/** Walks over the marks of a text; what is no JSON at all is left to the parser. Long texts are skipped by a search for their end, so this costs next to nothing. */
+function refuseUnfit(text: string): void {
+  const walk = new Walk(text.includes('\\u0000'));
+  for (let index = 0; index < text.length; index += 1) {
+    switch (text.charAt(index)) {
       case '{':
+        walk.open(new Set());
+        break;
       case '[':
-        nameComes = mark[0] === '{';
-        open.push(nameComes ? { names: new Set(), at: '' } : { names: undefined, at: 0 });
-        if (open.length > MAX_DEPTH) throw refusal(open.slice(0, -1), `is nested more than ${MAX_DEPTH} deep`);
+        walk.open(undefined);
         break;
       case '"': {
-        const end = endOfString(text, mark.index);
-        if (nameComes && inner !== undefined) takeName(open, inner, JSON.parse(text.slice(mark.index, end + 1)) as string);
-        nameComes = false;
-        marks.lastIndex = end + 1;
+        const end = endOfString(text, index);
+        walk.take(text.slice(index, end + 1));
+        index = end;
         break;
       }
       case ',':
-        if (inner !== undefined && inner.names === undefined) inner.at = Number(inner.at) + 1;
-        else nameComes = true;
+        walk.next();
         break;
-      default:
-        open.pop();
-        nameComes = false;
+      case '}':
+      case ']':
+        walk.close();
     }
   }
 }
 
-function takeName(open: Open[], inner: Open, name: string): void {
-  inner.at = name;
-  if (FORBIDDEN_NAMES.has(name)) throw refusal(open, 'is a name that is not allowed');
-  if (inner.names?.has(name) === true) throw refusal(open, 'stands here twice');
-  inner.names?.add(name);
+/** Where a walk stands, and how much it has met. */
+class Walk {
+  private readonly path: Open[] = [];
+  private inner: Open | undefined;
+  private nameComes = false;
+  private parts = 0;
+
+  constructor(private readonly mayHoldNul: boolean) {}
+
+  open(names: Set<string> | undefined): void {
+    this.count();
+    if (this.path.length === MAX_DEPTH) throw refusal(this.path, `is nested more than ${MAX_DEPTH} deep`);
+    this.inner = { names, at: names === undefined ? 0 : '' };
+    this.path.push(this.inner);
+    this.nameComes = names !== undefined;
+  }
+
+  close(): void {
+    this.path.pop();
+    this.inner = this.path.at(-1);
+    this.nameComes = false;
+  }
+
+  next(): void {
+    if (this.inner === undefined) return;
+    if (this.inner.names === undefined) this.inner.at = Number(this.inner.at) + 1;
+    else this.nameComes = true;
+  }
+
+  /** A string as it is written: a name, or a value. */
+  take(written: string): void {
+    const { inner, path } = this;
+    if (this.nameComes && inner?.names !== undefined) this.takeName(stringOf(written), inner, inner.names);
+    if (this.mayHoldNul && stringOf(written).includes('\0')) throw refusal(path, 'holds a NUL');
+    this.nameComes = false;
+  }
+
+  private takeName(name: string, inner: Open, names: Set<string>): void {
+    this.count();
+    inner.at = name;
+    if (FORBIDDEN_NAMES.has(name)) throw refusal(this.path, 'is a name that is not allowed');
+    if (names.has(name)) throw refusal(this.path, 'stands here twice');
+    if (names.size === MAX_NAMES) throw refusal(this.path.slice(0, -1), `has more than ${MAX_NAMES} names`);
+    names.add(name);
+  }
+
+  private count(): void {
+    this.parts += 1;
+    if (this.parts > MAX_PARTS) throw refusal([], `has more than ${MAX_PARTS} objects, lists and names`);
+  }
 }
 
-/** Index of the quotation mark that ends the string which begins at `from`: the first that no odd number of backslashes stands before. */
+/** What a string of JSON says. */
+const stringOf = (written: string): string => (written.includes('\\') ? (JSON.parse(written) as string) : written.slice(1, -1));
+
+/** Index of the quotation mark that ends the string which begins at `from`: the first that no odd number of backslashes stands before. The text's end where none does. */
 function endOfString(text: string, from: number): number {
   let end = text.indexOf('"', from + 1);
-  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end;
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end === -1 ? text.length : end;
 }
 
 function isEscaped(text: string, index: number): boolean {
@@ -80,9 +133,9 @@ function isEscaped(text: string, index: number): boolean {
   return backslashes % 2 === 1;
 }
 
-function refusal(open: Open[], why: string): PedigreeError {
-  const field = pointer(open.map((one) => one.at));
-  return new PedigreeError('invalid_json', `${field}: ${why}`, { field });
+function refusal(path: Open[], why: string): PedigreeError {
+  const field = pointer(path.map((one) => one.at));
+  return new PedigreeError('invalid_json', `${field === '' ? 'the body' : field}: ${why}`, { field });
 }
 
 /** The RFC 6901 pointer of a path; empty for the whole. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { PostgresEventStore } from '#event-store';
+import type { Readiness } from '#service';
 import { PostgresTaskQueue } from '#tasks';
 import { documentReading } from '#documents';
 import { PostgresEvidenceStore } from '#evidence';
@@ -12,6 +13,7 @@ import { catchUpProjection } from '#subscriptions';
 import { failedTasks, operationsStatus, orphanList, parkedInstances } from '../api/answers.js';
 import { gatewayConfig } from '../config.js';
 import { startGateway, type RunningGateway } from '../gateway.js';
+import { until } from '../../../../test/support/until.js';
 
 const KEY = 'send:1f6c6e1e-0000-4000-8000-000000000001:1';
 
@@ -24,7 +26,7 @@ beforeAll(async () => {
   folder = await temporaryFolder();
   writeFileSync(join(folder.path, 'accounts.json'), JSON.stringify([{ name: 'main' }]));
   db = await testDatabase();
-  gateway = await startGateway(gatewayConfig({ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', PEDIGREE_ACCOUNTS: join(folder.path, 'accounts.json') }));
+  gateway = await anotherGateway();
   queue = new PostgresTaskQueue({ pool: db.pool });
   await queue.schedule(db.pool, [{ key: KEY, kind: 'send', lane: 'main/send', dueAt: new Date(0), payload: {} }]);
   const [task] = await queue.claim('main/send', { limit: 1, leaseMs: 60_000, holder: 'test' });
@@ -39,6 +41,8 @@ afterAll(async () => {
   await folder.remove();
 });
 
+const anotherGateway = (): Promise<RunningGateway> =>
+  startGateway(gatewayConfig({ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', PEDIGREE_ACCOUNTS: join(folder.path, 'accounts.json') }));
 const get = async (path: string): Promise<unknown> => (await fetch(`${gateway.url}${path}`)).json();
 const retry = (body: object): Promise<Response> =>
   fetch(`${gateway.url}/v1/operations/retries`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
@@ -109,6 +113,12 @@ describe('what nothing carries on', () => {
   const replan = (body: object): Promise<Response> =>
     fetch(`${gateway.url}/v1/operations/replans`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
+  const healthOf = async ({ url }: RunningGateway, which = 'ready'): Promise<{ status: number; body: Readiness }> => {
+    const answer = await fetch(`${url}/health/${which}`);
+    return { status: answer.status, body: (await answer.json()) as Readiness };
+  };
+  const told = { status: 'degraded', degraded: [{ name: 'orphans', reason: expect.stringMatching(/^nothing carries on 1 .*pedigree tasks --orphans lists them: document r-1$/) }] };
+
   it('is listed, and planned anew only for a reason, which the log keeps with who gave it', async () => {
     const store = new PostgresEventStore({ pool: db.pool });
     const registration = { requestId: 'r-1', commandId: 'c-1', account: 'main', docType: 415, documentSha256: 'a'.repeat(64), byteLength: 1, itemCount: 1, subjectId: 's', operationDate: '2026-03-01T10:00:00Z', after: [] };
@@ -125,6 +135,23 @@ describe('what nothing carries on', () => {
     expect(await queue.claim('internal', { limit: 1, leaseMs: 60_000, holder: 'test' })).toMatchObject([{ kind: 'replan', payload: { kind: 'document', id: 'r-1' } }]);
     expect((await store.readStream('operations')).at(-1)).toMatchObject({ type: 'OrphansReplanned', data: { instances: ['document:r-1'] }, metadata: { reason: 'found by the alert' } });
     await store.close();
+  });
+
+  it('degrades the health of a gateway that finds it by itself, or is asked for the list, until it is planned', async () => {
+    await db.pool.query(`UPDATE task SET key = replace(key, 'r-1', 'r-2') WHERE kind = 'replan'`);
+    const other = await anotherGateway();
+    try {
+      await until('health tells of it', async () => (await healthOf(other)).body.status === 'degraded');
+      expect(await healthOf(other)).toMatchObject({ status: 200, body: told });
+      expect((await healthOf(other, 'live')).status).toBe(200);
+    } finally {
+      await other.stop();
+    }
+    await get('/v1/operations/orphans');
+    expect((await healthOf(gateway)).body).toMatchObject(told);
+    await db.pool.query(`UPDATE task SET key = replace(key, 'r-2', 'r-1') WHERE kind = 'replan'`);
+    await get('/v1/operations/orphans');
+    expect((await healthOf(gateway)).body.status).toBe('ready');
     await db.pool.query('DELETE FROM task WHERE kind = $1', ['replan']);
   });
 });

@@ -4,9 +4,10 @@ import { configurationHistory, type HistoryQuery, type RecordedChange } from '#c
 import type { Actor, EventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
-import { orphans, type Orphan } from '#read-models';
+import type { Orphan } from '#read-models';
 import { parkedInstances, subscriptionLag, type ParkedInstance } from '#subscriptions';
 import type { FailedTask, NewTask, PostgresTaskQueue } from '#tasks';
+import type { OrphanWatch } from '../orphans/orphan-watch.js';
 
 /** How the machinery stands: what waits, what was given up, and how far the subscriptions are behind the log. */
 export interface OperationsStatus {
@@ -29,6 +30,7 @@ export interface OperationsOptions {
   pool: Pool;
   store: EventStore;
   queue: Pick<PostgresTaskQueue, 'queueFigures' | 'failedTasks' | 'retryFailed' | 'schedule'>;
+  orphans: Pick<OrphanWatch, 'look'>;
   participant: string;
   softwareVersion: string;
   profile: string;
@@ -89,9 +91,9 @@ export class Operations {
     return parkedInstances(this.options.pool);
   }
 
-  /** Unconcluded documents and groups that no task, parked instance or named wait carries on: there should be none. */
+  /** Unconcluded documents and groups that no task, parked instance or named wait carries on: there should be none. Health tells what was found. */
   orphans(): Promise<Orphan[]> {
-    return orphans(this.options.pool, this.options.store);
+    return this.options.orphans.look();
   }
 
   /**

@@ -1,12 +1,13 @@
 import type { MessageBus } from '#bus';
 import type { EventStore } from '#event-store';
 import type { Pool } from '#postgres';
-import { documentFigures, orphans } from '#read-models';
+import { documentFigures } from '#read-models';
 import { parkedFigures, subscriptionLag } from '#subscriptions';
 import type { PostgresTaskQueue } from '#tasks';
 import type { Metrics } from '#telemetry';
 import type { Accounts } from '../accounts/accounts.js';
 import { deliveries } from '../outcomes/delivery-table.js';
+import type { OrphanWatch } from '../orphans/orphan-watch.js';
 import { BUS_DELIVERY } from '../outcomes/publisher.js';
 
 export interface GatewayFigures {
@@ -15,14 +16,12 @@ export interface GatewayFigures {
   queue: Pick<PostgresTaskQueue, 'queueFigures'>;
   bus: Pick<MessageBus, 'state'>;
   accounts: Pick<Accounts, 'look'>;
+  orphans: Pick<OrphanWatch, 'found'>;
 }
 
-/** It reads every task and every open document, so it is not asked at each scrape. */
-const ORPHANS_EVERY_MS = 60_000;
-
 /** How the whole installation stands: read from the database when somebody asks, so any gateway tells the same. */
-export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bus, accounts }: GatewayFigures): void {
-  collectDocuments(metrics, { pool, store });
+export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bus, accounts, orphans }: GatewayFigures): void {
+  collectDocuments(metrics, { pool, orphans });
   metrics.collect(async () => {
     const { lanes, failed } = await queue.queueFigures();
     const each = (value: (lane: (typeof lanes)[number]) => number) => lanes.map((lane) => ({ labels: { lane: lane.lane }, value: value(lane) }));
@@ -54,8 +53,7 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
   });
 }
 
-function collectDocuments(metrics: Metrics, { pool, store }: Pick<GatewayFigures, 'pool' | 'store'>): void {
-  let orphansReadAtMs = Number.NEGATIVE_INFINITY;
+function collectDocuments(metrics: Metrics, { pool, orphans }: Pick<GatewayFigures, 'pool' | 'orphans'>): void {
   metrics.collect(async () => {
     const { phases, outcomes, duplicates } = await documentFigures(pool);
     metrics.replace('pedigree_documents', [
@@ -65,10 +63,9 @@ function collectDocuments(metrics: Metrics, { pool, store }: Pick<GatewayFigures
     metrics.replace('pedigree_documents_oldest_seconds', phases.map(({ phase, oldestSeconds }) => ({ labels: { phase }, value: oldestSeconds })));
     metrics.set('pedigree_documents_duplicate', {}, duplicates);
   });
-  metrics.collect(async () => {
-    if (performance.now() - orphansReadAtMs < ORPHANS_EVERY_MS) return;
-    orphansReadAtMs = performance.now();
-    metrics.set('pedigree_documents_orphaned', {}, (await orphans(pool, store)).length);
+  metrics.collect(() => {
+    const found = orphans.found();
+    if (found !== undefined) metrics.set('pedigree_documents_orphaned', {}, found);
   });
 }
 

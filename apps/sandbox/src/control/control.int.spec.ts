@@ -1,7 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { request, type OutgoingHttpHeaders } from 'node:http';
 import { TestClient } from '../../test/client.js';
 import * as doc from '../../test/documents.js';
 import { pack } from '../../test/documents.js';
+
+/** Sets limits as any client might: by whatever name, with whatever headers. */
+const asked = (controlUrl: string, headers: OutgoingHttpHeaders, body: string): Promise<{ status: number | undefined; text: string }> =>
+  new Promise((resolve, reject) => {
+    const sent = request(`${controlUrl}/limits`, { method: 'POST', setHost: false, headers: { host: '127.0.0.1', ...headers } }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part: string) => (text += part));
+      answer.on('end', () => resolve({ status: answer.statusCode, text }));
+    });
+    sent.on('error', reject).end(body);
+  });
 
 describe('the control port', () => {
   let client: TestClient;
@@ -47,6 +59,21 @@ describe('the control port', () => {
     const answer = await client.control('GET', '/nothing');
     expect([answer.status, answer.json.error_description]).toEqual([404, expect.stringContaining('/truth/documents')]);
     expect((await client.control('POST', '/clock')).status).toBe(400);
+  });
+
+  it.each([
+    ['a form of another site', { origin: 'https://evil.example', 'content-type': 'text/plain' }],
+    ['a page without a site', { origin: 'null' }],
+    ['a page of another program here', { origin: 'http://localhost:3000' }],
+    ['a name that was led here', { host: 'evil.example' }],
+    ['a name that begins as ours', { host: '127.0.0.1.evil.example' }],
+    ['no name', { host: '' }],
+  ])('is moved by no web page: %s', async (_what, headers) => {
+    const before = (await client.control('GET', '/limits')).json;
+    const answer = await asked(client.sandbox.controlUrl, headers, '{"on":true,"intervalMs":60000}');
+    expect(answer).toEqual({ status: 403, text: expect.stringContaining('the control port serves') as unknown });
+    expect((await client.control('GET', '/limits')).json).toEqual(before);
+    expect((await asked(client.sandbox.controlUrl, { host: 'localhost:9081' }, '{"intervalMs":null}')).status).toBe(200);
   });
 
   it('is not served on the public port, which only says where it is', async () => {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { orderAct, orderClaim, orderOutside, orderShipment, setCounterparties } from '../counterparties/control.js';
 import { FAULTS } from '../faults/faults.js';
-import { jsonAnswer, writeAnswer, type Answer } from '../http/answer.js';
+import { breakOff, jsonAnswer, writeAnswer, type Answer } from '../http/answer.js';
 import { jsonObjectOf, readBody } from '../http/body.js';
 import { Refusal, refuse } from '../http/refusal.js';
 import type { Registry } from '../registry.js';
@@ -57,17 +57,19 @@ const ROUTES: Record<string, ControlRoute> = {
   'DELETE /faults': ({ registry }) => cleared(registry.faults),
 };
 
+const LOCAL_HOST = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
 const MAX_BODY_BYTES = 32 << 20;
 const LONGEST_PREFIX_FIRST = Object.keys(ROUTES)
   .filter((route) => route.endsWith('/'))
   .sort((a, b) => b.length - a.length);
 
-/** The control server: it tells the truth about the state and moves clocks, limits and faults. No sign-in, so loopback only. */
+/** The control server: it tells the truth about the state and moves clocks, limits and faults. No sign-in, so loopback only, and no web pages. */
 export function controlServer(registry: Registry): Server {
   return createServer({ headersTimeout: 10_000, requestTimeout: 60_000 }, (request, response) => {
     void (async () => {
       let answer: Answer;
       try {
+        refusePages(request);
         const raw = await readBody(request, MAX_BODY_BYTES);
         const url = new URL(request.url ?? '/', 'http://control');
         const { route, rest } = find(`${request.method} ${decodeURIComponent(url.pathname)}`);
@@ -78,8 +80,17 @@ export function controlServer(registry: Registry): Server {
         answer = jsonAnswer(status, { error_description: (error as Error).message });
       }
       if (!response.destroyed) writeAnswer(response, answer);
-    })();
+    })().catch((error: unknown) => breakOff(response, error));
   });
+}
+
+/**
+ * Refuses what a web page may have sent: a browser names the page's site in Origin with every call that could change something, and in Host the
+ * name that it was given for this machine, which programs call by its address.
+ */
+function refusePages({ headers }: IncomingMessage): void {
+  if (headers.origin !== undefined) throw refuse(403, 'the control port serves no web page: send no Origin');
+  if (!LOCAL_HOST.test(headers.host ?? '')) throw refuse(403, 'the control port serves this machine only: call it by 127.0.0.1 or localhost');
 }
 
 function find(path: string): { route: ControlRoute; rest: string } {

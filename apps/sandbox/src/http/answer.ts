@@ -41,3 +41,9 @@ export function writeAnswer(response: ServerResponse, answer: Answer): void {
   response.end(answer.body);
   answer.answered?.(performance.now());
 }
+
+/** For a fault of ours that kept even the answer from being written: it ends this connection and not the sandbox. */
+export function breakOff(response: ServerResponse, error: unknown): void {
+  process.stderr.write(`sandbox: ${(error as Error).stack ?? String(error)}\n`);
+  response.destroy();
+}

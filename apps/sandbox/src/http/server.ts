@@ -6,7 +6,7 @@ import type { Account } from '../packs/world.js';
 import { DEPRECATED_METHODS } from '../registries/deprecated.js';
 import { REGISTRY_OPERATIONS } from '../registries/table.js';
 import type { Registry } from '../registry.js';
-import { htmlAnswer, jsonAnswer, springAnswer, writeAnswer, type Answer } from './answer.js';
+import { breakOff, htmlAnswer, jsonAnswer, springAnswer, writeAnswer, type Answer } from './answer.js';
 import { MAX_UPLOAD_BYTES } from '../uploads/uploads.js';
 import { CallerGone, jsonObjectOf, readBody } from './body.js';
 import { Refusal, refuse } from './refusal.js';
@@ -20,7 +20,7 @@ export function publicServer(registry: Registry): Server {
   const router = new Router(registry.profile);
   const server = createServer({ requireHostHeader: false, maxHeaderSize: 64 * 1024, headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 });
   server.maxConnections = 1000;
-  server.on('request', (request, response) => void serve(registry, router, { request, response }));
+  server.on('request', (request, response) => void serve(registry, router, { request, response }).catch((error: unknown) => breakOff(response, error)));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => turnAway(error, socket));
   return server;
 }

@@ -1,31 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent, type DocumentReference } from '#domain';
-import { VirtualClock } from '#kernel';
+import type { DocumentReference } from '#domain';
 import { migrate, type Pool } from '#postgres';
-import { orphans, projections, readModelSchemas } from '#read-models';
-import { documentReading } from '#documents';
-import { catchUpProjection, catchUpSaga, subscriptionsSchema } from '#subscriptions';
+import { orphans, readModelSchemas } from '#read-models';
+import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema, type Task } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { FakeGroups } from '../../test/fake-groups.js';
-import { FakeRegistry, type SendFate } from '../../test/fake-registry.js';
-import { acceptGroup, asTask, eventsOf, groupStateIn, plannedTasks, openStores, processOn, registerDocument, runTask, stateIn, type Stores } from '../../test/trial.js';
-import type { InboundContext } from '../inbound/context.js';
-import { replan } from './replan.js';
+import type { SendFate } from '../../test/fake-registry.js';
+import { MOST_STEPS, QueueTrial, type World } from '../../test/queue-trial.js';
+import { acceptGroup, asTask, eventsOf, groupStateIn, plannedTasks, openStores, registerDocument, runTask, stateIn, type Stores } from '../../test/trial.js';
 
 const HOUR_MS = 3_600_000;
-const MOST_STEPS = 60;
 
 let db: TestDatabase;
 let stores: Stores;
 let queue: PostgresTaskQueue;
+let trial: QueueTrial;
 
 beforeAll(async () => {
   db = await testDatabase();
   stores = await openStores(db.pool);
   await migrate(db.pool, [tasksSchema, subscriptionsSchema, ...readModelSchemas]);
   queue = new PostgresTaskQueue({ pool: db.pool });
+  trial = new QueueTrial({ ...stores, pool: db.pool, queue });
 });
 
 afterAll(async () => {
@@ -34,55 +31,11 @@ afterAll(async () => {
   await db.drop();
 });
 
-/** What the worker's subscriptions do, up to the end of the log. */
-async function catchUp(which: 'all' | 'saga' | 'read models' = 'all'): Promise<void> {
-  const parts = { store: stores.store, pool: db.pool, queue };
-  const rules = { ...processOn({ ...stores, registry: new FakeRegistry(), clock: new VirtualClock() }).profile.rules, statusGridMs: 1_000, lookUpEveryMs: 5_000 };
-  const saga = { ...DOCUMENT_SAGA, keysOf: keysOfDocumentEvent, react: reactToDocumentEvent(rules) };
-  if (which !== 'read models') await catchUpSaga({ ...parts, saga: saga as never });
-  if (which === 'saga') return;
-  for (const projection of projections({ evidence: stores.evidence, documents: documentReading(), store: stores.store })) {
-    if (projection.name.includes('outcome') || projection.name.includes('group')) await catchUpProjection({ ...parts, projection });
-  }
-}
-
-interface World {
-  context: InboundContext;
-  registry: FakeRegistry;
-  /** Hours that have passed since the world began: each task is claimed an hour after the one before. */
-  hours: number;
-}
-
-function worldOf(fates: SendFate[] = []): World {
-  const registry = new FakeRegistry(fates);
-  const own = processOn({ ...stores, registry, bulk: new FakeGroups(registry), clock: new VirtualClock(new Date()) });
-  return { context: { ...own, pool: db.pool, queue, dependents: { pool: db.pool, queue, endAtOnceDocTypes: [] } } as unknown as InboundContext, registry, hours: 0 };
-}
-
-/** Claims the next task, whenever it is due; undefined when there is none. */
-async function claimNext(): Promise<Task | undefined> {
-  await db.pool.query(`UPDATE task SET due_at = '2026-01-01' WHERE failed_at IS NULL`);
-  const { rows } = await db.pool.query<{ lane: string }>('SELECT lane FROM task WHERE failed_at IS NULL ORDER BY id LIMIT 1');
-  return rows[0] === undefined ? undefined : (await queue.claim(rows[0].lane, { limit: 1, leaseMs: 60_000, holder: 'spec' }))[0];
-}
-
-async function step(world: World): Promise<boolean> {
-  const task = await claimNext();
-  if (task === undefined) return false;
-  world.hours += 1;
-  const claimedAt = new Date(task.claimedAt.getTime() + world.hours * HOUR_MS);
-  const result = task.kind === 'replan' ? await replan(world.context, { ...task, claimedAt }) : await runTask(world.context, task, claimedAt);
-  await queue.settle(task, result);
-  await catchUp();
-  return true;
-}
-
-/** Runs what there is to run, to the end, or so many steps. Returns how many were made. */
-async function run(world: World, most = MOST_STEPS): Promise<number> {
-  for (let steps = 0; steps < most; steps += 1) if (!(await step(world))) return steps;
-  return most;
-}
-
+const worldOf = (fates: SendFate[] = []): World => trial.worldOf(fates);
+const catchUp = (which?: 'saga' | 'read models'): Promise<void> => trial.catchUp(which);
+const claimNext = (): Promise<Task | undefined> => trial.claimNext();
+const step = (world: World): Promise<boolean> => trial.step(world);
+const run = (world: World, most?: number): Promise<number> => trial.run(world, most);
 const loseAllTasks = (pool: Pool) => pool.query('DELETE FROM task');
 const found = async (): Promise<string[]> => (await orphans(db.pool, stores.store)).map(({ kind, id }) => `${kind} ${id}`);
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import type { DocumentCommand, DocumentReference, DocumentState, GroupState } from '#domain';
+import type { DocumentCommand, DocumentReference, DocumentState, GroupCommand, GroupMembership, GroupRegistration, GroupState, Registration } from '#domain';
 import { migrate } from '#postgres';
 import { loadProfile } from '#registry-client';
 import { subscriptionLag, subscriptionsSchema } from '#subscriptions';
@@ -8,9 +8,9 @@ import { PostgresTaskQueue, tasksSchema, type Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
 import { VirtualClock } from '#kernel';
-import { acceptGroup, eventsOf, groupStateIn, processOn, registerDocument, repositoryOn, runTask, stateIn, storesForSpec } from '../../test/trial.js';
+import { acceptGroup, asTask, eventsOf, groupStateIn, processOn, registerDocument, repositoryOn, runTask, stateIn, storesForSpec } from '../../test/trial.js';
 import { sagasBy } from '../sagas.js';
-import { DEPENDENTS_PER_TASK } from './dependents.js';
+import { DEPENDENTS_PER_TASK, TURNING_TRIES } from './dependents.js';
 import type { TaskContext } from './context.js';
 
 const RULES = { ...loadProfile('interface-v1', {}).rules, statusGridMs: 1_000, lookUpEveryMs: 5_000 };
@@ -41,6 +41,7 @@ const give = async (requestId: string, ...commands: DocumentCommand[]): Promise<
 };
 const receipt = (result: 'accepted' | 'rejected'): DocumentCommand => ({ type: 'RecordReceipt', receipt: { receiptSha256: SHA, result, acceptedAt: '2026-03-02T10:00:00Z', errorCount: 0 } });
 const SENT: DocumentCommand[] = [{ type: 'BeginSend' }, { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'sent', documentId: 'd-1', answerSha256: SHA } }];
+const TURNED: DocumentCommand[] = (['failed', 'processed'] as const).map((status) => ({ type: 'ObserveStatus', status, answerSha256: SHA }));
 const phaseOf = async (requestId: string): Promise<DocumentState['phase']> => (await stateIn(stores.store, requestId)).phase;
 const rows = async (key: string): Promise<number> => Number((await stores.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM saga_dependent WHERE key = $1', [key])).rows[0]?.n);
 const sagaIsThere = () => until('the saga', async () => (await subscriptionLag(stores.pool, stores.store)).every((one) => one.lag === 0n) && (await subscriptionLag(stores.pool, stores.store)).length > 0);
@@ -58,6 +59,54 @@ async function workOff(crash: (task: Task) => boolean = () => false): Promise<st
       await queue.settle(task, crash(task) ? { kind: 'retry', delayMs: 0 } : result);
     }
   }
+}
+
+const byHand = () => ({ taskKey: randomUUID(), lease: '1:1', actor: PERSON });
+const toGroup = async ({ groupId }: GroupRegistration, ...commands: GroupCommand[]): Promise<void> => {
+  for (const command of commands) await context.groups.execute(groupId, command, byHand());
+};
+
+/** The registry takes the members, and begins the group. */
+async function startGroup(group: GroupRegistration): Promise<void> {
+  for (const { requestId } of group.members) {
+    await give(requestId, ...SENT);
+    await toGroup(group, { type: 'NoteMemberSent', requestId, documentId: 'd-1' });
+  }
+  await toGroup(group, { type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA }, { type: 'BeginStart' }, { type: 'RecordStartAnswer', attempt: 1, answer: { kind: 'started', answerSha256: SHA } });
+}
+
+/** Receipts of the first members come, and the group hears of them. */
+async function endMembers({ members }: GroupRegistration, results: ('accepted' | 'rejected')[]): Promise<void> {
+  for (const [i, result] of results.entries()) await give((members[i] as Registration).requestId, receipt(result));
+  await workOff();
+}
+
+/** What stands behind the member that stopped the group is ended. */
+async function settleBehind({ groupId }: GroupRegistration, behind: Registration[]): Promise<void> {
+  for (const { requestId } of behind) await give(requestId, { type: 'ConcludeNotProcessed', because: { groupId } });
+  await workOff();
+}
+
+/** A resumption of these members, as apps/gateway registers it, and started. */
+async function resume(halted: GroupRegistration, left: Registration[]): Promise<GroupRegistration> {
+  const { group, command } = await acceptGroup(stores, left.length);
+  const members = group.members.map((one, i) => ({ ...one, group: { ...(one.group as GroupMembership), kind: 'resumption' as const }, supersedes: referTo((left[i] as Registration).requestId) }));
+  const resumption: GroupRegistration = { ...group, kind: 'resumption', members, resumes: { groupId: halted.groupId, commandId: halted.commandId } };
+  await runTask(context, { ...command, payload: { ...command.payload, group: resumption as never } });
+  await startGroup(resumption);
+  return resumption;
+}
+
+/** How often a task comes back before it is done, with its attempts counted as the queue counts them. */
+async function triesOf(key: string): Promise<number> {
+  const { rows: [found] } = await stores.pool.query<{ kind: string; payload: string }>(`DELETE FROM task WHERE key = $1 RETURNING kind, payload`, [key]);
+  const planned = { key, kind: found?.kind, lane: 'internal', dueAt: new Date(0), payload: JSON.parse(found?.payload ?? '{}') };
+  for (let attempts = 1; attempts <= 100; attempts += 1) {
+    const result = await runTask(context, asTask(planned as never, attempts));
+    if (result.kind === 'done') return attempts - 1;
+    expect(result).toMatchObject({ kind: 'retry', delayMs: 30_000 });
+  }
+  return Infinity;
 }
 
 describe('those who wait', () => {
@@ -118,6 +167,22 @@ describe('those who wait', () => {
     expect((await eventsOf(stores.store, held)).at(-2)).toMatchObject({ type: 'PredecessorConcluded', data: { requestId, outcome: 'accepted', by: { requestId: third.requestId } } });
   });
 
+  it('of a FAILED that turned are held when its receipt does not come, ended by nothing, and released by the receipt after all', async () => {
+    const { requestId } = await registerDocument(stores);
+    const kept = await waitFor(requestId);
+    const strict = (await registerDocument(stores, randomUUID(), { docType: 415, after: [referTo(requestId)] })).requestId;
+    await give(requestId, ...SENT, ...TURNED);
+    await sagaIsThere();
+    const late = await waitFor(requestId);
+    await sagaIsThere();
+    const waits = await Promise.all([`release_dependents:${requestId}:4`, `note_predecessor:${late}:${requestId}`].map(triesOf));
+    expect(waits).toEqual([TURNING_TRIES, TURNING_TRIES]);
+    for (const one of [kept, strict, late]) expect(await stateIn(stores.store, one)).toMatchObject({ phase: 'waiting', waitingFor: [], holds: [{ for: { requestId }, outcome: 'failed' }] });
+    await give(requestId, receipt('accepted'));
+    await workOff();
+    expect(await Promise.all([kept, strict, late].map(phaseOf))).toEqual(['ready', 'ready', 'ready']);
+  });
+
   it('are ended at once where their type is to be', async () => {
     const { requestId } = await registerDocument(stores);
     const strict = (await registerDocument(stores, randomUUID(), { docType: 415, after: [referTo(requestId)] })).requestId;
@@ -145,6 +210,50 @@ describe('those who wait', () => {
     const [waived] = (await stores.store.readStream(`group-${groups[0]}`)).filter((event) => event.type === 'GroupHoldWaived');
     expect(waived?.metadata).toMatchObject({ actor: PERSON, reason: 'the goods have arrived' });
     expect(await rows(requestId)).toBe(0);
+  });
+
+  it('for a group that halted, or for a member of it, are released when its resumption succeeds, and not when that halts as well', async () => {
+    const { group, command } = await acceptGroup(stores, 3);
+    const [, stopped, behind] = group.members as [Registration, Registration, Registration];
+    const waiting = [await waitFor(group.groupId), await waitFor(stopped.requestId), await waitFor(behind.requestId)];
+    await runTask(context, command);
+    await startGroup(group);
+    await endMembers(group, ['accepted', 'rejected']);
+    await settleBehind(group, [behind]);
+    expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({ phase: 'concluded', outcome: 'partial' });
+    for (const one of waiting) expect(await stateIn(stores.store, one)).toMatchObject({ phase: 'waiting', waitingFor: [], holds: [{}] });
+    const first = await resume(group, [stopped, behind]);
+    await endMembers(first, ['rejected']);
+    await settleBehind(first, first.members.slice(1));
+    expect(await Promise.all(waiting.map(phaseOf))).toEqual(['waiting', 'waiting', 'waiting']);
+    const second = await resume(first, first.members);
+    await endMembers(second, ['accepted', 'accepted']);
+    expect(await groupStateIn(stores.store, second.groupId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+    // Who comes later is told the same.
+    waiting.push(await waitFor(group.groupId), await waitFor(stopped.requestId));
+    await workOff();
+    expect(await Promise.all(waiting.map(phaseOf))).toEqual(waiting.map(() => 'ready'));
+    expect((await eventsOf(stores.store, waiting[0] as string)).at(-2)).toMatchObject({ type: 'PredecessorConcluded', data: { requestId: group.groupId, outcome: 'accepted', by: { requestId: second.groupId, commandId: second.commandId } } });
+    for (const key of [group.groupId, stopped.requestId, behind.requestId]) expect(await rows(key)).toBe(0);
+  });
+
+  it('for a halted group of which another member ended badly stay held: its resumption stands for the others alone', async () => {
+    const { group, command } = await acceptGroup(stores, 3);
+    const [, stopped, behind] = group.members as [Registration, Registration, Registration];
+    const [ofGroup, ofStopped, ofBehind] = [await waitFor(group.groupId), await waitFor(stopped.requestId), await waitFor(behind.requestId)];
+    await runTask(context, command);
+    await startGroup(group);
+    await endMembers(group, ['accepted', 'rejected']);
+    // The registry says of the rest that it failed, and not that it was never looked at.
+    await give(behind.requestId, { type: 'ObserveStatus', status: 'failed', answerSha256: SHA });
+    await workOff();
+    expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({ phase: 'concluded', outcome: 'partial', halt: { member: { index: 1 } } });
+    const resumption = await resume(group, [stopped]);
+    await endMembers(resumption, ['accepted']);
+    expect(await groupStateIn(stores.store, resumption.groupId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+    const late = await waitFor(group.groupId);
+    await workOff();
+    expect(await Promise.all([ofGroup, late, ofStopped, ofBehind].map(phaseOf))).toEqual(['waiting', 'waiting', 'ready', 'waiting']);
   });
 
   it('in a state that the version before wrote are not lost', async () => {

@@ -1,4 +1,4 @@
-import { DOCUMENT_SAGA, endedBadly, endOfDocument, endOfGroup, type DocumentReference, type PredecessorNews } from '#domain';
+import { DOCUMENT_SAGA, endedBadly, endOfDocument, endOfGroup, isWhollyResumable, standsFor, type DocumentReference, type GroupState, type PredecessorNews } from '#domain';
 import { dependentsOf, type NewDependent } from '#subscriptions';
 import type { Task, TaskResult } from '#tasks';
 import { DecideDocument } from '../document/decide-document.js';
@@ -8,13 +8,22 @@ import { causeOf, groupPayloadOf, payloadOf, SYSTEM, type Dependents, type TaskC
 /** Dependents that one task tells; those behind them are the next task's. */
 export const DEPENDENTS_PER_TASK = 200;
 const TOLD_AT_ONCE = 20;
-/** A document that was sent again may be sent again, and so on. */
-const MOST_RESENDS = 100;
-/** How long to wait for the receipt of a FAILED that has turned. */
+/** A document that was sent again may be sent again, and so on; a group that was resumed may be resumed. */
+const MOST_SUCCESSORS = 100;
+/** How long to wait for the receipt of a FAILED that has turned: five minutes, then who waits is held. */
 const TURNING_MS = 30_000;
+export const TURNING_TRIES = 10;
 
-/** How a predecessor stands in the log. `turning`: it counts as failed, and its receipt is being fetched. */
-type End = 'open' | 'turning' | { news: Omit<PredecessorNews, 'requestId'>; isFinal: boolean; resendOf?: DocumentReference };
+/** How a predecessor ended, by the log. */
+interface Ended {
+  news: Omit<PredecessorNews, 'requestId'>;
+  isFinal: boolean;
+  /** It counts as failed, and its receipt is being fetched. */
+  isTurning: boolean;
+  /** The document or group that ended badly, and in whose place this one came. */
+  standsFor: string | undefined;
+}
+type End = 'open' | Ended;
 
 /** Tells one document that registered late how its predecessor ended. While it has not, there is nothing to do: its conclusion finds the row. */
 export const notePredecessor = (context: TaskContext, task: Task): Promise<TaskResult> => noteOne(context, task, { dependent: payloadOf(task).requestId, data: {} });
@@ -26,9 +35,9 @@ async function noteOne(context: TaskContext, task: Task, dependent: NewDependent
   const { predecessor, finalOnly } = payloadOf(task);
   if (predecessor === undefined) return { kind: 'failed', error: 'the task names no predecessor' };
   const end = await endOf(context, predecessor);
-  if (end === 'open' || (finalOnly === true && (end === 'turning' || !end.isFinal))) return { kind: 'done' };
-  if (end === 'turning') return again();
-  await tell(context, task, { dependent, news: { requestId: predecessor, ...end.news } });
+  if (end === 'open' || (finalOnly === true && !end.isFinal)) return { kind: 'done' };
+  if (end.isTurning && task.attempts <= TURNING_TRIES) return again();
+  await tell(context, task, { dependent, predecessor, end });
   return { kind: 'done' };
 }
 
@@ -41,29 +50,37 @@ export async function releaseDependents(context: TaskContext, task: Task): Promi
   const { predecessor, account, cursor = '', by } = payloadOf(task);
   if (predecessor === undefined) return { kind: 'failed', error: 'the task names no predecessor' };
   const end = await endOf(context, predecessor, by);
-  if (end === 'turning') return again();
   if (end === 'open') return { kind: 'done' };
+  // The pages after the first follow it, whatever it told.
+  if (end.isTurning && cursor === '' && task.attempts <= TURNING_TRIES) return again();
   const page = await dependentsOf(pool, { saga: DOCUMENT_SAGA.name, key: predecessor }, { after: cursor, limit: DEPENDENTS_PER_TASK });
   for (let from = 0; from < page.length; from += TOLD_AT_ONCE) {
-    await Promise.all(page.slice(from, from + TOLD_AT_ONCE).map((dependent) => tell(context, task, { dependent, news: { requestId: predecessor, ...end.news } })));
+    await Promise.all(page.slice(from, from + TOLD_AT_ONCE).map((dependent) => tell(context, task, { dependent, predecessor, end })));
   }
   const last = page.at(-1)?.dependent;
   const [first] = task.key.split('>');
   const follow = { kind: task.kind, lane: task.lane, dueAt: new Date(0) };
   if (page.length === DEPENDENTS_PER_TASK && last !== undefined) {
     await queue.schedule(pool, [{ ...follow, key: `${first}>${last}`, payload: { requestId: predecessor, account, predecessor, cursor: last, ...(by === undefined ? {} : { by }) } }]);
-  } else if (end.resendOf !== undefined && !endedBadly(end.news.outcome)) {
-    // Who waits for the document that this one stands for may go as well.
-    const { requestId } = end.resendOf;
+  } else if (end.standsFor !== undefined && !endedBadly(end.news.outcome)) {
+    // Who waits for the document or group that this one stands for may go as well.
+    const requestId = end.standsFor;
     await queue.schedule(pool, [{ ...follow, key: `release_dependents:${requestId}:by:${predecessor}`, payload: { requestId, account, predecessor: requestId, by: predecessor } }]);
   }
   return { kind: 'done' };
 }
 
-function tell(context: TaskContext, task: Task, { dependent: { dependent, data }, news }: { dependent: NewDependent; news: PredecessorNews }): Promise<unknown> {
-  const { endAtOnceDocTypes } = dependentsIn(context);
+interface News {
+  dependent: NewDependent;
+  predecessor: string;
+  end: Ended;
+}
+
+function tell(context: TaskContext, task: Task, { dependent: { dependent, data }, predecessor, end }: News): Promise<unknown> {
+  // What may still turn out well holds, and ends nothing.
+  const endAtOnceDocTypes = end.isTurning ? [] : dependentsIn(context).endAtOnceDocTypes;
   const cause = causeOf(task, SYSTEM);
-  const command = { type: 'NotePredecessor' as const, ...news, endAtOnceDocTypes };
+  const command = { type: 'NotePredecessor' as const, requestId: predecessor, ...end.news, endAtOnceDocTypes };
   return context.commands.execute(data['kind'] === 'group' ? new DecideGroup(dependent, command, cause) : new DecideDocument(dependent, command, cause));
 }
 
@@ -72,37 +89,42 @@ function dependentsIn({ dependents }: TaskContext): Dependents {
   return dependents;
 }
 
-/** A document that an operator sent again, and that was accepted so, has ended well for those who wait. */
+/** A document that was sent again, or a group that was resumed, and that was accepted so, has ended well for those who wait. */
 async function endOf(context: TaskContext, id: string, by?: string): Promise<End> {
   const own = await ownEndOf(context, id);
+  if (own === 'open' || !endedBadly(own.news.outcome) || !own.isReplaceable) return own;
   // Its own stream may not name its successor yet.
-  if (typeof own === 'string' || !endedBadly(own.news.outcome)) return own;
-  let resent = own.resentAs ?? by;
-  for (let steps = 0; resent !== undefined && steps < MOST_RESENDS; steps += 1) {
-    const next = await ownEndOf(context, resent);
-    if (typeof next === 'string') break;
-    if (!endedBadly(next.news.outcome)) return { news: { outcome: next.news.outcome, by: next.reference }, isFinal: true, ...(own.resendOf === undefined ? {} : { resendOf: own.resendOf }) };
-    resent = next.resentAs;
+  let successor = own.successor ?? by;
+  for (let steps = 0; successor !== undefined && steps < MOST_SUCCESSORS; steps += 1) {
+    const next = await ownEndOf(context, successor);
+    if (next === 'open') break;
+    const { outcome } = next.news;
+    if (!endedBadly(outcome)) return { news: { outcome, by: next.reference }, isFinal: true, isTurning: false, standsFor: own.standsFor };
+    successor = next.isReplaceable ? next.successor : undefined;
   }
   return own;
 }
 
-type OwnEnd = Extract<End, string> | (Exclude<End, string> & { reference: DocumentReference; resentAs?: string });
+/** `isReplaceable`: a good end of its successor is a good end of the whole. */
+type OwnEnd = 'open' | (Ended & { reference: DocumentReference; successor: string | undefined; isReplaceable: boolean });
 
 async function ownEndOf({ documents, groups }: TaskContext, id: string): Promise<OwnEnd> {
   const document = await documents.stateInLog(id);
-  if (document.phase === 'concluded') {
-    const { outcome, cause, status, registration, resentAs } = document;
-    if (cause === 'registry_failed' && status !== 'failed') return 'turning';
-    const { commandId, requestId, resendOf } = registration;
-    const { isFinal } = endOfDocument({ outcome, ...(cause === undefined ? {} : { cause }) });
-    return { news: { outcome }, isFinal, reference: { commandId, requestId }, ...(resendOf === undefined ? {} : { resendOf }), ...(resentAs === undefined ? {} : { resentAs }) };
-  }
-  if (document.phase !== 'absent') return 'open';
-  const group = await groups.stateInLog(id);
-  if (group.phase !== 'concluded') return 'open';
-  const { outcome, isFinal } = endOfGroup({ outcome: group.outcome, ...(group.halt === undefined ? {} : { halt: group.halt.cause }) });
-  return { news: { outcome }, isFinal, reference: { commandId: group.registration.commandId, requestId: id } };
+  if (document.phase === 'absent') return ownEndOfGroup(await groups.stateInLog(id));
+  if (document.phase !== 'concluded') return 'open';
+  const { outcome, cause, status, registration, resentAs, supersededBy } = document;
+  const { commandId, requestId } = registration;
+  const { isFinal } = endOfDocument({ outcome, ...(cause === undefined ? {} : { cause }) });
+  const isTurning = cause === 'registry_failed' && status !== 'failed';
+  return { news: { outcome }, isFinal, isTurning, reference: { commandId, requestId }, standsFor: standsFor(registration)?.requestId, successor: resentAs ?? supersededBy, isReplaceable: true };
 }
 
-const again = (): TaskResult => ({ kind: 'retry', delayMs: TURNING_MS, error: 'the predecessor counts as failed, and its status has turned', countsAsAttempt: false });
+function ownEndOfGroup(group: GroupState): OwnEnd {
+  if (group.phase !== 'concluded') return 'open';
+  const { registration, halt, resumedBy } = group;
+  const { outcome, isFinal } = endOfGroup({ outcome: group.outcome, ...(halt === undefined ? {} : { halt: halt.cause }) });
+  const reference = { commandId: registration.commandId, requestId: registration.groupId };
+  return { news: { outcome }, isFinal, isTurning: false, reference, standsFor: registration.resumes?.groupId, successor: resumedBy?.groupId, isReplaceable: isWhollyResumable(group) };
+}
+
+const again = (): TaskResult => ({ kind: 'retry', delayMs: TURNING_MS, error: 'the predecessor counts as failed, its status has turned, and its receipt has not come', countsAsAttempt: true });

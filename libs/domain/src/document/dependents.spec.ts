@@ -92,6 +92,8 @@ describe('the end of a document', () => {
   it('of a document that was sent in place of another is told in any case: others may wait for that one', () => {
     const resend = { ...registered(), data: { ...registered().data, resendOf: { commandId: 'c-1', requestId: 'r-1' } } } as DocumentEvent;
     expect(after([resend, ended('accepted')]).tasks).toMatchObject([{ key: 'release_dependents:r-9:1' }]);
+    const member = { ...registered(), data: { ...registered().data, group: { groupId: 'g-2', index: 0, of: 1, kind: 'resumption' }, supersedes: { commandId: 'c-1', requestId: 'r-1' } } } as DocumentEvent;
+    expect(after([member, ended('accepted')]).tasks).toMatchObject([{ kind: 'note_member' }, { key: 'release_dependents:r-9:1' }]);
   });
 
   it('is forgotten when nothing can revise it, and kept when something can', () => {

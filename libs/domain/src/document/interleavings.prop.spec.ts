@@ -46,6 +46,8 @@ interface Remembered {
 }
 
 const PROCESSES = 3;
+/** So often the end of a FAILED that turned is waited for (apps/worker dependents.ts). */
+const TURNING_TRIES = 2;
 
 /** One run of one task by one process; it stops wherever it asks the world for something. */
 type Run = Generator<void, 'done' | { retryMs: number }>;
@@ -80,6 +82,8 @@ class Model {
   /** How often something was held, and then released by a revision. */
   held = 0;
   lifted = 0;
+  /** How often somebody was held while the predecessor's receipt was still to come. */
+  heldByTurning = 0;
   private readonly react = reactToDocumentEvent(RULES);
   /** Documents that are there, and attempts that may still land, by request_id. */
   private readonly landed = new Map<string, { documentId: string; status: RegistryStatus; result: 'accepted' | 'partial' | 'rejected'; /** A bare FAILED turns then; never for most. */ turnsAtMs: number }[]>();
@@ -330,8 +334,8 @@ class Model {
     const end = this.endOf(predecessor);
     yield;
     if (finalOnly === true && (end === 'turning' || (end === 'failed' && this.causeOf(predecessor) === 'registry_failed'))) return 'done';
-    if (end === 'turning') return { retryMs: 5_000 };
-    if (end !== 'open') this.tell(by, predecessor, { dependent: requestId, outcome: end });
+    if (end === 'turning' && by.lease <= TURNING_TRIES) return { retryMs: 5_000 };
+    if (end !== 'open') this.tell(by, predecessor, { dependent: requestId, outcome: end === 'turning' ? 'failed' : end });
     return 'done';
   }
 
@@ -342,13 +346,13 @@ class Model {
     const { cursor = '' } = task.payload as { cursor?: string };
     yield;
     const end = this.endOf(predecessor);
-    if (end === 'turning') return { retryMs: 5_000 };
+    if (end === 'turning' && by.lease <= TURNING_TRIES && cursor === '') return { retryMs: 5_000 };
     if (end === 'open') return 'done';
     yield;
     const [next] = this.dependentsOf(predecessor).filter((one) => one > cursor);
     if (next === undefined) return 'done';
     yield;
-    this.tell(by, predecessor, { dependent: next, outcome: end });
+    this.tell(by, predecessor, { dependent: next, outcome: end === 'turning' ? 'failed' : end });
     yield;
     const payload = { requestId: predecessor, account, predecessor, cursor: next } as PlannedTask['payload'];
     this.schedule({ ...task, key: `${task.key.split('>')[0]}>${next}`, dueAt: new Date(this.nowMs), payload });
@@ -372,6 +376,7 @@ class Model {
     const { events } = this.execute(dependent, { type: 'NotePredecessor', requestId: predecessor, outcome }, by);
     const wasHeld = events.some((event) => event.type === 'DocumentHeld');
     if (wasHeld) this.held += 1;
+    if (wasHeld && this.endOf(predecessor) === 'turning') this.heldByTurning += 1;
     if (wasHeld && outcome === 'failed' && bare !== undefined && this.nowMs < bare.handledAt.getTime() + RULES.failedGraceMs) this.faults.push(`${dependent} was told that ${predecessor} failed before its grace was over`);
     if (events.some((event) => event.type === 'DocumentReleased') && this.streamOf(dependent).some((event) => event.type === 'DocumentHeld')) this.lifted += 1;
   }
@@ -474,6 +479,7 @@ describe(`any interleaving of processes, crashes and late landings (seed ${SEED}
   let conflicts = 0;
   let held = 0;
   let lifted = 0;
+  let heldByTurning = 0;
   const outcomes = new Set<string>();
 
   it(`sends nothing twice, keeps the order, plans each key as one task, and concludes every document or holds it for a bad end: ${RUNS} times`, () => {
@@ -490,6 +496,7 @@ describe(`any interleaving of processes, crashes and late landings (seed ${SEED}
         expect([...model.rows].filter((row) => !waits(model.state(row.split(' ')[1] as string)))).toEqual([]);
         held += model.held;
         lifted += model.lifted;
+        heldByTurning += model.heldByTurning;
         expect(model.log.filter((event) => event.type === 'DuplicateDetected')).toEqual([]);
         resends += model.resends;
         late += model.late;
@@ -501,7 +508,7 @@ describe(`any interleaving of processes, crashes and late landings (seed ${SEED}
 
   it('went into the far corners', () => {
     expect({ manyResends: resends > RUNS / 50, manyLate: late > RUNS / 20, manyConflicts: conflicts > RUNS }).toEqual({ manyResends: true, manyLate: true, manyConflicts: true });
-    expect({ manyHeld: held > RUNS / 5, manyLifted: lifted > RUNS / 50 }).toEqual({ manyHeld: true, manyLifted: true });
+    expect({ manyHeld: held > RUNS / 5, manyLifted: lifted > RUNS / 50, someTurning: heldByTurning > RUNS / 100 }).toEqual({ manyHeld: true, manyLifted: true, someTurning: true });
     expect([...outcomes].sort()).toEqual(['accepted', 'failed', 'partial', 'rejected']);
   });
 });

@@ -81,7 +81,7 @@ export interface DocumentSagaState {
   mayTurn?: true;
   /** It ended, and nothing can revise that. */
   isFinal?: true;
-  /** It stands for another document, which ended badly: whoever waits for that one may go when this one succeeds. */
+  /** It stands for another document or group, which ended badly: whoever waits for that one may go when this one succeeds. */
   isResend?: true;
   /** The registry's id, once it is known. */
   documentId?: string;

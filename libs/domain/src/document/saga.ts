@@ -5,6 +5,7 @@ import { afterEnd, endOfDocument, lateReads, movedOut, registeredAfterMe, type D
 import { DOCUMENT_STREAM_PREFIX, requestIdOfStream, type ConclusionRevised, type DocumentConcluded, type DocumentEvent, type DocumentRegistered } from './events.js';
 import type { Dependent, DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
 import { isAboutWaiting, type WaitEvent } from './hold.js';
+import { standsFor } from './state.js';
 import { isAboutUpload, type UploadEvent } from './upload-events.js';
 
 interface SagaEvent {
@@ -150,8 +151,9 @@ function send({ state: { account }, requestId }: Own, attempt: number, dueAt: Da
   return { key: `send:${requestId}:${attempt}`, kind: 'send', lane: `${account}/send`, dueAt, payload: { requestId, account, attempt } };
 }
 
-function afterRegistration(own: Own, { data: { account, group, after, resendOf } }: DocumentRegistered): Reaction {
-  const state = { ...own.state, account, ...(resendOf === undefined ? {} : { isResend: true as const }) };
+function afterRegistration(own: Own, { data }: DocumentRegistered): Reaction {
+  const { account, group, after } = data;
+  const state = { ...own.state, account, ...(standsFor(data) === undefined ? {} : { isResend: true as const }) };
   // A member is sent when its group says so.
   if (group !== undefined) return { state: { ...state, memberOf: group.groupId }, tasks: [] };
   return { state, tasks: after.length === 0 ? [send({ ...own, state }, 1, own.at)] : [] };

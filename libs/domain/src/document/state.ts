@@ -1,5 +1,5 @@
 import { neverReached } from '#kernel';
-import type { DocumentConcluded, DocumentEvent, DocumentOutcome, DocumentRegistered, FailureCause, RegistryStatus } from './events.js';
+import type { DocumentConcluded, DocumentEvent, DocumentOutcome, DocumentReference, DocumentRegistered, FailureCause, RegistryStatus } from './events.js';
 import { isAboutWaiting, withHold, withoutHolds, withoutPredecessor, type Waiting, type WaitEvent } from './hold.js';
 import { evolveUpload, openedUpload, type Uploading } from './upload.js';
 import { isAboutUpload, type UploadEvent } from './upload-events.js';
@@ -29,6 +29,9 @@ export type DocumentState =
   | { phase: 'sent'; registration: Registration; attempt: number; documentId: string; status: RegistryStatus | undefined }
   | ({ phase: 'received'; registration: Registration; documentId: string; status: RegistryStatus } & Successors)
   | ({ phase: 'concluded'; registration: Registration; outcome: DocumentOutcome; documentId: string | undefined; status: RegistryStatus | undefined; cause?: FailureCause } & Successors);
+
+/** The document that ended badly and in whose place this one was sent: by an operator, or in the resumption of its group. */
+export const standsFor = ({ resendOf, supersedes }: Registration): DocumentReference | undefined => resendOf ?? supersedes;
 
 export const ABSENT: DocumentState = { phase: 'absent' };
 

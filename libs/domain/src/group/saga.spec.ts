@@ -80,6 +80,9 @@ describe('groups and documents that wait for each other', () => {
   });
 
   it('who waits for a group is told when it concludes; when a member failed without a receipt, after the grace', () => {
+    const resumption = react(DOCUMENT_SAGA.initial, recorded({ type: 'GroupRegistered', data: { ...groupRegistration(), kind: 'resumption', resumes: { groupId: 'g-0', commandId: 'G-0' } } }, 0), 'g-1').state;
+    // Nobody may wait for it: those who wait for the group that it resumes are found by the task.
+    expect(react(resumption, recorded({ type: 'GroupConcluded', data: { outcome: 'accepted' } }, 1), 'g-1').tasks).toMatchObject([{ key: 'release_dependents:g-1:1' }]);
     const over = (halt?: HaltCause) => recorded({ type: 'GroupConcluded', data: { outcome: 'partial', ...(halt === undefined ? {} : { halt }) } }, 1);
     const patient = reactToDocumentEvent({ ...RULES, failedGraceMs: 60_000 });
     for (const halt of [undefined, 'member_rejected', 'member_partial', 'member_not_sent', 'predecessor_failed', 'check_denied', 'start_refused'] as const) {

@@ -23,9 +23,10 @@ export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
   if (isAboutStart(event)) return reactToStart(own, event);
   switch (event.type) {
     case 'GroupRegistered': {
-      const { account, after, members } = event.data;
+      const { account, after, members, resumes } = event.data;
       const group: GroupSagaState = { first: members[0]?.requestId ?? '', checks: 0, looks: 0, attempts: 0 };
-      return { state: { ...state, account, group }, tasks: after.length === 0 ? [sendMember(account, group.first, at)] : [] };
+      const isResend = resumes === undefined ? {} : { isResend: true as const };
+      return { state: { ...state, account, group, ...isResend }, tasks: after.length === 0 ? [sendMember(account, group.first, at)] : [] };
     }
     case 'GroupReleased':
       return { state, tasks: [sendMember(state.account, groupOf(state).first, at)], stopsWaiting: true };
@@ -62,7 +63,8 @@ export function endOfGroup(concluded: GroupConcluded['data']): Ended {
 
 function afterConclusion({ state, groupId, version, at, rules }: OwnGroupEvent, concluded: GroupConcluded['data']): Reaction {
   const ended = afterEnd(state, { ...endOfGroup(concluded), key: groupId, version, at, rules });
-  return { state: ended.state, tasks: [], tasksForDependents: [ended.release] };
+  // Who waits for the group that it resumes is found by the task.
+  return state.isResend === true ? { state: ended.state, tasks: [ended.release] } : { state: ended.state, tasks: [], tasksForDependents: [ended.release] };
 }
 
 function reactToStart(own: OwnGroupEvent, event: StartEvent): Reaction {

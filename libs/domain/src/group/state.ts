@@ -1,6 +1,6 @@
 import { neverReached } from '#kernel';
 import type { DocumentOutcome, FailureCause } from '../document/events.js';
-import { withHold, withoutHolds, withoutPredecessor, type Waiting } from '../document/hold.js';
+import { endedBadly, withHold, withoutHolds, withoutPredecessor, type Waiting } from '../document/hold.js';
 import { isAboutStart, type GroupEvent, type GroupHalted, type GroupRegistered, type HaltCause, type MemberConcluded, type StartEvent } from './events.js';
 
 export type GroupRegistration = GroupRegistered['data'];
@@ -155,3 +155,7 @@ export function outcomeOf(members: readonly { outcome?: DocumentOutcome }[]): Do
 /** What those that come after a group are told: a group that halted has not succeeded, unless every member turned out accepted in the end. */
 export const outcomeForDependents = ({ outcome, halt }: { outcome: DocumentOutcome; halt?: HaltCause }): DocumentOutcome =>
   halt === undefined || outcome === 'rejected' || outcome === 'accepted' ? outcome : 'failed';
+
+/** Whether a resumption takes on all of a group that did not end well: the member that stopped it, and what was not processed. Another bad end is nobody's to mend but a person's. */
+export const isWhollyResumable = ({ members, halt }: Pick<Extract<GroupState, { phase: 'concluded' }>, 'members' | 'halt'>): boolean =>
+  members.every(({ outcome, cause }, index) => outcome === undefined || !endedBadly(outcome) || index === halt?.member?.index || cause === 'not_processed');

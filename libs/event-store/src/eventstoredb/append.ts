@@ -1,15 +1,12 @@
-import { NO_STREAM, WrongExpectedVersionError, type EventStoreDBClient, type RecordedEvent as ServerEvent } from '@eventstore/db-client';
-import { randomUUID } from 'node:crypto';
-import type { EncodedAppend } from '../encode.js';
-import type { AppendResult, NewEvent } from '../port.js';
-import { AT_THE_LEADER } from './connection.js';
+import { UnavailableError, WrongExpectedVersionError, type EventStoreDBClient, type RecordedEvent as ServerEvent } from '@eventstore/db-client';
+import type { BatchAppendReq } from '@eventstore/db-client/generated/streams_pb.js';
+import type { Clock } from '#kernel';
+import type { AppendResult } from '../port.js';
+import { AppendCall, errorOf } from './append-call.js';
+import { appendParts, type ReadyAppend } from './append-request.js';
+import { openAppendCall } from './connection.js';
 import { readServerStream } from './read.js';
-import { noteOf, positionOf, proposalOf } from './stored-event.js';
-
-/** An append ready to go: its stored form, and the metadata that the log's own note is added to. */
-export interface ReadyAppend extends EncodedAppend {
-  metadata: NewEvent['metadata'][];
-}
+import { noteOf, positionOf } from './stored-event.js';
 
 /** The ids that came to a stream with `any`, as far as the stream was read. */
 interface KnownIds {
@@ -23,50 +20,81 @@ const READ_EVENTS = 1_000;
 const MOST_READS = 10_000;
 const MOST_CONFLICTS = 1_000;
 
-type Call = <T>(call: () => Promise<T>) => Promise<T>;
+export interface AppenderOptions {
+  clock: Clock;
+  /** Longest time that the server may take over one append, in milliseconds. */
+  answerWithinMs: number;
+  /** Makes a call, and again while the server is away. */
+  patiently: <T>(call: () => Promise<T>) => Promise<T>;
+}
+
+const endCall = (call: AppendCall): void => call.cancel(new UnavailableError(undefined, 'the event log was closed'));
 
 /**
- * Appends by the server's rules. At an expected version the server itself recognises a repeat (same ids at the same versions), but does not say so;
- * and with `any` it promises nothing (its cache forgets). So each call leaves its own mark on its events and reads the last one back, and an append with `any` is made
- * at the version where the stream ends, after looking for its ids in that stream.
+ * Appends by the server's rules. At an expected version the server itself recognises a repeat (same ids at the same versions) and answers as it did the
+ * first time. With `any` it promises nothing (its cache forgets), so such an append is made at the version where the stream ends, after looking for its ids there.
  */
 export class Appender {
   private readonly known = new Map<string, KnownIds>();
+  private current: Promise<AppendCall> | undefined;
+  private isClosed = false;
 
   constructor(
     private readonly client: EventStoreDBClient,
-    private readonly call: Call,
+    private readonly options: AppenderOptions,
   ) {}
 
   append(append: ReadyAppend): Promise<AppendResult> {
     const { expectedVersion } = append;
     if (expectedVersion === 'any') return this.appendAnywhere(append);
-    return this.appendAfter(append, { after: expectedVersion === 'none' ? -1 : expectedVersion });
+    return this.appendAfter(append, { after: expectedVersion === 'none' ? -1 : expectedVersion, note: {} });
   }
 
-  private async appendAfter(append: ReadyAppend, { after, expected }: { after: number; expected?: 'any' }): Promise<AppendResult> {
-    const mark = randomUUID();
-    const note = { append: mark, ...(expected === undefined ? {} : { expected }) };
-    const proposals = append.events.map((event, n) => proposalOf(event, append.metadata[n] as NewEvent['metadata'], note));
-    const version = after + append.events.length;
-    // Made again after a lost answer it is the same append under the same mark: the server recognises it, and so does the look at the mark.
-    const actualVersion = await this.call(() => this.tryAppend(append.stream, proposals, after));
-    if (actualVersion !== undefined) return { kind: 'conflict', actualVersion };
-    const [last] = await this.call(() => readServerStream(this.client, append.stream, { fromVersion: version, limit: 1 }));
-    if (last === undefined) throw new Error(`the event log took an append to ${append.stream} and does not show version ${version}`);
-    return { kind: 'appended', version, position: positionOf(last), repeated: noteOf(last).append !== mark };
+  /** Ends the call that appends go by. Whoever waits is rejected. */
+  close(): void {
+    this.isClosed = true;
+    // One that is still looking for a server is not waited for, and ended when it has found one.
+    void this.current?.then(endCall, () => undefined);
   }
 
-  /** Gives the version of the stream's last event when it was not the expected one. */
-  private async tryAppend(stream: string, proposals: ReturnType<typeof proposalOf>[], after: number): Promise<number | undefined> {
-    try {
-      const { success, nextExpectedRevision } = await this.client.appendToStream(stream, proposals, { expectedRevision: after < 0 ? NO_STREAM : BigInt(after), ...AT_THE_LEADER });
-      // The connection string may ask the client not to throw.
-      return success ? undefined : Number(nextExpectedRevision);
-    } catch (error) {
-      if (!(error instanceof WrongExpectedVersionError)) throw error;
-      return typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : -1;
-    }
+  private async appendAfter(append: ReadyAppend, at: { after: number; note: { expected?: 'any' } }): Promise<AppendResult> {
+    const parts = appendParts(append, at);
+    const version = at.after + append.events.length;
+    // Made again after a lost answer it is the same append under the same ids: the server knows it.
+    const answer = await this.options.patiently(() => this.tryAppend(parts));
+    if ('actualVersion' in answer) return { kind: 'conflict', actualVersion: answer.actualVersion };
+    return { kind: 'appended', version, position: answer.position ?? (await this.positionAt(append.stream, version)) };
+  }
+
+  private async tryAppend(parts: BatchAppendReq[]): Promise<{ position: bigint | undefined } | { actualVersion: number }> {
+    const call = await this.openCall();
+    const response = await call.append(parts);
+    const error = errorOf(response);
+    if (error instanceof WrongExpectedVersionError) return { actualVersion: typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : -1 };
+    if (error !== undefined) throw error;
+    const position = response.getSuccess()?.getPosition()?.getCommitPosition();
+    return { position: position === undefined ? undefined : BigInt(position) };
+  }
+
+  /** The call under way, or a new one. */
+  private openCall(): Promise<AppendCall> {
+    return (this.current ??= this.newCall());
+  }
+
+  private newCall(): Promise<AppendCall> {
+    const { clock, answerWithinMs } = this.options;
+    const opened = openAppendCall(this.client).then((call) => new AppendCall(call, { clock, answerWithinMs, onLost: () => forget() }));
+    const forget = (): void => {
+      if (this.current === opened) this.current = undefined;
+    };
+    opened.then((call) => this.isClosed && endCall(call), forget);
+    return opened;
+  }
+
+  private async positionAt(stream: string, version: number): Promise<bigint> {
+    const [event] = await this.options.patiently(() => readServerStream(this.client, stream, { fromVersion: version, limit: 1 }));
+    if (event === undefined) throw new Error(`the event log took an append to ${stream} and does not show version ${version}`);
+    return positionOf(event);
   }
 
   private async appendAnywhere(append: ReadyAppend): Promise<AppendResult> {
@@ -75,7 +103,7 @@ export class Appender {
       const known = await this.readOn(append.stream);
       const versions = ids.flatMap((id) => known.versions.get(id) ?? []);
       if (versions.length > 0) return this.repeatOf(append.stream, { ids, first: Math.min(...versions), last: known.readUpTo });
-      const result = await this.appendAfter(append, { after: known.readUpTo, expected: 'any' });
+      const result = await this.appendAfter(append, { after: known.readUpTo, note: { expected: 'any' } });
       if (result.kind === 'appended') return result;
     }
     throw new Error(`${MOST_CONFLICTS} conflicts in a row at ${append.stream}`);
@@ -83,11 +111,11 @@ export class Appender {
 
   /** Some of the ids are there: a repeat when they are there in this order without others between, else a conflict. */
   private async repeatOf(stream: string, of: { ids: string[]; first: number; last: number }): Promise<AppendResult> {
-    const there = await this.call(() => readServerStream(this.client, stream, { fromVersion: of.first, limit: of.ids.length }));
+    const there = await this.options.patiently(() => readServerStream(this.client, stream, { fromVersion: of.first, limit: of.ids.length }));
     const last = there[of.ids.length - 1];
     const isRepeat = last !== undefined && of.ids.every((id, n) => there[n]?.id === id);
     if (!isRepeat) return { kind: 'conflict', actualVersion: of.last };
-    return { kind: 'appended', version: Number(last.revision), position: positionOf(last), repeated: true };
+    return { kind: 'appended', version: Number(last.revision), position: positionOf(last) };
   }
 
   /** Brings what is known of a stream up to its end. The first time it reads the whole stream, so streams that grow by `any` should not grow for ever. */
@@ -99,7 +127,7 @@ export class Appender {
     const oldest = this.known.keys().next();
     if (this.known.size > MOST_STREAMS_KNOWN && !oldest.done) this.known.delete(oldest.value);
     for (let reads = 0; reads < MOST_READS; reads += 1) {
-      const events: ServerEvent[] = await this.call(() => readServerStream(this.client, stream, { fromVersion: known.readUpTo + 1, limit: READ_EVENTS }));
+      const events: ServerEvent[] = await this.options.patiently(() => readServerStream(this.client, stream, { fromVersion: known.readUpTo + 1, limit: READ_EVENTS }));
       for (const event of events) {
         if (noteOf(event).expected === 'any') known.versions.set(event.id, Number(event.revision));
         known.readUpTo = Number(event.revision);

@@ -6,7 +6,8 @@ import { checkAppend, checkRead, DEFAULT_LIMITS, type EventStoreLimits } from '.
 import type { AppendResult, EventFilter, EventStore, ExpectedVersion, NewEvent, ReadPage, RecordedEvent } from '../port.js';
 import type { Upcast } from '../read.js';
 import { Appender } from './append.js';
-import { closeClient, openClient, patiently } from './connection.js';
+import { answerWithinMs, closeClient, openClient, patiently } from './connection.js';
+import { followTogether, SharedFollowing, type Follow } from './follow-together.js';
 import { followAll } from './follow.js';
 import {
   describePersistentSubscription,
@@ -41,6 +42,7 @@ export class EventStoreDbEventStore implements EventStore {
   private readonly closing = new AbortController();
   private readonly clock: Clock;
   private readonly appender: Appender;
+  private readonly shared: SharedFollowing;
   /** The last append to each stream that is under way: those to one stream keep their order. */
   private readonly underWay = new Map<string, Promise<unknown>>();
   private waiting = 0;
@@ -52,7 +54,8 @@ export class EventStoreDbEventStore implements EventStore {
     this.client = openClient(options.url);
     // Each call under way listens for it.
     setMaxListeners(0, this.closing.signal);
-    this.appender = new Appender(this.client, (call) => this.call(call));
+    this.appender = new Appender(this.client, { clock: this.clock, answerWithinMs: answerWithinMs(this.client), patiently: (call) => this.call(call) });
+    this.shared = new SharedFollowing(this.follow, this.clock);
   }
 
   /** Throws PedigreeError `invalid_parameter`, `body_too_large` or `unavailable`. After `unavailable` the outcome is unknown; repeat it. */
@@ -85,8 +88,7 @@ export class EventStoreDbEventStore implements EventStore {
     const { filter, limit = 1_000 } = options;
     checkRead(limit, filter, this.limits);
     const signal = AbortSignal.any([options.signal, this.closing.signal]);
-    const { client, clock } = this;
-    yield* followAll(after, { client, clock, filter, limit, signal, upcast: this.options.upcast, idleLookMs: this.options.emptyPageIntervalMs ?? 1_000 });
+    yield* followTogether(after, this.shared, { follow: this.follow, clock: this.clock, idleLookMs: this.idleLookMs, filter, limit, signal });
   }
 
   head(): Promise<bigint> {
@@ -112,7 +114,17 @@ export class EventStoreDbEventStore implements EventStore {
 
   async close(): Promise<void> {
     this.closing.abort();
+    this.appender.close();
     await closeClient(this.client);
+  }
+
+  private readonly follow: Follow = (after, wanted) => {
+    const { client, clock, idleLookMs } = this;
+    return followAll(after, { client, clock, idleLookMs, upcast: this.options.upcast, ...wanted });
+  };
+
+  private get idleLookMs(): number {
+    return this.options.emptyPageIntervalMs ?? 1_000;
   }
 
   private get maxScan(): number {
@@ -120,7 +132,7 @@ export class EventStoreDbEventStore implements EventStore {
   }
 
   private call<T>(call: () => Promise<T>): Promise<T> {
-    return patiently(this.clock, this.closing.signal, call);
+    return patiently({ url: this.options.url, clock: this.clock, signal: this.closing.signal }, call);
   }
 
   private async inTurn<T>(stream: string, run: () => Promise<T>): Promise<T> {

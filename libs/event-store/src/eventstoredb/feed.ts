@@ -3,9 +3,12 @@ import type { Clock } from '#kernel';
 import type { EventFilter } from '../port.js';
 import { matches, serverFilter } from './filter.js';
 import { positionOf } from './stored-event.js';
+import { waitUntil } from './wait-until.js';
 
 /** Events that the client holds ready; beyond them the server waits. */
 const BUFFERED_EVENTS = 1_000;
+
+const MOST_POSITION = 2n ** 63n - 1n;
 
 /** The server does not serve the subscription any more; another one goes on from the last place. */
 export class SubscriptionLost extends Error {}
@@ -40,7 +43,7 @@ export class Feed {
     if (this.failure !== undefined) throw new SubscriptionLost(this.failure.message);
     const waiting = new AbortController();
     this.wake = () => waiting.abort();
-    await options.clock.wait(options.waitMs, AbortSignal.any([options.signal, waiting.signal]));
+    await waitUntil({ ...options, woken: waiting });
     this.wake = () => undefined;
     return this.drain(limit);
   }
@@ -70,6 +73,8 @@ export class Feed {
   }
 
   private checkpointReached(position: bigint): void {
+    // A server that has no checkpoint yet tells -1, without its sign.
+    if (position > MOST_POSITION) return;
     this.checkpoint = position;
     this.wake();
   }

@@ -23,6 +23,8 @@ const RECONNECT_MAX_DELAY_MS = 2_000;
 /** About ten seconds: a restart of the server passes unnoticed; whoever follows is told of anything longer, and goes on from its last page. */
 const MOST_RECONNECTS = 8;
 const LOOK_EVENTS = 1_000;
+/** Least time between two pages: the server brings them one by one, and a busy log is taken in pages. */
+const PAGE_INTERVAL_MS = 10;
 
 /**
  * Pages for ever. The server's subscription brings the events that pass the filter. How far it has looked past others it tells only now and then, so that
@@ -58,7 +60,10 @@ async function* pagesOf(feed: Feed, place: { from: bigint }, options: FollowOpti
   let toldAtMs = clock.monotonicMs();
   let told = place.from;
   let owed = 0n;
+  let pageAtMs = -Infinity;
   while (!signal.aborted) {
+    const restMs = PAGE_INTERVAL_MS - (clock.monotonicMs() - pageAtMs);
+    if (restMs > 0) await clock.wait(restMs, signal);
     const taken = await feed.take(limit, { waitMs: idleLookMs, clock, signal });
     if (signal.aborted) return;
     if (taken.readUpTo > place.from) place.from = taken.readUpTo;
@@ -72,6 +77,8 @@ async function* pagesOf(feed: Feed, place: { from: bigint }, options: FollowOpti
     if (taken.events.length === 0 && !(isIdle && place.from > told)) continue;
     // Changed only after the page was taken: a consumer that fails begins again from its own place anyway.
     told = place.from;
+    // More than a page lies there already.
+    pageAtMs = taken.events.length === limit ? -Infinity : clock.monotonicMs();
     yield { events: taken.events.map((event) => recordedEvent(event, upcast)), readUpTo: place.from };
     toldAtMs = clock.monotonicMs();
   }

@@ -1,30 +1,13 @@
-import type { BinaryEventData, JSONEventData, Position, RecordedEvent as ServerEvent } from '@eventstore/db-client';
-import { canonicalBytes, type JsonObject } from '#kernel';
-import type { EncodedAppend } from '../encode.js';
-import type { EventMetadata, NewEvent, RecordedEvent } from '../port.js';
+import type { Position, RecordedEvent as ServerEvent } from '@eventstore/db-client';
+import type { JsonObject } from '#kernel';
+import type { EventMetadata, RecordedEvent } from '../port.js';
 import type { Upcast } from '../read.js';
 
 /** What the log itself adds to the metadata of an event, under the name `log`: the server has no other place for it. */
 export interface LogNote {
   schemaVersion: number;
-  /** Which call appended it. The server answers a repeat as it answered the first call; by this the two are told apart. */
-  append: string;
   /** Present when the append came with `any`: such appends are recognised by their event ids. */
   expected?: 'any';
-}
-
-/** An event in the form that the client takes: its data and metadata are the RFC 8785 bytes that are stored. */
-export function proposalOf(event: EncodedAppend['events'][number], metadata: NewEvent['metadata'], note: Omit<LogNote, 'schemaVersion'>): JSONEventData | BinaryEventData {
-  const log: LogNote = { schemaVersion: event.schemaVersion, ...note };
-  // The client takes bytes only as a plain Uint8Array, and writes everything else by JSON.stringify.
-  const bytes = new Uint8Array(canonicalBytes({ ...metadata, log }));
-  const head = { id: event.id.toLowerCase(), type: event.type, metadata: bytes };
-  const text = event.data.toString('utf8');
-  const data = JSON.parse(text) as JsonObject;
-  // As JSON it can be read in the server's own pages and projections. Where writing it anew would move a member (names that are whole numbers), the
-  // bytes matter more.
-  if (JSON.stringify(data) === text) return { ...head, contentType: 'application/json', data };
-  return { ...head, contentType: 'application/octet-stream', data: new Uint8Array(event.data) };
 }
 
 export const isSystemStream = (stream: string): boolean => stream.startsWith('$');
@@ -47,6 +30,7 @@ export function noteOf(event: ServerEvent): LogNote {
 export function recordedEvent(event: ServerEvent, upcast: Upcast | undefined): RecordedEvent {
   const { schemaVersion } = noteOf(event);
   const { log: _, ...metadata } = event.metadata as unknown as EventMetadata & { log: LogNote };
+  // A version before wrote as octets what the client's own writer would have changed.
   const data = (event.isJson ? event.data : JSON.parse(Buffer.from(event.data as Uint8Array).toString('utf8'))) as JsonObject;
   const recorded: RecordedEvent = {
     position: positionOf(event),

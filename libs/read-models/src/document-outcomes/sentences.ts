@@ -69,7 +69,7 @@ export function heldWords(heldFor: { commandId: string; outcome: string }[], wha
   const why = listed(heldFor.map((one) => `${one.commandId} ended ${one.outcome}`));
   return {
     sentence: `Held, and not sent: it comes after others, and ${why}.`,
-    remedy: `It goes when that turns out otherwise, or when the earlier document is sent again and accepted. Else decide: pedigree release REQUEST_ID --reason TEXT sends this ${what} all the same, pedigree end REQUEST_ID --reason TEXT ends it.`,
+    remedy: `It goes when that turns out otherwise, or when the earlier document is sent again, or the earlier group resumed, and accepted. Else decide: pedigree release REQUEST_ID --reason TEXT sends this ${what} all the same, pedigree end REQUEST_ID --reason TEXT ends it.`,
   };
 }
 

@@ -1,4 +1,3 @@
-import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import forge from 'node-forge';
 import { systemClock, type PedigreeError } from '#kernel';
+import { selfSigned } from '../../../../test/support/self-signed.js';
 import { readAccounts } from '../accounts.js';
 import type { Account, HttpSignerConfig } from '../port.js';
 import { openHttpSigner } from './http-signer.js';
@@ -201,21 +200,3 @@ describe('a service that does not sign', () => {
     expect((await failure(signer({ certificateFile }).sign(XML))).message).toContain('another certificate than the configured one');
   });
 });
-
-/** A certificate for 127.0.0.1 that is its own authority. */
-function selfSigned(): { certificate: string; key: string } {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } });
-  const certificate = forge.pki.createCertificate();
-  certificate.publicKey = forge.pki.publicKeyFromPem(publicKey);
-  certificate.serialNumber = '01';
-  const now = systemClock.now().getTime();
-  certificate.validity.notBefore = new Date(now - 3_600_000);
-  certificate.validity.notAfter = new Date(now + 3_600_000);
-  certificate.setSubject([{ name: 'commonName', value: 'signer' }]);
-  certificate.setIssuer([{ name: 'commonName', value: 'signer' }]);
-  certificate.setExtensions([{ name: 'basicConstraints', cA: true }, { name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }]);
-  certificate.sign(forge.pki.privateKeyFromPem(privateKey), forge.md.sha256.create());
-  const pem = forge.pki.certificateToPem(certificate);
-  if (!new X509Certificate(pem).checkPrivateKey(createPrivateKey(privateKey))) throw new Error('the key does not fit');
-  return { certificate: pem, key: privateKey };
-}

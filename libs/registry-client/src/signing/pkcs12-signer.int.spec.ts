@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash, X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -72,6 +72,20 @@ describe('Pkcs12Signer', () => {
     expect(() => Pkcs12Signer.open(wrong)).not.toThrow(/open-sesame/);
     const missing = { ...main, signer: { ...main.signer, file: '/nowhere/key.p12' } };
     expect(() => Pkcs12Signer.open(missing)).toThrow(/\/nowhere\/key\.p12: ENOENT/);
+  });
+
+  it('does not use a key that every user of the machine can read', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'pedigree-p12-'));
+    try {
+      const file = join(folder, 'main.p12');
+      copyFileSync(main.signer.file, file);
+      for (const [path, mode] of [[folder, 0o755], [file, 0o644]] as const) chmodSync(path, mode);
+      expect(() => Pkcs12Signer.open({ ...main, signer: { ...main.signer, file } })).toThrow(`can read or change ${file} (mode 0644)`);
+      chmodSync(file, 0o600);
+      expect(Pkcs12Signer.open({ ...main, signer: { ...main.signer, file } }).certificate()).toBeInstanceOf(Buffer);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });
 

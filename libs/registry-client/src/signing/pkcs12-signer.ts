@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { PedigreeError, systemClock, type Clock } from '#kernel';
+import { readSecretFile } from '#secret-files';
 import forge from 'node-forge';
 import type { Account, Signer } from '../port.js';
 import { DetachedCms } from './detached-cms.js';
@@ -33,7 +33,7 @@ export class Pkcs12Signer implements Signer {
     const failFile = (why: string): never => fail(`${signer.file}: ${why}`);
     let opened: Opened;
     try {
-      opened = openPkcs12(readFileSync(signer.file), signer.password);
+      opened = openPkcs12(readSecretFile(signer.file), signer.password);
     } catch (error) {
       return failFile((error as Error).message);
     }

@@ -1,15 +1,15 @@
 import { tilesIn } from '../../../../apps/auditor/src/log/tile-table.js';
 import { leafOf } from '../../../../apps/auditor/src/log/leaf.js';
-import { PostgresEventStore, type RecordedEvent } from '#event-store';
+import type { EventStore } from '#event-store';
 import { appended, hashesInTiles, rootOf, type Hash, type Node, type ReadHashes } from '#merkle';
-import type { Pool } from '#postgres';
+import { eventsOf } from '../../../support/event-log/events-of.js';
 import type { Ended, Subject } from '../subject.js';
 
 /** The auditor, killed as others are, has sealed every event once and in order: its tree, and each checkpoint that it signed, are those of the log. */
 export const audit: Subject = { name: 'audit', check };
 
-async function check({ pool }: Ended): Promise<string[]> {
-  const leaves = (await wholeLog(pool)).map(leafOf);
+async function check({ pool, log }: Ended): Promise<string[]> {
+  const leaves = await leavesOf(log.store);
   const { rows } = await pool.query<{ size: string }>('SELECT size::text FROM audit_tree');
   const size = Number(rows[0]?.size ?? 0);
   if (size !== leaves.length) return [`the auditor has sealed ${size} events, and the log has ${leaves.length}`];
@@ -24,19 +24,11 @@ async function check({ pool }: Ended): Promise<string[]> {
   return found;
 }
 
-async function wholeLog(pool: Pool): Promise<RecordedEvent[]> {
-  const store = new PostgresEventStore({ pool });
-  try {
-    const [all, head] = [[] as RecordedEvent[], await store.head()];
-    for (let from = 0n; from < head; ) {
-      const { events, readUpTo } = await store.readAll(from);
-      all.push(...events);
-      from = readUpTo;
-    }
-    return all;
-  } finally {
-    await store.close();
-  }
+/** Read anew: what the campaign has read meanwhile may have been changed since. */
+async function leavesOf(store: EventStore): Promise<Hash[]> {
+  const leaves: Hash[] = [];
+  for await (const event of eventsOf(store)) leaves.push(leafOf(event));
+  return leaves;
 }
 
 /** The tree by its definition, beside what the auditor made of it page by page. */

@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { PostgresEventStore, type EventMetadata } from '#event-store';
+import type { EventMetadata } from '#event-store';
 import { migrate } from '#postgres';
 import { gatewaySchemas } from '../../../../apps/gateway/src/gateway.js';
 import { testDatabase, type TestDatabase } from '../../../support/database.js';
+import { LOG_PLACES, openLog, type OpenLog } from '../../../support/log-places.js';
+import { CampaignLog } from '../../campaign-log.js';
 import { cornersReached } from './reached.js';
 
 const METADATA: EventMetadata = {
@@ -20,23 +22,30 @@ const LIFE = [
 ];
 
 let database: TestDatabase;
-beforeAll(async () => {
+let log: OpenLog;
+afterEach(async () => {
+  await log?.close();
+  await database?.drop();
+});
+
+/** Two documents of one life, each event ten seconds after the one before it. */
+async function lived(place: (typeof LOG_PLACES)[number]): Promise<CampaignLog> {
   database = await testDatabase();
   await migrate(database.pool, gatewaySchemas);
-  const store = new PostgresEventStore({ pool: database.pool });
-  for (const id of ['one', 'two']) await store.append(`document-${id}`, 'none', LIFE.map((event) => ({ ...event, id: randomUUID(), schemaVersion: 1, metadata: METADATA })));
-  await store.close();
-  // Each event ten seconds after the one before it.
+  log = await openLog(place, database.pool);
+  for (const id of ['one', 'two']) await log.store.append(`document-${id}`, 'none', LIFE.map((event) => ({ ...event, id: randomUUID(), schemaVersion: 1, metadata: METADATA })));
   await database.pool.query(`UPDATE event SET recorded_at = $1::timestamptz + version * interval '10 s'`, [at(0)]);
-});
-afterAll(() => database?.drop());
+  for (const record of log.fake?.log.records ?? []) record.createdAt = at(10 * record.revision);
+  return new CampaignLog(log.store);
+}
 
 describe('the corners that a campaign reached', () => {
-  it('are the kinds of events in its log, and the phases of documents in which a worker was killed', async () => {
-    expect(await cornersReached(database.pool, [])).toEqual({
+  it.each(LOG_PLACES)('are the kinds of events in its log in %s, and the phases of documents in which a worker was killed', async (place) => {
+    const campaign = await lived(place);
+    expect(await cornersReached(campaign, [])).toEqual({
       events: { DocumentRegistered: 2, SendAttempted: 2, SendUnconfirmed: 2, DocumentSent: 2, DocumentConcluded: 2 },
       crossed: {},
     });
-    expect((await cornersReached(database.pool, [at(-1), at(10), at(29), at(30), at(100)])).crossed).toEqual({ sending: 2, unconfirmed: 2, sent: 2 });
+    expect((await cornersReached(campaign, [at(-1), at(10), at(29), at(30), at(100)])).crossed).toEqual({ sending: 2, unconfirmed: 2, sent: 2 });
   });
 });

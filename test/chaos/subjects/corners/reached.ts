@@ -1,5 +1,5 @@
 import { ABSENT, evolve, type DocumentEvent, type DocumentState, type GroupEvent, type InboundEvent } from '#domain';
-import type { Pool } from '#postgres';
+import type { CampaignLog, LoggedEvent } from '../../campaign-log.js';
 
 /** Every kind of event that the life of a document, a group or a document of others can leave: the compiler names one that is missing here. */
 const EVENTS: Record<DocumentEvent['type'] | GroupEvent['type'] | InboundEvent['type'], true> = {
@@ -34,35 +34,31 @@ export interface Corners {
   crossed: Partial<Record<Phase, number>>;
 }
 
-interface Step {
-  stream: string;
-  type: string;
-  data: string;
-  at: Date;
-}
-
 /** Reads from the log which corners a campaign reached. `kills`: the moments, by the clock of the same machine. */
-export async function cornersReached(pool: Pool, kills: Date[]): Promise<Corners> {
-  const { rows: counted } = await pool.query<{ type: EventKind; n: number }>('SELECT type, count(*)::int AS n FROM event WHERE type = ANY ($1::text[]) GROUP BY type', [EVENT_KINDS]);
-  const text = `SELECT stream, type, convert_from(data, 'UTF8') AS data, recorded_at AS at FROM event WHERE stream LIKE 'document-%' ORDER BY stream, version`;
-  const { rows: steps } = await pool.query<Step>(text);
-  const crossed: Corners['crossed'] = {};
-  for (const phase of phasesAt(steps, kills)) crossed[phase] = (crossed[phase] ?? 0) + 1;
-  return { events: Object.fromEntries(counted.map(({ type, n }) => [type, n])), crossed };
+export async function cornersReached(log: CampaignLog, kills: Date[]): Promise<Corners> {
+  const [all, documents] = [await log.events(), await log.streams('document-')];
+  return {
+    events: counts(all.flatMap(({ type }) => (type in EVENTS ? [type as EventKind] : []))),
+    crossed: counts([...documents.values()].flatMap((life) => phasesAt(life, kills))),
+  };
 }
 
-/** The phase of each document at each of these moments, as far as it was on its way then. */
-function phasesAt(steps: Step[], moments: Date[]): Phase[] {
+function counts<Name extends string>(names: Name[]): Partial<Record<Name, number>> {
+  const found: Partial<Record<Name, number>> = {};
+  for (const name of names) found[name] = (found[name] ?? 0) + 1;
+  return found;
+}
+
+/** The phase of a document at each of these moments, as far as it was on its way then. */
+function phasesAt(life: LoggedEvent[], moments: Date[]): Phase[] {
   const found: Phase[] = [];
   let state: DocumentState = ABSENT;
-  for (const [n, step] of steps.entries()) {
-    if (steps[n - 1]?.stream !== step.stream) state = ABSENT;
-    state = evolve(state, { type: step.type, data: JSON.parse(step.data) } as DocumentEvent);
-    const next = steps[n + 1];
-    const until = next?.stream === step.stream ? next.at.getTime() : Infinity;
+  for (const [n, event] of life.entries()) {
+    state = evolve(state, event as unknown as DocumentEvent);
+    const until = life[n + 1]?.recordedAt.getTime() ?? Infinity;
     const { phase } = state;
     if (!(phase in PHASES)) continue;
-    for (const moment of moments) if (step.at.getTime() <= moment.getTime() && moment.getTime() < until) found.push(phase as Phase);
+    for (const moment of moments) if (event.recordedAt.getTime() <= moment.getTime() && moment.getTime() < until) found.push(phase as Phase);
   }
   return found;
 }

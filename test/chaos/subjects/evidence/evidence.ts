@@ -1,14 +1,17 @@
 import { PostgresEvidenceStore } from '#evidence';
 import { documentStream } from '#domain';
 import { sha256Hex } from '#kernel';
+import type { CampaignLog } from '../../campaign-log.js';
 import { complaints, type Ended, type Subject } from '../subject.js';
 
 /** Every receipt that the registry gave out lies in the evidence byte for byte, and so does every document that was sent. */
 export const evidence: Subject = { name: 'evidence', check };
 
-async function check({ ours, registry, truth, pool }: Ended): Promise<string[]> {
+const CONCLUSIONS = ['DocumentConcluded', 'ConclusionRevised'];
+
+async function check({ ours, registry, truth, pool, log }: Ended): Promise<string[]> {
   const store = new PostgresEvidenceStore({ pool });
-  const named = await receiptsNamed(pool);
+  const named = await receiptsNamed(log);
   const found: string[] = [];
   for (const one of registry.filter((document) => document.account !== null && ours.has(document.request_id))) {
     const { receipt, document } = await truth<{ receipt: string | null; document: string }>(`/truth/files/${one.document_id}`);
@@ -24,12 +27,11 @@ async function check({ ours, registry, truth, pool }: Ended): Promise<string[]> 
 }
 
 /** The receipt that a document's newest conclusion names, by stream. */
-async function receiptsNamed(pool: Ended['pool']): Promise<Map<string, string>> {
-  const text = `SELECT stream, convert_from(data, 'UTF8') AS data FROM event WHERE type IN ('DocumentConcluded', 'ConclusionRevised') ORDER BY position`;
-  const { rows } = await pool.query<{ stream: string; data: string }>(text);
-  const named = rows.flatMap(({ stream, data }): [string, string][] => {
-    const { receiptSha256 } = JSON.parse(data) as { receiptSha256?: string };
-    return receiptSha256 === undefined ? [] : [[stream, receiptSha256]];
-  });
-  return new Map(named);
+async function receiptsNamed(log: CampaignLog): Promise<Map<string, string>> {
+  const named = new Map<string, string>();
+  for (const { stream, type, data } of await log.events()) {
+    const { receiptSha256 } = data as { receiptSha256?: string };
+    if (CONCLUSIONS.includes(type) && receiptSha256 !== undefined) named.set(stream, receiptSha256);
+  }
+  return named;
 }

@@ -1,14 +1,15 @@
 import { participant } from '../../../../apps/cli/src/sample/world.js';
+import type { CampaignLog } from '../../campaign-log.js';
 import { complaints, type Ended, type LoadContext, type Meanwhile, type Stir, type Subject, type TruthDocument } from '../subject.js';
 
 const DOCUMENTS_PER_STIR = 15;
 const OWN = 'own';
+const STREAM = 'inbound-';
 
 /** What others send to us, and what is sent in our name past Pedigree: each seen, kept and concluded once, and nothing of our own taken for theirs. */
 export const inbound: Subject = { name: 'inbound', stir, unrest, check, recurring: ['list_incoming', 'list_outgoing'] };
 
 interface Seen {
-  document_id: string;
   seen: number;
   concluded: number;
   recognised: number;
@@ -32,28 +33,29 @@ function stir({ random, world, documents, lastsMs, run }: LoadContext): Stir[] {
 const isTheirs = (one: TruthDocument): boolean => one.receiver === OWN || (one.receiver === null && one.account === null && one.sender === OWN);
 
 /** Documents of others that we have not finished with. */
-async function unrest({ registry, pool }: Meanwhile): Promise<number> {
-  const known = await seenIn(pool);
+async function unrest({ registry, log }: Meanwhile): Promise<number> {
+  const known = await seenIn(log);
   return (await registry()).filter((one) => isTheirs(one) && (known.get(one.document_id)?.concluded ?? 0) === 0).length;
 }
 
-async function check({ registry, pool }: Ended): Promise<string[]> {
-  const known = await seenIn(pool);
+async function check({ registry, log }: Ended): Promise<string[]> {
+  const known = await seenIn(log);
   const theirs = new Map(registry.filter(isTheirs).map((one) => [one.document_id, one]));
   return [
     ...complaints(theirs.values(), (one) => {
       const { seen = 0, concluded = 0 } = known.get(one.document_id) ?? {};
       return seen === 1 && concluded === 1 ? undefined : `${one.document_id} (type ${one.doc_type}) was seen ${seen} times and concluded ${concluded} times`;
     }),
-    ...complaints(known.values(), (one) => (theirs.has(one.document_id) || one.recognised > 0 ? undefined : `${one.document_id} was taken for a document of others`)),
+    ...complaints(known, ([documentId, { recognised }]) => (theirs.has(documentId) || recognised > 0 ? undefined : `${documentId} was taken for a document of others`)),
   ];
 }
 
-async function seenIn(pool: Ended['pool']): Promise<Map<string, Seen>> {
-  const of = (type: string): string => `count(*) FILTER (WHERE type = '${type}')::int`;
-  const { rows } = await pool.query<Seen>(
-    `SELECT substr(stream, 9) AS document_id, ${of('InboundSeen')} AS seen, ${of('InboundConcluded')} AS concluded, ${of('InboundRecognised')} AS recognised
-     FROM event WHERE stream LIKE 'inbound-%' GROUP BY stream`,
+/** What the log says of the documents of others, by document_id. */
+async function seenIn(log: CampaignLog): Promise<Map<string, Seen>> {
+  return new Map(
+    [...(await log.streams(STREAM))].map(([stream, life]) => {
+      const times = (type: string): number => life.filter((event) => event.type === type).length;
+      return [stream.slice(STREAM.length), { seen: times('InboundSeen'), concluded: times('InboundConcluded'), recognised: times('InboundRecognised') }];
+    }),
   );
-  return new Map(rows.map((row) => [row.document_id, row]));
 }

@@ -1,10 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { PostgresEventStore, type EventMetadata, type EventStore } from '#event-store';
+import type { EventMetadata } from '#event-store';
 import type { JsonObject } from '#kernel';
 import { migrate } from '#postgres';
 import { gatewaySchemas } from '../../../../apps/gateway/src/gateway.js';
 import { testDatabase, type TestDatabase } from '../../../support/database.js';
+import { LOG_PLACES, openLog, type OpenLog } from '../../../support/log-places.js';
+import { CampaignLog } from '../../campaign-log.js';
 import { findOrphans } from './find-orphans.js';
 
 const METADATA: EventMetadata = {
@@ -13,17 +15,16 @@ const METADATA: EventMetadata = {
 };
 
 let database: TestDatabase;
-let store: EventStore;
+let log: OpenLog;
 beforeAll(async () => {
   database = await testDatabase();
   await migrate(database.pool, gatewaySchemas);
-  store = new PostgresEventStore({ pool: database.pool });
 });
-afterEach(() => database.pool.query(`TRUNCATE event, task, parked_instance CASCADE; DELETE FROM checkpoint`));
-afterAll(async () => {
-  await store?.close();
-  await database?.drop();
+afterEach(async () => {
+  await log?.close();
+  await database.pool.query(`TRUNCATE event, task, parked_instance CASCADE; DELETE FROM checkpoint`);
 });
+afterAll(() => database?.drop());
 
 type Told = [type: string, data?: JsonObject];
 
@@ -31,19 +32,23 @@ type Told = [type: string, data?: JsonObject];
 async function told(stream: string, registered: JsonObject, ...events: Told[]): Promise<void> {
   const first = stream.startsWith('group-') ? 'GroupRegistered' : 'DocumentRegistered';
   const all: Told[] = [[first, { after: [], ...registered }], ...events];
-  await store.append(stream, 'none', all.map(([type, data = {}]) => ({ id: randomUUID(), type, schemaVersion: 1, data, metadata: METADATA })));
+  await log.store.append(stream, 'none', all.map(([type, data = {}]) => ({ id: randomUUID(), type, schemaVersion: 1, data, metadata: METADATA })));
 }
 
 const task = (key: string): Promise<unknown> => database.pool.query(`INSERT INTO task (due_at, priority, key, kind, lane, payload) VALUES (now(), 1, $1, 'x', 'x', '{}')`, [key]);
 
-async function found({ seenUpTo = 1_000 } = {}): Promise<string[]> {
+async function found({ seenUpTo = Number.MAX_SAFE_INTEGER } = {}): Promise<string[]> {
   await database.pool.query(`INSERT INTO checkpoint (name, position, updated_at) VALUES ('saga:document', $1, now())`, [seenUpTo]);
-  return (await findOrphans(database.pool)).map(({ requestId, lastEvent }) => `${requestId} ${lastEvent}`);
+  return (await findOrphans(database.pool, new CampaignLog(log.store))).map(({ requestId, lastEvent }) => `${requestId} ${lastEvent}`);
 }
 
 const CONCLUDED = (outcome: string): Told => ['DocumentConcluded', { outcome }];
 
-describe('an orphan', () => {
+describe.each(LOG_PLACES)('an orphan of a log in %s', (place) => {
+  beforeEach(async () => {
+    log = await openLog(place, database.pool);
+  });
+
   it('is a document without a conclusion, a task, a parked instance or a wait', async () => {
     await told('document-stuck', {}, ['SendAttempted'], ['DocumentSent'], ['StatusObserved']);
     await told('document-busy', {}, ['SendAttempted']);

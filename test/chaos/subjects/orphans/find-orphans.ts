@@ -1,4 +1,5 @@
 import type { Pool } from '#postgres';
+import type { CampaignLog, LoggedEvent } from '../../campaign-log.js';
 
 /** A document that is not concluded, and that nothing will ever move on. */
 export interface Orphan {
@@ -9,25 +10,17 @@ export interface Orphan {
   since: Date;
 }
 
-interface StreamRow {
-  stream: string;
-  types: string[];
-  position: string;
-  since: Date;
-  registered: string;
-  /** The newest of its conclusions. */
-  conclusion: string | null;
-}
-
-const STREAMS = `SELECT stream, array_agg(type ORDER BY version) AS types, max(position)::text AS position, max(recorded_at) AS since,
-    max(convert_from(data, 'UTF8')) FILTER (WHERE version = 0) AS registered,
-    (array_agg(convert_from(data, 'UTF8') ORDER BY version DESC) FILTER (WHERE type IN ('DocumentConcluded', 'ConclusionRevised', 'GroupConcluded', 'GroupConclusionRevised')))[1] AS conclusion
-  FROM event WHERE stream LIKE 'document-%' OR stream LIKE 'group-%' GROUP BY stream`;
+const CONCLUSIONS = /^(Document|Group)Concluded$|^(Group)?ConclusionRevised$/;
 const SUCCEEDED = new Set(['accepted', 'partial']);
 
-interface Owner extends StreamRow {
+/** A document or a group, as its stream tells of it. */
+interface Owner {
   id: string;
   isGroup: boolean;
+  types: string[];
+  /** Of its newest event, as `since`. */
+  position: bigint;
+  since: Date;
   after: string[];
   groupId: string | undefined;
   isConcluded: boolean;
@@ -39,14 +32,13 @@ interface Owner extends StreamRow {
  * that has not succeeded yet, nor for their group while it, or another member of it, has something to do. What the saga has not seen yet is left out.
  * One look proves nothing, for events and tasks are read one after the other: an orphan is one that is seen twice at the same position.
  */
-export async function findOrphans(pool: Pool): Promise<Orphan[]> {
-  const { rows } = await pool.query<StreamRow>(STREAMS);
-  const owners = new Map(rows.map(ownerOf).map((owner) => [owner.id, owner]));
+export async function findOrphans(pool: Pool, log: CampaignLog): Promise<Orphan[]> {
+  const owners = new Map([...(await log.streams('document-', 'group-')).values()].map(ownerOf).map((owner) => [owner.id, owner]));
   const busy = await busyIds(pool);
   const { rows: checkpoints } = await pool.query<{ position: string }>(`SELECT position::text FROM checkpoint WHERE name = 'saga:document'`);
   const seenUpTo = BigInt(checkpoints[0]?.position ?? 0);
   // What the saga has not seen of one may be about to move others: its group, its members, those who wait for it.
-  for (const { id, position } of owners.values()) if (BigInt(position) > seenUpTo) busy.add(id);
+  for (const { id, position } of owners.values()) if (position > seenUpTo) busy.add(id);
   const busyGroups = new Set([...owners.values()].filter(({ id, groupId }) => groupId !== undefined && busy.has(id)).map(({ groupId }) => groupId));
   // A task that tells those who wait bears the name of what they wait for.
   const waits = (owner: Owner): boolean => isWaiting(owner, owners) || owner.after.some((id) => busy.has(id));
@@ -58,8 +50,8 @@ export async function findOrphans(pool: Pool): Promise<Orphan[]> {
     return busy.has(groupId) || busyGroups.has(groupId) || (group !== undefined && waits(group));
   };
   return [...owners.values()]
-    .filter((owner) => !owner.isGroup && !owner.isConcluded && BigInt(owner.position) <= seenUpTo && !hasNext(owner))
-    .map(({ id, position, types, since }) => ({ requestId: id, position, lastEvent: types.at(-1) as string, since }));
+    .filter((owner) => !owner.isGroup && !owner.isConcluded && owner.position <= seenUpTo && !hasNext(owner))
+    .map(({ id, position, types, since }) => ({ requestId: id, position: position.toString(), lastEvent: types.at(-1) as string, since }));
 }
 
 /** Every id that the key of a task or of a parked instance names. */
@@ -68,14 +60,15 @@ async function busyIds(pool: Pool): Promise<Set<string>> {
   return new Set(rows.flatMap(({ key }) => key.split(':')));
 }
 
-function ownerOf(row: StreamRow): Owner {
-  const { after = [], group } = JSON.parse(row.registered) as { after?: { requestId: string }[]; group?: { groupId: string } };
-  const isGroup = row.stream.startsWith('group-');
-  const { outcome } = JSON.parse(row.conclusion ?? '{}') as { outcome?: string };
+function ownerOf(life: LoggedEvent[]): Owner {
+  const [first, newest] = [life[0], life.at(-1)] as [LoggedEvent, LoggedEvent];
+  const { after = [], group } = first.data as { after?: { requestId: string }[]; group?: { groupId: string } };
+  const conclusion = life.findLast(({ type }) => CONCLUSIONS.test(type));
+  const { outcome = '' } = (conclusion?.data ?? {}) as { outcome?: string };
   return {
-    ...row,
-    ...{ id: row.stream.slice(row.stream.indexOf('-') + 1), isGroup, groupId: group?.groupId, after: after.map(({ requestId }) => requestId) },
-    ...{ isConcluded: row.conclusion !== null, succeeded: SUCCEEDED.has(outcome ?? '') },
+    ...{ id: first.stream.slice(first.stream.indexOf('-') + 1), isGroup: first.stream.startsWith('group-'), types: life.map(({ type }) => type) },
+    ...{ position: newest.position, since: newest.recordedAt, after: after.map(({ requestId }) => requestId), groupId: group?.groupId },
+    ...{ isConcluded: conclusion !== undefined, succeeded: SUCCEEDED.has(outcome) },
   };
 }
 

@@ -7,24 +7,16 @@ export const outcomes: Subject = { name: 'outcomes', unrest, check };
 /** What the ERP must hear of, as the documentation says; more is no fault, as long as an event of the log stands behind it. */
 const MUST_BE_TOLD = ['DocumentWaiting', 'DocumentHeld', 'DocumentConcluded', 'ConclusionRevised', 'DuplicateDetected'];
 
-interface Told {
-  id: string;
-  stream: string;
-  position: bigint;
-  type: string;
-}
-
 /** What was not heard yet, by one way or another. */
-async function unrest({ pool, heard }: Meanwhile): Promise<number> {
-  const { rows } = await pool.query<{ n: number }>('SELECT count(*)::int AS n FROM event WHERE type = ANY ($1::text[])', [MUST_BE_TOLD]);
+async function unrest({ log, heard }: Meanwhile): Promise<number> {
+  const wanted = (await log.events()).filter(({ type }) => MUST_BE_TOLD.includes(type)).length;
   const told = Object.values(heard).map((messages) => new Set(messages.map((one) => one.id)).size);
-  return told.reduce((sum, count) => sum + Math.max(0, (rows[0]?.n ?? 0) - count), 0);
+  return told.reduce((sum, count) => sum + Math.max(0, wanted - count), 0);
 }
 
-async function check({ pool, heard, installation }: Ended): Promise<string[]> {
-  const { rows } = await pool.query<Told>('SELECT id, stream, position, type FROM event ORDER BY position');
+async function check({ log, heard, installation }: Ended): Promise<string[]> {
   // As it is documented: UUIDv5 of the event's id in the installation's namespace.
-  const all = new Map(rows.map((row) => [uuid5(`outcome/${row.id}`, installation), row]));
+  const all = new Map((await log.events()).map((event) => [uuid5(`outcome/${event.id}`, installation), event]));
   const wanted = [...all].filter(([, event]) => MUST_BE_TOLD.includes(event.type));
   const found: string[] = [];
   for (const [way, messages] of Object.entries(heard)) {

@@ -1,5 +1,4 @@
 import { documentReading } from '#documents';
-import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import { projections } from '#read-models';
@@ -9,21 +8,16 @@ import { complaints, type Ended, type Subject } from '../subject.js';
 /** The read models as the campaign left them are those that come out of empty tables. */
 export const readModels: Subject = { name: 'read-models', check };
 
-async function check({ pool }: Ended): Promise<string[]> {
-  const store = new PostgresEventStore({ pool });
+async function check({ pool, log: { store } }: Ended): Promise<string[]> {
   const all = projections({ evidence: new PostgresEvidenceStore({ pool }), documents: documentReading(), store });
-  try {
-    for (const projection of all) await catchUpProjection({ projection, store, pool });
-    const left = await dump(pool, await tablesOf(pool, all));
-    for (const projection of all) await rebuildProjection({ projection, store, pool });
-    // A table that a campaign left empty is found only now, where it should not have been.
-    const tables = [...new Set([...left.keys(), ...(await tablesOf(pool, all))])];
-    if (tables.length === 0) return ['no table belongs to a read model'];
-    const [before, after] = [left, await dump(pool, tables)];
-    return tables.flatMap((table) => differences(table, before.get(table) ?? [], after.get(table) ?? []));
-  } finally {
-    await store.close();
-  }
+  for (const projection of all) await catchUpProjection({ projection, store, pool });
+  const left = await dump(pool, await tablesOf(pool, all));
+  for (const projection of all) await rebuildProjection({ projection, store, pool });
+  // A table that a campaign left empty is found only now, where it should not have been.
+  const tables = [...new Set([...left.keys(), ...(await tablesOf(pool, all))])];
+  if (tables.length === 0) return ['no table belongs to a read model'];
+  const [before, after] = [left, await dump(pool, tables)];
+  return tables.flatMap((table) => differences(table, before.get(table) ?? [], after.get(table) ?? []));
 }
 
 /** Those that the projections empty: seen in a transaction that is taken back. */

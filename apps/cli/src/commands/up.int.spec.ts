@@ -1,0 +1,71 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { migrate } from '#postgres';
+import { loadProfile } from '#registry-client';
+import { startSandbox, type Sandbox } from '../../../sandbox/src/main.js';
+import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { allSchemas } from '../schemas.js';
+import { up } from './up.js';
+
+const LIMIT_MS = 180_000;
+/** So short that the test need not wait; a subscription halts after some 13 s. */
+const PATIENCE = { sayAfterMs: 2_000, haltedEndMs: 2_000, stuckEndMs: 120_000, lookEveryMs: 500 };
+
+/** Waits of the interface, shortened for both sides. */
+const RULES = { statusAfterSendMs: 200, receiptAfterStatusMs: 200, statusPollMs: 200, receiptPollMs: 200, guardMs: 40 };
+
+let db: TestDatabase;
+let sandbox: Sandbox;
+let folder: TemporaryFolder;
+const environment = { ...process.env };
+
+beforeAll(async () => {
+  [db, folder] = await Promise.all([testDatabase(), temporaryFolder()]);
+  const overrides = join(folder.path, 'overrides.json');
+  writeFileSync(overrides, JSON.stringify({ rules: RULES, operations: Object.fromEntries(Object.keys(loadProfile('interface-v1').operations).map((name) => [name, { intervalMs: 50 }])) }));
+  sandbox = await startSandbox({ profile: 'interface-v1', profileOverrides: overrides, seed: 3, processingMs: 50 });
+  await migrate(db.pool, allSchemas());
+  const ours = {
+    ...{ DATABASE_URL: db.url, DATA_DIR: folder.path, PORT: '0', LOG_LEVEL: 'silent', PEDIGREE_SAMPLE_CONSIGNMENTS: '1' },
+    ...{ REGISTRY_URL: sandbox.url, REGISTRY_CONTROL_URL: sandbox.controlUrl, REGISTRY_PROFILE_OVERRIDES: overrides },
+  };
+  Object.assign(process.env, ours);
+}, LIMIT_MS);
+afterEach(() => void jest.restoreAllMocks());
+afterAll(async () => {
+  for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
+  Object.assign(process.env, environment);
+  await sandbox.stop();
+  await db.drop();
+  await folder.remove();
+});
+
+/** What the run printed, line by line. */
+function printed(stream: NodeJS.WriteStream): string[] {
+  const lines: string[] = [];
+  jest.spyOn(stream, 'write').mockImplementation((text) => lines.push(String(text).trimEnd()) > 0);
+  return lines;
+}
+
+describe('pedigree up --once', () => {
+  it('ends with a status of its own and says why when its subscriptions fail for good', async () => {
+    // The checkpoint of the saga is refused; everything else works.
+    await db.pool.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'checkpoint % is refused', NEW.position; END $$`);
+    await db.pool.query(`CREATE TRIGGER refused BEFORE UPDATE OF position ON checkpoint FOR EACH ROW WHEN (NEW.name = 'saga:document') EXECUTE FUNCTION refuse()`);
+    const [said, out] = [printed(process.stderr), printed(process.stdout)];
+    expect(await up({ once: true, sample: true }, PATIENCE)).toBe(1);
+    expect(said.filter((line) => line.startsWith('concluded'))).toEqual(['concluded 0 of 4']);
+    expect(said.filter((line) => line.includes('giving up'))).toEqual([expect.stringMatching(/^no progress for \d+ s, giving up: subscription saga:document of the worker failed \d+ times in a row, last(?: at position \d+)?: checkpoint \d+ is refused$/)]);
+    expect(JSON.parse(out.at(-1) as string)).toMatchObject({ documents: 4, unfinished: 4 });
+  }, LIMIT_MS);
+
+  it('goes on where it stopped, and ends well, when they work again', async () => {
+    await db.pool.query('DROP TRIGGER refused ON checkpoint');
+    const [said, out] = [printed(process.stderr), printed(process.stdout)];
+    const status = await up({ once: true, sample: true }, PATIENCE);
+    expect({ status, gaveUp: said.filter((line) => line.includes('giving up')) }).toEqual({ status: 0, gaveUp: [] });
+    expect(JSON.parse(out.at(-1) as string)).toMatchObject({ documents: 4, unfinished: 0 });
+  }, LIMIT_MS);
+});

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { request, type OutgoingHttpHeaders } from 'node:http';
+import { testDatabase } from '../../../../test/support/database.js';
+import { until } from '../../../../test/support/until.js';
+import { Trial } from '../../test/trial.js';
+import { gatewayConfig } from '../config.js';
+import { startGateway, type RunningGateway } from '../gateway.js';
+import { ApiKeys } from './api-keys.js';
+
+const MAKE_ONE = 'make a key on the host: pedigree keys add NAME --role admin';
+
+let trial: Trial;
+let port: string;
+
+beforeAll(async () => {
+  trial = await Trial.start(await testDatabase());
+  port = new URL(trial.gateway.url).port;
+});
+afterAll(() => trial.stop());
+
+/** Asks as any client might: by whatever name, with whatever headers. */
+const call = (headers: OutgoingHttpHeaders, { at = port, method = 'GET', path = '/v1/summary' } = {}): Promise<{ status: number | undefined; body: Record<string, unknown> }> =>
+  new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port: at, method, path, headers, setHost: false }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part: string) => (text += part));
+      answer.on('end', () => resolve({ status: answer.statusCode, body: JSON.parse(text) as Record<string, unknown> }));
+    });
+    sent.on('error', reject).end();
+  });
+
+/** A gateway of its own over the trial's database, for as long as `work` takes. */
+async function withGateway<T>(environment: NodeJS.ProcessEnv, work: (gateway: RunningGateway) => Promise<T>): Promise<T> {
+  const gateway = await startGateway(gatewayConfig({ ...trial.environment, ...environment }));
+  try {
+    return await work(gateway);
+  } finally {
+    await gateway.stop();
+  }
+}
+
+describe('before the first key', () => {
+  it.each(['127.0.0.1', '[::1]', 'localhost', 'LocalHost'])('serves this machine, which calls us %s', async (name) => {
+    expect((await call({ host: `${name}:${port}` })).status).toBe(200);
+    expect((await call({ host: `${name}:${port}`, origin: `http://${name}:${port}` })).status).toBe(200);
+  });
+
+  it.each([
+    ['the name of a site that was led here', () => ({ host: `evil.example:${port}` })],
+    ['a name that begins as ours', () => ({ host: `127.0.0.1.evil.example:${port}` })],
+    ['a name that ends as ours', () => ({ host: `evil.localhost:${port}` })],
+    ['a user who is called as we are', () => ({ host: `127.0.0.1:${port}@evil.example` })],
+    ['another port', () => ({ host: '127.0.0.1:1' })],
+    ['no port', () => ({ host: 'localhost' })],
+    ['an address of this machine in its network', () => ({ host: `192.168.1.7:${port}` })],
+  ])('refuses a Host that is %s', async (_what, headers) => {
+    const { status, body } = await call(headers());
+    expect({ status, ...body }).toMatchObject({ status: 403, code: 'forbidden', field: 'Host', detail: expect.stringContaining(MAKE_ONE) as unknown });
+    expect(body['detail']).toContain(`127.0.0.1:${port}`);
+  });
+
+  it.each(['https://evil.example', 'null', 'http://localhost:3000', 'http://evil.example:8080', 'file://', ''])('refuses a page of another site, whose Origin is "%s"', async (origin) => {
+    const { status, body } = await call({ host: `127.0.0.1:${port}`, origin }, { method: 'POST', path: '/v1/webhooks/6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01/resume' });
+    expect({ status, ...body }).toMatchObject({ status: 403, code: 'forbidden', field: 'Origin', detail: expect.stringContaining(MAKE_ONE) as unknown });
+  });
+
+  it.each(['X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'Forwarded', 'Via', 'X-Real-IP'])('refuses what a proxy has passed on with %s', async (name) => {
+    const { status, body } = await call({ host: `127.0.0.1:${port}`, [name]: '127.0.0.1' });
+    expect({ status, ...body }).toMatchObject({ status: 403, code: 'forbidden', field: name.toLowerCase(), detail: expect.stringContaining('PEDIGREE_BEHIND_PROXY=true') as unknown });
+  });
+
+  it('tells its health to anybody', async () => expect((await call({ host: 'evil.example' }, { path: '/health/ready' })).status).toBe(200));
+
+  it('does not start behind a proxy', async () => {
+    await expect(withGateway({ PEDIGREE_BEHIND_PROXY: 'true' }, async () => undefined)).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'PEDIGREE_BEHIND_PROXY' } });
+  });
+});
+
+describe('once a key was made', () => {
+  let keys: ApiKeys;
+  let authorization: string;
+  beforeAll(async () => {
+    keys = new ApiKeys(trial.db.pool);
+    authorization = `Bearer ${await keys.add('only', ['admin'])}`;
+  });
+
+  it('serves whoever has it, by any name and through any proxy', async () => {
+    const foreign = { host: 'pedigree.example', origin: 'https://pedigree.example', 'x-forwarded-for': '10.0.0.7', authorization };
+    await withGateway({ PEDIGREE_BEHIND_PROXY: 'true' }, async ({ url }) => {
+      const at = new URL(url).port;
+      expect([(await call(foreign, { at })).status, (await call({ host: `127.0.0.1:${at}` }, { at })).status]).toEqual([200, 401]);
+    });
+    expect((await call(foreign)).status).toBe(200);
+  });
+
+  it('does without one never again: not when the last is revoked, not after a start, and it says what to do', async () => {
+    await keys.revoke('only');
+    await withGateway({}, async ({ url }) => {
+      const at = new URL(url).port;
+      const { status, body } = await call({ host: `127.0.0.1:${at}` }, { at });
+      expect({ status, ...body }).toMatchObject({ status: 401, code: 'unauthenticated', detail: expect.stringContaining('pedigree keys add NAME --role admin') as unknown });
+      const readiness = (): ReturnType<typeof call> => call({ host: 'any' }, { at, path: '/health/ready' });
+      await until('health names the keys', async () => (await readiness()).body['status'] === 'degraded');
+      expect(await readiness()).toMatchObject({ status: 200, body: { degraded: [{ name: 'api keys', reason: expect.stringMatching(/every API key is revoked.*pedigree keys add NAME --role admin/) as unknown }] } });
+    });
+  });
+
+  it('starts beyond loopback when all keys are revoked, and stays shut', async () => {
+    await withGateway({ HOST: '0.0.0.0' }, async ({ url }) => expect((await call({ host: 'any' }, { at: new URL(url).port })).status).toBe(401));
+  });
+});

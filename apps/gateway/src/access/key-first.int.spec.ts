@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { testDatabase } from '../../../../test/support/database.js';
+import { Trial } from '../../test/trial.js';
+import { ApiKeys } from './api-keys.js';
+
+let trial: Trial;
+let erp: string;
+beforeAll(async () => {
+  trial = await Trial.start(await testDatabase());
+  erp = await new ApiKeys(trial.db.pool).add('erp', ['erp']);
+});
+afterAll(() => trial.stop());
+
+/** Sends the head of a request that promises a body, and nothing of the body. Gives what is answered to that. */
+async function promise(line: string, headers: string[]): Promise<{ status: string; code: string | undefined; socket: Socket }> {
+  const socket = connect(Number(new URL(trial.gateway.url).port), '127.0.0.1');
+  socket.write(`${line} HTTP/1.1\r\nhost: here\r\n${headers.join('\r\n')}\r\n\r\n`);
+  let text = '';
+  while (!text.includes('\r\n\r\n') || !text.endsWith('}')) text += String((await once(socket, 'data'))[0]);
+  return { status: text.split(' ')[1] ?? '', code: /"code":"(\w+)"/.exec(text)?.[1], socket };
+}
+
+const JSON_BODY = ['content-type: application/json', 'content-length: 40000000'];
+const LINES = ['content-type: application/x-ndjson', 'transfer-encoding: chunked'];
+
+describe('whoever promises a body and sends none of it', () => {
+  it.each([
+    ['without a key', 'POST /v1/commands', JSON_BODY, '401', 'unauthenticated'],
+    ['without a key, as lines', 'POST /v1/commands', LINES, '401', 'unauthenticated'],
+    ['with a key that is not known', 'POST /v1/commands', [...JSON_BODY, `authorization: Bearer ${'x'.repeat(40)}`], '401', 'unauthenticated'],
+    ['for a route that is not there', 'POST /v1/nowhere', JSON_BODY, '404', 'not_found'],
+    ['by a method that is not there', 'POST /docs', JSON_BODY, '404', 'not_found'],
+  ])('%s is answered at once', async (_, line, headers, status, code) => {
+    const { socket, ...answer } = await promise(line, headers);
+    expect(answer).toEqual({ status, code });
+    socket.destroy();
+  });
+
+  it('with a key that may not do this is told so at once, and his connection is cut', async () => {
+    const { socket, ...answer } = await promise('POST /v1/reconciliations', [...JSON_BODY, `authorization: Bearer ${erp}`]);
+    expect(answer).toEqual({ status: '403', code: 'forbidden' });
+    await once(socket.resume(), 'close');
+  });
+});
+
+it('every route asks for a key but those that are open, HEAD too', async () => {
+  const open: string[] = [];
+  for (const route of trial.gateway.routes) {
+    const [method = '', path = ''] = route.split(' ');
+    const { status } = await trial.ask(path.replace(/\{\w+\}/g, 'x'), { method });
+    if (status !== 401) open.push(route);
+  }
+  expect(open.sort()).toEqual(['GET /docs', 'GET /docs/{file}', 'GET /health/live', 'GET /health/ready', 'GET /v1/openapi.json']);
+  expect((await trial.ask('/v1/summary', { method: 'HEAD' })).status).toBe(401);
+});

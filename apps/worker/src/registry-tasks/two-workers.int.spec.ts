@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { VirtualClock } from '#kernel';
+import { testDatabase } from '../../../../test/support/database.js';
+import { eventStoreServer } from '../../../../test/support/event-store-server.js';
+import { FakeRegistry } from '../../test/fake-registry.js';
+import { asTask, eventsOf, plannedTasks, processOn, registerDocument, runTask, storesForSpec } from '../../test/trial.js';
+
+const server = await eventStoreServer();
+
+/** An account that signs in with a password signs no documents, so what two runs of a send want to record is the same to the byte. */
+const passwordRegistry = (): FakeRegistry & { sign(): Promise<undefined> } => Object.assign(new FakeRegistry(['ok', 'ok']), { sign: () => Promise.resolve(undefined) }) as never;
+
+describe.each([
+  ['PostgreSQL', undefined],
+  [`EventStoreDB, ${server.name}`, server.start],
+] as const)('two workers with one send of a password account, the log in %s', (_, logServer) => {
+  const stores = storesForSpec({ testDatabase, logServer, beforeAll, afterAll });
+
+  it.each(['at the same moment', 'one after the other, on old memory'])('send it once: %s', async (how) => {
+    const registry = passwordRegistry();
+    const { requestId } = await registerDocument(stores);
+    const [a, b] = [processOn({ ...stores, registry, clock: new VirtualClock() }), processOn({ ...stores, registry, clock: new VirtualClock() })];
+    await Promise.all([a, b].map((one) => one.documents.state(requestId)));
+    const [send] = await plannedTasks(stores.store, requestId);
+    // The same task, handed out again because the first lease was believed to have ended.
+    const runs = [() => runTask(a, asTask(send!, 1)), () => runTask(b, asTask(send!, 2))] as const;
+    if (how === 'at the same moment') await Promise.all(runs.map((run) => run()));
+    else for (const run of runs) await run();
+    expect(registry.calls.filter((call) => call === 'sendDocument')).toHaveLength(1);
+    expect((await eventsOf(stores.store, requestId)).filter((event) => event.type === 'SendAttempted')).toHaveLength(1);
+  });
+});

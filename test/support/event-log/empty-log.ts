@@ -1,0 +1,13 @@
+import { EventStoreDbEventStore } from '#event-store';
+import { PedigreeError } from '#kernel';
+
+/** A campaign or a bench wants a log of its own. Throws PedigreeError `invalid_configuration` for a server that holds events, or `unavailable` when it is away. */
+export async function demandEmptyLog(eventStoreUrl: string): Promise<void> {
+  const store = new EventStoreDbEventStore({ url: eventStoreUrl });
+  try {
+    if ((await store.head()) === 0n) return;
+  } finally {
+    await store.close();
+  }
+  throw new PedigreeError('invalid_configuration', 'EVENTSTORE_URL: the server holds events already; name an empty one', { field: 'EVENTSTORE_URL' });
+}

@@ -7,7 +7,7 @@
 export * from './port.js';
 export * from './schema.js';
 export * from './limits.js';
-export { INSTALLATION_BEGUN, INSTALLATION_STREAM, settleLog, type InstallationBegun } from './settle-log.js';
+export { INSTALLATION_BEGUN, INSTALLATION_STREAM, holdsEvents, settleLog, type InstallationBegun } from './settle-log.js';
 export { openEventStore } from './open-event-store.js';
 export { PostgresEventStore } from './postgres.js';
 export { EventStoreDbEventStore } from './eventstoredb/event-store-db.js';

@@ -35,10 +35,6 @@ const MOST_STREAMS_PER_READ = 20;
 const MOST_READS_AT_ONCE = 4;
 const MOST_WAITING_READS = 10_000;
 
-/** How much of the newest events subscriptions share: those of some seconds of a busy log. */
-const MOST_TAIL_EVENTS = 2_000;
-const MOST_TAIL_BYTES = 8 * 1024 * 1024;
-
 /** What the procedure answers: one entry per append. A conflict has no position. */
 interface ProcedureResults {
   versions: number[];
@@ -148,7 +144,7 @@ export class PostgresEventStore implements EventStore {
   }
 
   private newTail(): Tail {
-    return new Tail({ read: (after) => this.read(after, {}), maxEvents: MOST_TAIL_EVENTS, maxBytes: MOST_TAIL_BYTES });
+    return new Tail({ read: (after) => this.read(after, {}) });
   }
 
   private read(after: bigint, options: { filter?: EventFilter; limit?: number }): Promise<PageRead> {

@@ -66,7 +66,7 @@ async function ownerOf(store: Pick<EventStore, 'readStream'>): Promise<string | 
 }
 
 /** Whether the log has any event of ours. The head does not tell it: of a server with many events of its own it is a guess. */
-async function holdsEvents(store: Pick<EventStore, 'readAll'>): Promise<boolean> {
+export async function holdsEvents(store: Pick<EventStore, 'readAll'>): Promise<boolean> {
   for (let after = 0n; ; ) {
     const { events, readUpTo } = await store.readAll(after);
     if (events.length > 0) return true;

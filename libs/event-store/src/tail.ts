@@ -4,9 +4,9 @@ import type { PageRead } from './read.js';
 export interface TailOptions {
   /** Reads on after a position, unfiltered, a bounded page at a time. It may wait until there is something. */
   read(after: bigint): Promise<PageRead>;
-  /** Most events and bytes that are kept, or the newest page where that alone is more. */
-  maxEvents: number;
-  maxBytes: number;
+  /** Most events and bytes that are kept, or the newest page where that alone is more; by default 2,000 and 8 MiB: some seconds of a busy log. */
+  maxEvents?: number;
+  maxBytes?: number;
 }
 
 export interface Wanted {
@@ -53,11 +53,12 @@ export class Tail {
   }
 
   private keep(page: PageRead): void {
+    const { maxEvents = 2_000, maxBytes = 8 * 1024 * 1024 } = this.options;
     this.pages.push(page);
     this.kept += page.events.length;
     this.keptBytes += page.bytes;
     this.end = page.readUpTo;
-    while (this.pages.length > 1 && (this.kept > this.options.maxEvents || this.keptBytes > this.options.maxBytes)) {
+    while (this.pages.length > 1 && (this.kept > maxEvents || this.keptBytes > maxBytes)) {
       const oldest = this.pages.shift() as PageRead;
       this.kept -= oldest.events.length;
       this.keptBytes -= oldest.bytes;

@@ -1,11 +1,11 @@
-import { EventStoreDbEventStore } from '#event-store';
+import { EventStoreDbEventStore, holdsEvents } from '#event-store';
 import { PedigreeError } from '#kernel';
 
 /** A campaign or a bench wants a log of its own. Throws PedigreeError `invalid_configuration` for a server that holds events, or `unavailable` when it is away. */
 export async function demandEmptyLog(eventStoreUrl: string): Promise<void> {
   const store = new EventStoreDbEventStore({ url: eventStoreUrl });
   try {
-    if ((await store.head()) === 0n) return;
+    if (!(await holdsEvents(store))) return;
   } finally {
     await store.close();
   }

@@ -156,6 +156,6 @@ export function outcomeOf(members: readonly { outcome?: DocumentOutcome }[]): Do
 export const outcomeForDependents = ({ outcome, halt }: { outcome: DocumentOutcome; halt?: HaltCause }): DocumentOutcome =>
   halt === undefined || outcome === 'rejected' || outcome === 'accepted' ? outcome : 'failed';
 
-/** Whether a resumption takes on all of a group that did not end well: the member that stopped it, and what was not processed. Another bad end is nobody's to mend but a person's. */
+/** Whether a resumption takes on all of a group that did not end well: the member that stopped it, and what was not processed. Any other bad end takes a person to mend. */
 export const isWhollyResumable = ({ members, halt }: Pick<Extract<GroupState, { phase: 'concluded' }>, 'members' | 'halt'>): boolean =>
   members.every(({ outcome, cause }, index) => outcome === undefined || !endedBadly(outcome) || index === halt?.member?.index || cause === 'not_processed');

@@ -4,9 +4,6 @@ import type { PageRead } from '../read.js';
 import { Tail, type Wanted } from '../tail.js';
 import { waitUntil } from './wait-until.js';
 
-/** How much of the newest events subscriptions share: those of some seconds of a busy log. */
-const MOST_TAIL_EVENTS = 2_000;
-const MOST_TAIL_BYTES = 8 * 1024 * 1024;
 const PAGE_EVENTS = 1_000;
 
 /** Makes a subscription at the server, which gives pages until its signal aborts. */
@@ -23,7 +20,7 @@ interface Source {
 export class SharedFollowing {
   private members = 0;
   private source: Source | undefined;
-  private readonly tail = new Tail({ read: (after) => this.read(after), maxEvents: MOST_TAIL_EVENTS, maxBytes: MOST_TAIL_BYTES });
+  private readonly tail = new Tail({ read: (after) => this.read(after) });
 
   constructor(
     private readonly follow: Follow,

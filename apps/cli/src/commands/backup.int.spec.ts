@@ -8,7 +8,7 @@ import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/
 import { newestRestoration, refuseUnfinishedRestore, restoreBackup, TABLES, takeBackup } from '#backup';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
-import { inTransaction, installationId, migrate, type Pool, type Transaction } from '#postgres';
+import { inTransaction, installationId, migrate, migrationNames, type Pool, type Transaction } from '#postgres';
 import { PostgresTaskQueue } from '#tasks';
 import { listKeys, wasEverKeyed } from '../../../gateway/src/access/key-table.js';
 import { makeKey, registerOn, revokeKey } from '../../../gateway/test/keys.js';
@@ -110,11 +110,9 @@ describe('a backup', () => {
     expect([await wasEverKeyed(target.pool), (await listKeys(target.pool)).map((one) => one.standing)]).toEqual([true, ['revoked']]);
   });
 
-  it.each(['restored', 'restored after an older version took it', 'brought back by other means and marked'])('%s leaves no key in force before a person has confirmed it on the host', async (how) => {
+  it.each(['restored', 'brought back by other means and marked'])('%s leaves no key in force before a person has confirmed it on the host', async (how) => {
     await makeKey(source.pool, 'erp', ['erp']);
     await makeKey(source.pool, 'lost', ['erp']);
-    // An older version had no events of keys, and a table without their columns.
-    if (how.includes('older')) await source.pool.query('UPDATE api_key SET version = NULL, expires_at = NULL');
     await backup(configOf(source), file);
     await revokeKey(source.pool, 'lost');
     if (how.includes('marked')) await mark(configOf(source), '2026-11-21T10:00:00Z');
@@ -128,6 +126,25 @@ describe('a backup', () => {
     expect((await standings())[0]).toBe('erp valid');
     const [confirmed] = await columnOf(db.pool, `SELECT convert_from(metadata, 'UTF8') AS one FROM event WHERE type = 'ApiKeyConfirmed'`);
     expect(JSON.parse(confirmed ?? '')).toMatchObject({ reason: 'the ERP still has it', actor: { kind: 'person', authenticatedBy: 'database' } });
+  });
+
+  it('of a version that kept no events of keys leaves none in force; where such a database was restored before it is upgraded in place, its keys go on', async () => {
+    const older = await testDatabase();
+    try {
+      const names = await migrationNames(allSchemas());
+      await migrate(older.pool, allSchemas(), { only: new Set(names.filter((name) => !name.endsWith('0002-api-key-events.sql'))) });
+      await older.pool.query(`INSERT INTO api_key (name, key_sha256, roles) VALUES ('erp', '\\x01', '{erp}')`);
+      await older.pool.query(`INSERT INTO restoration (state, taken_at, restored_by) VALUES ('released', now(), 'olga')`);
+      await backup(configOf(older), file);
+      await restore(configOf(target), file);
+      await migrate(older.pool, allSchemas());
+      for (const [db, standing] of [[target, 'suspended'], [older, 'valid']] as const) {
+        await registerOn(db.pool).catchUp();
+        expect(await listKeys(db.pool)).toMatchObject([{ name: 'erp', standing, version: 0 }]);
+      }
+    } finally {
+      await older.drop();
+    }
   });
 
   it('from before the first key does not open the door that this key has shut', async () => {

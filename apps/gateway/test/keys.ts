@@ -10,6 +10,6 @@ export const registerOn = (pool: Pool, store: KeyRegisterOptions['store'] = new 
   new KeyRegister({ pool, store, program: 'test', participant: 'own', softwareVersion: '0', profile: 'test' });
 
 /** Makes a key as a person on the host does. */
-export const makeKey = (pool: Pool, name: string, roles: Role[], expiresAt = NEXT_YEAR()): Promise<string> => registerOn(pool).make({ name, roles, expiresAt }, { actor: KEEPER, reason: 'a test' });
+export const makeKey = (pool: Pool, name: string, roles: Role[]): Promise<string> => registerOn(pool).make({ name, roles, expiresAt: NEXT_YEAR() }, { actor: KEEPER, reason: 'a test' });
 
 export const revokeKey = (pool: Pool, name: string): Promise<boolean> => registerOn(pool).revoke(name, { actor: KEEPER, reason: 'a test' });

@@ -5,7 +5,7 @@ import type { ServiceLog } from '#service';
 import type { KeyRegister } from './key-register.js';
 import { keysByDigest, noteLastUse, ROLES, wasEverKeyed, type ApiKeyRow, type Role } from './key-table.js';
 import { MAKE_A_KEY, refuseFromElsewhere, type Call } from './local-call.js';
-import type { KeyFault, WrongKeys } from './wrong-keys.js';
+import type { WrongKey, WrongKeys } from './wrong-keys.js';
 
 export interface Caller {
   actor: Actor;
@@ -22,7 +22,7 @@ export interface ApiKeysOptions {
 }
 
 const LOCAL: Caller = { actor: { kind: 'person', name: 'local', authenticatedBy: 'loopback' }, roles: ROLES };
-/** How long a right key is believed; a revoked one works at most this much longer. */
+/** How long a look at the table is believed; a revoked key works at most this much longer. */
 const BELIEVED_MS = 5_000;
 const MOST_LOOKED_UP = 500;
 const MOST_WAITING = 10_000;
@@ -37,7 +37,9 @@ export class ApiKeys {
   private readonly remembered = new Map<string, { caller: Caller; untilMs: number }>();
   private readonly noting = new Map<string, Promise<void>>();
   private readonly find: (digest: string) => Promise<ApiKeyRow | undefined>;
-  private isKeyed = false;
+  private isKeyed: boolean;
+  /** Until then it is believed that no key was made yet. */
+  private keylessUntilMs = -Infinity;
 
   constructor(private readonly options: ApiKeysOptions) {
     this.find = coalesce((digests) => keysByDigest(options.pool, digests), { maxBatch: MOST_LOOKED_UP, maxWaiting: MOST_WAITING });
@@ -49,9 +51,9 @@ export class ApiKeys {
     const { authorization } = call.headers;
     const key = /^Bearer (\S{20,200})$/.exec(authorization ?? '')?.[1];
     if (key !== undefined) return this.callerWith(sha256Hex(key), call);
-    this.isKeyed ||= await wasEverKeyed(this.options.pool);
-    if (this.isKeyed && authorization !== undefined) throw this.refused('malformed', SEND_A_KEY, call);
-    if (this.isKeyed) throw new PedigreeError('unauthenticated', SEND_A_KEY, { field: 'Authorization' });
+    const isKeyed = await this.needsKey();
+    if (isKeyed && authorization !== undefined) throw this.refused({ fault: 'malformed', detail: SEND_A_KEY }, call);
+    if (isKeyed) throw new PedigreeError('unauthenticated', SEND_A_KEY, { field: 'Authorization' });
     refuseFromElsewhere(call);
     return LOCAL;
   }
@@ -61,13 +63,21 @@ export class ApiKeys {
     await Promise.all(this.noting.values());
   }
 
+  /** Once yes, yes for ever. */
+  private async needsKey(): Promise<boolean> {
+    if (this.isKeyed || this.keylessUntilMs > performance.now()) return this.isKeyed;
+    this.isKeyed = await wasEverKeyed(this.options.pool);
+    this.keylessUntilMs = performance.now() + BELIEVED_MS;
+    return this.isKeyed;
+  }
+
   private async callerWith(digest: string, call: Call): Promise<Caller> {
     const known = this.remembered.get(digest);
     if (known !== undefined && known.untilMs > performance.now()) return known.caller;
     const row = await this.find(digest);
     if (row?.standing !== 'valid') {
       this.remembered.delete(digest);
-      throw row === undefined ? this.refused('unknown', SEND_A_KEY, call) : this.refused(row.standing as KeyFault, whyNot(row), call, row.name);
+      throw this.refused(row === undefined ? { fault: 'unknown', detail: SEND_A_KEY } : { fault: row.standing, detail: whyNot(row), name: row.name }, call);
     }
     const { name, roles } = row;
     const caller: Caller = { actor: { kind: 'system', name, authenticatedBy: 'api-key' }, roles };
@@ -90,8 +100,8 @@ export class ApiKeys {
     this.noting.set(name, noted);
   }
 
-  private refused(fault: KeyFault, detail: string, { socket }: Call, name?: string): PedigreeError {
-    return this.options.wrongKeys.refusal({ fault, detail, address: socket.remoteAddress, ...(name === undefined ? {} : { name }) });
+  private refused(wrong: Omit<WrongKey, 'address'>, { socket }: Call): PedigreeError {
+    return this.options.wrongKeys.refusal({ ...wrong, address: socket.remoteAddress });
   }
 }
 

@@ -31,8 +31,7 @@ export class KeyWatch {
   constructor(private readonly options: KeyWatchOptions) {}
 
   async look(): Promise<void> {
-    const { register, list, isKeyed, clock, log } = this.options;
-    await register.catchUp();
+    const { list, isKeyed, clock, log } = this.options;
     this.keys = await list();
     const reason = this.reason(await isKeyed());
     if (reason !== undefined && reason !== this.trouble?.reason) log.warn({}, reason);
@@ -56,8 +55,10 @@ export class KeyWatch {
 
   /** Looks at once, and then every few seconds until `signal`. Never rejects. */
   async watch(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.options;
+    const { register, clock, log } = this.options;
     while (!signal.aborted) {
+      // A log that is away must not keep anybody from hearing how the keys stand.
+      await register.catchUp().catch((err: unknown) => log.warn({ err }, 'the table of API keys could not be brought up to the log'));
       await this.look().catch((err: unknown) => log.warn({ err }, 'the API keys could not be looked at'));
       await clock.wait(LOOK_EVERY_MS, signal);
     }

@@ -18,7 +18,8 @@ export function addKeyCommands(pedigree: Command, action: Action, config: () => 
   keys
     .command('list', { isDefault: true })
     .description('show the keys, when they were used and when they expire; status 2 when one is suspended')
-    .action(action(() => import('./keys.js').then(({ showKeys }) => showKeys(config()))));
+    .option('--json', 'print JSON for programs')
+    .action(action(({ json }: { json?: boolean }) => import('./keys.js').then(({ showKeys }) => showKeys(config(), json === true))));
   keys
     .command('revoke')
     .description('have a key work no more, for good')

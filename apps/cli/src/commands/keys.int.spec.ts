@@ -64,13 +64,14 @@ describe('pedigree keys, on a database that no program has started on yet', () =
   });
 
   it('shows how each key stands, with status 2 while one is suspended, and confirms or revokes it', async () => {
-    expect((await output(() => showKeys(config)))[0]).toBe(0);
+    const [unused, json] = await output(() => showKeys(config, true));
+    expect([unused, JSON.parse(json)]).toMatchObject([0, [{ name: 'erp', roles: ['erp'], state: 'valid', made_at: expect.any(String) as unknown, expires_at: expect.any(String) as unknown }, { name: 'till' }]]);
     await db.pool.query(`INSERT INTO restoration (state, taken_at, restored_by) VALUES ('released', now(), 'olga')`);
-    const [status, shown] = await output(() => showKeys(config));
+    const [status, shown] = await output(() => showKeys(config, false));
     expect([status, shown.match(/suspended/g)?.length]).toEqual([2, 2]);
     expect(await confirmKey(config, 'erp', 'the ERP still has it')).toBe(0);
     expect([await revokeKey(config, 'till', 'sold'), await revokeKey(config, 'till', 'sold')]).toEqual([0, 1]);
-    const [after, table] = await output(() => showKeys(config));
+    const [after, table] = await output(() => showKeys(config, false));
     expect([after, table]).toEqual([0, expect.stringMatching(/erp.*valid[^]*till.*revoked/)]);
   });
 });
@@ -81,7 +82,7 @@ it('pedigree keys writes to the log where the log is, and list touches none', as
   await fake.start();
   try {
     const there = cliConfig({ DATABASE_URL: other.url, EVENTSTORE_URL: fake.url });
-    await showKeys(cliConfig({ DATABASE_URL: other.url }));
+    await showKeys(cliConfig({ DATABASE_URL: other.url }), false);
     await addKey(there, 'erp', flags());
     expect((await other.pool.query('SELECT place FROM log_place')).rows).toEqual([{ place: 'server' }]);
     expect((await other.pool.query('SELECT FROM event')).rowCount).toBe(0);

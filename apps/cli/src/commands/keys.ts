@@ -38,15 +38,24 @@ function momentOf(expires: string): Date {
 }
 
 /** Returns 0, or 2 when a key waits for somebody to confirm it. */
-export async function showKeys(config: CliConfig): Promise<number> {
+export async function showKeys(config: CliConfig, json: boolean): Promise<number> {
   const rows = await withDatabase(config, async (pool) => {
     await prepare(pool);
     return listKeys(pool);
   });
-  const shown = ({ name, roles, standing, madeAt, firstUsedAt, lastUsedAt, expiresAt }: ApiKeyRow): (string | undefined)[] => [name, roles.join(' '), standing, ...[madeAt, firstUsedAt, lastUsedAt, expiresAt].map(day)];
-  out(table(['name', 'roles', 'state', 'made', 'first used', 'last used', 'expires'], rows.map(shown)));
+  const shown = ({ name, roles, standing, madeAt, firstUsedAt, lastUsedAt, revokedAt, expiresAt }: ApiKeyRow): (string | undefined)[] => [
+    ...[name, roles.join(' '), standing],
+    ...[madeAt, firstUsedAt, lastUsedAt, revokedAt ?? expiresAt].map(day),
+  ];
+  out(json ? JSON.stringify(rows.map(told)) : table(['name', 'roles', 'state', 'made', 'first used', 'last used', 'ends'], rows.map(shown)));
   return rows.some((one) => one.standing === 'suspended') ? 2 : 0;
 }
+
+/** For programs, in the words of the API. */
+const told = ({ name, roles, standing, madeAt, firstUsedAt, lastUsedAt, revokedAt, expiresAt }: ApiKeyRow): object => ({
+  ...{ name, roles, state: standing, made_at: madeAt, first_used_at: firstUsedAt ?? undefined, last_used_at: lastUsedAt ?? undefined },
+  ...{ revoked_at: revokedAt ?? undefined, expires_at: expiresAt ?? undefined },
+});
 
 const day = (at: Date | null): string | undefined => at?.toISOString().slice(0, 10);
 

@@ -7,6 +7,7 @@ import { cliConfig, sandboxFile } from '../../apps/cli/src/config.js';
 import { gatewayConfig } from '../../apps/gateway/src/config.js';
 import { startGateway, type RunningGateway } from '../../apps/gateway/src/gateway.js';
 import { startSandbox, type Sandbox } from '../../apps/sandbox/src/main.js';
+import { makeKey } from '../../apps/gateway/test/keys.js';
 import { accept, movePlace, pack } from '../../apps/sandbox/test/documents.js';
 import { workerConfig } from '../../apps/worker/src/config.js';
 import { startWorker, type RunningWorker } from '../../apps/worker/src/worker.js';
@@ -46,6 +47,8 @@ let sandbox: Sandbox;
 let gateway: RunningGateway;
 let worker: RunningWorker;
 let file: string;
+/** A restored database asks for one, always. */
+let headers: Record<string, string> = { 'content-type': 'application/json' };
 
 const envOf = (db: TestDatabase): NodeJS.ProcessEnv => ({
   ...{ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', DATA_DIR: folder.path, REGISTRY_URL: sandbox.url, REGISTRY_PROFILE_OVERRIDES: join(folder.path, 'overrides.json') },
@@ -65,7 +68,7 @@ async function stop(): Promise<void> {
 async function give(commands: Command[]): Promise<number[]> {
   const statuses: number[] = [];
   for (const one of commands) {
-    const answer = await fetch(`${gateway.url}/v1/commands`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(one) });
+    const answer = await fetch(`${gateway.url}/v1/commands`, { method: 'POST', headers, body: JSON.stringify(one) });
     statuses.push(answer.status);
     await answer.arrayBuffer();
   }
@@ -86,7 +89,7 @@ interface Truth {
 const ofOurs = async (): Promise<Truth[]> => (await control<{ documents: Truth[] }>('GET', '/truth/documents?limit=1000')).documents.filter((one) => one.notice_of === null);
 const sendsHeard = async (): Promise<number> =>
   (await control<{ calls: { method: string; calls: number }[] }>('GET', '/truth/calls')).calls.filter((one) => ['send', 'group_start'].includes(one.method)).reduce((sum, one) => sum + one.calls, 0);
-const operations = async () => (await (await fetch(`${gateway.url}/v1/operations`)).json()) as { restoration?: { state: string; found: { outgoing: number }; unread: { account: string; list: string }[] } };
+const operations = async () => (await (await fetch(`${gateway.url}/v1/operations`, { headers })).json()) as { restoration?: { state: string; found: { outgoing: number }; unread: { account: string; list: string }[] } };
 const column = async <T>(pool: Pool, sql: string): Promise<T[]> => (await pool.query<{ one: T }>(sql)).rows.map((row) => row.one);
 const concluded = (pool: Pool, count: number): Promise<void> =>
   until(`${count} documents concluded`, async () => (await column<bigint>(pool, `SELECT count(*) AS one FROM document_outcome WHERE outcome IS NOT NULL`))[0] === BigInt(count), LIMIT_MS);
@@ -140,6 +143,7 @@ describe('an older backup, restored after the database was lost', () => {
 
   it('lets nothing leave before the lists since then are compared, whatever the ERP repeats', async () => {
     await restore(cliConfig(envOf(found)), file);
+    headers = { ...headers, authorization: `Bearer ${await makeKey(found.pool, 'new', ['admin'])}` };
     await control('POST', '/faults', { fault: 'drop_connection_before_work', method: 'list_outgoing', times: 1_000_000 });
     await control('DELETE', '/truth/calls');
     await start(found);

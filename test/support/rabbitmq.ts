@@ -15,6 +15,15 @@ export interface TestBroker {
   found: string;
   /** Stops it where the test started it; else nothing. */
   stop(): Promise<void>;
+  /** Runs rabbitmqctl; false where it cannot be run, or fails. */
+  control(args: string[]): Promise<boolean>;
+}
+
+export interface BrokerUser {
+  name: string;
+  /** To the same broker, as this user. */
+  url: string;
+  remove(): Promise<void>;
 }
 
 const LOCAL = 'amqp://guest:guest@127.0.0.1:5672';
@@ -29,11 +38,25 @@ const START_MS = 180_000;
 export async function testBroker(): Promise<TestBroker | undefined> {
   const given = process.env['AMQP_URL'];
   const shared = async (): Promise<void> => undefined;
-  if (given !== undefined) return { url: given, found: 'AMQP_URL', stop: shared };
-  if (await answers(LOCAL, ANSWER_MS)) return { url: LOCAL, found: 'this machine', stop: shared };
+  if (given !== undefined) return { url: given, found: 'AMQP_URL', stop: shared, control: async () => false };
+  if (await answers(LOCAL, ANSWER_MS)) return { url: LOCAL, found: 'this machine', stop: shared, control: async (args) => controlled(args, process.env) };
   const own = (await container()) ?? (await ownServer());
   if (own === undefined) process.stderr.write('SKIPPED: no RabbitMQ (AMQP_URL, 127.0.0.1:5672, a container engine, rabbitmq-server on PATH): nothing goes over a real broker\n');
   return own;
+}
+
+const controlled = (args: string[], env: NodeJS.ProcessEnv): boolean => spawnSync('rabbitmqctl', args, { env, timeout: 30_000 }).status === 0;
+
+/** Another user of the broker, who may do everything. Undefined, and that is said, where the broker cannot be told to make one. */
+export async function brokerUser(broker: TestBroker): Promise<BrokerUser | undefined> {
+  const name = `test-${randomBytes(6).toString('hex')}`;
+  const isMade = (await broker.control(['add_user', name, 'trial'])) && (await broker.control(['set_permissions', name, '.*', '.*', '.*']));
+  if (!isMade) {
+    process.stderr.write(`SKIPPED: ${broker.found} has no second user: nothing is published by anybody but us\n`);
+    return undefined;
+  }
+  const url = Object.assign(new URL(broker.url), { username: name, password: 'trial' }).href;
+  return { name, url, remove: async () => void (await broker.control(['delete_user', name])) };
 }
 
 /** For the names of one test's queues. */
@@ -69,7 +92,8 @@ async function container(): Promise<TestBroker | undefined> {
   try {
     const started = await new GenericContainer(IMAGE).withExposedPorts(5672).withWaitStrategy(Wait.forLogMessage(/Server startup complete/)).withStartupTimeout(START_MS).start();
     const url = `amqp://guest:guest@${started.getHost()}:${started.getMappedPort(5672)}`;
-    return { url, found: `container ${IMAGE}`, stop: async () => void (await started.stop()) };
+    const control = async (args: string[]): Promise<boolean> => (await started.exec(['rabbitmqctl', ...args])).exitCode === 0;
+    return { url, found: `container ${IMAGE}`, stop: async () => void (await started.stop()), control };
   } catch (error) {
     process.stderr.write(`no container ${IMAGE}: ${(error as Error).message}\n`);
     return undefined;
@@ -99,7 +123,7 @@ async function ownServer(): Promise<TestBroker | undefined> {
     spawnSync('epmd', ['-port', String(names), '-kill'], { env });
     await folder.remove();
   };
-  if (await answers(url, START_MS)) return { url, found: 'rabbitmq-server, started here', stop };
+  if (await answers(url, START_MS)) return { url, found: 'rabbitmq-server, started here', stop, control: async (args) => controlled(args, env) };
   await stop();
   return undefined;
 }

@@ -10,6 +10,7 @@ import { listDeadLetters, replayDeadLetter, showDeadLetter } from './commands/de
 import { addAuditCommands } from './commands/audit-commands.js';
 import { reconcile, type ReconcileOptions } from './commands/reconcile.js';
 import { decideHold } from './commands/holds.js';
+import { addKeyCommands } from './commands/keys-commands.js';
 import { resend, type ResendOptions } from './commands/resend.js';
 import { resumeGroup, showGroup, type ResumeOptions } from './commands/groups.js';
 import { send, type SendOptions } from './commands/send.js';
@@ -223,21 +224,10 @@ function addDeadLetterCommands(pedigree: Command, action: Action): void {
 
 /** What works on the database itself, whether the gateway runs or not. */
 function addDatabaseCommands(pedigree: Command, action: Action): void {
-  addKeyCommands(pedigree, action);
+  addKeyCommands(pedigree, action, () => cliConfig(process.env));
   addAuditCommands(pedigree, action, () => cliConfig(process.env));
   addConsumerCommands(pedigree, action, () => cliConfig(process.env));
   addBackupCommands(pedigree, action, () => cliConfig(process.env));
-}
-
-function addKeyCommands(pedigree: Command, action: Action): void {
-  const keys = pedigree.command('keys').description('API keys of the gateway (DATABASE_URL, or the installation that is up on DATA_DIR)');
-  keys
-    .command('add')
-    .argument('<name>')
-    .requiredOption('--role <role...>', 'erp, operator, auditor or admin')
-    .action(action((name: string, options: { role: string[] }) => import('./commands/keys.js').then(({ addKey }) => addKey(cliConfig(process.env), name, options.role))));
-  keys.command('list').action(action(() => import('./commands/keys.js').then(({ listKeys }) => listKeys(cliConfig(process.env)))));
-  keys.command('revoke').argument('<name>').action(action((name: string) => import('./commands/keys.js').then(({ revokeKey }) => revokeKey(cliConfig(process.env), name))));
 }
 
 /** Runs one command line and sets the exit status. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { ApiKeys } from './access/api-keys.js';
+import { makeKey } from '../test/keys.js';
 import { gatewayConfig } from './config.js';
 import { startGateway, type RunningGateway } from './gateway.js';
 
@@ -182,9 +182,8 @@ describe('asking', () => {
 describe('access', () => {
   it('wants a key with the right role as soon as one exists, and refuses the open door', async () => {
     await expect(startGateway(gatewayConfig({ ...environment(), HOST: '0.0.0.0' }))).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'HOST' } });
-    const keys = new ApiKeys(db.pool);
-    const auditor = await keys.add('anna', ['auditor']);
-    const erp = await keys.add('erp-1', ['erp']);
+    const auditor = await makeKey(db.pool, 'anna', ['auditor']);
+    const erp = await makeKey(db.pool, 'erp-1', ['erp']);
     const guarded = await startGateway(gatewayConfig(environment()));
     try {
       const ask = async (path: string, key?: string, init: RequestInit = {}) =>
@@ -194,7 +193,7 @@ describe('access', () => {
       expect([await ask('/v1/commands', auditor, command), await ask('/v1/commands', erp, command)]).toEqual([403, 202]);
       expect([await ask(`/v1/packs/${SGTIN}/history`, erp), await ask('/health/ready')]).toEqual([403, 200]);
       const { rows } = await db.pool.query(`SELECT actor FROM command WHERE command_id = 'by-key'`);
-      expect(rows[0].actor).toEqual({ kind: 'person', name: 'erp-1', authenticatedBy: 'api-key' });
+      expect(rows[0].actor).toEqual({ kind: 'system', name: 'erp-1', authenticatedBy: 'api-key' });
       const stored = await db.pool.query('SELECT row_to_json(api_key)::text AS row FROM api_key');
       expect(stored.rows.some((row) => String(row.row).includes(erp.slice(4)))).toBe(false);
     } finally {
@@ -215,7 +214,7 @@ describe('a full backlog', () => {
   it('answers 503 with Retry-After, and takes nothing', async () => {
     const full = await startGateway({ ...gatewayConfig(environment()), maxBacklog: 1 });
     try {
-      const key = await new ApiKeys(db.pool).add('erp-2', ['erp']);
+      const key = await makeKey(db.pool, 'erp-2', ['erp']);
       const answer = await fetch(`${full.url}/v1/commands`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },

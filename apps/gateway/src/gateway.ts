@@ -6,7 +6,7 @@ import { refuseUnfinishedRestore, restorationSchema } from '#backup';
 import { busSchema, openBus, type MessageBus } from '#bus';
 import { recordConfiguration, starterOf } from '#configuration';
 import { readReceipt, titleOfType } from '#documents';
-import { SOFTWARE_VERSION, eventStoreSchema, openEventStore, settleLog, type EventStore } from '#event-store';
+import { SOFTWARE_VERSION, eventStoreSchema, openEventStore, settleLog, whileLogIsAway, type EventStore } from '#event-store';
 import { PostgresEvidenceStore, evidenceSchema, type EvidenceStore } from '#evidence';
 import { PedigreeError, systemClock } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
@@ -19,7 +19,11 @@ import { openWatching, type Watching } from '#telemetry';
 import { Accounts } from './accounts/accounts.js';
 import { guardAccess } from './access/access.guard.js';
 import { ApiKeys } from './access/api-keys.js';
+import { KeyRegister } from './access/key-register.js';
+import { listKeys, wasEverKeyed } from './access/key-table.js';
 import { KeyWatch } from './access/key-watch.js';
+import { MAKE_A_KEY } from './access/local-call.js';
+import { WrongKeys } from './access/wrong-keys.js';
 import { limitBodies, readBodies } from './api/body-limits.js';
 import { refuseNul } from './api/parameters.js';
 import { ProblemFilter } from './api/problem.filter.js';
@@ -139,12 +143,13 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
     const evidence = new PostgresEvidenceStore({ pool: services.pool });
     side = startOutcomes({ ...services, evidence, config, log });
     const orphanWatch = new OrphanWatch({ find: () => orphans(services.pool, services.store), clock: systemClock, log });
-    const parts = await partsOf(config, { ...services, evidence, log, watching, side, orphanWatch });
+    const { keys, keyWatch } = await keysOf(config, { ...services, log, watching });
+    const parts = await partsOf(config, { ...services, evidence, log, watching, side, orphanWatch, keys, keyWatch });
     const { app, routes } = await serve({ config, log, parts, port });
     const busIntake = new BusIntake({ bus: services.bus, intake: parts.intake, authenticatedBy: config.bus.amqpUrl === undefined ? 'database' : 'amqp', log });
     busIntake.start();
     const looking = new AbortController();
-    const watches = [parts.accounts, orphanWatch, new KeyWatch({ keys: parts.keys, clock: systemClock, log })];
+    const watches = [parts.accounts, orphanWatch, keyWatch];
     const looked = watches.map((one) => one.watch(looking.signal));
     health.degradedBy(() => watches.flatMap((one) => one.troubles()));
     const stop = async (): Promise<void> => {
@@ -154,6 +159,7 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
       await side?.stop();
       await port.drain(DRAIN_LIMIT_MS);
       await app.close();
+      await keys.settled();
       await closeParts();
     };
     return { url: port.url, routes, stop };
@@ -185,11 +191,21 @@ function openServices(config: GatewayConfig, log: ServiceLog): Services & { clos
   return { pool, store, queue, bus, close };
 }
 
-/** What the controllers are built on. Throws PedigreeError when the API would be open to everybody. */
-async function partsOf(config: GatewayConfig, given: Services & { evidence: EvidenceStore; log: ServiceLog; watching: Watching; side: OutcomesSide; orphanWatch: OrphanWatch }): Promise<GatewayParts> {
-  const { pool, store, queue, bus, evidence, log, watching, side, orphanWatch } = given;
-  const keys = new ApiKeys(pool, { trustsLoopback: isForThisMachine(config) });
-  await refuseOpenDoor(config, keys);
+/** Who may call, and what looks after their keys. Throws PedigreeError when the API would be open to everybody. */
+async function keysOf(config: GatewayConfig, { pool, store, log, watching }: Pick<Services, 'pool' | 'store'> & { log: ServiceLog; watching: Watching }): Promise<{ keys: ApiKeys; keyWatch: KeyWatch }> {
+  const { participant, profile } = config;
+  const register = new KeyRegister({ pool, store, program: 'gateway', participant, profile, softwareVersion: SOFTWARE_VERSION });
+  await whileLogIsAway(systemClock, () => register.catchUp());
+  await refuseOpenDoor(config, pool);
+  const wrongKeys = new WrongKeys({ clock: systemClock, log, metrics: watching.metrics });
+  const keyWatch = new KeyWatch({ register, list: () => listKeys(pool), isKeyed: () => wasEverKeyed(pool), clock: systemClock, log });
+  return { keys: new ApiKeys({ pool, trustsLoopback: isForThisMachine(config), register, wrongKeys, log }), keyWatch };
+}
+
+type PartsGiven = Services & { evidence: EvidenceStore; log: ServiceLog; watching: Watching; side: OutcomesSide; orphanWatch: OrphanWatch; keys: ApiKeys; keyWatch: KeyWatch };
+
+/** What the controllers are built on. */
+async function partsOf(config: GatewayConfig, { pool, store, queue, bus, evidence, log, watching, side, orphanWatch, keys, keyWatch }: PartsGiven): Promise<GatewayParts> {
   await recordSettings(config, pool, store);
   const { accounts, maxBacklog, maxDocumentBytes, maxItems, bodyLimits, participant, profile } = config;
   const installation = await installationId(pool);
@@ -197,7 +213,7 @@ async function partsOf(config: GatewayConfig, given: Services & { evidence: Evid
   const intake = new ObservedIntake({ pool, evidence, queue, installationId: installation, ...limits, groupState: (groupId) => groupStateIn(store, groupId) }, watching);
   const says = { participant, profile, softwareVersion: SOFTWARE_VERSION };
   const paused = new Accounts({ store, queue, accounts, ...says, clock: systemClock, log });
-  collectGatewayMetrics(watching.metrics, { pool, store, queue, bus, accounts: paused, orphans: orphanWatch });
+  collectGatewayMetrics(watching.metrics, { pool, store, queue, bus, accounts: paused, orphans: orphanWatch, keys: keyWatch });
   return {
     ...{ pool, intake, keys, evidence, installationId: installation, bodyLimits, log, outcomes: side.outcomes, webhooks: side.webhooks },
     accounts: paused,
@@ -218,10 +234,10 @@ async function recordSettings(config: GatewayConfig, pool: Pool, store: EventSto
 }
 
 /** Whoever can reach the machine, or the proxy before it, could command it: another address than loopback needs an API key first. */
-async function refuseOpenDoor(config: GatewayConfig, keys: ApiKeys): Promise<void> {
-  if (isForThisMachine(config) || (await keys.standing()).kind !== 'never') return;
+async function refuseOpenDoor(config: GatewayConfig, pool: Pool): Promise<void> {
+  if (isForThisMachine(config) || (await wasEverKeyed(pool))) return;
   const [field, what] = config.isBehindProxy ? ['PEDIGREE_BEHIND_PROXY', 'serving a proxy'] : ['HOST', `listening on ${config.host}`];
-  const message = `${field}: ${what} is refused before the first API key; make one with: pedigree keys add NAME --role admin`;
+  const message = `${field}: ${what} is refused before the first API key; make one with: ${MAKE_A_KEY}`;
   throw new PedigreeError('invalid_configuration', message, { field });
 }
 

@@ -21,6 +21,9 @@ export interface Restoration {
 const COLUMNS = `id, state, backup_sha256 AS "backupSha256", taken_at AS "takenAt", log_head AS "logHead", restored_by AS "restoredBy",
   begun_at AS "begunAt", loaded_at AS "loadedAt", released_at AS "releasedAt"`;
 
+/** For the statements of others: the id of the newest restoration, null where the database was never restored. */
+export const NEWEST_RESTORATION_ID = '(SELECT id FROM restoration ORDER BY begun_at DESC LIMIT 1)';
+
 /** The newest restoration of this database, if it ever was restored. */
 export async function newestRestoration(db: Queryable): Promise<Restoration | undefined> {
   const { rows: there } = await db.query<{ there: boolean }>(`SELECT to_regclass('restoration') IS NOT NULL AS there`);

@@ -5,6 +5,8 @@ import type { ConsumeOptions, DeadLetterSummary, Handled, IncomingMessage, Messa
 
 /** What a test file gives for an adapter: empty queues, and the power over what connects to them. Delays are short, and the delivery limit is 3. */
 export interface BusUnderTest {
+  /** The user as whom every bus is opened. */
+  user: string;
   /** Another process's bus over the same queues. */
   open(): Promise<MessageBus>;
   /** Ends one as a kill would: nothing that it has in hand is settled. */
@@ -73,7 +75,7 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
         await bus.publishCommands([{ messageId: 'm-1', body, contentType, headers: { 'erp-batch': 'Партия 7' } }]);
         const { seen } = collect();
         await until('one message', () => seen.length === 1);
-        expect(seen).toEqual([{ messageId: 'm-1', body, contentType, headers: { 'erp-batch': 'Партия 7' }, deliveries: 1, patienceMs: expect.any(Number) as unknown }]);
+        expect(seen).toEqual([{ messageId: 'm-1', publisher: under.user, body, contentType, headers: { 'erp-batch': 'Партия 7' }, deliveries: 1, patienceMs: expect.any(Number) as unknown }]);
       });
 
       it('are all handled, at most so many at once, and leave the queue empty', async () => {
@@ -147,6 +149,18 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
         const { seen } = collect();
         await until('the second delivery', () => seen.length === 1);
         expect(seen).toMatchObject([{ messageId: 'id-orphan', deliveries: 2 }]);
+      });
+
+      it('are known by their publisher, also after they were put back, put aside and replayed', async () => {
+        const answers: Handled[] = [{ kind: 'retry', reason: 'not yet' }, { kind: 'postpone', reason: 'the database is down' }, { kind: 'dead', code: 'invalid_json', reason: 'no' }];
+        const { seen } = collect(() => answers.shift() ?? DONE);
+        await send('signed');
+        await until('the letter', async () => (await letters()).length === 1);
+        const [letter] = await letters();
+        expect(letter?.publisher).toBe(under.user);
+        expect(await bus.replay(letter!.id)).toBe(true);
+        await until('the last delivery', () => seen.length === 4);
+        expect(seen.map(({ publisher }) => publisher)).toEqual(seen.map(() => under.user));
       });
 
       it('are shared by consumers, each to one of them', async () => {
@@ -289,7 +303,7 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
         answer = DONE;
         expect(await bus.replay(mended!.id)).toBe(true);
         await until('the replay', () => seen.length === 3);
-        expect(seen.at(-1)).toEqual({ messageId: 'id-mended', body: Buffer.from('mended'), contentType: 'application/json', headers: {}, deliveries: 1, patienceMs: expect.any(Number) as unknown });
+        expect(seen.at(-1)).toEqual({ messageId: 'id-mended', publisher: under.user, body: Buffer.from('mended'), contentType: 'application/json', headers: {}, deliveries: 1, patienceMs: expect.any(Number) as unknown });
         expect((await letters()).map(({ messageId }) => messageId)).toEqual(['id-broken']);
         expect(await bus.replay(mended!.id)).toBe(false);
       });

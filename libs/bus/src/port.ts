@@ -2,6 +2,8 @@
 export interface IncomingMessage {
   /** The publisher's message id; absent when it gave none. */
   messageId?: string;
+  /** The user who published it, where the broker or the database vouches for him; absent when nobody does. */
+  publisher?: string;
   body: Buffer;
   contentType: string;
   headers: Record<string, string>;
@@ -30,6 +32,8 @@ export interface DeadLetterSummary {
   /** Names it for read and replay; stable while it lies there. Only letters that are alike to the last byte may share one. */
   id: string;
   messageId?: string;
+  /** As of the message; it stays through a replay. */
+  publisher?: string;
   contentType: string;
   headers: Record<string, string>;
   bodyBytes: number;
@@ -88,7 +92,7 @@ export interface MessageBus {
   consumeCommands(options: ConsumeOptions): Promise<void>;
   /** Resolves when the broker has confirmed every message, in their order. Rejects when it has not within `timeoutMs`: then any of them may be there. */
   publishOutcomes(messages: OutgoingMessage[], options?: { timeoutMs?: number }): Promise<void>;
-  /** What an ERP on this bus does: resolves when the broker keeps every message. Rejects as `publishOutcomes` does. */
+  /** What an ERP on this bus does, in the name of the user that the bus is opened with: resolves when the broker keeps every message. Rejects as `publishOutcomes` does. */
   publishCommands(messages: CommandMessage[]): Promise<void>;
   /** Oldest first; `limit` at most 10,000. While one process looks, another may see fewer. */
   deadLetters(options: { limit: number }): Promise<DeadLetterSummary[]>;

@@ -1,7 +1,7 @@
 /**
  * The business, pure: what happens to a noun (events, state, evolve), what may be asked of it (decide), what follows (saga).
  * Promise: synchronous, total and without a clock; an unknown stored event throws, so that its stream stops loudly.
- * Proven in: document/*.spec.ts, group/*.spec.ts, inbound/*.spec.ts and account/account.spec.ts (given/when/then), document/document.prop.spec.ts and group/group.prop.spec.ts.
+ * Proven in: document/*.spec.ts, group/*.spec.ts, inbound/*.spec.ts, account/account.spec.ts and api-key/api-key.spec.ts (given/when/then), document/document.prop.spec.ts and group/group.prop.spec.ts.
  */
 export * from './document/events.js';
 export * from './document/hold.js';
@@ -24,3 +24,6 @@ export * from './inbound/saga.js';
 export * from './account/events.js';
 export * from './account/state.js';
 export * from './account/decide.js';
+export * from './api-key/events.js';
+export * from './api-key/state.js';
+export * from './api-key/decide.js';

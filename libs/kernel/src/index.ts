@@ -9,3 +9,4 @@ export * from './canonical-json.js';
 export * from './digest.js';
 export * from './errors.js';
 export * from './coalesce.js';
+export * from './expiry.js';

@@ -27,6 +27,10 @@ export const METRICS = {
   pedigree_outcomes_oldest_unpublished_seconds: { kind: 'gauge', help: 'Age of the oldest outcome that the bus has not confirmed yet; 0 when there is none.', labels: [] },
   pedigree_webhooks_halted: { kind: 'gauge', help: 'Webhooks that were given up and wait for a person.', labels: [] },
 
+  pedigree_api_keys_refused_total: { kind: 'counter', help: 'Calls with an API key that was refused, by why: unknown, malformed, revoked, expired, suspended.', labels: ['reason'] },
+  pedigree_api_keys_suspended: { kind: 'gauge', help: 'API keys that wait for somebody to confirm them after a restore.', labels: [] },
+  pedigree_api_key_expires_seconds: { kind: 'gauge', help: 'Time until the first of the valid API keys expires; absent while none is valid.', labels: [] },
+
   pedigree_documents: { kind: 'gauge', help: 'Documents by phase; concluded ones by outcome too.', labels: ['phase', 'outcome'] },
   pedigree_documents_oldest_seconds: { kind: 'gauge', help: 'Age of the oldest unconcluded document of a phase.', labels: ['phase'] },
   pedigree_documents_duplicate: { kind: 'gauge', help: 'Documents of which the registry holds more than one. Anything but 0 is an alarm.', labels: [] },

@@ -8,14 +8,16 @@ import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/
 import { newestRestoration, refuseUnfinishedRestore, restoreBackup, TABLES, takeBackup } from '#backup';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
-import { inTransaction, installationId, migrate, type Pool, type Transaction } from '#postgres';
+import { inTransaction, installationId, migrate, migrationNames, type Pool, type Transaction } from '#postgres';
 import { PostgresTaskQueue } from '#tasks';
-import { ApiKeys } from '../../../gateway/src/access/api-keys.js';
+import { listKeys, wasEverKeyed } from '../../../gateway/src/access/key-table.js';
+import { makeKey, registerOn, revokeKey } from '../../../gateway/test/keys.js';
 import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker } from '../../../worker/src/worker.js';
 import { cliConfig } from '../config.js';
 import { allSchemas } from '../schemas.js';
 import { backup, mark, release, restorationStatus, restore } from './backup.js';
+import { confirmKey } from './keys.js';
 
 let source: TestDatabase;
 let target: TestDatabase;
@@ -101,12 +103,55 @@ describe('a backup', () => {
   });
 
   it('brings a revoked key along, so that a restored gateway asks for a key as the first one did', async () => {
-    const keys = new ApiKeys(source.pool);
-    await keys.add('only', ['admin']);
-    await keys.revoke('only');
+    await makeKey(source.pool, 'only', ['admin']);
+    await revokeKey(source.pool, 'only');
     await backup(configOf(source), file);
     await restore(configOf(target), file);
-    expect(await new ApiKeys(target.pool).standing()).toEqual({ kind: 'all_revoked', since: expect.any(Date) as unknown });
+    expect([await wasEverKeyed(target.pool), (await listKeys(target.pool)).map((one) => one.standing)]).toEqual([true, ['revoked']]);
+  });
+
+  it.each(['restored', 'brought back by other means and marked'])('%s leaves no key in force before a person has confirmed it on the host', async (how) => {
+    await makeKey(source.pool, 'erp', ['erp']);
+    await makeKey(source.pool, 'lost', ['erp']);
+    await backup(configOf(source), file);
+    await revokeKey(source.pool, 'lost');
+    if (how.includes('marked')) await mark(configOf(source), '2026-11-21T10:00:00Z');
+    else await restore(configOf(target), file);
+    const db = how.includes('marked') ? source : target;
+    const standings = async (): Promise<string[]> => (await listKeys(db.pool)).map(({ name, standing }) => `${name} ${standing}`);
+    expect(await standings()).toEqual(['erp suspended', how.includes('marked') ? 'lost revoked' : 'lost suspended']);
+    await registerOn(db.pool).catchUp();
+    expect(await standings()).toEqual(['erp suspended', how.includes('marked') ? 'lost revoked' : 'lost suspended']);
+    expect(await confirmKey(configOf(db), 'erp', 'the ERP still has it')).toBe(0);
+    expect((await standings())[0]).toBe('erp valid');
+    const [confirmed] = await columnOf(db.pool, `SELECT convert_from(metadata, 'UTF8') AS one FROM event WHERE type = 'ApiKeyConfirmed'`);
+    expect(JSON.parse(confirmed ?? '')).toMatchObject({ reason: 'the ERP still has it', actor: { kind: 'person', authenticatedBy: 'database' } });
+  });
+
+  it('of a version that kept no events of keys leaves none in force; where such a database was restored before it is upgraded in place, its keys go on', async () => {
+    const older = await testDatabase();
+    try {
+      const names = await migrationNames(allSchemas());
+      await migrate(older.pool, allSchemas(), { only: new Set(names.filter((name) => !name.endsWith('0002-api-key-events.sql'))) });
+      await older.pool.query(`INSERT INTO api_key (name, key_sha256, roles) VALUES ('erp', '\\x01', '{erp}')`);
+      await older.pool.query(`INSERT INTO restoration (state, taken_at, restored_by) VALUES ('released', now(), 'olga')`);
+      await backup(configOf(older), file);
+      await restore(configOf(target), file);
+      await migrate(older.pool, allSchemas());
+      for (const [db, standing] of [[target, 'suspended'], [older, 'valid']] as const) {
+        await registerOn(db.pool).catchUp();
+        expect(await listKeys(db.pool)).toMatchObject([{ name: 'erp', standing, version: 0 }]);
+      }
+    } finally {
+      await older.drop();
+    }
+  });
+
+  it('from before the first key does not open the door that this key has shut', async () => {
+    await backup(configOf(source), file);
+    await makeKey(source.pool, 'first', ['admin']);
+    await restore(configOf(target), file);
+    expect(await wasEverKeyed(target.pool)).toBe(true);
   });
 
   it('taken under load is one moment of the log with all that belongs to it', async () => {

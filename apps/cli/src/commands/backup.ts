@@ -1,17 +1,17 @@
-import { userInfo } from 'node:os';
 import { foundSince, heldTooLong, listsSince, markRestored, newestRestoration, ON_A_SERVER, refuseUnfinishedRestore, releaseRestoration, restoreBackup, takeBackup, type Restoration } from '#backup';
-import { openEventStore, SOFTWARE_VERSION, type Actor } from '#event-store';
+import { openEventStore, SOFTWARE_VERSION } from '#event-store';
 import { PedigreeError, uuid5, type JsonObject } from '#kernel';
 import { migrate, type Pool } from '#postgres';
 import { readAccounts } from '#registry-client';
 import type { CliConfig } from '../config.js';
 import { out, say, table } from '../print.js';
 import { allSchemas } from '../schemas.js';
+import { personOnHost, reasonGiven } from '../stack/host-act.js';
 import { withDatabase } from '../stack/with-database.js';
 
 /** Progress of a table is said again after so many rows. */
 const SAY_EVERY_ROWS = 50_000;
-const LONGEST_REASON = 1_000;
+const KEYS_ARE_SUSPENDED = 'Every API key is suspended, for one may have been revoked since: pedigree keys list shows them; of each say pedigree keys confirm NAME --reason TEXT, or revoke it.';
 
 /** Writes the backup to a new file. Everything may go on running. */
 export async function backup(config: CliConfig, file: string): Promise<number> {
@@ -41,11 +41,12 @@ export async function restore(config: CliConfig, file: string): Promise<number> 
       if (rows === of || rows % SAY_EVERY_ROWS === 0) say(`${name}: ${rows} of ${of} rows`);
     };
     const { restoration, summary } = await restoreBackup({
-      ...{ pool, file, schemas: allSchemas(), by: osUser(), progress },
+      ...{ pool, file, schemas: allSchemas(), by: personOnHost().name, progress },
       beforeRelease: (begun) => note(config, pool, { restoration: begun, type: 'BackupRestored' }),
     });
     out(`restored: the log up to event ${summary.header.logHead}, as of ${restoration.takenAt.toISOString()}`);
     out('Start the programs with the key file and the accounts of then. Nothing leaves for the registry before the document lists since the backup were read; pedigree restore --status tells.');
+    out(KEYS_ARE_SUSPENDED);
     out(`Whoever reads outcomes by a cursor goes on from event ${summary.header.logHead}; the ERP gives its messages since the backup again.`);
     return 0;
   });
@@ -60,9 +61,10 @@ export async function mark(config: CliConfig, takenAt: string): Promise<number> 
   return withDatabase(config, async (pool) => {
     await refuseRunning(pool);
     await migrate(pool, allSchemas());
-    const restoration = await markRestored(pool, { takenAt: instant, by: osUser() });
+    const restoration = await markRestored(pool, { takenAt: instant, by: personOnHost().name });
     await note(config, pool, { restoration, type: 'BackupRestored' });
     out('marked: nothing leaves for the registry before the document lists since then were read; pedigree restore --status tells');
+    out(KEYS_ARE_SUSPENDED);
     return 0;
   });
 }
@@ -107,8 +109,8 @@ function accountNames({ accountsFile }: CliConfig): string[] {
 }
 
 /** Ends the comparison by a person's word: for a list that the registry will not give any more. */
-export async function release(config: CliConfig, reason: string): Promise<number> {
-  if (reason.trim() === '' || reason.length > LONGEST_REASON) throw new PedigreeError('invalid_parameter', `--reason: must have 1 to ${LONGEST_REASON} characters`, { field: '--reason' });
+export async function release(config: CliConfig, givenReason: string): Promise<number> {
+  const reason = reasonGiven(givenReason);
   return withDatabase(config, async (pool) => {
     const newest = await newestRestoration(pool);
     if (newest?.state !== 'comparing') throw new PedigreeError('invalid_parameter', newest === undefined ? 'this database was never restored' : `the restoration is ${newest.state}, and there is nothing to release`);
@@ -122,7 +124,6 @@ export async function release(config: CliConfig, reason: string): Promise<number
 /** What was done goes into the log. The id follows from the restoration, so that doing it again says nothing twice. */
 async function note(config: CliConfig, pool: Pool, { restoration, type, reason }: { restoration: Restoration; type: 'BackupRestored' | 'RestorationReleased'; reason?: string }): Promise<void> {
   const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
-  const actor: Actor = { kind: 'person', name: osUser(), authenticatedBy: 'database' };
   const { id, takenAt, backupSha256, logHead, restoredBy } = restoration;
   const data: JsonObject = {
     ...{ restorationId: id, takenAt: takenAt.toISOString(), restoredBy },
@@ -131,7 +132,7 @@ async function note(config: CliConfig, pool: Pool, { restoration, type, reason }
     ...(type === 'RestorationReleased' ? { compared: false } : {}),
   };
   const metadata = {
-    ...{ participant: config.participant, actor, softwareVersion: SOFTWARE_VERSION, profile: config.registryProfile, effectiveAt: new Date().toISOString() },
+    ...{ participant: config.participant, actor: personOnHost(), softwareVersion: SOFTWARE_VERSION, profile: config.registryProfile, effectiveAt: new Date().toISOString() },
     ...{ correlationId: id, causationId: `restore:${id}`, ...(reason === undefined ? {} : { reason }) },
   };
   try {
@@ -140,15 +141,6 @@ async function note(config: CliConfig, pool: Pool, { restoration, type, reason }
     await store.close();
   }
 }
-
-const osUser = (): string => {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container's user may have no name.
-    return `uid ${process.getuid?.() ?? 'unknown'}`;
-  }
-};
 
 export interface RestoreFlags {
   status?: boolean;

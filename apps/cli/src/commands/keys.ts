@@ -1,31 +1,95 @@
-import { ApiKeys, ROLES, type Role } from '../../../gateway/src/access/api-keys.js';
+import { KeyRegister, type KeyAct } from '../../../gateway/src/access/key-register.js';
+import { listKeys, ROLES, type ApiKeyRow, type Role } from '../../../gateway/src/access/key-table.js';
 import { gatewaySchemas } from '../../../gateway/src/gateway.js';
 import { refuseUnfinishedRestore } from '#backup';
+import { openEventStore, settleLog, SOFTWARE_VERSION } from '#event-store';
 import { PedigreeError } from '#kernel';
-import { migrate } from '#postgres';
+import { migrate, type Pool } from '#postgres';
 import type { CliConfig } from '../config.js';
-import { out, table } from '../print.js';
+import { out, say, table } from '../print.js';
+import { personOnHost, reasonGiven } from '../stack/host-act.js';
 import { withDatabase } from '../stack/with-database.js';
 
-const withKeys = <T>(config: CliConfig, work: (keys: ApiKeys) => Promise<T>): Promise<T> =>
-  withDatabase(config, async (pool) => {
-    await refuseUnfinishedRestore(pool);
-    await migrate(pool, gatewaySchemas);
-    return work(new ApiKeys(pool));
-  });
+export interface NewKeyFlags {
+  role: string[];
+  reason: string;
+  expires: string;
+}
+
+const DAY_MS = 86_400_000;
 
 /** Makes a key and prints it, this once. */
-export async function addKey(config: CliConfig, name: string, roles: string[]): Promise<number> {
-  const wrong = roles.find((role) => !(ROLES as readonly string[]).includes(role));
+export async function addKey(config: CliConfig, name: string, { role, reason, expires }: NewKeyFlags): Promise<number> {
+  const wrong = role.find((one) => !(ROLES as readonly string[]).includes(one));
   if (wrong !== undefined) throw new PedigreeError('invalid_parameter', `--role: ${wrong} is none of ${ROLES.join(', ')}`, { field: '--role' });
-  out(await withKeys(config, (keys) => keys.add(name, roles as Role[])));
+  const expiresAt = momentOf(expires);
+  const key = await withRegister(config, reason, (register, act) => register.make({ name, roles: role as Role[], expiresAt }, act));
+  say(`${name} works until ${expiresAt.toISOString()}`);
+  out(key);
   return 0;
 }
 
-export async function listKeys(config: CliConfig): Promise<number> {
-  const rows = await withKeys(config, (keys) => keys.list());
-  out(table(['name', 'roles', 'made', 'revoked'], rows.map((row) => [row.name, row.roles.join(' '), row.createdAt.toISOString(), row.revokedAt?.toISOString()])));
+/** A date, or so many days from now. */
+function momentOf(expires: string): Date {
+  const date = new Date(`${expires}T00:00:00Z`);
+  if (/^\d{1,4}$/.test(expires)) return new Date(Date.now() + Number(expires) * DAY_MS);
+  if (/^\d{4}-\d{2}-\d{2}$/.test(expires) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(expires)) return date;
+  throw new PedigreeError('invalid_parameter', `--expires: ${expires} is no date such as 2027-03-31, and no number of days`, { field: '--expires' });
+}
+
+/** Returns 0, or 2 when a key waits for somebody to confirm it. */
+export async function showKeys(config: CliConfig, json: boolean): Promise<number> {
+  const rows = await withDatabase(config, async (pool) => {
+    await prepare(pool);
+    return listKeys(pool);
+  });
+  const shown = ({ name, roles, standing, madeAt, firstUsedAt, lastUsedAt, revokedAt, expiresAt }: ApiKeyRow): (string | undefined)[] => [
+    ...[name, roles.join(' '), standing],
+    ...[madeAt, firstUsedAt, lastUsedAt, revokedAt ?? expiresAt].map(day),
+  ];
+  out(json ? JSON.stringify(rows.map(told)) : table(['name', 'roles', 'state', 'made', 'first used', 'last used', 'ends'], rows.map(shown)));
+  return rows.some((one) => one.standing === 'suspended') ? 2 : 0;
+}
+
+/** For programs, in the words of the API. */
+const told = ({ name, roles, standing, madeAt, firstUsedAt, lastUsedAt, revokedAt, expiresAt }: ApiKeyRow): object => ({
+  ...{ name, roles, state: standing, made_at: madeAt, first_used_at: firstUsedAt ?? undefined, last_used_at: lastUsedAt ?? undefined },
+  ...{ revoked_at: revokedAt ?? undefined, expires_at: expiresAt ?? undefined },
+});
+
+const day = (at: Date | null): string | undefined => at?.toISOString().slice(0, 10);
+
+/** Returns 0, or 1 when it was revoked before. */
+export async function revokeKey(config: CliConfig, name: string, reason: string): Promise<number> {
+  const isNews = await withRegister(config, reason, (register, act) => register.revoke(name, act));
+  say(isNews ? `${name} is revoked` : `${name} was revoked before`);
+  return isNews ? 0 : 1;
+}
+
+export async function confirmKey(config: CliConfig, name: string, reason: string): Promise<number> {
+  await withRegister(config, reason, (register, act) => register.confirm(name, act));
+  say(`${name} works again`);
   return 0;
 }
 
-export const revokeKey = async (config: CliConfig, name: string): Promise<number> => ((await withKeys(config, (keys) => keys.revoke(name))) ? 0 : 1);
+async function prepare(pool: Pool): Promise<void> {
+  await refuseUnfinishedRestore(pool);
+  await migrate(pool, gatewaySchemas);
+}
+
+function withRegister<T>(config: CliConfig, reason: string, work: (register: KeyRegister, act: KeyAct) => Promise<T>): Promise<T> {
+  const act = { actor: personOnHost(), reason: reasonGiven(reason) };
+  const { participant, eventStoreUrl, registryProfile: profile } = config;
+  return withDatabase(config, async (pool) => {
+    await prepare(pool);
+    const store = openEventStore({ pool, eventStoreUrl });
+    try {
+      await settleLog({ db: pool, store, eventStoreUrl, participant, program: 'cli' });
+      const register = new KeyRegister({ pool, store, program: 'cli', participant, profile, softwareVersion: SOFTWARE_VERSION });
+      await register.catchUp();
+      return await work(register, act);
+    } finally {
+      await store.close();
+    }
+  });
+}

@@ -1,7 +1,8 @@
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PedigreeError } from '#kernel';
-import type { ApiKeys, Caller, Role } from './api-keys.js';
+import type { ApiKeys, Caller } from './api-keys.js';
+import type { Role } from './key-table.js';
 
 /** Which roles may call a route. A route without this is open: health and documentation only. */
 export const Allow = (...roles: Role[]) => RouteConfig({ roles });
@@ -10,7 +11,7 @@ export type CallerRequest = FastifyRequest & { caller: Caller };
 
 /**
  * Asks every request for its key before a byte of its body is read: whoever has none occupies no memory. A route that is not there is said
- * just as early. Throws PedigreeError `unauthenticated`, `forbidden` or `not_found`.
+ * just as early. Throws PedigreeError `unauthenticated`, `too_many_wrong_keys`, `forbidden` or `not_found`.
  */
 export function guardAccess(fastify: FastifyInstance, keys: ApiKeys): void {
   fastify.addHook('onRequest', async (request) => {

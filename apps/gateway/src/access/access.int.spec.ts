@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request, type OutgoingHttpHeaders } from 'node:http';
 import { testDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
+import { makeKey, revokeKey } from '../../test/keys.js';
 import { Trial } from '../../test/trial.js';
 import { gatewayConfig } from '../config.js';
 import { startGateway, type RunningGateway } from '../gateway.js';
-import { ApiKeys } from './api-keys.js';
 
-const MAKE_ONE = 'make a key on the host: pedigree keys add NAME --role admin';
+const MAKE_ONE = 'make a key on the host: pedigree keys add NAME --role admin --reason TEXT';
 
 let trial: Trial;
 let port: string;
@@ -77,11 +77,9 @@ describe('before the first key', () => {
 });
 
 describe('once a key was made', () => {
-  let keys: ApiKeys;
   let authorization: string;
   beforeAll(async () => {
-    keys = new ApiKeys(trial.db.pool);
-    authorization = `Bearer ${await keys.add('only', ['admin'])}`;
+    authorization = `Bearer ${await makeKey(trial.db.pool, 'only', ['admin'])}`;
   });
 
   it('serves whoever has it, by any name and through any proxy', async () => {
@@ -94,14 +92,14 @@ describe('once a key was made', () => {
   });
 
   it('does without one never again: not when the last is revoked, not after a start, and it says what to do', async () => {
-    await keys.revoke('only');
+    await revokeKey(trial.db.pool, 'only');
     await withGateway({}, async ({ url }) => {
       const at = new URL(url).port;
       const { status, body } = await call({ host: `127.0.0.1:${at}` }, { at });
       expect({ status, ...body }).toMatchObject({ status: 401, code: 'unauthenticated', detail: expect.stringContaining('pedigree keys add NAME --role admin') as unknown });
       const readiness = (): ReturnType<typeof call> => call({ host: 'any' }, { at, path: '/health/ready' });
       await until('health names the keys', async () => (await readiness()).body['status'] === 'degraded');
-      expect(await readiness()).toMatchObject({ status: 200, body: { degraded: [{ name: 'api keys', reason: expect.stringMatching(/every API key is revoked.*pedigree keys add NAME --role admin/) as unknown }] } });
+      expect(await readiness()).toMatchObject({ status: 200, body: { degraded: [{ name: 'api keys', reason: expect.stringMatching(/no API key is valid.*pedigree keys add NAME --role admin --reason TEXT/) as unknown }] } });
     });
   });
 

@@ -1,93 +1,113 @@
-import { randomBytes } from 'node:crypto';
 import type { Actor } from '#event-store';
-import { PedigreeError, sha256Hex } from '#kernel';
+import { coalesce, PedigreeError, sha256Hex } from '#kernel';
 import type { Pool } from '#postgres';
-import { refuseFromElsewhere, type Call } from './local-call.js';
-
-/** `erp` sends commands and reads; `operator` the same and acts on documents; `auditor` reads; `admin` does everything. */
-export const ROLES = ['erp', 'operator', 'auditor', 'admin'] as const;
-export type Role = (typeof ROLES)[number];
+import type { ServiceLog } from '#service';
+import type { KeyRegister } from './key-register.js';
+import { keysByDigest, noteLastUse, ROLES, wasEverKeyed, type ApiKeyRow, type Role } from './key-table.js';
+import { MAKE_A_KEY, refuseFromElsewhere, type Call } from './local-call.js';
+import type { WrongKey, WrongKeys } from './wrong-keys.js';
 
 export interface Caller {
   actor: Actor;
   roles: readonly Role[];
 }
 
-/** `never`: none was ever made. `all_revoked`: there were some, and none is valid, since the last one was revoked. */
-export type KeyStanding = { kind: 'never' } | { kind: 'valid' } | { kind: 'all_revoked'; since: Date };
+export interface ApiKeysOptions {
+  pool: Pool;
+  /** Whether only this machine can reach the gateway: then, and until the first key is made, its own calls need none. */
+  trustsLoopback: boolean;
+  register: Pick<KeyRegister, 'noteFirstUse'>;
+  wrongKeys: Pick<WrongKeys, 'refusal'>;
+  log: Pick<ServiceLog, 'warn'>;
+}
 
 const LOCAL: Caller = { actor: { kind: 'person', name: 'local', authenticatedBy: 'loopback' }, roles: ROLES };
-/** How long a look-up is believed; a revoked key works at most this much longer. */
+/** How long a look at the table is believed; a revoked key works at most this much longer. */
 const BELIEVED_MS = 5_000;
-const MAX_REMEMBERED = 10_000;
-const SEND_A_KEY = 'send a valid API key: Authorization: Bearer <key>; one is made on the host: pedigree keys add NAME --role admin';
+const MOST_LOOKED_UP = 500;
+const MOST_WAITING = 10_000;
+const SEND_A_KEY = `send a valid API key: Authorization: Bearer <key>; one is made on the host: ${MAKE_A_KEY}`;
 
 /**
- * API keys with roles, stored as SHA-256. A gateway that only this machine can reach (`trustsLoopback`) trusts this machine's own calls without a
- * key until the first key is made, and names them `local`. Any other asks for a key always. Rows of revoked keys stay, also through a backup, and with
- * them the knowledge that there was a key: revoking the last one closes the door and does not open it.
+ * Who calls, by the key in the Authorization header; keys are stored as SHA-256. Without a key this machine's own calls are named `local` until the first
+ * one is made, where nobody else can call. Rows of keys stay, also through a backup: the door that a key has shut is not opened by revoking it.
+ * Right keys are remembered for a moment and wrong ones never, so that these cost no memory; those of one moment share one look-up.
  */
 export class ApiKeys {
-  private readonly remembered = new Map<string, { caller: Caller | undefined; untilMs: number }>();
+  private readonly remembered = new Map<string, { caller: Caller; untilMs: number }>();
+  private readonly noting = new Map<string, Promise<void>>();
+  private readonly find: (digest: string) => Promise<ApiKeyRow | undefined>;
+  private isKeyed: boolean;
+  /** Until then it is believed that no key was made yet. */
+  private keylessUntilMs = -Infinity;
 
-  constructor(
-    private readonly pool: Pool,
-    private readonly options: { trustsLoopback: boolean } = { trustsLoopback: false },
-  ) {}
+  constructor(private readonly options: ApiKeysOptions) {
+    this.find = coalesce((digests) => keysByDigest(options.pool, digests), { maxBatch: MOST_LOOKED_UP, maxWaiting: MOST_WAITING });
+    this.isKeyed = !options.trustsLoopback;
+  }
 
-  /** Who calls: by the key in the Authorization header, or as this machine. Throws `unauthenticated`, or `forbidden` to who may only seem to be here. */
+  /** Throws PedigreeError `unauthenticated` or `too_many_wrong_keys`, or `forbidden` to who may only seem to be here. */
   async callerOf(call: Call): Promise<Caller> {
-    const key = /^Bearer (\S{20,200})$/.exec(call.headers.authorization ?? '')?.[1];
-    const name = key === undefined ? '' : sha256Hex(key);
-    const known = this.remembered.get(name);
-    const caller = known !== undefined && known.untilMs > performance.now() ? known.caller : await this.lookUp(name);
-    if (caller === undefined) throw new PedigreeError('unauthenticated', SEND_A_KEY, { field: 'Authorization' });
-    if (caller === LOCAL) refuseFromElsewhere(call);
-    return caller;
+    const { authorization } = call.headers;
+    const key = /^Bearer (\S{20,200})$/.exec(authorization ?? '')?.[1];
+    if (key !== undefined) return this.callerWith(sha256Hex(key), call);
+    const isKeyed = await this.needsKey();
+    if (isKeyed && authorization !== undefined) throw this.refused({ fault: 'malformed', detail: SEND_A_KEY }, call);
+    if (isKeyed) throw new PedigreeError('unauthenticated', SEND_A_KEY, { field: 'Authorization' });
+    refuseFromElsewhere(call);
+    return LOCAL;
   }
 
-  async standing(): Promise<KeyStanding> {
-    const { rows } = await this.pool.query<{ made: boolean; valid: boolean; since: Date }>(
-      'SELECT count(*) > 0 AS made, bool_or(revoked_at IS NULL) AS valid, max(revoked_at) AS since FROM api_key',
-    );
-    const { made = true, valid = false, since = new Date(0) } = rows[0] ?? {};
-    if (!made) return { kind: 'never' };
-    return valid ? { kind: 'valid' } : { kind: 'all_revoked', since };
+  /** Resolves when nothing is noted any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.noting.values());
   }
 
-  /** Makes a key and returns it; it is shown this once and never again. */
-  async add(name: string, roles: Role[]): Promise<string> {
-    const key = `pdg_${randomBytes(32).toString('base64url')}`;
-    await this.pool.query('INSERT INTO api_key (name, key_sha256, roles) VALUES ($1, $2, $3)', [name, Buffer.from(sha256Hex(key), 'hex'), roles]);
-    return key;
+  /** Once yes, yes for ever. */
+  private async needsKey(): Promise<boolean> {
+    if (this.isKeyed || this.keylessUntilMs > performance.now()) return this.isKeyed;
+    this.isKeyed = await wasEverKeyed(this.options.pool);
+    this.keylessUntilMs = performance.now() + BELIEVED_MS;
+    return this.isKeyed;
   }
 
-  async revoke(name: string): Promise<boolean> {
-    const { rowCount } = await this.pool.query('UPDATE api_key SET revoked_at = clock_timestamp() WHERE name = $1 AND revoked_at IS NULL', [name]);
-    return rowCount === 1;
-  }
-
-  async list(): Promise<{ name: string; roles: Role[]; createdAt: Date; revokedAt: Date | null }[]> {
-    const { rows } = await this.pool.query('SELECT name, roles, created_at AS "createdAt", revoked_at AS "revokedAt" FROM api_key ORDER BY name');
-    return rows;
-  }
-
-  private async lookUp(digest: string): Promise<Caller | undefined> {
-    const caller = digest === '' ? await this.withoutKey() : await this.find(digest);
-    if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear();
+  private async callerWith(digest: string, call: Call): Promise<Caller> {
+    const known = this.remembered.get(digest);
+    if (known !== undefined && known.untilMs > performance.now()) return known.caller;
+    const row = await this.find(digest);
+    if (row?.standing !== 'valid') {
+      this.remembered.delete(digest);
+      throw this.refused(row === undefined ? { fault: 'unknown', detail: SEND_A_KEY } : { fault: row.standing, detail: whyNot(row), name: row.name }, call);
+    }
+    const { name, roles } = row;
+    const caller: Caller = { actor: { kind: 'system', name, authenticatedBy: 'api-key' }, roles };
     this.remembered.set(digest, { caller, untilMs: performance.now() + BELIEVED_MS });
+    this.noteUse(row, caller.actor, call);
     return caller;
   }
 
-  private async withoutKey(): Promise<Caller | undefined> {
-    return this.options.trustsLoopback && (await this.standing()).kind === 'never' ? LOCAL : undefined;
+  /** Beside the call, which must not wait for a log that is away: what could not be noted is noted with a later use. */
+  private noteUse({ name, firstUsedAt }: ApiKeyRow, actor: Actor, call: Call): void {
+    if (this.noting.has(name)) return;
+    const { pool, register, log } = this.options;
+    const note = async (): Promise<void> => {
+      if (firstUsedAt === null) await register.noteFirstUse(name, { actor, address: call.socket.remoteAddress ?? 'unknown' });
+      await noteLastUse(pool, name);
+    };
+    const noted = note()
+      .catch((err: unknown) => log.warn({ err, key: name }, 'the use of an API key could not be noted'))
+      .finally(() => this.noting.delete(name));
+    this.noting.set(name, noted);
   }
 
-  private async find(digest: string): Promise<Caller | undefined> {
-    const { rows } = await this.pool.query<{ name: string; roles: Role[] }>('SELECT name, roles FROM api_key WHERE key_sha256 = $1 AND revoked_at IS NULL', [
-      Buffer.from(digest, 'hex'),
-    ]);
-    const [row] = rows;
-    return row && { actor: { kind: 'person', name: row.name, authenticatedBy: 'api-key' }, roles: row.roles };
+  private refused(wrong: Omit<WrongKey, 'address'>, { socket }: Call): PedigreeError {
+    return this.options.wrongKeys.refusal({ ...wrong, address: socket.remoteAddress });
   }
+}
+
+/** Said to whoever has the key, and to nobody else. */
+function whyNot({ name, standing, expiresAt, revokedAt }: ApiKeyRow): string {
+  const another = `send another one, which is made on the host: pedigree keys add NAME --role ROLE --reason TEXT`;
+  if (standing === 'suspended') return `the API key ${name} is suspended, because a backup was restored that may be older than its revocation; whoever knows that it is good says so on the host: pedigree keys confirm ${name} --reason TEXT`;
+  return standing === 'expired' ? `the API key ${name} has expired at ${expiresAt?.toISOString()}; ${another}` : `the API key ${name} was revoked at ${revokedAt?.toISOString()}; ${another}`;
 }

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { testDatabase } from '../../../../test/support/database.js';
+import { makeKey } from '../../test/keys.js';
 import { Trial } from '../../test/trial.js';
-import { ApiKeys } from './api-keys.js';
 
 let trial: Trial;
 let erp: string;
 beforeAll(async () => {
   trial = await Trial.start(await testDatabase());
-  erp = await new ApiKeys(trial.db.pool).add('erp', ['erp']);
+  erp = await makeKey(trial.db.pool, 'erp', ['erp']);
 });
 afterAll(() => trial.stop());
 

@@ -6,10 +6,12 @@ const LOCAL_NAMES = ['127.0.0.1', '[::1]', 'localhost'];
 const DEFAULT_PORT = 80;
 /** What proxies add to a request that they pass on. */
 const FORWARDED = /^(forwarded|via|x-forwarded-.+|x-real-ip|x-original-host|cf-connecting-ip|true-client-ip)$/;
-const OR_A_KEY = 'or make a key on the host: pedigree keys add NAME --role admin';
+/** What makes a key, for the sentences that ask for one. */
+export const MAKE_A_KEY = 'pedigree keys add NAME --role admin --reason TEXT';
+const OR_A_KEY = `or make a key on the host: ${MAKE_A_KEY}`;
 
 /** What of a request tells for whom it was meant, and from where it comes. */
-export type Call = Pick<IncomingMessage, 'headers'> & { socket: { localPort?: number | undefined } };
+export type Call = Pick<IncomingMessage, 'headers'> & { socket: { localPort?: number | undefined; remoteAddress?: string | undefined } };
 
 /**
  * Refuses a call without a key that may not come from a program of this machine: a page of another site whose name was led here (its Host is
@@ -27,7 +29,7 @@ export function refuseFromElsewhere({ headers, socket }: Call): void {
   }
   const forwarded = Object.keys(headers).find((name) => FORWARDED.test(name));
   if (forwarded !== undefined) {
-    throw refused(forwarded, `a proxy has passed this on (${forwarded}), and who called the proxy is not known here; set PEDIGREE_BEHIND_PROXY=true, and make a key on the host: pedigree keys add NAME --role admin`);
+    throw refused(forwarded, `a proxy has passed this on (${forwarded}), and who called the proxy is not known here; set PEDIGREE_BEHIND_PROXY=true, and make a key on the host: ${MAKE_A_KEY}`);
   }
 }
 

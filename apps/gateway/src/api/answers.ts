@@ -321,6 +321,7 @@ export const configurationChanges = z.strictObject({
 export const deadLetterSummary = z.strictObject({
   id: z.string().describe('Names it while it lies there.'),
   message_id: z.string().optional().describe("The publisher's id of the message."),
+  publisher: z.string().optional().describe('The user who published it, where the broker (property user_id) or the database vouches for him.'),
   content_type: z.string(),
   body_bytes: z.number().int(),
   code: z.string().describe('An error code as in a Problem, or `delivery_limit`.'),

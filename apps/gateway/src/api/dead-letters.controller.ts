@@ -40,9 +40,10 @@ export class DeadLettersController {
   }
 }
 
-const summaryOf = ({ id, messageId, contentType, bodyBytes, code, reason, deadAt, deliveries }: DeadLetterSummary): z.infer<typeof deadLetterSummary> => ({
+const summaryOf = ({ id, messageId, publisher, contentType, bodyBytes, code, reason, deadAt, deliveries }: DeadLetterSummary): z.infer<typeof deadLetterSummary> => ({
   id,
   ...(messageId === undefined ? {} : { message_id: messageId }),
+  ...(publisher === undefined ? {} : { publisher }),
   content_type: contentType,
   body_bytes: bodyBytes,
   ...{ code, reason, dead_at: deadAt.toISOString(), deliveries },

@@ -10,7 +10,8 @@ import { accountResumption, commandParameters, configurationParameters, deadLett
 const text = { type: 'string' };
 const json = (schema: object) => ({ 'application/json': { schema } });
 const problem = { description: 'What is wrong and where (RFC 9457)', content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } };
-const errors = (...statuses: number[]) => Object.fromEntries(statuses.map((status) => [status, problem]));
+/** Wherever a key is asked for, too many wrong ones are answered 429. */
+const errors = (...statuses: number[]) => Object.fromEntries(statuses.flatMap((status) => (status === 401 ? [401, 429] : [status])).map((status) => [status, problem]));
 
 const answer = (name: keyof typeof ANSWERS) => json({ $ref: `#/components/schemas/${name}` });
 

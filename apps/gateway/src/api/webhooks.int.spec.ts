@@ -5,7 +5,7 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
 import { arrival, Trial } from '../../test/trial.js';
-import { ApiKeys } from '../access/api-keys.js';
+import { makeKey } from '../../test/keys.js';
 import { newWebhook, webhook, webhookList } from './answers.js';
 
 const SHA = 'a'.repeat(64);
@@ -68,9 +68,8 @@ describe('webhooks over the API', () => {
   });
 
   it('are for operators: auditors look, the ERP does neither', async () => {
-    const keys = new ApiKeys(trial.db.pool);
     const asks = async (role: 'erp' | 'operator' | 'auditor') => {
-      const headers = { authorization: `Bearer ${await keys.add(role, [role])}`, 'content-type': 'application/json' };
+      const headers = { authorization: `Bearer ${await makeKey(trial.db.pool, role, [role])}`, 'content-type': 'application/json' };
       const list = await trial.ask('/v1/webhooks', { headers });
       const add = await trial.ask('/v1/webhooks', { method: 'POST', headers, body: JSON.stringify({ url: address() }) });
       return [list.status, add.status, (await trial.ask('/v1/outcomes', { headers })).status];

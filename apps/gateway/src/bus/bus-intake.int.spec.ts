@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Connection } from 'rabbitmq-client';
 import { RabbitMqBus, type DeadLetterSummary } from '#bus';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { deleteTopology, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
@@ -78,7 +79,22 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
 
   it('are kept with who published them and how he was let in', async () => {
     const { rows } = await database.pool.query<{ actor: unknown }>(`SELECT DISTINCT actor FROM command`);
-    expect(rows).toEqual([{ actor: { kind: 'system', name: 'erp', authenticatedBy: 'amqp' } }]);
+    expect(rows).toEqual([{ actor: { kind: 'system', name: new URL(url).username, authenticatedBy: 'amqp user_id' } }]);
+  });
+
+  it('of a publisher without a name are kept as such, and a decision of his is put aside', async () => {
+    const connection = new Connection({ url });
+    connection.on('error', () => undefined);
+    const publisher = connection.createPublisher({ confirm: true });
+    const decision = JSON.stringify({ command_id: 'go-on', type: 'resume_group', resume: { group: 'halted', reason: 'corrected' } });
+    for (const body of [good('unsigned'), decision]) await publisher.send({ routingKey: `${prefix}.commands`, durable: true }, Buffer.from(body));
+    await publisher.close();
+    await connection.close();
+    await until('the command', async () => (await acknowledged()).includes('unsigned'));
+    const { rows } = await database.pool.query<{ actor: unknown }>(`SELECT actor FROM command WHERE command_id = 'unsigned'`);
+    expect(rows).toEqual([{ actor: { kind: 'system', name: 'bus, anonymous', authenticatedBy: 'amqp' } }]);
+    await until('the letter', async () => (await letters()).some(({ code }) => code === 'unauthenticated'));
+    expect((await letters()).find(({ code }) => code === 'unauthenticated')?.reason).toMatch(/^\/type: resume_group is a decision/);
   });
 
   it('wait for a database that is down, and none is lost, doubled or blamed', async () => {
@@ -97,7 +113,8 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
 
   it('go back into the queue by the API when their cause is mended', async () => {
     await publish(good('conflict'), good('conflict', { reference: 'other' }));
-    const aside = BAD.length + 1;
+    // One more was put aside above, for want of a name.
+    const aside = BAD.length + 2;
     await until('the letter', async () => (await letterCount()) === aside);
     const letter = (await letters()).find((one) => one.reason.startsWith('command conflict '))!;
     await database.pool.query(`DELETE FROM command WHERE command_id = 'conflict'`);

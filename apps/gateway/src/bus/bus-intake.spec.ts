@@ -31,8 +31,8 @@ function trial(faults: unknown[] = []) {
   const log = { error: (_: unknown, text: string) => void logged.push(text), warn: (text: string) => void logged.push(text) } as never;
   const busIntake = new BusIntake({ bus, intake: intake as never, authenticatedBy: 'amqp', log, clock });
   busIntake.start();
-  const handle = (body: string | Buffer = COMMAND, { deliveries = 1, patienceMs = 60_000 } = {}): Promise<Handled> =>
-    consumed!.handle({ messageId: 'm-1', body: Buffer.from(body), contentType: 'application/json', headers: {}, deliveries, patienceMs });
+  const handle = (body: string | Buffer = COMMAND, { deliveries = 1, patienceMs = 60_000, publisher }: { deliveries?: number; patienceMs?: number; publisher?: string } = {}): Promise<Handled> =>
+    consumed!.handle({ ...(publisher === undefined ? {} : { publisher }), messageId: 'm-1', body: Buffer.from(body), contentType: 'application/json', headers: {}, deliveries, patienceMs });
   const mayTakeMore = () => consumed!.mayTakeMore!();
   /** Lets everything go on that needs no time. */
   const settle = async (): Promise<void> => {
@@ -48,8 +48,22 @@ function trial(faults: unknown[] = []) {
 describe('a message of the bus', () => {
   it('is taken as the command of an ERP that the broker let in', async () => {
     const { handle, taken, actors } = trial();
+    expect(await handle(COMMAND, { publisher: 'wms' })).toEqual({ kind: 'done' });
+    expect([taken, actors]).toEqual([['erp-1'], [{ kind: 'system', name: 'wms', authenticatedBy: 'amqp user_id' }]]);
+  });
+
+  it('of a publisher without a name is taken as such', async () => {
+    const { handle, actors } = trial();
     expect(await handle()).toEqual({ kind: 'done' });
-    expect([taken, actors]).toEqual([['erp-1'], [{ kind: 'system', name: 'erp', authenticatedBy: 'amqp' }]]);
+    expect(actors).toEqual([{ kind: 'system', name: 'bus, anonymous', authenticatedBy: 'amqp' }]);
+  });
+
+  it('that decides something is dead without a name, which says how to give it, and taken with one', async () => {
+    const { handle, taken } = trial();
+    const decision = JSON.stringify({ command_id: 'go-on', type: 'resume_group', resume: { group: 'halted', reason: 'corrected' } });
+    expect(await handle(decision)).toEqual({ kind: 'dead', code: 'unauthenticated', reason: expect.stringMatching(/^\/type: resume_group is a decision.*user_id.*over HTTP$/) as unknown });
+    expect(taken).toEqual([]);
+    expect(await handle(decision, { publisher: 'wms' })).toEqual({ kind: 'done' });
   });
 
   it.each([

@@ -12,8 +12,8 @@ import { Patience } from './patience.js';
 export interface BusIntakeOptions {
   bus: Pick<MessageBus, 'consumeCommands'>;
   intake: Pick<Intake, 'take' | 'hasRoom'>;
-  /** How whoever publishes was authenticated: `amqp` by the broker, `database` by that of the embedded bus. */
-  authenticatedBy: string;
+  /** Who lets publishers in: `amqp` is the broker, `database` that of the embedded bus. */
+  authenticatedBy: 'amqp' | 'database';
   log: Pick<ServiceLog, 'error' | 'warn'>;
   /** Messages under way at once: enough that one batch is stored while the next gathers. */
   concurrency?: number;
@@ -34,12 +34,10 @@ export class BusIntake {
   private readonly stopping = new AbortController();
   private readonly patience: Patience;
   private readonly clock: Clock;
-  private readonly actor: Actor;
   private consuming: Promise<void> | undefined;
 
   constructor(private readonly options: BusIntakeOptions) {
     this.clock = options.clock ?? systemClock;
-    this.actor = { kind: 'system', name: 'erp', authenticatedBy: options.authenticatedBy };
     this.patience = new Patience({ ready: () => options.intake.hasRoom(), signal: this.stopping.signal, clock: this.clock });
   }
 
@@ -60,11 +58,12 @@ export class BusIntake {
     await this.consuming;
   }
 
-  private async handle({ body, messageId, headers, patienceMs }: IncomingMessage): Promise<Handled> {
+  private async handle({ body, messageId, publisher, headers, patienceMs }: IncomingMessage): Promise<Handled> {
     try {
       if (body.length > MAX_COMMAND_BYTES) throw new PedigreeError('body_too_large', tooLarge(body.length));
       const command = parseCommand(body);
-      return await inTraceOf(headers['traceparent'], () => this.take(command, patienceMs));
+      if (publisher === undefined) refuseDecision(command);
+      return await inTraceOf(headers['traceparent'], () => this.take(command, this.actorOf(publisher), patienceMs));
     } catch (error) {
       if (error instanceof PedigreeError && error.httpStatus < 500) return { kind: 'dead', code: error.code, reason: error.message };
       this.options.log.error({ err: error, messageId }, 'a command of the bus failed');
@@ -72,13 +71,20 @@ export class BusIntake {
     }
   }
 
-  private async take(command: CommandBody, patienceMs: number): Promise<Handled> {
+  /** The broker lets nobody publish whom it does not know, but tells us his name only where he has it vouched for. */
+  private actorOf(publisher: string | undefined): Actor {
+    const { authenticatedBy } = this.options;
+    if (publisher === undefined) return { kind: 'system', name: 'bus, anonymous', authenticatedBy };
+    return { kind: 'system', name: publisher, authenticatedBy: authenticatedBy === 'amqp' ? 'amqp user_id' : authenticatedBy };
+  }
+
+  private async take(command: CommandBody, actor: Actor, patienceMs: number): Promise<Handled> {
     const { intake } = this.options;
     const untilMs = this.clock.monotonicMs() + patienceMs;
     // Ends by success, by a fault of the message, by a stop, or when it was held for long enough.
     for (;;) {
       try {
-        await intake.take(command, this.actor);
+        await intake.take(command, actor);
         this.patience.wentWell();
         return { kind: 'done' };
       } catch (error) {
@@ -99,6 +105,13 @@ export class BusIntake {
       () => true,
     );
   }
+}
+
+/** Carrying on what stopped is a decision, and the log must say whose. Throws PedigreeError. */
+function refuseDecision({ type }: CommandBody): void {
+  if (type !== 'resume_group') return;
+  const message = '/type: resume_group is a decision, and is not taken from a publisher without a name: publish it with the property user_id, for which the broker vouches, or give it over HTTP';
+  throw new PedigreeError('unauthenticated', message, { field: '/type' });
 }
 
 const tooLarge = (bytes: number): string => `the message has ${bytes} bytes; over the bus at most ${MAX_COMMAND_BYTES} are taken, larger commands go to POST /v1/commands`;

@@ -34,7 +34,7 @@ describe('commands on the embedded bus', () => {
     await bus.publishCommands([{ body: Buffer.from(JSON.stringify({ command_id: 'embedded', xml: arrival() })) }]);
     await until('the command', async () => (await trial.ask('/v1/commands/embedded')).status === 200);
     const { rows } = await trial.db.pool.query<{ actor: unknown }>(`SELECT actor FROM command WHERE command_id = 'embedded'`);
-    expect(rows).toEqual([{ actor: { kind: 'system', name: 'erp', authenticatedBy: 'database' } }]);
+    expect(rows).toEqual([{ actor: { kind: 'system', name: new URL(trial.db.url).username, authenticatedBy: 'database' } }]);
   });
 });
 

@@ -27,7 +27,7 @@ const channels = {
   commands: {
     address: NAMES.commands,
     title: 'Commands',
-    description: `From the ERP. A durable quorum queue on the default exchange, declared by Pedigree. Publish persistent and with confirms: what the broker has confirmed is carried out or put aside with its reason in ${NAMES.dead}. The same command_id again is a no-op.`,
+    description: `From the ERP. A durable quorum queue on the default exchange, declared by Pedigree. Publish persistent and with confirms: what the broker has confirmed is carried out or put aside with its reason in ${NAMES.dead}. The same command_id again is a no-op. Set user_id to the user that you connect as: the broker checks it, and the log keeps it; resume_group is not taken without.`,
     messages: { Command: component('Command') },
     bindings: { amqp: { is: 'queue', queue: { name: NAMES.commands, durable: true, exclusive: false, autoDelete: false, vhost: '/' } } },
   },

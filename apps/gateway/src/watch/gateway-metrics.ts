@@ -5,6 +5,7 @@ import { documentFigures } from '#read-models';
 import { parkedFigures, subscriptionLag } from '#subscriptions';
 import type { PostgresTaskQueue } from '#tasks';
 import type { Metrics } from '#telemetry';
+import type { KeyWatch } from '../access/key-watch.js';
 import type { Accounts } from '../accounts/accounts.js';
 import { deliveries } from '../outcomes/delivery-table.js';
 import type { OrphanWatch } from '../orphans/orphan-watch.js';
@@ -17,10 +18,11 @@ export interface GatewayFigures {
   bus: Pick<MessageBus, 'state'>;
   accounts: Pick<Accounts, 'look'>;
   orphans: Pick<OrphanWatch, 'found'>;
+  keys: Pick<KeyWatch, 'figures'>;
 }
 
 /** How the whole installation stands: read from the database when somebody asks, so any gateway tells the same. */
-export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bus, accounts, orphans }: GatewayFigures): void {
+export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bus, accounts, orphans, keys }: GatewayFigures): void {
   collectDocuments(metrics, { pool, orphans });
   metrics.collect(async () => {
     const { lanes, failed } = await queue.queueFigures();
@@ -38,6 +40,11 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
     metrics.replace('pedigree_saga_instances_parked', (await parkedFigures(pool)).map(({ saga, instances }) => ({ labels: { saga }, value: instances })));
   });
   metrics.collect(() => collectAccounts(metrics, accounts));
+  metrics.collect(() => {
+    const { suspended, expiresSeconds } = keys.figures();
+    metrics.set('pedigree_api_keys_suspended', {}, suspended);
+    metrics.replace('pedigree_api_key_expires_seconds', expiresSeconds === undefined ? [] : [{ labels: {}, value: expiresSeconds }]);
+  });
   metrics.collect(async () => {
     const { connected, commandsWaiting, deadLetters } = await bus.state();
     metrics.set('pedigree_bus_connected', {}, connected ? 1 : 0);

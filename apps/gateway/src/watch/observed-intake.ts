@@ -43,4 +43,4 @@ export class ObservedIntake extends Intake {
 }
 
 /** How a command came: over the bus, or over HTTP. */
-const sourceOf = ({ authenticatedBy }: Actor): string => (authenticatedBy === 'amqp' ? 'amqp' : authenticatedBy === 'database' ? 'embedded' : 'http');
+const sourceOf = ({ authenticatedBy }: Actor): string => (authenticatedBy.startsWith('amqp') ? 'amqp' : authenticatedBy === 'database' ? 'embedded' : 'http');

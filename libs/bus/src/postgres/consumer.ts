@@ -22,6 +22,7 @@ interface Claimed {
   leaseNumber: number;
   deliveries: number;
   messageId: string | null;
+  publisher: string | null;
   contentType: string;
   headers: Record<string, string>;
   body: Buffer;
@@ -33,8 +34,9 @@ interface Claimed {
 const MOST_CLAIMED = 500;
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const incomingOf = ({ messageId, body, contentType, headers, deliveries }: Claimed, patienceMs: number): IncomingMessage => ({
+const incomingOf = ({ messageId, publisher, body, contentType, headers, deliveries }: Claimed, patienceMs: number): IncomingMessage => ({
   ...(messageId === null ? {} : { messageId }),
+  ...(publisher === null ? {} : { publisher }),
   ...{ body, contentType, headers, deliveries, patienceMs },
 });
 

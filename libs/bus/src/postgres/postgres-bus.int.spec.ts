@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
 import { migrate, openPool, type Pool } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
@@ -27,6 +28,7 @@ contractOfTheBus('PostgreSQL', async () => {
     await one.pool.end();
   };
   return {
+    user: new URL(db.url).username,
     open: async () => {
       const pool = openPool({ connectionString: db.url, maxConnections: 4, applicationName: 'bus-under-test' });
       const bus = new PostgresBus({ pool, ...FAST });
@@ -45,6 +47,31 @@ contractOfTheBus('PostgreSQL', async () => {
 });
 
 describe('the embedded bus', () => {
+  it('has the publisher from the database, whom a user with the right to the message alone cannot choose, and none for what came before', async () => {
+    await db.pool.query('TRUNCATE bus_command');
+    const role = `erp_${randomBytes(6).toString('hex')}`;
+    await db.pool.query(`CREATE ROLE ${role} LOGIN PASSWORD 'trial'; GRANT INSERT (message_id, content_type, headers, body) ON bus_command TO ${role}`);
+    const erp = openPool({ connectionString: Object.assign(new URL(db.url), { username: role, password: 'trial' }).href, maxConnections: 1 });
+    try {
+      const publish = (columns: string, values: string): Promise<unknown> => erp.query(`INSERT INTO bus_command (${columns} content_type, headers, body) VALUES (${values} 'application/json', '{}', '\\x7b')`);
+      await publish('', '');
+      await expect(publish('publisher,', `'boss',`)).rejects.toThrow('permission denied');
+      await db.pool.query(`INSERT INTO bus_command (publisher, content_type, headers, body) VALUES (NULL, 'application/json', '{}', '\\x7b')`);
+      const bus = new PostgresBus({ pool: db.pool, ...FAST });
+      const stop = new AbortController();
+      const seen: (string | undefined)[] = [];
+      const ended = bus.consumeCommands({ concurrency: 1, signal: stop.signal, handle: async ({ publisher }) => (seen.push(publisher), { kind: 'done' }) });
+      await until('both', () => seen.length === 2);
+      expect(seen).toEqual([role, undefined]);
+      stop.abort();
+      await ended;
+      await bus.close();
+    } finally {
+      await erp.end();
+      await db.pool.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    }
+  });
+
   const outcome = (n: number) => ({ id: `e-${n}`, topic: 't', contentType: 'application/json', body: Buffer.from(String(n)) });
 
   it('keeps only the newest outcomes, and their positions go on', async () => {

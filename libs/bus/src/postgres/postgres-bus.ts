@@ -28,9 +28,13 @@ const MOST_COUNTED = 100_000;
 const MOST_OUTCOMES_READ = 10_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-type LetterRow = Omit<DeadLetterSummary, 'messageId'> & { messageId: string | null };
+type LetterRow = Omit<DeadLetterSummary, 'messageId' | 'publisher'> & { messageId: string | null; publisher: string | null };
 
-const letterOf = <T extends LetterRow>({ messageId, ...row }: T): Omit<T, 'messageId'> & { messageId?: string } => ({ ...row, ...(messageId === null ? {} : { messageId }) });
+const letterOf = <T extends LetterRow>({ messageId, publisher, ...row }: T): Omit<T, 'messageId' | 'publisher'> & { messageId?: string; publisher?: string } => ({
+  ...row,
+  ...(messageId === null ? {} : { messageId }),
+  ...(publisher === null ? {} : { publisher }),
+});
 
 /** The embedded bus: the same port on tables of the installation's own database, for machines without a broker. */
 export class PostgresBus implements MessageBus {

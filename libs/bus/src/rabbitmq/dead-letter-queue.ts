@@ -15,12 +15,12 @@ export const MOST_LETTERS = 10_000;
 export class DeadLetterQueue {
   private turn: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly parts: { link: Link; publisher: Publisher; names: BusNames; deliveryLimit: number; confirmMs: number }) {}
+  constructor(private readonly parts: { link: Link; publisher: Publisher; names: BusNames; ownUser: string; deliveryLimit: number; confirmMs: number }) {}
 
   async list(limit: number): Promise<DeadLetterSummary[]> {
     const letters: DeadLetterSummary[] = [];
     await this.look(Math.min(limit, MOST_LETTERS), (message) => {
-      const { body: _, ...summary } = letterOf(message, this.parts.deliveryLimit);
+      const { body: _, ...summary } = letterOf(message, this.parts);
       letters.push(summary);
       return false;
     });
@@ -31,7 +31,7 @@ export class DeadLetterQueue {
   async find(id: string): Promise<DeadLetter | undefined> {
     let found: DeadLetter | undefined;
     await this.look(MOST_LETTERS, (message) => {
-      const letter = letterOf(message, this.parts.deliveryLimit);
+      const letter = letterOf(message, this.parts);
       if (letter.id === id) found = letter;
       return found !== undefined;
     });
@@ -40,11 +40,11 @@ export class DeadLetterQueue {
 
   /** The copy in the command queue is confirmed before the letter is taken away. */
   async replay(id: string): Promise<boolean> {
-    const { publisher, names, confirmMs } = this.parts;
+    const { publisher, names, ownUser, confirmMs } = this.parts;
     let replayed = false;
     await this.look(MOST_LETTERS, async (message, channel) => {
-      if (letterOf(message, this.parts.deliveryLimit).id !== id) return false;
-      await publisher.publish([{ envelope: { ...copyOf(message), routingKey: names.commands }, body: message.body }], confirmMs);
+      if (letterOf(message, this.parts).id !== id) return false;
+      await publisher.publish([{ envelope: { ...copyOf(message, ownUser), routingKey: names.commands }, body: message.body }], confirmMs);
       channel.basicAck({ deliveryTag: message.deliveryTag });
       replayed = true;
       return true;

@@ -16,7 +16,7 @@ export interface Aside {
   deliveries: number;
 }
 
-const OURS = { id: 'x-pedigree-id', code: 'x-pedigree-code', reason: 'x-pedigree-reason', deadAt: 'x-pedigree-dead-at', deliveries: 'x-pedigree-deliveries' } as const;
+const OURS = { id: 'x-pedigree-id', code: 'x-pedigree-code', reason: 'x-pedigree-reason', publisher: 'x-pedigree-publisher', deadAt: 'x-pedigree-dead-at', deliveries: 'x-pedigree-deliveries' } as const;
 /** What the broker adds on the way; a message that goes back into the queue begins without it. */
 const BROKERS = /^x-(death|first-death-.*|last-death-.*|delivery-count|opt-.*)$/;
 const OWN_NAMES = new Set<string>(Object.values(OURS));
@@ -29,8 +29,23 @@ export const deliveriesOf = (message: HeaderFields & { redelivered?: boolean }):
   return (Number.isSafeInteger(returns) && returns > 0 ? returns : 0) + 1;
 };
 
-export const incomingOf = (message: Carried & { redelivered?: boolean }, patienceMs: number): IncomingMessage => ({
+/**
+ * The user who published a message. The broker compares the property user_id with the user of the connection and takes no other, so whoever stands there is he.
+ * Of a copy that is ourselves, and our header names for whom we made it: a header that anybody else could have written counts for nothing.
+ */
+export function publisherOf({ userId, headers }: HeaderFields, ownUser: string): string | undefined {
+  const named: unknown = userId === ownUser ? headers?.[OURS.publisher] : undefined;
+  return typeof named === 'string' && named !== '' ? named : userId;
+}
+
+const publisherField = (message: HeaderFields, ownUser: string): { publisher?: string } => {
+  const publisher = publisherOf(message, ownUser);
+  return publisher === undefined ? {} : { publisher };
+};
+
+export const incomingOf = (message: Carried & { redelivered?: boolean }, { patienceMs, ownUser }: { patienceMs: number; ownUser: string }): IncomingMessage => ({
   ...(message.messageId === undefined ? {} : { messageId: message.messageId }),
+  ...publisherField(message, ownUser),
   body: message.body,
   contentType: message.contentType ?? UNNAMED_TYPE,
   headers: textHeaders(message),
@@ -38,18 +53,20 @@ export const incomingOf = (message: Carried & { redelivered?: boolean }, patienc
   patienceMs,
 });
 
-/** The message as its publisher made it, to be published again. The broker vouches for `userId`, and for nobody but ourselves now. */
-export function copyOf(message: HeaderFields): Envelope {
+/** The message as its publisher made it, to be published again by us. Where the broker vouched for him, we do now, in a header. */
+export function copyOf(message: HeaderFields, ownUser: string): Envelope {
   const { contentType, contentEncoding, priority, correlationId, messageId, timestamp, type, appId } = message;
   const given = { contentType, contentEncoding: contentEncoding === 'identity' ? undefined : contentEncoding, priority, correlationId, messageId, timestamp, type, appId };
   const headers = Object.entries(message.headers ?? {}).filter(([name]) => !BROKERS.test(name) && !OWN_NAMES.has(name));
   const present = Object.entries(given).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(present), headers: Object.fromEntries(headers), durable: true, mandatory: true };
+  const publisher = publisherOf(message, ownUser);
+  const vouched = publisher === undefined ? {} : { [OURS.publisher]: publisher };
+  return { ...Object.fromEntries(present), ...(publisher === undefined ? {} : { userId: ownUser }), headers: { ...Object.fromEntries(headers), ...vouched }, durable: true, mandatory: true };
 }
 
 /** The same, with why it was put aside. */
-export function asideOf(message: HeaderFields, aside: Aside): Envelope {
-  const copy = copyOf(message);
+export function asideOf(message: HeaderFields, aside: Aside, ownUser: string): Envelope {
+  const copy = copyOf(message, ownUser);
   const why = {
     [OURS.id]: aside.id,
     [OURS.code]: aside.code,
@@ -61,11 +78,12 @@ export function asideOf(message: HeaderFields, aside: Aside): Envelope {
 }
 
 /** A message of the dead-letter queue. One without our headers was put there by the broker, for the delivery limit or by hand. */
-export function letterOf(message: Carried, deliveryLimit: number): DeadLetter {
+export function letterOf(message: Carried, { deliveryLimit, ownUser }: { deliveryLimit: number; ownUser: string }): DeadLetter {
   const aside = ours(message) ?? brokers(message, deliveryLimit);
   return {
     ...aside,
     ...(message.messageId === undefined ? {} : { messageId: message.messageId }),
+    ...publisherField(message, ownUser),
     body: message.body,
     bodyBytes: message.body.length,
     contentType: message.contentType ?? UNNAMED_TYPE,

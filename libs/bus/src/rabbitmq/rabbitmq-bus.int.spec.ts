@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Connection } from 'rabbitmq-client';
-import { deleteTopology, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
+import { brokerUser, deleteTopology, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
 import { tcpProxy, type TcpProxy } from '../../../../test/support/tcp-proxy.js';
 import { until } from '../../../../test/support/until.js';
 import { contractOfTheBus, DELIVERIES_ALLOWED } from '../contract.js';
@@ -12,7 +12,11 @@ const FAST = { deliveryLimit: DELIVERIES_ALLOWED, reconnectFirstMs: 10, reconnec
 
 const broker = await testBroker();
 const url = broker?.url ?? '';
-afterAll(() => broker?.stop());
+const erpUser = broker === undefined ? undefined : await brokerUser(broker);
+afterAll(async () => {
+  await erpUser?.remove();
+  await broker?.stop();
+});
 
 type Heard = Pick<OutgoingMessage, 'id' | 'topic' | 'contentType' | 'body'>;
 
@@ -50,6 +54,7 @@ async function busOnBroker() {
   await first.state();
   const listener = await listen(prefix);
   return {
+    user: new URL(url).username,
     open: async () => {
       const proxy = await tcpProxy({ host: hostname, port: Number(port || 5672) });
       const through = new URL(url);
@@ -204,5 +209,68 @@ async function busOnBroker() {
       await away.close();
       await proxy.close();
     });
+  });
+});
+
+(erpUser === undefined ? describe.skip : describe)('a publisher with a user of his own at RabbitMQ', () => {
+  const prefix = ownPrefix();
+  const { commands } = busNames(prefix);
+  const { name = '', url: erpUrl = url } = erpUser ?? {};
+  let bus: RabbitMqBus;
+  let erp: Connection;
+  beforeEach(async () => {
+    bus = new RabbitMqBus({ url, prefix, ...FAST });
+    await bus.state();
+    erp = new Connection({ url: erpUrl });
+    erp.on('error', () => undefined);
+  });
+  afterEach(async () => {
+    await erp.close();
+    await bus.close();
+    await deleteTopology(url, prefix);
+  });
+
+  /** Publishes as the ERP with this property, if any; rejects with what the broker says. */
+  async function publish(userId: string | undefined, headers: Record<string, string> = {}): Promise<void> {
+    const channel = await erp.acquire();
+    try {
+      await channel.confirmSelect();
+      await channel.basicPublish({ routingKey: commands, headers, durable: true, ...(userId === undefined ? {} : { userId }) }, Buffer.from('{}'));
+    } finally {
+      await channel.close();
+    }
+  }
+
+  async function seen(count: number, answer: (n: number) => Handled): Promise<(string | undefined)[]> {
+    const publishers: (string | undefined)[] = [];
+    const stop = new AbortController();
+    const ended = bus.consumeCommands({ concurrency: 1, signal: stop.signal, handle: async ({ publisher }) => answer(publishers.push(publisher)) });
+    await until(`${count} deliveries`, () => publishers.length === count);
+    await until('all to be settled', async () => (await bus.state()).commandsWaiting === 0);
+    stop.abort();
+    await ended;
+    return publishers;
+  }
+
+  it('is known by the name that the broker vouches for, also in the copies that we make', async () => {
+    await publish(name, { 'x-pedigree-publisher': 'guest' });
+    const answers: Handled[] = [{ kind: 'postpone', reason: 'the database is down' }, { kind: 'dead', code: 'invalid_json', reason: 'no' }];
+    expect(await seen(2, (n) => answers[n - 1] as Handled)).toEqual([name, name]);
+    const [letter] = await bus.deadLetters({ limit: 1 });
+    expect(letter?.publisher).toBe(name);
+    expect(await bus.replay(letter!.id)).toBe(true);
+    expect(await seen(1, () => ({ kind: 'done' }))).toEqual([name]);
+  });
+
+  it('has no name where he gives none, whatever header he sends', async () => {
+    await publish(undefined, { 'x-pedigree-publisher': 'guest' });
+    const answers: Handled[] = [{ kind: 'postpone', reason: 'the database is down' }, { kind: 'done' }];
+    expect(await seen(2, (n) => answers[n - 1] as Handled)).toEqual([undefined, undefined]);
+  });
+
+  it('who gives the name of another is cut off by the broker, and nothing of it arrives', async () => {
+    await expect(publish(new URL(url).username)).rejects.toThrow(/PRECONDITION_FAILED.*user_id/);
+    await publish(name);
+    expect(await seen(1, () => ({ kind: 'done' }))).toEqual([name]);
   });
 });

@@ -7,7 +7,7 @@ import { readyMessages } from './queue-look.js';
 import { busNames, type BusNames } from './topology.js';
 
 export interface RabbitMqBusOptions {
-  /** `amqp://user:password@host:port/vhost`, or `amqps://`. */
+  /** `amqp://user:password@host:port/vhost`, or `amqps://`. The user is named as the broker knows him: he stands in what we publish again. */
   url: string;
   /** Begins the names of our queues and exchanges, where several installations share a broker. Default `pedigree`. */
   prefix?: string;
@@ -36,6 +36,7 @@ export class RabbitMqBus implements MessageBus {
   private readonly link: Link;
   private readonly publisher: Publisher;
   private readonly letters: DeadLetterQueue;
+  private readonly ownUser: string;
   private readonly options: Required<RabbitMqBusOptions>;
 
   constructor(options: RabbitMqBusOptions) {
@@ -46,15 +47,16 @@ export class RabbitMqBus implements MessageBus {
     };
     const { url, prefix, deliveryLimit, connectionName, reconnectFirstMs, reconnectMostMs, report, confirmMs } = this.options;
     this.names = busNames(prefix);
+    this.ownUser = decodeURIComponent(new URL(url).username);
     this.link = new Link({ url, names: this.names, deliveryLimit, connectionName, reconnectFirstMs, reconnectMostMs, report });
     this.publisher = new Publisher(this.link);
-    this.letters = new DeadLetterQueue({ link: this.link, publisher: this.publisher, names: this.names, deliveryLimit, confirmMs });
+    this.letters = new DeadLetterQueue({ link: this.link, publisher: this.publisher, names: this.names, ownUser: this.ownUser, deliveryLimit, confirmMs });
   }
 
   consumeCommands(options: ConsumeOptions): Promise<void> {
-    const { link, publisher, names } = this;
+    const { link, publisher, names, ownUser } = this;
     const { retryFirstMs, retryMostMs, askEveryMs, lookEveryMs, confirmMs, report } = this.options;
-    return new Consumer({ link, publisher, names, retryFirstMs, retryMostMs, askEveryMs, lookEveryMs, confirmMs, report }, options).run();
+    return new Consumer({ link, publisher, names, ownUser, retryFirstMs, retryMostMs, askEveryMs, lookEveryMs, confirmMs, report }, options).run();
   }
 
   async publishOutcomes(messages: OutgoingMessage[], options: { timeoutMs?: number } = {}): Promise<void> {
@@ -69,7 +71,7 @@ export class RabbitMqBus implements MessageBus {
   async publishCommands(messages: CommandMessage[]): Promise<void> {
     if (messages.length === 0) return;
     const publications = messages.map(({ messageId, body, contentType = 'application/json', headers = {} }) => ({
-      envelope: { routingKey: this.names.commands, ...(messageId === undefined ? {} : { messageId }), contentType, headers, durable: true, mandatory: true },
+      envelope: { routingKey: this.names.commands, ...(messageId === undefined ? {} : { messageId }), contentType, headers, userId: this.ownUser, durable: true, mandatory: true },
       body,
     }));
     await this.publisher.publish(publications, this.options.confirmMs);

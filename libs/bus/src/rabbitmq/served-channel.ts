@@ -148,7 +148,7 @@ export class ServedChannel {
     const leftMs = (): number => Math.max(0, untilMs - systemClock.monotonicMs());
     if (!(await this.gate.enter(bytes, leftMs()))) return { kind: 'postpone', reason: 'it could not be begun for too long, or the gateway stops' };
     try {
-      return await this.options.handle(incomingOf(message, leftMs()));
+      return await this.options.handle(incomingOf(message, { patienceMs: leftMs(), ownUser: this.parts.ownUser }));
     } catch (error) {
       return { kind: 'retry', reason: error instanceof Error ? error.message : String(error) };
     } finally {

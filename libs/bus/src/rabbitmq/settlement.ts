@@ -13,6 +13,8 @@ export interface ConsumerParts {
   link: Link;
   publisher: Publisher;
   names: BusNames;
+  /** The user as whom we publish. */
+  ownUser: string;
   /** Before a `retry` goes back; doubles with each delivery, up to `retryMostMs`. */
   retryFirstMs: number;
   retryMostMs: number;
@@ -63,15 +65,15 @@ export class Settlement {
   }
 
   private putAside(message: AsyncMessage, { code, reason }: { code: string; reason: string }): Promise<void> {
-    const { publisher, names, confirmMs } = this.parts;
-    const envelope = asideOf(message, { id: randomUUID(), code, reason, deadAt: new Date(), deliveries: deliveriesOf(message) });
+    const { publisher, names, ownUser, confirmMs } = this.parts;
+    const envelope = asideOf(message, { id: randomUUID(), code, reason, deadAt: new Date(), deliveries: deliveriesOf(message) }, ownUser);
     return publisher.publish([{ envelope: { ...envelope, exchange: names.dead, routingKey: '' }, body: message.body as Buffer }], confirmMs);
   }
 
   /** The broker counts whatever is given back, and has no other way: so a fresh copy goes to the end of the queue. */
   private putBack(message: AsyncMessage): Promise<void> {
-    const { publisher, names, confirmMs } = this.parts;
-    return publisher.publish([{ envelope: { ...copyOf(message), routingKey: names.commands }, body: message.body as Buffer }], confirmMs);
+    const { publisher, names, ownUser, confirmMs } = this.parts;
+    return publisher.publish([{ envelope: { ...copyOf(message, ownUser), routingKey: names.commands }, body: message.body as Buffer }], confirmMs);
   }
 
   private async giveBackLater(message: AsyncMessage, reason: string): Promise<void> {

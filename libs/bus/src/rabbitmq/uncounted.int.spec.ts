@@ -64,7 +64,7 @@ class Flow {
 
   consume(signal: AbortSignal, over: Partial<ConsumeOptions> = {}): Promise<void> {
     const { link, publisher } = this;
-    const parts = { link, publisher, names: busNames(this.prefix), retryFirstMs: 5, retryMostMs: 20, askEveryMs: 1, lookEveryMs: 60_000, confirmMs: 30_000, report: () => undefined };
+    const parts = { link, publisher, names: busNames(this.prefix), ownUser: 'guest', retryFirstMs: 5, retryMostMs: 20, askEveryMs: 1, lookEveryMs: 60_000, confirmMs: 30_000, report: () => undefined };
     const handle = async ({ deliveries }: { deliveries: number }): Promise<Handled> => {
       if (deliveries > 1) this.countedOnArrival += 1;
       await new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { VirtualClock } from '#kernel';
-import { expiryWarnings, watchCertificates, type ExpiryNotice } from './certificate-expiry.js';
+import { expiryWarnings, VirtualClock } from '#kernel';
+import { watchCertificates, type ExpiryNotice } from './certificate-expiry.js';
 
 const END = new Date('2027-03-31T12:00:00Z');
 const DAY_MS = 86_400_000;

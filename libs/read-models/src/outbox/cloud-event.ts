@@ -23,10 +23,16 @@ const outcomeItems = z.strictObject({
   href: z.string().describe('Where all of them can be read, page by page: a path of the API.'),
 });
 
+const resent = {
+  resend_of: z.uuid().optional().describe('Set for what was sent again: id of the document, or group, that it replaces. `command_id` and `reference` are those of the very first.'),
+  resend_command_id: z.string().optional().describe('The command by which it was sent again, where that has an id of its own.'),
+};
+
 const documentFields = {
   request_id: z.uuid(),
   command_id: z.string().describe("The ERP's id of the command."),
   reference: z.string().optional().describe("The ERP's own reference, as the command gave it."),
+  ...resent,
   group: z
     .strictObject({ group_id: z.uuid(), index: count, of: count })
     .optional()
@@ -61,13 +67,14 @@ const conclusionFields = {
 
 const groupFields = {
   group_id: z.uuid(),
-  command_id: z.string().describe("The ERP's id of the command that gave or resumed the group."),
+  command_id: z.string().describe("The ERP's id of the command that gave the group."),
   reference: z.string().optional().describe("The ERP's own reference, as the command gave it."),
+  ...resent,
   account: z.string(),
   kind: z.enum(['given', 'resumption']).describe('`resumption`: what was left of a group that halted.'),
   resumes: z.strictObject({ group_id: z.uuid(), command_id: z.string() }).optional().describe('The group that had halted.'),
   members: z
-    .array(z.strictObject({ request_id: z.uuid(), command_id: z.string(), reference: z.string().optional(), doc_type: z.number().int(), document_id: z.string().optional(), outcome: outcome.optional(), cause }))
+    .array(z.strictObject({ request_id: z.uuid(), command_id: z.string(), reference: z.string().optional(), ...resent, doc_type: z.number().int(), document_id: z.string().optional(), outcome: outcome.optional(), cause }))
     .describe('In the order of processing. One without an outcome has not ended; what became of its items is told by its own document event.'),
   sentence: documentFields.sentence,
   remedy: documentFields.remedy,

@@ -105,6 +105,36 @@ describe('the outbox', () => {
     expect(cloudEventOf('pedigree.document.concluded.v1').safeParse(event).error).toBeUndefined();
   });
 
+  describe('of a document that was sent again', () => {
+    const before = { commandId: 'resend-2', requestId: '00000000-0000-5000-8000-000000000002' };
+    async function told(of: object): Promise<ConclusionData> {
+      log = new LogOfTest();
+      log.document({ docType: 552, items: [pack(1)], reference: 'own' });
+      Object.assign(log.events[0]?.data as object, of);
+      const [event] = await outbox();
+      expect(cloudEventOf('pedigree.document.concluded.v1').safeParse(event).error).toBeUndefined();
+      return dataOf(event);
+    }
+
+    it('is told under the first command of the ERP and its reference, and names the one that it replaces', async () => {
+      const ids = { command_id: 'erp-1', reference: 'INV-1', resend_of: before.requestId, resend_command_id: 'command-1' };
+      expect(await told({ resendOf: before, firstCommand: { commandId: 'erp-1', reference: 'INV-1' } })).toMatchObject(ids);
+      expect(await told({ supersedes: before, firstCommand: { commandId: 'erp-1', reference: 'INV-1' } })).toMatchObject(ids);
+    });
+
+    it('is told under its own reference where the first command had none', async () => {
+      expect(await told({ resendOf: before, firstCommand: { commandId: 'erp-1' } })).toMatchObject({ command_id: 'erp-1', reference: 'own' });
+    });
+
+    it('by an older version is told under the command that it replaces, for nothing before that is in its log', async () => {
+      expect(await told({ resendOf: before })).toMatchObject({ command_id: 'resend-2', reference: 'own', resend_of: before.requestId, resend_command_id: 'command-1' });
+    });
+
+    it('and of no other says nothing of the kind', async () => {
+      expect(Object.keys(await told({})).filter((name) => name.startsWith('resend'))).toEqual([]);
+    });
+  });
+
   it('reads a stream that is longer than one read gives', async () => {
     log = new LogOfTest();
     log.document({ docType: 552, items: [pack(1)] });

@@ -6,6 +6,7 @@ import type { DocumentOutcomeRow } from '../document-outcomes/row.js';
 import { wordsFor } from '../document-outcomes/sentences.js';
 import type { ConclusionData, OutcomeItems } from './cloud-event.js';
 import { groupConcluded, groupHalted, groupHeld, groupRevised, groupWaiting, memberRevised } from './group-outcomes.js';
+import { askedBy } from './asked.js';
 import { documentPath } from './items.js';
 import { heldForOf } from './held.js';
 import type { KnownGroup } from './split.js';
@@ -96,8 +97,7 @@ function documentFields(row: DocumentOutcomeRow, known: Known) {
   const words = wordsFor({ ...row, waitingFor, ...(known.read?.receipt === undefined ? {} : { errors: known.read.receipt.errors }) });
   return {
     request_id: row.requestId,
-    command_id: row.commandId,
-    ...(row.reference === null ? {} : { reference: row.reference }),
+    ...askedBy(known.history[0]?.data as unknown as Registration),
     ...(row.groupId === null || row.groupIndex === null || row.groupSize === null ? {} : { group: { group_id: row.groupId, index: row.groupIndex, of: row.groupSize } }),
     account: row.account,
     doc_type: row.docType,

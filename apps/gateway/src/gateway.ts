@@ -24,6 +24,7 @@ import { limitBodies, readBodies } from './api/body-limits.js';
 import { refuseNul } from './api/parameters.js';
 import { ProblemFilter } from './api/problem.filter.js';
 import { BusIntake } from './bus/bus-intake.js';
+import { Refusals } from './bus/refusals.js';
 import { isForThisMachine, type GatewayConfig } from './config.js';
 import { gatewayParts } from './configuration-parts.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
@@ -141,7 +142,7 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
     const orphanWatch = new OrphanWatch({ find: () => orphans(services.pool, services.store), clock: systemClock, log });
     const parts = await partsOf(config, { ...services, evidence, log, watching, side, orphanWatch });
     const { app, routes } = await serve({ config, log, parts, port });
-    const busIntake = new BusIntake({ bus: services.bus, intake: parts.intake, authenticatedBy: config.bus.amqpUrl === undefined ? 'database' : 'amqp', log });
+    const busIntake = openBusIntake(config, { ...services, parts, log });
     busIntake.start();
     const looking = new AbortController();
     const watches = [parts.accounts, orphanWatch, new KeyWatch({ keys: parts.keys, clock: systemClock, log })];
@@ -161,6 +162,12 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
     await closeParts();
     throw error;
   }
+}
+
+function openBusIntake({ bus: { amqpUrl, deliveryLimit }, participant, profile }: GatewayConfig, { bus, store, parts, log }: Services & { parts: GatewayParts; log: ServiceLog }): BusIntake {
+  const { intake, installationId } = parts;
+  const refusals = new Refusals({ store, installationId, says: { participant, profile, softwareVersion: SOFTWARE_VERSION }, clock: systemClock });
+  return new BusIntake({ bus, intake, refusals, deliveryLimit, authenticatedBy: amqpUrl === undefined ? 'database' : 'amqp', log });
 }
 
 interface Services {

@@ -24,3 +24,4 @@ export * from './inbound/saga.js';
 export * from './account/events.js';
 export * from './account/state.js';
 export * from './account/decide.js';
+export * from './refusal/events.js';

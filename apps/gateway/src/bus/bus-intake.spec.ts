@@ -8,6 +8,17 @@ import { BusIntake } from './bus-intake.js';
 const COMMAND = JSON.stringify({ command_id: 'erp-1', xml: '<documents/>' });
 const NO_DATABASE = Object.assign(new Error('the database system is shutting down'), { code: '57P03' });
 
+/** What was recorded as refused, where recording fails as told. */
+function recorder(faults: unknown[]) {
+  const refused: object[] = [];
+  const record = async ({ id }: IncomingMessage, { code }: { code: string }): Promise<void> => {
+    const fault = faults.shift();
+    if (fault !== undefined) throw fault;
+    refused.push({ id, code });
+  };
+  return { refused, refusals: { record } };
+}
+
 /** A bus intake over an intake that fails as told, with a clock that stands still. */
 function trial(faults: unknown[] = [], recordFaults: unknown[] = []) {
   const clock = new VirtualClock();
@@ -26,14 +37,7 @@ function trial(faults: unknown[] = [], recordFaults: unknown[] = []) {
     },
     hasRoom: () => room(),
   };
-  const refused: object[] = [];
-  const refusals = {
-    record: async ({ id }: IncomingMessage, { code }: { code: string }) => {
-      const fault = recordFaults.shift();
-      if (fault !== undefined) throw fault;
-      refused.push({ id, code });
-    },
-  };
+  const { refused, refusals } = recorder(recordFaults);
   const bus = { consumeCommands: (options: ConsumeOptions) => ((consumed = options), new Promise<void>((resolve) => (endConsuming = resolve))) };
   const logged: string[] = [];
   const log = { error: (_: unknown, text: string) => void logged.push(text), warn: (text: string) => void logged.push(text) } as never;

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CloudEvent, HTTP } from 'cloudevents';
+import type { CommandRefused } from '#domain';
 import type { EventStore, RecordedEvent } from '#event-store';
 import { inTransaction, installationId, installationSchema, migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
 import { readModelSchemas } from '../schema.js';
 import { cloudEventOf, MOST_ITEMS_INLINE, OUTCOME_DATA, OUTCOME_TOPICS, type ConclusionData, type OutcomeEvent, type OutcomeType } from './cloud-event.js';
-import { OUTCOME_TABLE } from './outcome-table.js';
+import { OUTCOME_EVENTS, OUTCOME_TABLE } from './outcome-table.js';
 import { outboxProjection } from './projection.js';
 import { newestOutcome, outcomesAfter, outcomesRemovedUpTo, removeOutcomes } from './query.js';
 
@@ -23,7 +24,7 @@ afterAll(() => db.drop());
 async function outbox(events: RecordedEvent[] = log.events, store: Pick<EventStore, 'readStream'> = log): Promise<OutcomeEvent[]> {
   const projection = outboxProjection({ evidence: log.evidence, documents: jsonDocuments, store });
   await inTransaction(db.pool, (tx) => projection.truncate(tx));
-  const wanted = events.filter((event) => Object.keys(OUTCOME_TABLE).includes(event.type));
+  const wanted = events.filter((event) => OUTCOME_EVENTS.includes(event.type));
   await inTransaction(db.pool, (tx) => projection.project(wanted, tx));
   return (await outcomesAfter(db.pool, 0n, 1_000)).map((one) => JSON.parse(one.body) as OutcomeEvent);
 }
@@ -172,6 +173,42 @@ describe('the outbox', () => {
     const ofDocuments = Object.keys(OUTCOME_DATA).filter((type) => type.startsWith('pedigree.document.'));
     expect([...told].sort()).toEqual(ofDocuments.sort());
     expect(told.size).toBe(Object.keys(OUTCOME_TABLE).length);
+  });
+});
+
+describe('a command that the bus refused', () => {
+  const refusal = { deadLetterId: 'l-1', messageId: 'm-1', commandId: 'erp-1', reference: 'INV-1', code: 'invalid_command', text: '/prio: is not a field of a command', place: { field: '/prio' } };
+  async function told(data: CommandRefused['data']) {
+    log = new LogOfTest();
+    log.refuse(data);
+    const [event] = await outbox();
+    expect(cloudEventOf('pedigree.command.refused.v1').safeParse(event).error).toBeUndefined();
+    expect((await outcomesAfter(db.pool, 0n, 10)).map((one) => one.topic)).toEqual(['command.refused']);
+    return event as OutcomeEvent<'pedigree.command.refused.v1'>;
+  }
+
+  it('is told by its own id and reference, with code, place and where the message lies', async () => {
+    const { subject, data } = await told(refusal);
+    expect(subject).toBe('l-1');
+    expect(data).toEqual({
+      ...{ command_id: 'erp-1', reference: 'INV-1', message_id: 'm-1', code: 'invalid_command', place: { field: '/prio' }, dead_letter_id: 'l-1' },
+      ...{ sentence: 'Refused: /prio: is not a field of a command.', remedy: expect.stringMatching(/^Mend the message/) as unknown, known_at: '1', href: '/v1/operations/dead-letters/l-1' },
+    });
+  });
+
+  it('is told by the message alone where no name could be read', async () => {
+    const { data } = await told({ deadLetterId: 'l-1', messageId: 'm-1', code: 'invalid_json', text: 'the body is not JSON' });
+    expect([data.command_id, data.message_id, data.dead_letter_id]).toEqual([undefined, 'm-1', 'l-1']);
+  });
+
+  it('through a fault of ours is told so, without our inner words, and is not to be published again', async () => {
+    const { data } = await told({ ...refusal, code: 'delivery_limit', text: 'it was delivered 10 times; the last fault: cannot read x of undefined' });
+    expect([data.sentence, data.remedy]).toEqual(['Refused: our own code failed on it each time that it was delivered.', expect.stringMatching(/Do not publish it again/)]);
+  });
+
+  it('as the last one of a flood says until when others are not told', async () => {
+    const { data } = await told({ ...refusal, silentUntil: '2026-11-23T00:00:00.000Z' });
+    expect([data.silent_until, data.sentence]).toEqual(['2026-11-23T00:00:00.000Z', expect.stringContaining('others are not told before 2026-11-23T00:00:00.000Z')]);
   });
 });
 

@@ -209,7 +209,7 @@ async function partsOf(config: GatewayConfig, given: Services & { evidence: Evid
     ...{ pool, intake, keys, evidence, installationId: installation, bodyLimits, log, outcomes: side.outcomes, webhooks: side.webhooks },
     accounts: paused,
     operations: new Operations({ pool, store, queue, orphans: orphanWatch, ...says }),
-    deadLetters: new DeadLetters({ bus, store, ...says }),
+    deadLetters: new DeadLetters({ bus, store, evidence, ...says }),
     reconciliations: new Reconciliations({ pool, store, queue }),
     holds: new Holds({ pool, store, queue }),
     resends: new Resends({ pool, store, evidence, intake, failedGraceMs: config.failedGraceMs }),

@@ -5,7 +5,7 @@ import { MAX_NAMES, MAX_PARTS } from '../intake/strict-json.js';
 import { resendBody } from '../resends/resend-body.js';
 import { ANSWERS } from './answers.js';
 import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './body-limits.js';
-import { accountResumption, commandParameters, configurationParameters, deadLetterListParameters, documentListParameters, documentItemsParameters, groupListParameters, historyParameters, holdBody, inboundListParameters, outcomeFeedParameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, replayBody, resumptionBody, replanBody, retryBody, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
+import { accountResumption, commandParameters, configurationParameters, deadLetterListParameters, documentListParameters, documentItemsParameters, groupListParameters, historyParameters, holdBody, inboundListParameters, outcomeFeedParameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, letterDecision, resumptionBody, replanBody, retryBody, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
 
 const text = { type: 'string' };
 const json = (schema: object) => ({ 'application/json': { schema } });
@@ -283,8 +283,16 @@ const paths = {
     post: {
       summary: 'Put it back into the queue, for a reason that is kept',
       parameters: [inPath('id', 'As in the list')],
-      requestBody: { required: true, content: json(z.toJSONSchema(replayBody, { io: 'input' })) },
+      requestBody: { required: true, content: json(z.toJSONSchema(letterDecision, { io: 'input' })) },
       responses: { 204: { description: 'It stands at the end of the queue' }, ...errors(400, 401, 403, 404, 503) },
+    },
+  },
+  '/v1/operations/dead-letters/{id}/discards': {
+    post: {
+      summary: 'Discard it, for a reason that is kept: it counts no more, and is listed on request',
+      parameters: [inPath('id', 'As in the list')],
+      requestBody: { required: true, content: json(z.toJSONSchema(letterDecision, { io: 'input' })) },
+      responses: { 204: { description: 'It is out of the queue of dead letters' }, ...errors(400, 401, 403, 404, 503) },
     },
   },
   '/v1/reconciliations': {

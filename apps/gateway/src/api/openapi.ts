@@ -84,7 +84,7 @@ const paths = {
   '/v1/documents/{requestId}/resends': {
     post: {
       summary: 'Send a rejected or failed document again, as another one, for a reason that is kept',
-      description: 'The same bytes, or corrected ones, under a request_id of their own; both documents name each other. Once for each document; the same call again changes nothing. 409 not_resendable says why a document is not sent again.',
+      description: 'The same bytes, or corrected ones, under a request_id of their own; both documents name each other. Its outcome comes under the command_id of the ERP and its reference, with resend_of. Once for each document; the same call again changes nothing. 409 not_resendable says why a document is not sent again.',
       parameters: [inPath('requestId', 'UUID of the document that ended badly')],
       requestBody: { required: true, content: json(z.toJSONSchema(resendBody, { io: 'input' })) },
       responses: { 202: { description: 'Acknowledged, as a command is', content: answer('Resent') }, 200: { description: 'The same call again', content: answer('Resent') }, ...errors(400, 401, 403, 404, 409, 413, 422, 503) },

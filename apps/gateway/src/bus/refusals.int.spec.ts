@@ -7,6 +7,7 @@ import { testDatabase, type TestDatabase } from '../../../../test/support/databa
 import { deleteTopology, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
 import { tcpProxy } from '../../../../test/support/tcp-proxy.js';
 import { until } from '../../../../test/support/until.js';
+import type { CommandBody } from '../intake/command-body.js';
 import { BusIntake } from './bus-intake.js';
 import { Refusals } from './refusals.js';
 
@@ -28,9 +29,18 @@ afterAll(async () => {
   await broker?.stop();
 });
 
-/** A process that takes commands from the bus, and stops for good once it has recorded a refusal, if it is to die there. */
-function gatewayOn(bus: MessageBus, { diesAfterRecording }: { diesAfterRecording: boolean }) {
-  const refusals = new Refusals({ store, installationId: '00000000-0000-4000-8000-000000000000', says: SAYS, clock: systemClock });
+interface Given {
+  /** Stops for good once it has recorded a refusal. */
+  diesAfterRecording?: boolean;
+  mostADay?: number;
+  take?: (body: CommandBody) => Promise<void>;
+}
+
+const failing = async (): Promise<void> => Promise.reject(new Error('nothing is taken here'));
+
+/** A process that takes commands from the bus. */
+function gatewayOn(bus: MessageBus, { diesAfterRecording = false, mostADay = 100, take = failing }: Given = {}) {
+  const refusals = new Refusals({ store, installationId: '00000000-0000-4000-8000-000000000000', says: SAYS, clock: systemClock, mostADay });
   let letGo = (): void => undefined;
   let died = false;
   const record: Refusals['record'] = async (...args) => {
@@ -39,7 +49,7 @@ function gatewayOn(bus: MessageBus, { diesAfterRecording }: { diesAfterRecording
     died = true;
     await new Promise<void>((resolve) => (letGo = resolve));
   };
-  const intake = { take: async () => Promise.reject(new Error('nothing is taken here')), hasRoom: async () => true } as never;
+  const intake = { take, hasRoom: async () => true } as never;
   const busIntake = new BusIntake({ bus, intake, refusals: { record }, deliveryLimit: SHORT.deliveryLimit, authenticatedBy: 'test', log: LOG });
   busIntake.start();
   return { died: () => died, stop: () => (letGo(), busIntake.stop()) };
@@ -54,6 +64,7 @@ interface Doors {
 }
 
 async function embedded(): Promise<Doors> {
+  await db.pool.query('TRUNCATE bus_command, bus_dead_letter');
   const pool = openPool({ connectionString: db.url, maxConnections: 4, applicationName: 'dying' });
   const [dying, next] = [new PostgresBus({ pool, ...SHORT, leaseMs: 500 }), new PostgresBus({ pool: db.pool, ...SHORT, leaseMs: 500 })];
   const kill = async (): Promise<void> => {
@@ -89,7 +100,7 @@ describe.each(ways)('a command that is refused on %s', (_name, open) => {
     await doors.next.publishCommands([{ messageId, body: Buffer.from('{"command_id":') }]);
     await until('the record', first.died);
     await doors.kill();
-    const second = gatewayOn(doors.next, { diesAfterRecording: false });
+    const second = gatewayOn(doors.next);
     await until('the letter', async () => (await doors.next.deadLetters({ limit: 10 })).length === 1);
     const [letter] = await doors.next.deadLetters({ limit: 10 });
     expect((await recorded(messageId)).map(({ data }) => data)).toMatchObject([{ deadLetterId: letter?.id, messageId, code: 'invalid_json' }]);
@@ -101,12 +112,27 @@ describe.each(ways)('a command that is refused on %s', (_name, open) => {
   it('is recorded when our own code has failed on it as often as it may come', async () => {
     const doors = await open();
     const messageId = `poison-${_name}`;
-    const gateway = gatewayOn(doors.next, { diesAfterRecording: false });
+    const gateway = gatewayOn(doors.next);
     await doors.next.publishCommands([{ messageId, body: Buffer.from('{"command_id":"poison","xml":"<a/>"}') }]);
     await until('the letter', async () => (await doors.next.deadLetters({ limit: 10 })).some((one) => one.messageId === messageId));
     const letter = (await doors.next.deadLetters({ limit: 10 })).find((one) => one.messageId === messageId);
     expect(letter).toMatchObject({ code: 'delivery_limit', deliveries: SHORT.deliveryLimit, reason: expect.stringMatching(/delivered 5 times.*nothing is taken here$/) as unknown });
     expect((await recorded(messageId)).map(({ data }) => data)).toMatchObject([{ deadLetterId: letter?.id, commandId: 'poison', code: 'delivery_limit' }]);
+    await gateway.stop();
+    await doors.kill();
+    await doors.stop();
+  });
+
+  it('in a flood of others ends as a dead letter like each of them, is told up to the limit, and holds up no good command', async () => {
+    const doors = await open();
+    const ids = Array.from({ length: 60 }, (_, n) => `flood-${n}-${_name}`);
+    await doors.next.publishCommands([...ids.map((messageId) => ({ messageId, body: Buffer.from(`no JSON ${messageId}`) })), { body: Buffer.from('{"command_id":"good","xml":"<a/>"}') }]);
+    const taken: string[] = [];
+    const gateway = gatewayOn(doors.next, { mostADay: 5, take: async ({ command_id }) => void taken.push(command_id) });
+    await until('every letter', async () => (await doors.next.state()).deadLetters === ids.length);
+    await until('the good one', () => taken.length === 1);
+    const told = (await store.readAll(0n, { filter: { types: ['CommandRefused'] }, limit: 10_000 })).events.filter(({ data }) => ids.includes(data['messageId'] as string));
+    expect([told.length, told.filter(({ data }) => 'silentUntil' in data).length]).toEqual([5, 1]);
     await gateway.stop();
     await doors.kill();
     await doors.stop();

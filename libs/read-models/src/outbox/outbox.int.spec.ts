@@ -7,7 +7,7 @@ import { testDatabase, type TestDatabase } from '../../../../test/support/databa
 import { jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
 import { readModelSchemas } from '../schema.js';
 import { cloudEventOf, MOST_ITEMS_INLINE, OUTCOME_DATA, OUTCOME_TOPICS, type ConclusionData, type OutcomeEvent, type OutcomeType } from './cloud-event.js';
-import { OUTCOME_EVENTS, OUTCOME_TABLE } from './outcome-table.js';
+import { OUTCOME_TABLE } from './outcome-table.js';
 import { outboxProjection } from './projection.js';
 import { newestOutcome, outcomesAfter, outcomesRemovedUpTo, removeOutcomes } from './query.js';
 
@@ -24,7 +24,8 @@ afterAll(() => db.drop());
 async function outbox(events: RecordedEvent[] = log.events, store: Pick<EventStore, 'readStream'> = log): Promise<OutcomeEvent[]> {
   const projection = outboxProjection({ evidence: log.evidence, documents: jsonDocuments, store });
   await inTransaction(db.pool, (tx) => projection.truncate(tx));
-  const wanted = events.filter((event) => OUTCOME_EVENTS.includes(event.type));
+  const { types = [], streamPrefixes = [] } = projection.filter;
+  const wanted = events.filter(({ type, stream }) => types.includes(type) && streamPrefixes.some((prefix) => stream.startsWith(prefix)));
   await inTransaction(db.pool, (tx) => projection.project(wanted, tx));
   return (await outcomesAfter(db.pool, 0n, 1_000)).map((one) => JSON.parse(one.body) as OutcomeEvent);
 }

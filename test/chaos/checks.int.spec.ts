@@ -48,8 +48,8 @@ let database: TestDatabase;
 let logs: OpenLog[];
 /** That of the place whose turn it is. */
 let log: OpenLog;
-/** Id of the event that the ERP must hear of. */
-const told = randomUUID();
+/** Ids of the events that the ERP must hear of. */
+const [told, refusal] = [randomUUID(), randomUUID()];
 
 /** Two documents of which the second comes after the first, in log and evidence; one of somebody else's; and one message that is refused. */
 beforeAll(async () => {
@@ -61,6 +61,7 @@ beforeAll(async () => {
   for (const bytes of [RECEIPT, DOCUMENT]) await kept.put(bytes, 'application/xml');
   for (const { store } of logs) {
     await append(store, documentStream(idOf('a')), { id: told, type: 'DocumentConcluded', data: { receiptSha256: sha256Hex(RECEIPT) } });
+    await append(store, 'refusal-bad', { id: refusal, type: 'CommandRefused', data: { messageId: 'bad', code: 'invalid_json' } });
     for (const type of ['InboundSeen', 'InboundConcluded']) await append(store, 'inbound-theirs', { type, data: {} });
   }
 });
@@ -97,7 +98,7 @@ function ended({ heard: messages, files, violations = 0, ...changed }: Doctored 
     fed: [fed('a'), fed('b', { after: ['a'] }), BAD],
     ours: new Map([ours('a'), ours('b')].map((one) => [one.requestId, one])),
     registry: [truth('a', 1), truth('b', 2), THEIRS],
-    heard: { feed: messages ?? [heard()] },
+    heard: { feed: [...(messages ?? [heard()]), heard({ id: uuid5(`outcome/${refusal}`, INSTALLATION), subject: 'bad' })] },
     deadLetters: [{ messageId: 'bad', code: 'invalid_json', reason: 'no JSON' }],
     truth: async <T>(path: string) => (answers[path] ?? (path.endsWith('d-a') ? (files ?? { receipt: RECEIPT.toString('base64'), document: DOCUMENT.toString('base64') }) : { receipt: null, document: DOCUMENT.toString('base64') })) as T,
     ...{ pool: database.pool, log: new CampaignLog(log.store), installation: INSTALLATION, requestIdOf: idOf },
@@ -146,6 +147,7 @@ const WRONG: [Subject, string, () => Doctored, RegExp][] = [
   [badMessages, 'a bad message that vanished', () => ({ deadLetters: [] }), /bad is not among the dead letters/],
   [badMessages, 'a good message among the dead letters', () => ({ deadLetters: [{ messageId: 'bad', code: 'invalid_json', reason: '' }, { messageId: 'a', code: 'delivery_limit', reason: '' }] }), /a is among the dead letters/],
   [badMessages, 'another reason', () => ({ deadLetters: [{ messageId: 'bad', code: 'delivery_limit', reason: '' }] }), /should be put aside as invalid_json/],
+  [badMessages, 'a refusal that the log does not have', () => ({ fed: [fed('a'), { ...BAD, key: 'other' }], deadLetters: [{ messageId: 'other', code: 'invalid_json', reason: '' }] }), /other should be recorded once as refused, invalid_json, and was as \[\]/],
   [badMessages, 'a bad message that was acknowledged over HTTP', () => ({ fed: [{ ...BAD, via: 'http' }], deadLetters: [] }), /was acknowledged and should be refused/],
   [outcomes, 'an outcome that was never told', () => ({ heard: [] }), /was never told/],
   [outcomes, 'an outcome out of nothing', () => ({ heard: [heard(), heard({ id: randomUUID(), sequence: '2' })] }), /nothing in the log says so/],

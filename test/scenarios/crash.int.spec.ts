@@ -48,7 +48,7 @@ function start(): Up {
   const child = spawn(process.execPath, [repositoryFile('apps/cli/bin/pedigree.mjs'), 'up', '--once', '--registry-url', sandbox.url], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir(), PORT: '0', PEDIGREE_SAMPLE_SEED: String(SEED), PEDIGREE_SAMPLE_CONSIGNMENTS: String(CONSIGNMENTS) },
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir(), PORT: '0', REGISTRY_CONTROL_URL: sandbox.controlUrl, PEDIGREE_SAMPLE_SEED: String(SEED), PEDIGREE_SAMPLE_CONSIGNMENTS: String(CONSIGNMENTS) },
   });
   const up: Up = { child, stdout: '', stderr: '', startedMs: systemClock.monotonicMs() };
   child.stdout?.on('data', (chunk: Buffer) => (up.stdout += chunk.toString()));

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection } from 'rabbitmq-client';
+import { RabbitMqBus } from '#bus';
 import { quietPort } from '../chaos/services/ports.js';
 import { deleteTopology, ownPrefix, testBroker, type TestBroker } from '../support/rabbitmq.js';
 import { until } from '../support/until.js';
@@ -68,6 +69,17 @@ async function command(text: string, environment: Record<string, string> = {}): 
   return JSON.parse(shell.output()) as Record<string, unknown>;
 }
 
+/** What the bus refuses is told by every way, under one id. */
+async function refusedByEveryWay({ url }: TestBroker, ways: Running[]): Promise<void> {
+  const erp = new RabbitMqBus({ url, prefix });
+  await erp.publishCommands([{ messageId: 'amqp-2', body: Buffer.from(JSON.stringify({ command_id: 'amqp-2', reference: 'Invoice 19', xml: '<a/>', prio: 1 })) }]);
+  await erp.close();
+  const refused = /^([0-9a-f-]{36}) pedigree\.command\.refused\.v1 Invoice 19 undefined Refused: \/prio: is not a field of a command; .*$/gm;
+  const ids = () => ways.map((way) => [...way.output().matchAll(refused)].map((match) => match[1]));
+  await until('the refusal by every way', () => ids().every((one) => one.length > 0), LIMIT_MS);
+  expect(new Set(ids().flat()).size).toBe(1);
+}
+
 const told = (reference: string) => new RegExp(`^[0-9a-f-]{36} pedigree\\.document\\.concluded\\.v1 ${reference} accepted Accepted by the registry: its one item\\.$`, 'm');
 
 describe('the page for programmers of an ERP', () => {
@@ -92,6 +104,7 @@ describe('the page for programmers of an ERP', () => {
     await until('every outcome by every way', () => missing().length === 0, LIMIT_MS).catch((error: Error) => {
       throw new Error(`${error.message}\n${missing().join('\n')}`);
     });
+    if (broker !== undefined) await refusedByEveryWay(broker, ways);
     const cursor = join(stack.folder, 'cursor');
     await until('the place in the feed is kept', () => existsSync(cursor) && /^\d{20}$/.test(readFileSync(cursor, 'utf8')));
   }, LIMIT_MS + 30_000);

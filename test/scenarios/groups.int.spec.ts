@@ -58,8 +58,8 @@ beforeAll(async () => {
   const [p1, p2] = [pack(1), pack(2)];
   const inOrder = [member('w-1', accept([p1, p2])), member('w-2', movePlace([p1])), member('w-3', movePlace([p1], { subject: doc.PLACES.shop, receiver: doc.PLACES.second }))];
   await give({ command_id: 'well', type: 'send_group', account: 'main', reference: 'ERP/W', group: { members: inOrder } });
-  const stopping = [member('s-1', accept([pack(10)])), member('s-2', accept([pack(11, FOREIGN)])), member('s-3', movePlace([pack(10)])), member('s-4', accept([pack(12)]))];
-  await give({ command_id: 'stops', type: 'send_group', account: 'north', group: { members: stopping } });
+  const stopping = [member('s-1', accept([pack(10)])), { ...member('s-2', accept([pack(11, FOREIGN)])), reference: 'ERP/S2' }, member('s-3', movePlace([pack(10)])), member('s-4', accept([pack(12)]))];
+  await give({ command_id: 'stops', type: 'send_group', account: 'north', reference: 'ERP/S', group: { members: stopping } });
   await give({ command_id: 'big', account: 'south', reference: 'ERP/B', xml: accept(packs(100, 100)) });
   // Prices make the second too long for a plain send.
   const heavy = packs(300, 30);
@@ -195,6 +195,25 @@ describe('a group that halts', () => {
     expect(old.resumed_by).toBe(resumed.group_id);
     expect(old.members.slice(1).map((one) => one.superseded_by)).toEqual(resumed.members.map((one) => one.request_id));
     expect((await post('/v1/commands', { command_id: 'w', type: 'resume_group', resume: { group: 'well' } })).body).toMatchObject({ code: 'group_not_resumable' });
+  }, LIMIT_MS);
+
+  it('is told of after its resumption under what the ERP gave first, in the feed as on the bus', async () => {
+    const [old, resumed] = [await groupOf('stops'), await groupOf(`resume-${(await groupOf('stops')).group_id}`)];
+    const fed = async () => (await ask<{ items: { id: string; subject: string; data: object }[] }>('/v1/outcomes?limit=100')).items;
+    await until('the ERP is told', async () => (await fed()).some((one) => one.subject === resumed.group_id), LIMIT_MS);
+    const again = new Set([resumed.group_id, ...resumed.members.map((one) => one.request_id)]);
+    const told = (await fed()).filter((one) => again.has(one.subject));
+    const [, s2, s3, s4] = old.members.map((one) => one.request_id);
+    const ofMembers = [
+      { command_id: 's-2', reference: 'ERP/S2', resend_of: s2, resend_command_id: 's-2-corrected' },
+      { command_id: 's-3', resend_of: s3 },
+      { command_id: 's-4', resend_of: s4 },
+    ];
+    const ofGroup = { command_id: 'stops', reference: 'ERP/S', resend_of: old.group_id, resend_command_id: `resume-${old.group_id}`, members: ofMembers };
+    expect(told.map(({ data }) => data)).toMatchObject([...ofMembers, ofGroup]);
+    const published = async () => (await stack.db.pool.query<{ body: Buffer }>('SELECT body FROM bus_outcome WHERE id = ANY($1) ORDER BY position', [told.map(({ id }) => id)])).rows;
+    await until('the bus has it', async () => (await published()).length === told.length, LIMIT_MS);
+    expect((await published()).map(({ body }) => JSON.parse(body.toString()) as object)).toEqual(told);
   }, LIMIT_MS);
 
   it('holds nothing any more when its resumption was accepted', async () => {

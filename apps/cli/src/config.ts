@@ -11,7 +11,7 @@ const environment = z.object({
   REGISTRY_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
   REGISTRY_PROFILE: z.string().min(1).default('interface-v1'),
   REGISTRY_PROFILE_OVERRIDES: z.string().min(1).optional(),
-  /** Control port of the sandbox behind REGISTRY_URL, when there is one: where broken rules are counted. */
+  /** Control port of the sandbox at REGISTRY_URL, where broken rules are counted. Absent: that registry is taken for a real one and asked for nothing outside the interface. */
   REGISTRY_CONTROL_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
   /** Absent: `up` starts an embedded PostgreSQL under DATA_DIR. */
   DATABASE_URL: z
@@ -53,6 +53,8 @@ export interface CliConfig {
   host: string;
   logLevel: string;
   accountsFile: string;
+  /** False: they are those that come with the sandbox. */
+  accountsAreGiven: boolean;
   keyFile: string;
   participant: string;
   gatewayUrl: string | undefined;
@@ -79,6 +81,7 @@ export function cliConfig(env: NodeJS.ProcessEnv): CliConfig {
     host: data.HOST,
     logLevel: data.LOG_LEVEL,
     accountsFile: resolve(data.PEDIGREE_ACCOUNTS ?? fileURLToPath(sandboxFile('data/accounts.json'))),
+    accountsAreGiven: data.PEDIGREE_ACCOUNTS !== undefined,
     keyFile: resolve(data.PEDIGREE_KEY_FILE ?? `${dataDir}/key`),
     participant: data.PEDIGREE_PARTICIPANT,
     gatewayUrl: data.PEDIGREE_URL?.replace(/\/+$/, ''),

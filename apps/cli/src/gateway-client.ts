@@ -95,6 +95,11 @@ export class GatewayClient {
     return this.order(`/v1/operations/dead-letters/${encodeURIComponent(id)}/replays`, { reason });
   }
 
+  /** Has a dead letter discarded, for a reason that is kept. */
+  discard(id: string, reason: string): Promise<void> {
+    return this.order(`/v1/operations/dead-letters/${encodeURIComponent(id)}/discards`, { reason });
+  }
+
   /** Sends a rejected or failed document again, for a reason that is kept. */
   async resend(requestId: string, asked: Resend): Promise<Acknowledgement> {
     const headers = { ...this.headers(), 'content-type': 'application/json' };

@@ -115,6 +115,20 @@ describe('pedigree dead-letters', () => {
     expect(await withGateway(['dead-letters', 'replay', id, '--reason', 'the ERP was mended'])).toMatchObject({ status: 0, stdout: `${id} stands in the queue again\n` });
     expect(await withGateway(['dead-letters', 'show', id])).toMatchObject({ status: 1, stderr: expect.stringContaining(`no dead letter is called ${id}`) });
   });
+
+  it('discards what nobody will mend for a reason, ends in 0 then, and shows it on request', async () => {
+    const bus = new PostgresBus({ pool: trial.db.pool });
+    // What was put back before is as wrong as it was.
+    await until('the letter', async () => (await bus.deadLetters({ limit: 1 })).length === 1);
+    const id = (await bus.deadLetters({ limit: 1 }))[0]?.id ?? '';
+    await bus.close();
+    expect(await withGateway(['dead-letters', 'discard', id])).toMatchObject({ status: 2, stderr: expect.stringContaining('--reason') });
+    expect(await withGateway(['dead-letters', 'discard', id, '--reason', 'a test of the ERP'])).toMatchObject({ status: 0, stdout: expect.stringContaining(`${id} is discarded`) });
+    expect(await withGateway(['dead-letters'])).toMatchObject({ status: 0, stdout: 'no dead letters\n' });
+    expect(await withGateway(['dead-letters', '--discarded'])).toMatchObject({ status: 0, stdout: expect.stringMatching(/erp-message-1.*invalid_json.*local.*a test of the ERP/s) });
+    expect(await withGateway(['dead-letters', 'show', id])).toMatchObject({ status: 0, stdout: expect.stringMatching(/a test of the ERP.*\{"command_id":\n/s) });
+    expect(await withGateway(['dead-letters', 'discard', id, '--reason', 'once more'])).toMatchObject({ status: 1, stderr: expect.stringContaining(`no dead letter is called ${id}`) });
+  });
 });
 
 describe('pedigree webhooks', () => {

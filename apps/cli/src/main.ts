@@ -6,7 +6,7 @@ import { addAccountCommands } from './commands/accounts.js';
 import { addBackupCommands } from './commands/backup-commands.js';
 import { addChaosCommand, addChaosMutantsCommand } from './commands/chaos.js';
 import { addConsumerCommands } from './commands/consumers.js';
-import { listDeadLetters, replayDeadLetter, showDeadLetter } from './commands/dead-letters.js';
+import { discardDeadLetter, listDeadLetters, replayDeadLetter, showDeadLetter, type ListOptions } from './commands/dead-letters.js';
 import { addAuditCommands } from './commands/audit-commands.js';
 import { reconcile, type ReconcileOptions } from './commands/reconcile.js';
 import { decideHold } from './commands/holds.js';
@@ -203,11 +203,12 @@ function addReconcileCommand(pedigree: Command, action: Action): void {
 }
 
 function addDeadLetterCommands(pedigree: Command, action: Action): void {
-  const letters = pedigree.command('dead-letters').description('messages of the bus that could not be handled: list, show ID, replay ID --reason TEXT');
+  const letters = pedigree.command('dead-letters').description('messages of the bus that could not be handled: list, show ID, replay ID --reason TEXT, discard ID --reason TEXT');
   letters
     .command('list', { isDefault: true })
+    .option('--discarded', 'those that were discarded, with who did it and why')
     .option(...JSON_OPTION)
-    .action(action((options: { json?: boolean }) => listDeadLetters(gatewayOf(cliConfig(process.env)), options.json === true)));
+    .action(action((options: ListOptions) => listDeadLetters(gatewayOf(cliConfig(process.env)), options)));
   letters
     .command('show')
     .description('one of them with its body')
@@ -220,6 +221,12 @@ function addDeadLetterCommands(pedigree: Command, action: Action): void {
     .argument('<id>')
     .requiredOption('--reason <text>', 'why: it is kept')
     .action(action((id: string, options: { reason: string }) => replayDeadLetter(gatewayOf(cliConfig(process.env)), id, options.reason)));
+  letters
+    .command('discard')
+    .description('take one away that nobody will mend; it stays in the log')
+    .argument('<id>')
+    .requiredOption('--reason <text>', 'why: it is kept')
+    .action(action((id: string, options: { reason: string }) => discardDeadLetter(gatewayOf(cliConfig(process.env)), id, options.reason)));
 }
 
 /** What works on the database itself, whether the gateway runs or not. */

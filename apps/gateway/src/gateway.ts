@@ -28,6 +28,7 @@ import { limitBodies, readBodies } from './api/body-limits.js';
 import { refuseNul } from './api/parameters.js';
 import { ProblemFilter } from './api/problem.filter.js';
 import { BusIntake } from './bus/bus-intake.js';
+import { Refusals } from './bus/refusals.js';
 import { isForThisMachine, type GatewayConfig } from './config.js';
 import { gatewayParts } from './configuration-parts.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
@@ -146,7 +147,7 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
     const { keys, keyWatch } = await keysOf(config, { ...services, log, watching });
     const parts = await partsOf(config, { ...services, evidence, log, watching, side, orphanWatch, keys, keyWatch });
     const { app, routes } = await serve({ config, log, parts, port });
-    const busIntake = new BusIntake({ bus: services.bus, intake: parts.intake, authenticatedBy: config.bus.amqpUrl === undefined ? 'database' : 'amqp', log });
+    const busIntake = openBusIntake(config, { ...services, parts, log });
     busIntake.start();
     const looking = new AbortController();
     const watches = [parts.accounts, orphanWatch, keyWatch];
@@ -167,6 +168,12 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
     await closeParts();
     throw error;
   }
+}
+
+function openBusIntake({ bus: { amqpUrl, deliveryLimit }, participant, profile }: GatewayConfig, { bus, store, parts, log }: Services & { parts: GatewayParts; log: ServiceLog }): BusIntake {
+  const { intake, installationId } = parts;
+  const refusals = new Refusals({ store, installationId, says: { participant, profile, softwareVersion: SOFTWARE_VERSION }, clock: systemClock });
+  return new BusIntake({ bus, intake, refusals, deliveryLimit, authenticatedBy: amqpUrl === undefined ? 'database' : 'amqp', log });
 }
 
 interface Services {
@@ -218,7 +225,7 @@ async function partsOf(config: GatewayConfig, { pool, store, queue, bus, evidenc
     ...{ pool, intake, keys, evidence, installationId: installation, bodyLimits, log, outcomes: side.outcomes, webhooks: side.webhooks },
     accounts: paused,
     operations: new Operations({ pool, store, queue, orphans: orphanWatch, ...says }),
-    deadLetters: new DeadLetters({ bus, store, ...says }),
+    deadLetters: new DeadLetters({ bus, store, evidence, ...says }),
     reconciliations: new Reconciliations({ pool, store, queue }),
     holds: new Holds({ pool, store, queue }),
     resends: new Resends({ pool, store, evidence, intake, failedGraceMs: config.failedGraceMs }),

@@ -75,7 +75,7 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
         await bus.publishCommands([{ messageId: 'm-1', body, contentType, headers: { 'erp-batch': 'Партия 7' } }]);
         const { seen } = collect();
         await until('one message', () => seen.length === 1);
-        expect(seen).toEqual([{ messageId: 'm-1', publisher: under.user, body, contentType, headers: { 'erp-batch': 'Партия 7' }, deliveries: 1, patienceMs: expect.any(Number) as unknown }]);
+        expect(seen).toEqual([{ id: expect.any(String) as unknown, messageId: 'm-1', publisher: under.user, body, contentType, headers: { 'erp-batch': 'Партия 7' }, deliveries: 1, patienceMs: expect.any(Number) as unknown }]);
       });
 
       it('are all handled, at most so many at once, and leave the queue empty', async () => {
@@ -303,15 +303,39 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
         answer = DONE;
         expect(await bus.replay(mended!.id)).toBe(true);
         await until('the replay', () => seen.length === 3);
-        expect(seen.at(-1)).toEqual({ messageId: 'id-mended', publisher: under.user, body: Buffer.from('mended'), contentType: 'application/json', headers: {}, deliveries: 1, patienceMs: expect.any(Number) as unknown });
+        expect(seen.at(-1)).toEqual({ id: expect.any(String) as unknown, messageId: 'id-mended', publisher: under.user, body: Buffer.from('mended'), contentType: 'application/json', headers: {}, deliveries: 1, patienceMs: expect.any(Number) as unknown });
         expect((await letters()).map(({ messageId }) => messageId)).toEqual(['id-broken']);
         expect(await bus.replay(mended!.id)).toBe(false);
+      });
+
+      it('are gone for good when they are discarded, and the others stay', async () => {
+        const { seen } = collect(() => dead);
+        await send('hopeless', 'broken');
+        await until('both letters', async () => (await letters()).length === 2);
+        const hopeless = (await letters()).find(({ messageId }) => messageId === 'id-hopeless');
+        expect(await bus.discard(hopeless!.id)).toBe(true);
+        expect((await letters()).map(({ messageId }) => messageId)).toEqual(['id-broken']);
+        await until('the counts', async () => (await bus.state()).deadLetters === 1);
+        expect(await bus.discard(hopeless!.id)).toBe(false);
+        expect(seen).toHaveLength(2);
+      });
+
+      it('are named as the message was at each of its deliveries', async () => {
+        const { seen } = collect(({ deliveries }) => (deliveries < DELIVERIES_ALLOWED ? { kind: 'retry', reason: 'not yet' } : dead));
+        await send('bad', 'other');
+        await until('both letters', async () => (await letters()).length === 2);
+        for (const { id, messageId } of await letters()) {
+          const ids = seen.filter((one) => one.messageId === messageId).map((one) => one.id);
+          expect([ids.length, new Set([...ids, id]).size]).toEqual([DELIVERIES_ALLOWED, 1]);
+        }
+        expect(new Set(seen.map(({ id }) => id)).size).toBe(2);
       });
 
       it('that do not exist are not found', async () => {
         for (const id of ['', 'nothing', randomUUID()]) {
           expect(await bus.deadLetter(id)).toBeUndefined();
           expect(await bus.replay(id)).toBe(false);
+          expect(await bus.discard(id)).toBe(false);
         }
       });
     });

@@ -1,5 +1,7 @@
 /** A command message as it came from the ERP. Bytes: nothing is parsed or trusted here. */
 export interface IncomingMessage {
+  /** Names the message at every delivery, and its dead letter. Where the broker gives no name, messages that are alike to the last byte share one. */
+  id: string;
   /** The publisher's message id; absent when it gave none. */
   messageId?: string;
   /** The user who published it, where the broker or the database vouches for him; absent when nobody does. */
@@ -99,6 +101,8 @@ export interface MessageBus {
   deadLetter(id: string): Promise<DeadLetter | undefined>;
   /** Puts it back into the command queue, then takes it from the dead letters: at least once, for commands are idempotent. False: no such letter. */
   replay(id: string): Promise<boolean>;
+  /** Takes it from the dead letters for good. False: no such letter. */
+  discard(id: string): Promise<boolean>;
   /** Whether the broker can be reached now, and how many messages wait there; undefined where it cannot tell. */
   state(): Promise<{ connected: boolean; commandsWaiting: number | undefined; deadLetters: number | undefined }>;
   close(): Promise<void>;

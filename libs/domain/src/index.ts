@@ -27,3 +27,4 @@ export * from './account/decide.js';
 export * from './api-key/events.js';
 export * from './api-key/state.js';
 export * from './api-key/decide.js';
+export * from './refusal/events.js';

@@ -1,4 +1,4 @@
-import { documentStream, groupStream, inboundStream, type DocumentConcluded, type DocumentEvent, type DocumentReference, type FailureCause, type GroupEvent, type InboundEvent, type Registration } from '#domain';
+import { documentStream, groupStream, inboundStream, refusalStream, type CommandRefused, type DocumentConcluded, type DocumentEvent, type DocumentReference, type FailureCause, type GroupEvent, type InboundEvent, type Registration } from '#domain';
 import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
@@ -185,6 +185,11 @@ export class LogOfTest {
     return this.append(documentStream(requestId), event);
   }
 
+  /** A message of the bus that is never carried out. */
+  refuse(data: CommandRefused['data']): bigint {
+    return this.append(refusalStream(data.deadLetterId), { type: 'CommandRefused', data });
+  }
+
   /** An event of a document of others. */
   addInbound(documentId: string, event: InboundEvent): bigint {
     return this.append(inboundStream(documentId), event);
@@ -194,7 +199,7 @@ export class LogOfTest {
     return this.append(groupStream(groupId), event);
   }
 
-  private append(stream: string, event: DocumentEvent | InboundEvent | GroupEvent): bigint {
+  private append(stream: string, event: DocumentEvent | InboundEvent | GroupEvent | CommandRefused): bigint {
     const version = (this.versions.get(stream) ?? -1) + 1;
     this.versions.set(stream, version);
     const position = this.head + 1n;

@@ -1,4 +1,4 @@
-import { decideGroup, evolveGroup, NO_GROUP, type DocumentOutcome, type DocumentReference, type GroupCommand, type GroupEvent, type GroupKind, type GroupState, type Registration } from '#domain';
+import { decideGroup, evolveGroup, NO_GROUP, type DocumentOutcome, type DocumentReference, type FirstCommand, type GroupCommand, type GroupEvent, type GroupKind, type GroupState, type Registration } from '#domain';
 import { uuid5 } from '#kernel';
 import { DIGEST, documentIdOf, NAMESPACE, type DocumentOfTest, type LogOfTest } from './fixture.js';
 
@@ -7,6 +7,9 @@ export interface GivenGroup {
   reference?: string;
   after?: DocumentReference[];
   resumes?: { groupId: string; commandId: string };
+  firstCommand?: FirstCommand;
+  /** What each member of a resumption stands for. */
+  inPlaceOf?: Pick<Registration, 'supersedes' | 'firstCommand'>[];
 }
 
 /** A group in a log of a test: its events are those of the domain itself, interleaved with its members' as the worker has them. */
@@ -19,7 +22,7 @@ export class GroupOfTest {
   constructor(
     private readonly log: LogOfTest,
     private readonly documents: DocumentOfTest[],
-    { kind = 'given', reference, after = [], resumes }: GivenGroup = {},
+    { kind = 'given', reference, after = [], resumes, firstCommand, inPlaceOf = [] }: GivenGroup = {},
   ) {
     const given = documents.map((of) => log.registration(of));
     this.commandId = `group-of-${String(given[0]?.commandId)}`;
@@ -27,7 +30,7 @@ export class GroupOfTest {
     const { groupId, commandId } = this;
     // Parts of one document have its command and no other.
     const ofWhole = kind === 'split' ? { commandId, ...(reference === undefined ? {} : { reference }) } : {};
-    this.members = given.map((member, index) => ({ ...member, ...ofWhole, group: { groupId, index, of: given.length, kind } }));
+    this.members = given.map((member, index) => ({ ...member, ...ofWhole, ...inPlaceOf[index], group: { groupId, index, of: given.length, kind } }));
     const itemCount = given.reduce((sum, one) => sum + one.itemCount, 0);
     const original = { documentSha256: log.evidence.keep(Buffer.from(commandId)), byteLength: 1_000_000, docType: given[0]?.docType ?? 0, itemCount };
     this.do({
@@ -37,6 +40,7 @@ export class GroupOfTest {
         ...(reference === undefined ? {} : { reference }),
         ...(kind === 'split' ? { original } : {}),
         ...(resumes === undefined ? {} : { resumes }),
+        ...(firstCommand === undefined ? {} : { firstCommand }),
       },
     });
     for (const member of this.members) log.add(member.requestId, { type: 'DocumentRegistered', data: member });

@@ -16,6 +16,7 @@ export { orphans, type Orphan } from './orphans/query.js';
 export { GROUP_PHASES } from './groups/row.js';
 export { ownDocumentSharing } from './sgtin-history/same-items.js';
 export { cloudEventOf, OUTCOME_DATA, OUTCOME_TOPICS, sequenceOf, type OutcomeType } from './outbox/cloud-event.js';
+export { historyOf } from './outbox/history.js';
 export { conclusionItems, type OutcomeItem } from './outbox/items.js';
 export { conclusionsOf } from './outbox/parts.js';
 export { newestOutcome, outcomesAfter, outcomesRemovedUpTo, removeOutcomes, type StoredOutcome } from './outbox/query.js';

@@ -9,6 +9,7 @@ interface Summary {
   reason: string;
   deadAt: string;
   deliveries: number;
+  discarded?: { at: string; by: string; reason: string };
 }
 
 interface Letter extends Summary {
@@ -21,14 +22,20 @@ interface Letter extends Summary {
 const MOST_LISTED = 1_000;
 const letterPath = (id: string): string => `/v1/operations/dead-letters/${encodeURIComponent(id)}`;
 
-/** Prints the messages that could not be handled, oldest first. Returns 0 when there are none, 2 when somebody must look. */
-export async function listDeadLetters(gateway: GatewayClient, json: boolean): Promise<number> {
-  const path = `/v1/operations/dead-letters?limit=${MOST_LISTED}`;
+export interface ListOptions {
+  json?: boolean;
+  discarded?: boolean;
+}
+
+/** Prints the messages that could not be handled, oldest first. Returns 0 when there are none, 2 when somebody must look. Nobody must look at those that were discarded. */
+export async function listDeadLetters(gateway: GatewayClient, { json = false, discarded = false }: ListOptions): Promise<number> {
+  const path = `/v1/operations/dead-letters?limit=${MOST_LISTED}${discarded ? '&discarded=true' : ''}`;
   const { items } = await gateway.get<{ items: Summary[] }>(path);
   if (json) out(JSON.stringify(await gateway.raw(path)));
-  else if (items.length === 0) out('no dead letters');
+  else if (items.length === 0) out(discarded ? 'no discarded letters' : 'no dead letters');
+  else if (discarded) out(table(['id', 'message', 'code', 'discarded', 'by', 'why'], items.map((one) => [one.id, one.messageId, one.code, one.discarded?.at, one.discarded?.by, one.discarded?.reason])));
   else out(table(['id', 'message', 'at', 'bytes', 'code', 'reason'], items.map((one) => [one.id, one.messageId, one.deadAt, one.bodyBytes, one.code, one.reason])));
-  return items.length === 0 ? 0 : 2;
+  return discarded || items.length === 0 ? 0 : 2;
 }
 
 /** Prints one of them, and its body as it came. */
@@ -40,6 +47,8 @@ export async function showDeadLetter(gateway: GatewayClient, id: string, json: b
   }
   const letter = await gateway.get<Letter>(path);
   const rows = [['message', letter.messageId], ['at', letter.deadAt], ['code', letter.code], ['reason', letter.reason], ['deliveries', letter.deliveries], ['content type', letter.contentType]];
+  const { discarded } = letter;
+  if (discarded !== undefined) rows.push(['discarded', discarded.at], ['by', discarded.by], ['why', discarded.reason]);
   out(table(['dead letter', letter.id], [...rows, ...Object.entries(letter.headers).map(([name, value]) => [`header ${name}`, value])]));
   out(letter.body ?? `${letter.bodyBytes} bytes that are no text, as base64:\n${letter.bodyBase64 ?? ''}`);
   return 0;
@@ -49,5 +58,12 @@ export async function showDeadLetter(gateway: GatewayClient, id: string, json: b
 export async function replayDeadLetter(gateway: GatewayClient, id: string, reason: string): Promise<number> {
   await gateway.replay(id, reason);
   out(`${id} stands in the queue again`);
+  return 0;
+}
+
+/** Discards it. */
+export async function discardDeadLetter(gateway: GatewayClient, id: string, reason: string): Promise<number> {
+  await gateway.discard(id, reason);
+  out(`${id} is discarded; dead-letters --discarded lists it`);
   return 0;
 }

@@ -6,6 +6,7 @@ import { loadProfile } from '#registry-client';
 import { startSandbox, type Sandbox } from '../../../sandbox/src/main.js';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
+import { watchedRegistry } from '../../../../test/support/watched-registry.js';
 import { allSchemas } from '../schemas.js';
 import { up } from './up.js';
 
@@ -68,4 +69,38 @@ describe('pedigree up --once', () => {
     expect({ status, gaveUp: said.filter((line) => line.includes('giving up')) }).toEqual({ status: 0, gaveUp: [] });
     expect(JSON.parse(out.at(-1) as string)).toMatchObject({ documents: 4, unfinished: 0 });
   }, LIMIT_MS);
+});
+
+describe('pedigree up on a registry that nobody called a sandbox', () => {
+  /** The paths of the interface, as the profile has them; a link of an answer is asked for where the registry put it. */
+  const profile = loadProfile('interface-v1');
+  const operations = Object.values(profile.operations)
+    .filter(({ path }) => path !== '{link}')
+    .map(({ method, path }) => new RegExp(`^${method} ${profile.basePath}${path.replace(/\{\w+\}/g, '[^/]+')}$`));
+
+  it('asks for nothing but operations of the interface, and counts no broken rules', async () => {
+    const [own, home, watched] = [await testDatabase(), await temporaryFolder(), await watchedRegistry(sandbox.url)];
+    delete process.env['REGISTRY_CONTROL_URL'];
+    Object.assign(process.env, { DATABASE_URL: own.url, DATA_DIR: home.path });
+    try {
+      await migrate(own.pool, allSchemas());
+      printed(process.stderr);
+      const out = printed(process.stdout);
+      expect(await up({ once: true, sample: true, registryUrl: watched.url }, PATIENCE)).toBe(0);
+      expect([...watched.asked]).toEqual(expect.arrayContaining(['POST /api/v1/auth', 'POST /api/v1/documents/send', 'GET /api/v1/documents/outcome']));
+      const isOfTheInterface = (asked: string): boolean => operations.some((one) => one.test(asked)) || watched.said().includes(watched.url + asked.replace(/^GET /, ''));
+      expect([...watched.asked].filter((one) => !isOfTheInterface(one))).toEqual([]);
+      expect(JSON.parse(out.at(-1) as string)).toMatchObject({ documents: 4, unfinished: 0, violations: null });
+    } finally {
+      await watched.stop();
+      await own.drop();
+      await home.remove();
+    }
+  }, LIMIT_MS);
+
+  it('is not fed the made-up day when the accounts are somebody’s own', async () => {
+    Object.assign(process.env, { DATA_DIR: folder.path, PEDIGREE_ACCOUNTS: join(folder.path, 'accounts.json') });
+    delete process.env['REGISTRY_CONTROL_URL'];
+    await expect(up({ once: true, sample: true, registryUrl: 'http://127.0.0.1:1' }, PATIENCE)).rejects.toThrow(/^REGISTRY_CONTROL_URL: the sample day is made up and may only go to a sandbox/);
+  });
 });

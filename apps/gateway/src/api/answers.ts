@@ -328,9 +328,10 @@ export const deadLetterSummary = z.strictObject({
   reason: z.string().describe('What is wrong, and where.'),
   dead_at: instant,
   deliveries: z.number().int(),
+  discarded: z.strictObject({ at: instant, by: z.string(), reason: z.string() }).optional().describe('Set for one that was discarded: it waits for nobody any more.'),
 });
 
-export const deadLetterList = z.strictObject({ items: z.array(deadLetterSummary).describe('Oldest first.') });
+export const deadLetterList = z.strictObject({ items: z.array(deadLetterSummary).describe('Oldest first; of those that were discarded the newest.') });
 
 export const deadLetter = deadLetterSummary.extend({
   headers: z.record(z.string(), z.string()),

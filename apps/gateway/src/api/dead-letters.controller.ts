@@ -3,12 +3,12 @@ import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import type { DeadLetterSummary } from '#bus';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
-import { DeadLetters } from '../operations/dead-letters.js';
+import { DeadLetters, type Shown } from '../operations/dead-letters.js';
 import type { deadLetter, deadLetterList, deadLetterSummary } from './answers.js';
 import { jsonBody } from './json-body.js';
-import { deadLetterListParameters, deadLetterPath, parameters, replayBody } from './parameters.js';
+import { deadLetterListParameters, deadLetterPath, letterDecision, parameters } from './parameters.js';
 
-/** For operators: messages of the bus that could not be handled, and putting them back once the cause is mended. */
+/** For operators: messages of the bus that could not be handled, putting them back once the cause is mended, and discarding what nobody will mend. */
 @Controller('v1/operations/dead-letters')
 export class DeadLettersController {
   constructor(@Inject(DeadLetters) private readonly letters: DeadLetters) {}
@@ -16,8 +16,9 @@ export class DeadLettersController {
   @Get()
   @Allow('operator', 'auditor')
   async list(@Query() query: unknown): Promise<z.infer<typeof deadLetterList>> {
-    const { limit } = parameters(deadLetterListParameters, query);
-    return { items: (await this.letters.list(limit)).map(summaryOf) };
+    const { limit, discarded } = parameters(deadLetterListParameters, query);
+    const letters = discarded === true ? await this.letters.discarded(limit) : await this.letters.list(limit);
+    return { items: letters.map(summaryOf) };
   }
 
   @Get(':id')
@@ -35,16 +36,26 @@ export class DeadLettersController {
   @Allow('operator')
   async replay(@Req() request: CallerRequest, @Param() path: unknown): Promise<void> {
     const { id } = parameters(deadLetterPath, path);
-    const { reason } = jsonBody(replayBody, request.body);
+    const { reason } = jsonBody(letterDecision, request.body);
     await this.letters.replay(id, reason, request.caller.actor);
+  }
+
+  @Post(':id/discards')
+  @HttpCode(204)
+  @Allow('operator')
+  async discard(@Req() request: CallerRequest, @Param() path: unknown): Promise<void> {
+    const { id } = parameters(deadLetterPath, path);
+    const { reason } = jsonBody(letterDecision, request.body);
+    await this.letters.discard(id, reason, request.caller.actor);
   }
 }
 
-const summaryOf = ({ id, messageId, publisher, contentType, bodyBytes, code, reason, deadAt, deliveries }: DeadLetterSummary): z.infer<typeof deadLetterSummary> => ({
+const summaryOf = ({ id, messageId, publisher, contentType, bodyBytes, code, reason, deadAt, deliveries, discarded }: Shown<DeadLetterSummary>): z.infer<typeof deadLetterSummary> => ({
   id,
   ...(messageId === undefined ? {} : { message_id: messageId }),
   ...(publisher === undefined ? {} : { publisher }),
   content_type: contentType,
   body_bytes: bodyBytes,
   ...{ code, reason, dead_at: deadAt.toISOString(), deliveries },
+  ...(discarded === undefined ? {} : { discarded: { ...discarded, at: discarded.at.toISOString() } }),
 });

@@ -5,7 +5,7 @@ import { MAX_NAMES, MAX_PARTS } from '../intake/strict-json.js';
 import { resendBody } from '../resends/resend-body.js';
 import { ANSWERS } from './answers.js';
 import { DEFAULT_BODY_LIMITS, MAX_COMMAND_BYTES, MAX_LARGE_COMMAND_BYTES } from './body-limits.js';
-import { accountResumption, commandParameters, configurationParameters, deadLetterListParameters, documentListParameters, documentItemsParameters, groupListParameters, historyParameters, holdBody, inboundListParameters, outcomeFeedParameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, replayBody, resumptionBody, replanBody, retryBody, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
+import { accountResumption, commandParameters, configurationParameters, deadLetterListParameters, documentListParameters, documentItemsParameters, groupListParameters, historyParameters, holdBody, inboundListParameters, outcomeFeedParameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, letterDecision, resumptionBody, replanBody, retryBody, webhookBody, webhookRemoval, webhookResumption } from './parameters.js';
 
 const text = { type: 'string' };
 const json = (schema: object) => ({ 'application/json': { schema } });
@@ -85,7 +85,7 @@ const paths = {
   '/v1/documents/{requestId}/resends': {
     post: {
       summary: 'Send a rejected or failed document again, as another one, for a reason that is kept',
-      description: 'The same bytes, or corrected ones, under a request_id of their own; both documents name each other. Once for each document; the same call again changes nothing. 409 not_resendable says why a document is not sent again.',
+      description: 'The same bytes, or corrected ones, under a request_id of their own; both documents name each other. Its outcome comes under the command_id of the ERP and its reference, with resend_of. Once for each document; the same call again changes nothing. 409 not_resendable says why a document is not sent again.',
       parameters: [inPath('requestId', 'UUID of the document that ended badly')],
       requestBody: { required: true, content: json(z.toJSONSchema(resendBody, { io: 'input' })) },
       responses: { 202: { description: 'Acknowledged, as a command is', content: answer('Resent') }, 200: { description: 'The same call again', content: answer('Resent') }, ...errors(400, 401, 403, 404, 409, 413, 422, 503) },
@@ -284,8 +284,16 @@ const paths = {
     post: {
       summary: 'Put it back into the queue, for a reason that is kept',
       parameters: [inPath('id', 'As in the list')],
-      requestBody: { required: true, content: json(z.toJSONSchema(replayBody, { io: 'input' })) },
+      requestBody: { required: true, content: json(z.toJSONSchema(letterDecision, { io: 'input' })) },
       responses: { 204: { description: 'It stands at the end of the queue' }, ...errors(400, 401, 403, 404, 503) },
+    },
+  },
+  '/v1/operations/dead-letters/{id}/discards': {
+    post: {
+      summary: 'Discard it, for a reason that is kept: it counts no more, and is listed on request',
+      parameters: [inPath('id', 'As in the list')],
+      requestBody: { required: true, content: json(z.toJSONSchema(letterDecision, { io: 'input' })) },
+      responses: { 204: { description: 'It is out of the queue of dead letters' }, ...errors(400, 401, 403, 404, 503) },
     },
   },
   '/v1/reconciliations': {

@@ -162,10 +162,13 @@ export const retryBody = z.strictObject({ key: z.string().min(1).max(400), reaso
 /** Why orphans are carried on. */
 export const replanBody = z.strictObject({ reason: z.string().trim().min(3).max(1_000) });
 
-export const deadLetterListParameters = z.strictObject({ limit: wholeNumber(1, 10_000).default(100) });
+export const deadLetterListParameters = z.strictObject({
+  limit: wholeNumber(1, 10_000).default(100),
+  discarded: flag.optional().describe('`true`: those that were discarded, the newest first, with who did it and why.'),
+});
 export const deadLetterPath = z.strictObject({ id: z.string().min(1).max(200) });
-/** Why a dead letter goes back into the queue. */
-export const replayBody = z.strictObject({ reason: z.string().trim().min(3).max(1_000) });
+/** Why a dead letter goes back into the queue, or is discarded. */
+export const letterDecision = z.strictObject({ reason: z.string().trim().min(3).max(1_000) });
 
 /** Query parameters of the changes of settings. */
 export const configurationParameters = z.strictObject({

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Connection } from 'rabbitmq-client';
 import { RabbitMqBus, type DeadLetterSummary } from '#bus';
+import { PostgresEventStore } from '#event-store';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { deleteTopology, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
 import { tcpProxy, type TcpProxy } from '../../../../test/support/tcp-proxy.js';
@@ -37,6 +38,7 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
   let toDatabase: TcpProxy;
   let trial: Trial;
   let erp: RabbitMqBus;
+  let store: PostgresEventStore;
 
   beforeAll(async () => {
     database = await testDatabase();
@@ -47,8 +49,10 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     // One delivery is all that a message has: whatever is delivered twice would be seen among the dead letters.
     trial = await Trial.start({ ...database, url: through.href }, { bus: { amqpUrl: url, prefix, deliveryLimit: 1 } });
     erp = new RabbitMqBus({ url, prefix, deliveryLimit: 1 });
+    store = new PostgresEventStore({ pool: database.pool });
   });
   afterAll(async () => {
+    await store?.close();
     await trial?.stop();
     await toDatabase?.close();
     await erp?.close();
@@ -60,6 +64,7 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
   /** Only counted: a look at the letters takes them all out for a moment, one of 8 MB among them. */
   const letterCount = async (): Promise<number | undefined> => (await erp.state()).deadLetters;
   const acknowledged = async (): Promise<string[]> => (await database.pool.query<{ command_id: string }>('SELECT command_id FROM command ORDER BY 1')).rows.map((row) => row.command_id);
+  const refused = async () => (await store.readAll(0n, { filter: { types: ['CommandRefused'] } })).events;
   const isEmpty = async (): Promise<boolean> => (await erp.state()).commandsWaiting === 0;
 
   it('are acknowledged when they are good, and put aside with their reason when they are bad, and the queue moves on', async () => {
@@ -74,7 +79,12 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     for (const [what, body, code, reason] of BAD) {
       const found = items.filter((one) => one.code === code && reason.test(one.reason) && one.body_bytes === Buffer.from(body).length);
       expect([what, found.length]).toEqual([what, 1]);
+      const told = (await refused()).filter(({ data }) => data['deadLetterId'] === found[0]?.id);
+      expect([what, told.map(({ data }) => data['code'])]).toEqual([what, [code]]);
     }
+    const named = (await refused()).map(({ data }) => data['commandId']).filter((id) => id !== undefined);
+    expect(named.sort()).toEqual(['bad-account', 'bad-field', 'bad-type', 'bad-xml', 'first']);
+    expect(await refused()).toHaveLength(BAD.length);
   });
 
   it('are kept with who published them and how he was let in', async () => {

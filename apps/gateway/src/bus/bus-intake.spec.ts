@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ConsumeOptions, Handled } from '#bus';
+import type { ConsumeOptions, Handled, IncomingMessage } from '#bus';
 import { PedigreeError, VirtualClock } from '#kernel';
 import { MAX_COMMAND_BYTES } from '../api/body-limits.js';
 import type { CommandBody } from '../intake/command-body.js';
@@ -8,8 +8,19 @@ import { BusIntake } from './bus-intake.js';
 const COMMAND = JSON.stringify({ command_id: 'erp-1', xml: '<documents/>' });
 const NO_DATABASE = Object.assign(new Error('the database system is shutting down'), { code: '57P03' });
 
+/** What was recorded as refused, where recording fails as told. */
+function recorder(faults: unknown[]) {
+  const refused: object[] = [];
+  const record = async ({ id }: IncomingMessage, { code }: { code: string }): Promise<void> => {
+    const fault = faults.shift();
+    if (fault !== undefined) throw fault;
+    refused.push({ id, code });
+  };
+  return { refused, refusals: { record } };
+}
+
 /** A bus intake over an intake that fails as told, with a clock that stands still. */
-function trial(faults: unknown[] = []) {
+function trial(faults: unknown[] = [], recordFaults: unknown[] = []) {
   const clock = new VirtualClock();
   const taken: string[] = [];
   const actors: unknown[] = [];
@@ -26,13 +37,14 @@ function trial(faults: unknown[] = []) {
     },
     hasRoom: () => room(),
   };
+  const { refused, refusals } = recorder(recordFaults);
   const bus = { consumeCommands: (options: ConsumeOptions) => ((consumed = options), new Promise<void>((resolve) => (endConsuming = resolve))) };
   const logged: string[] = [];
   const log = { error: (_: unknown, text: string) => void logged.push(text), warn: (text: string) => void logged.push(text) } as never;
-  const busIntake = new BusIntake({ bus, intake: intake as never, authenticatedBy: 'amqp', log, clock });
+  const busIntake = new BusIntake({ bus, intake: intake as never, refusals, deliveryLimit: 10, authenticatedBy: 'amqp', log, clock });
   busIntake.start();
   const handle = (body: string | Buffer = COMMAND, { deliveries = 1, patienceMs = 60_000, publisher }: { deliveries?: number; patienceMs?: number; publisher?: string } = {}): Promise<Handled> =>
-    consumed!.handle({ ...(publisher === undefined ? {} : { publisher }), messageId: 'm-1', body: Buffer.from(body), contentType: 'application/json', headers: {}, deliveries, patienceMs });
+    consumed!.handle({ id: 'l-1', ...(publisher === undefined ? {} : { publisher }), messageId: 'm-1', body: Buffer.from(body), contentType: 'application/json', headers: {}, deliveries, patienceMs });
   const mayTakeMore = () => consumed!.mayTakeMore!();
   /** Lets everything go on that needs no time. */
   const settle = async (): Promise<void> => {
@@ -42,7 +54,7 @@ function trial(faults: unknown[] = []) {
     clock.advance(ms);
     await settle();
   };
-  return { busIntake, handle, mayTakeMore, settle, pass, taken, actors, logged, setRoom: (given: () => Promise<boolean>) => (room = given), endConsuming: () => endConsuming() };
+  return { busIntake, handle, mayTakeMore, settle, pass, taken, actors, refused, logged, setRoom: (given: () => Promise<boolean>) => (room = given), endConsuming: () => endConsuming() };
 }
 
 describe('a message of the bus', () => {
@@ -72,9 +84,9 @@ describe('a message of the bus', () => {
     ['a wrong field', '{"command_id":"x","xml":"<a/>","prio":1}', 'invalid_command', /^\/prio: /],
     ['more than is taken', Buffer.alloc(MAX_COMMAND_BYTES + 1, 0x20), 'body_too_large', /8388609 bytes.*8388608/],
   ])('with %s is dead at once, with code and place', async (_, body, code, reason) => {
-    const { handle, taken } = trial();
+    const { handle, taken, refused } = trial();
     expect(await handle(body)).toEqual({ kind: 'dead', code, reason: expect.stringMatching(reason) as unknown });
-    expect(taken).toEqual([]);
+    expect([taken, refused]).toEqual([[], [{ id: 'l-1', code }]]);
   });
 
   it('that the intake refuses is dead with its words', async () => {
@@ -83,10 +95,29 @@ describe('a message of the bus', () => {
   });
 
   it('on which our code fails is tried again and counted, and the fault is logged', async () => {
-    const { handle, logged, mayTakeMore } = trial([new TypeError('cannot read x of undefined')]);
+    const { handle, logged, mayTakeMore, refused } = trial([new TypeError('cannot read x of undefined')]);
     expect(await handle()).toEqual({ kind: 'retry', reason: 'cannot read x of undefined' });
-    expect(logged).toEqual(['a command of the bus failed']);
+    expect([logged, refused]).toEqual([['a command of the bus failed'], []]);
     expect(await mayTakeMore()).toBe(true);
+  });
+
+  it('on which our code fails at its last delivery is dead, and the ERP is told so', async () => {
+    const { handle, refused } = trial([new TypeError('cannot read x of undefined')]);
+    expect(await handle(COMMAND, { deliveries: 10 })).toEqual({ kind: 'dead', code: 'delivery_limit', reason: 'it was delivered 10 times and never handled to the end; the last fault: cannot read x of undefined' });
+    expect(refused).toEqual([{ id: 'l-1', code: 'delivery_limit' }]);
+  });
+
+  it('is not dead before its refusal is recorded: it waits while the log is away, and comes again where that fails otherwise', async () => {
+    const { handle, settle, pass, setRoom, refused } = trial([], [new PedigreeError('unavailable', 'the event log does not answer'), new Error('strange')]);
+    setRoom(async () => Promise.reject(NO_DATABASE));
+    let handled: Handled | undefined;
+    const first = handle('no JSON').then((value) => (handled = value), (error: Error) => error);
+    await settle();
+    expect([handled, refused]).toEqual([undefined, []]);
+    setRoom(async () => true);
+    await pass(5_000);
+    expect([await first, refused]).toEqual([new Error('strange'), []]);
+    expect([await handle('no JSON'), refused]).toMatchObject([{ kind: 'dead' }, [{ code: 'invalid_json' }]]);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Handled, IncomingMessage, MessageBus } from '#bus';
+import { DELIVERY_LIMIT, type Handled, type IncomingMessage, type MessageBus } from '#bus';
 import type { Actor } from '#event-store';
 import { PedigreeError, systemClock, type Clock } from '#kernel';
 import type { ServiceLog } from '#service';
@@ -8,10 +8,14 @@ import type { Intake } from '../intake/intake.js';
 import { inTraceOf } from '../watch/caller-trace.js';
 import { isOutage } from './outages.js';
 import { Patience } from './patience.js';
+import type { Refusals, Refused } from './refusals.js';
 
 export interface BusIntakeOptions {
   bus: Pick<MessageBus, 'consumeCommands'>;
   intake: Pick<Intake, 'take' | 'hasRoom'>;
+  refusals: Pick<Refusals, 'record'>;
+  /** Deliveries of one message before it is put aside. */
+  deliveryLimit: number;
   /** Who lets publishers in: `amqp` is the broker, `database` that of the embedded bus. */
   authenticatedBy: 'amqp' | 'database';
   log: Pick<ServiceLog, 'error' | 'warn'>;
@@ -58,16 +62,21 @@ export class BusIntake {
     await this.consuming;
   }
 
-  private async handle({ body, messageId, publisher, headers, patienceMs }: IncomingMessage): Promise<Handled> {
+  private async handle(message: IncomingMessage): Promise<Handled> {
+    const { body, messageId, publisher, headers, patienceMs } = message;
+    const untilMs = this.clock.monotonicMs() + patienceMs;
+    const actor = this.actorOf(publisher);
     try {
       if (body.length > MAX_COMMAND_BYTES) throw new PedigreeError('body_too_large', tooLarge(body.length));
       const command = parseCommand(body);
       if (publisher === undefined) refuseDecision(command);
-      return await inTraceOf(headers['traceparent'], () => this.take(command, this.actorOf(publisher), patienceMs));
+      return await inTraceOf(headers['traceparent'], () => this.patiently(untilMs, () => this.take(command, actor)));
     } catch (error) {
-      if (error instanceof PedigreeError && error.httpStatus < 500) return { kind: 'dead', code: error.code, reason: error.message };
-      this.options.log.error({ err: error, messageId }, 'a command of the bus failed');
-      return { kind: 'retry', reason: (error as Error).message };
+      const isTheirs = error instanceof PedigreeError && error.httpStatus < 500;
+      if (!isTheirs) this.options.log.error({ err: error, messageId }, 'a command of the bus failed');
+      const refused = isTheirs ? { code: error.code, reason: error.message, place: error.place } : this.lastFailure(message, error as Error);
+      if (refused === undefined) return { kind: 'retry', reason: (error as Error).message };
+      return this.patiently(untilMs, () => this.refuse(message, refused, actor));
     }
   }
 
@@ -78,15 +87,31 @@ export class BusIntake {
     return { kind: 'system', name: publisher, authenticatedBy: authenticatedBy === 'amqp' ? 'amqp user_id' : authenticatedBy };
   }
 
-  private async take(command: CommandBody, actor: Actor, patienceMs: number): Promise<Handled> {
-    const { intake } = this.options;
-    const untilMs = this.clock.monotonicMs() + patienceMs;
+  private async take(command: CommandBody, actor: Actor): Promise<Handled> {
+    await this.options.intake.take(command, actor);
+    return { kind: 'done' };
+  }
+
+  /** The ERP's answer is durable before the message leaves the queue. */
+  private async refuse(message: IncomingMessage, refused: Refused, actor: Actor): Promise<Handled> {
+    await this.options.refusals.record(message, refused, actor);
+    return { kind: 'dead', code: refused.code, reason: refused.reason };
+  }
+
+  /** Of a message on which we failed as often as it may come: nobody else would tell the ERP. */
+  private lastFailure({ deliveries }: IncomingMessage, { message }: Error): Refused | undefined {
+    if (deliveries < this.options.deliveryLimit) return undefined;
+    return { code: DELIVERY_LIMIT, reason: `it was delivered ${deliveries} times and never handled to the end; the last fault: ${message}` };
+  }
+
+  /** Does it, and waits for better times as often as what fails is not the message's fault. */
+  private async patiently(untilMs: number, work: () => Promise<Handled>): Promise<Handled> {
     // Ends by success, by a fault of the message, by a stop, or when it was held for long enough.
     for (;;) {
       try {
-        await intake.take(command, actor);
+        const handled = await work();
         this.patience.wentWell();
-        return { kind: 'done' };
+        return handled;
       } catch (error) {
         if (!(await this.isOurs(error))) throw error;
         const { message } = error as Error;

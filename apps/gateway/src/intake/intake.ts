@@ -1,4 +1,4 @@
-import type { DocumentReference, GroupRegistration, GroupState } from '#domain';
+import type { DocumentReference, FirstCommand, GroupRegistration, GroupState } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { canonicalJson, coalesce, PedigreeError, sha256Hex } from '#kernel';
@@ -39,6 +39,8 @@ export interface IntakeOptions {
 /** A document that an operator sends again, and why. */
 export interface Resend {
   of: DocumentReference;
+  /** What the ERP gave first, and is told of the end under. */
+  firstCommand: FirstCommand;
   reason: string;
 }
 
@@ -94,9 +96,9 @@ export class Intake {
     }
     const row = rowOf(body, { requestId: work.requestId, account, documentSha256: work.documentSha256, kind: 'document' });
     if (resend === undefined) return { row, actor, work: { registration: work } };
-    const { of, reason } = resend;
+    const { of, firstCommand, reason } = resend;
     const bodySha256 = sha256Hex(canonicalJson({ ...body, resend_of: of.requestId, reason }));
-    return { row: { ...row, bodySha256, resendOf: of.requestId }, actor, reason, work: { registration: { ...work, resendOf: of } } };
+    return { row: { ...row, bodySha256, resendOf: of.requestId }, actor, reason, work: { registration: { ...work, resendOf: of, firstCommand } } };
   }
 
   private checkedGroup(body: CommandBody, actor: Actor, of: { group: GroupRegistration; members: { given: MemberBody; field: string }[] }): Checked {

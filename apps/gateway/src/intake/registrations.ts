@@ -1,5 +1,5 @@
 import { buildDocument, checkDocument, documentTypeOf, splitDocument, type DocumentFacts, type DocumentJson } from '#documents';
-import { MAX_GROUP_MEMBERS, type DocumentReference, type GroupKind, type GroupMembership, type GroupRegistration, type GroupState, type Registration } from '#domain';
+import { firstCommandOf, MAX_GROUP_MEMBERS, type DocumentReference, type GroupKind, type GroupMembership, type GroupRegistration, type GroupState, type Registration } from '#domain';
 import type { EvidenceStore } from '#evidence';
 import { PedigreeError, requestIdOf } from '#kernel';
 import type { CommandBody, MemberBody } from './command-body.js';
@@ -74,11 +74,11 @@ export class Registrations {
       kept.map(async ({ member, index }, place) => {
         const supersedes = { commandId: member.commandId, requestId: member.requestId };
         const here = { group: group(place), supersedes, account };
-        if (index === stopped?.index && corrected !== undefined) return { ...(await this.member(corrected, account, '/resume/corrected')), ...here };
+        if (index === stopped?.index && corrected !== undefined) return { ...(await this.member(corrected, account, '/resume/corrected')), ...here, firstCommand: firstCommandOf(member) };
         return { ...member, ...here, requestId: this.idOf(inside(body.command_id, place)) };
       }),
     );
-    return { ...this.groupOf(body, { account, kind: 'resumption', members }), after: [], resumes: { groupId: old.groupId, commandId: old.commandId } };
+    return { ...this.groupOf(body, { account, kind: 'resumption', members }), after: [], resumes: { groupId: old.groupId, commandId: old.commandId }, firstCommand: firstCommandOf(old) };
   }
 
   /** The id of the group, or document, that a command of this id asked for. */

@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { PostgresBus } from '#bus';
 import { PostgresEventStore } from '#event-store';
+import { PostgresEvidenceStore } from '#evidence';
 import { testDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
 import { arrival, Trial } from '../../test/trial.js';
 import { ANSWERS, deadLetterList } from '../api/answers.js';
+import { DeadLetters } from './dead-letters.js';
 
 const LETTERS = '/v1/operations/dead-letters';
 
@@ -78,5 +80,45 @@ describe('dead letters', () => {
     const data = { id: letter?.id, messageId: 'text', code: 'invalid_json', bodyBytes: 14, reason: 'the ERP was mended' };
     expect(events).toMatchObject([{ type: 'DeadLetterReplayed', data, metadata: { actor: { name: 'local' }, reason: 'the ERP was mended' } }]);
     expect(JSON.stringify(events[0]?.data)).not.toContain('command_id');
+  });
+
+  it('are discarded for a reason: then they count no more, and the log, and the list on request, have all of them', async () => {
+    const doomed = (await list())[0];
+    const path = `${LETTERS}/${doomed?.id}`;
+    const shown = (await trial.ask(path)).json();
+    expect((await trial.post({}, `${path}/discards`)).json()).toMatchObject({ status: 400, field: '/reason' });
+    expect((await trial.post({ reason: 'nobody knows' }, `${LETTERS}/nothing/discards`)).status).toBe(404);
+    const before = (await bus.state()).deadLetters as number;
+    expect((await trial.post({ reason: 'a test of the ERP' }, `${path}/discards`)).status).toBe(204);
+    expect([(await bus.state()).deadLetters, (await list()).some(({ id }) => id === doomed?.id)]).toEqual([before - 1, false]);
+    const asked = (await trial.ask(`${LETTERS}?discarded=true`)).json();
+    conform('DeadLetterList', asked);
+    const discarded = { at: expect.any(String), by: 'local', reason: 'a test of the ERP' };
+    expect(asked['items']).toEqual([{ ...doomed, discarded }]);
+    const kept = (await trial.ask(path)).json();
+    conform('DeadLetter', kept);
+    expect(kept).toEqual({ ...shown, discarded });
+    expect((await trial.post({ reason: 'once more' }, `${path}/discards`)).status).toBe(404);
+    expect((await trial.post({ reason: 'once more' }, `${path}/replays`)).status).toBe(404);
+    const store = new PostgresEventStore({ pool: trial.db.pool });
+    const events = await store.readStream('discarded-letters');
+    await store.close();
+    expect(events).toMatchObject([{ type: 'DeadLetterDiscarded', data: { id: doomed?.id, reason: 'a test of the ERP' }, metadata: { actor: { name: 'local' }, reason: 'a test of the ERP' } }]);
+  });
+
+  it('are in the log before they are gone: a discard that is broken off is done again, and shown once', async () => {
+    await bus.publishCommands([{ messageId: 'broken-off', body: Buffer.from('[') }]);
+    await until('the letter', async () => (await list()).some((one) => one.message_id === 'broken-off'));
+    const id = (await list()).find((one) => one.message_id === 'broken-off')?.id as string;
+    const store = new PostgresEventStore({ pool: trial.db.pool });
+    const evidence = new PostgresEvidenceStore({ pool: trial.db.pool });
+    const dies = { deadLetters: bus.deadLetters.bind(bus), deadLetter: bus.deadLetter.bind(bus), replay: bus.replay.bind(bus), discard: async () => Promise.reject(new Error('killed')) };
+    const says = { participant: 'own', softwareVersion: '0', profile: 'interface-v1' };
+    await expect(new DeadLetters({ bus: dies, store, evidence, ...says }).discard(id, 'first try', { kind: 'person', name: 'a', authenticatedBy: 'test' })).rejects.toThrow('killed');
+    const reasons = async () => deadLetterList.parse((await trial.ask(`${LETTERS}?discarded=true`)).json()).items.filter((one) => one.id === id).map(({ discarded }) => discarded?.reason);
+    expect([(await list()).some((one) => one.id === id), await reasons()]).toEqual([true, ['first try']]);
+    expect((await trial.post({ reason: 'second try' }, `${LETTERS}/${id}/discards`)).status).toBe(204);
+    expect(await reasons()).toEqual(['second try']);
+    await store.close();
   });
 });

@@ -1,17 +1,49 @@
 import { randomUUID } from 'node:crypto';
 import type { DeadLetter, DeadLetterSummary, MessageBus } from '#bus';
-import type { Actor, EventStore } from '#event-store';
-import { PedigreeError } from '#kernel';
+import type { Actor, EventStore, RecordedEvent } from '#event-store';
+import type { EvidenceStore } from '#evidence';
+import { PedigreeError, type Sha256 } from '#kernel';
+import { historyOf } from '#read-models';
 
 export interface DeadLettersOptions {
-  bus: Pick<MessageBus, 'deadLetters' | 'deadLetter' | 'replay'>;
-  store: Pick<EventStore, 'append'>;
+  bus: Pick<MessageBus, 'deadLetters' | 'deadLetter' | 'replay' | 'discard'>;
+  store: Pick<EventStore, 'append' | 'readStream'>;
+  evidence: Pick<EvidenceStore, 'put' | 'get'>;
   participant: string;
   softwareVersion: string;
   profile: string;
 }
 
-/** Messages that could not be handled: an operator reads why, has the cause mended, and puts them back for a reason that is kept. */
+/** Who discarded a letter, when and why. */
+export interface Discarded {
+  at: Date;
+  by: string;
+  reason: string;
+}
+
+/** A letter as it lies at the bus, or as it was when somebody discarded it. */
+export type Shown<Letter extends DeadLetterSummary> = Letter & { discarded?: Discarded };
+
+/** What the log keeps of a letter that was discarded; its body is evidence. */
+interface DeadLetterDiscarded {
+  id: string;
+  messageId?: string;
+  publisher?: string;
+  contentType: string;
+  headers: Record<string, string>;
+  code: string;
+  refusedBecause: string;
+  deadAt: string;
+  deliveries: number;
+  bodyBytes: number;
+  bodySha256: Sha256;
+  reason: string;
+}
+
+/** Every letter that was discarded. People discard them, so it stays short enough to be read whole. */
+const DISCARDED_STREAM = 'discarded-letters';
+
+/** Messages that could not be handled: an operator reads why, and has them put back or discarded for a reason that is kept. */
 export class DeadLetters {
   constructor(private readonly options: DeadLettersOptions) {}
 
@@ -19,26 +51,68 @@ export class DeadLetters {
     return answered(this.options.bus.deadLetters({ limit }));
   }
 
-  /** Throws PedigreeError `not_found`. */
-  async find(id: string): Promise<DeadLetter> {
+  /** Those that were discarded, the newest first. */
+  async discarded(limit: number): Promise<Shown<DeadLetterSummary>[]> {
+    return (await this.discards()).slice(0, limit).map(letterOf);
+  }
+
+  /** One that lies at the bus, else one that was discarded. Throws PedigreeError `not_found`. */
+  async find(id: string): Promise<Shown<DeadLetter>> {
+    const letter = await answered(this.options.bus.deadLetter(id));
+    if (letter !== undefined) return letter;
+    const gone = (await this.discards()).find(({ data }) => data.id === id);
+    if (gone === undefined) throw notFound(id);
+    const kept = await this.options.evidence.get(gone.data.bodySha256);
+    if (kept === undefined) throw new Error(`evidence ${gone.data.bodySha256}, the body of a letter that was discarded, is missing`);
+    return { ...letterOf(gone), body: kept.bytes };
+  }
+
+  /** Who asked and why goes into the log first: a replay that nobody can account for must not happen. */
+  async replay(id: string, reason: string, actor: Actor): Promise<void> {
+    const { messageId, code, deadAt, bodyBytes } = await this.atTheBus(id);
+    const data = { id, ...(messageId === undefined ? {} : { messageId }), code, deadAt: deadAt.toISOString(), bodyBytes, reason };
+    await this.account('operations', { type: 'DeadLetterReplayed', data, cause: `replay:${id}` }, actor);
+    if (!(await answered(this.options.bus.replay(id)))) throw notFound(id);
+  }
+
+  /** The same for one that nobody will mend: it counts no more, and stays in log and evidence with who discarded it and why. */
+  async discard(id: string, reason: string, actor: Actor): Promise<void> {
+    const { messageId, publisher, contentType, headers, code, reason: refusedBecause, deadAt, deliveries, bodyBytes, body } = await this.atTheBus(id);
+    const bodySha256 = await this.options.evidence.put(body, contentType);
+    const data: DeadLetterDiscarded = {
+      ...{ id, ...(messageId === undefined ? {} : { messageId }), ...(publisher === undefined ? {} : { publisher }), contentType, headers },
+      ...{ code, refusedBecause, deadAt: deadAt.toISOString(), deliveries, bodyBytes, bodySha256, reason },
+    };
+    await this.account(DISCARDED_STREAM, { type: 'DeadLetterDiscarded', data, cause: `discard:${id}` }, actor);
+    if (!(await answered(this.options.bus.discard(id)))) throw notFound(id);
+  }
+
+  private async atTheBus(id: string): Promise<DeadLetter> {
     const letter = await answered(this.options.bus.deadLetter(id));
     if (letter === undefined) throw notFound(id);
     return letter;
   }
 
-  /** Who asked and why goes into the log first: a replay that nobody can account for must not happen. */
-  async replay(id: string, reason: string, actor: Actor): Promise<void> {
-    const { bus, store, participant, softwareVersion, profile } = this.options;
-    const { messageId, code, deadAt, bodyBytes } = await this.find(id);
-    const data = { id, ...(messageId === undefined ? {} : { messageId }), code, deadAt: deadAt.toISOString(), bodyBytes, reason };
+  private async account(stream: string, { type, data, cause }: { type: string; data: { id: string; messageId?: string; reason: string }; cause: string }, actor: Actor): Promise<void> {
+    const { store, participant, softwareVersion, profile } = this.options;
     const metadata = {
-      ...{ participant, actor, reason, softwareVersion, profile, effectiveAt: new Date().toISOString() },
-      ...{ correlationId: messageId ?? id, causationId: `replay:${id}` },
+      ...{ participant, actor, reason: data.reason, softwareVersion, profile, effectiveAt: new Date().toISOString() },
+      ...{ correlationId: data.messageId ?? data.id, causationId: cause },
     };
-    await store.append('operations', 'any', [{ id: randomUUID(), type: 'DeadLetterReplayed', schemaVersion: 1, data, metadata }]);
-    if (!(await answered(bus.replay(id)))) throw notFound(id);
+    await store.append(stream, 'any', [{ id: randomUUID(), type, schemaVersion: 1, data, metadata }]);
+  }
+
+  /** The newest first; of a letter whose discarding was broken off and done again, the newest. */
+  private async discards(): Promise<RecordedEvent<string, DeadLetterDiscarded>[]> {
+    const events = (await historyOf(this.options.store, DISCARDED_STREAM)) as unknown as RecordedEvent<string, DeadLetterDiscarded>[];
+    return [...new Map(events.map((event) => [event.data.id, event])).values()].sort((a, b) => b.version - a.version);
   }
 }
+
+const letterOf = ({ data, metadata, recordedAt }: RecordedEvent<string, DeadLetterDiscarded>): Shown<DeadLetterSummary> => {
+  const { refusedBecause, deadAt, bodySha256: _, reason, ...letter } = data;
+  return { ...letter, reason: refusedBecause, deadAt: new Date(deadAt), discarded: { at: recordedAt, by: metadata.actor.name, reason } };
+};
 
 const notFound = (id: string): PedigreeError => new PedigreeError('not_found', `no dead letter is called ${id}`, { field: 'id', item: id });
 

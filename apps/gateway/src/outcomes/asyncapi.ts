@@ -27,14 +27,14 @@ const channels = {
   commands: {
     address: NAMES.commands,
     title: 'Commands',
-    description: `From the ERP. A durable quorum queue on the default exchange, declared by Pedigree. Publish persistent and with confirms: what the broker has confirmed is carried out or put aside with its reason in ${NAMES.dead}. The same command_id again is a no-op. Set user_id to the user that you connect as: the broker checks it, and the log keeps it; resume_group is not taken without.`,
+    description: `From the ERP. A durable quorum queue on the default exchange, declared by Pedigree. Publish persistent and with confirms: what the broker has confirmed is carried out, or refused: that is told as pedigree.command.refused.v1, and the message lies in ${NAMES.dead} with the reason. The same command_id again is a no-op. Give each publication a message_id: messages that are alike to the last byte count as one. Set user_id to the user that you connect as: the broker checks it, and the log keeps it; resume_group is not taken without.`,
     messages: { Command: component('Command') },
     bindings: { amqp: { is: 'queue', queue: { name: NAMES.commands, durable: true, exclusive: false, autoDelete: false, vhost: '/' } } },
   },
   outcomes: {
     address: '{topic}',
     title: 'Outcomes',
-    description: 'To the ERP. A durable topic exchange: bind a durable queue of your own, for example by `document.#`. At least once: take an id once. Events of one subject come in their order; `sequence` tells it.',
+    description: 'To the ERP. A durable topic exchange: bind a durable queue of your own, for example by `document.#` and `command.#`. At least once: take an id once. Events of one subject come in their order; `sequence` tells it.',
     parameters: { topic: { description: 'Routing key.', enum: [...new Set(TYPES.flatMap((type) => OUTCOME_TOPICS[type]))] } },
     messages: Object.fromEntries(TYPES.map((type) => [nameOf(type), component(nameOf(type))])),
     bindings: { amqp: { is: 'routingKey', exchange: { name: NAMES.outcomes, type: 'topic', durable: true, autoDelete: false, vhost: '/' } } },
@@ -80,7 +80,7 @@ export function asyncApiDocument(): object {
     channels,
     operations: {
       takeCommand: { action: 'receive', channel: { $ref: '#/channels/commands' }, summary: 'Pedigree takes a command.' },
-      tellOutcome: { action: 'send', channel: { $ref: '#/channels/outcomes' }, summary: 'Pedigree tells what became of a document.' },
+      tellOutcome: { action: 'send', channel: { $ref: '#/channels/outcomes' }, summary: 'Pedigree tells what became of a command.' },
     },
     components: { messages },
   };

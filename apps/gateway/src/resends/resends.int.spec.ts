@@ -66,6 +66,17 @@ describe('a document that is sent again by an operator', () => {
     expect({ reason, actor }).toMatchObject({ reason: REASON, actor: { kind: expect.any(String), name: expect.any(String) } });
   });
 
+  it('keeps what the ERP gave first, however often it goes again', async () => {
+    const requestId = await ended(answered('rejected'));
+    const { commandId, reference } = (await taskOf(requestId)).registration;
+    const firstCommand = { commandId, reference };
+    const second = resent.parse((await resend(requestId, {})).json());
+    await trial.run(second.command_id, answered('rejected'), { projected: false });
+    const third = resent.parse((await resend(second.request_id, { command_id: 'third-try' })).json());
+    expect((await taskOf(second.request_id)).registration).toMatchObject({ firstCommand, resendOf: { requestId } });
+    expect((await taskOf(third.request_id)).registration).toMatchObject({ firstCommand, resendOf: { requestId: second.request_id, commandId: second.command_id } });
+  });
+
   it('may be corrected, and given a command id and an account', async () => {
     const requestId = await ended(answered('rejected'));
     const xml = arrival(`<sgtin>${SGTIN.slice(0, -3)}999</sgtin>`);

@@ -1,4 +1,4 @@
-import { ABSENT, documentStream, evolve, type DocumentEvent, type DocumentState } from '#domain';
+import { ABSENT, documentStream, evolve, firstCommandOf, type DocumentEvent, type DocumentState } from '#domain';
 import type { Actor, EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { PedigreeError } from '#kernel';
@@ -59,7 +59,7 @@ export class Resends {
     };
     const of = { commandId: registration.commandId, requestId };
     try {
-      return await this.options.intake.take(body, actor, { of, reason: asked.reason });
+      return await this.options.intake.take(body, actor, { of, firstCommand: firstCommandOf(registration), reason: asked.reason });
     } catch (error) {
       // Somebody else was faster, by another command.
       if ((error as { constraint?: string }).constraint !== 'command_resend') throw error;

@@ -19,6 +19,7 @@ export interface ConsumerParts {
 
 interface Claimed {
   id: bigint;
+  letterId: string;
   leaseNumber: number;
   deliveries: number;
   messageId: string | null;
@@ -34,7 +35,8 @@ interface Claimed {
 const MOST_CLAIMED = 500;
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const incomingOf = ({ messageId, publisher, body, contentType, headers, deliveries }: Claimed, patienceMs: number): IncomingMessage => ({
+const incomingOf = ({ letterId: id, messageId, publisher, body, contentType, headers, deliveries }: Claimed, patienceMs: number): IncomingMessage => ({
+  id,
   ...(messageId === null ? {} : { messageId }),
   ...(publisher === null ? {} : { publisher }),
   ...{ body, contentType, headers, deliveries, patienceMs },

@@ -92,9 +92,17 @@ export class PostgresBus implements MessageBus {
     return rows[0] && letterOf(rows[0]);
   }
 
-  async replay(id: string): Promise<boolean> {
+  replay(id: string): Promise<boolean> {
+    return this.removed(sql.REPLAY, id);
+  }
+
+  discard(id: string): Promise<boolean> {
+    return this.removed(sql.DISCARD, id);
+  }
+
+  private async removed(statement: string, id: string): Promise<boolean> {
     if (!UUID.test(id)) return false;
-    const { rowCount } = await this.options.pool.query(sql.REPLAY, [id]);
+    const { rowCount } = await this.options.pool.query(statement, [id]);
     return rowCount === 1;
   }
 

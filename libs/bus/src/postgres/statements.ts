@@ -21,16 +21,16 @@ WITH looked AS (
 )
 UPDATE bus_command c SET deliveries = deliveries + 1, lease_number = lease_number + 1, available_at = statement_timestamp() + $2::float8 * interval '1 ms'
 FROM picked WHERE c.id = picked.id
-RETURNING c.id, lease_number AS "leaseNumber", deliveries, message_id AS "messageId", publisher, content_type AS "contentType", headers, body, (SELECT count(*) FROM looked) > (SELECT count(*) FROM picked) AS "isCut"`;
+RETURNING c.id, letter_id AS "letterId", lease_number AS "leaseNumber", deliveries, message_id AS "messageId", publisher, content_type AS "contentType", headers, body, (SELECT count(*) FROM looked) > (SELECT count(*) FROM picked) AS "isCut"`;
 
 /** $1 ids, $2 lease numbers. Who lost his lease changes nothing: somebody else has the message. */
 export const DONE = `DELETE FROM bus_command c USING unnest($1::bigint[], $2::int[]) AS r(id, lease_number) WHERE c.id = r.id AND c.lease_number = r.lease_number`;
 
 /** $1 id, $2 lease number, $3 code, $4 reason, $5 deliveries. */
 export const DEAD = `
-WITH gone AS (DELETE FROM bus_command WHERE id = $1::bigint AND lease_number = $2::int RETURNING message_id, publisher, content_type, headers, body)
-INSERT INTO bus_dead_letter (code, reason, deliveries, message_id, publisher, content_type, headers, body)
-SELECT $3, left($4, 4000), $5::int, message_id, publisher, content_type, headers, body FROM gone`;
+WITH gone AS (DELETE FROM bus_command WHERE id = $1::bigint AND lease_number = $2::int RETURNING letter_id, message_id, publisher, content_type, headers, body)
+INSERT INTO bus_dead_letter (id, code, reason, deliveries, message_id, publisher, content_type, headers, body)
+SELECT letter_id, $3, left($4, 4000), $5::int, message_id, publisher, content_type, headers, body FROM gone`;
 
 /** $1 id, $2 lease number, $3 delay in ms, $4 deliveries to take back (1 where it was not tried). */
 export const GIVE_BACK = `
@@ -73,6 +73,9 @@ export const REPLAY = `
 WITH gone AS (DELETE FROM bus_dead_letter WHERE id = $1::uuid RETURNING message_id, publisher, content_type, headers, body),
 added AS (INSERT INTO bus_command (message_id, publisher, content_type, headers, body) SELECT message_id, publisher, content_type, headers, body FROM gone RETURNING id)
 SELECT pg_notify('${BUS_CHANNEL}', '') FROM added`;
+
+/** $1 id. */
+export const DISCARD = `DELETE FROM bus_dead_letter WHERE id = $1::uuid`;
 
 /** $1 days, $2 most. */
 export const REMOVE_LETTERS = `

@@ -39,17 +39,26 @@ export class DeadLetterQueue {
   }
 
   /** The copy in the command queue is confirmed before the letter is taken away. */
-  async replay(id: string): Promise<boolean> {
+  replay(id: string): Promise<boolean> {
     const { publisher, names, ownUser, confirmMs } = this.parts;
-    let replayed = false;
+    return this.take(id, (message) => publisher.publish([{ envelope: { ...copyOf(message, ownUser), routingKey: names.commands }, body: message.body }], confirmMs));
+  }
+
+  discard(id: string): Promise<boolean> {
+    return this.take(id, async () => undefined);
+  }
+
+  /** Takes one letter away, after `first`. False: it is not there. */
+  private async take(id: string, first: (message: SyncMessage & { body: Buffer }) => Promise<void>): Promise<boolean> {
+    let taken = false;
     await this.look(MOST_LETTERS, async (message, channel) => {
       if (letterOf(message, this.parts).id !== id) return false;
-      await publisher.publish([{ envelope: { ...copyOf(message, ownUser), routingKey: names.commands }, body: message.body }], confirmMs);
+      await first(message);
       channel.basicAck({ deliveryTag: message.deliveryTag });
-      replayed = true;
+      taken = true;
       return true;
     });
-    return replayed;
+    return taken;
   }
 
   /** Shows letters to `see` until it has seen enough. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { asideOf, copyOf, deliveriesOf, incomingOf, letterOf, publisherOf } from './letter.js';
+import { asideOf, copyOf, deliveriesOf, identityOf, incomingOf, letterOf, publisherOf } from './letter.js';
 
 const body = Buffer.from('{}');
 const aside = { id: 'l-1', code: 'invalid_json', reason: 'the body is not JSON', deadAt: new Date('2026-11-21T10:00:00.123Z'), deliveries: 4 };
@@ -56,9 +56,26 @@ describe('a dead letter', () => {
   });
 });
 
+describe('the identity of a message', () => {
+  const of = (over: object, bytes = body): string => identityOf({ ...given, ...over, body: bytes });
+  it('stays whatever the broker and we add to it, also as a dead letter and as a copy', () => {
+    const marks = { 'x-delivery-count': 3, 'x-death': [], 'x-pedigree-code': 'invalid_json' };
+    const same = [of({ headers: { ...given.headers, ...marks } }), of({ redelivered: true, userId: 'erp' }), identityOf({ ...asideOf(given, aside, ownUser), body }), identityOf({ ...copyOf(given, ownUser), body })];
+    expect(new Set([of({}), ...same, incomingOf({ ...given, body }, { patienceMs: 1, ownUser }).id]).size).toBe(1);
+  });
+
+  it.each([
+    ['message id', { messageId: 'm-2' }],
+    ['timestamp', { timestamp: 1_700_000_001 }],
+    ['headers', { headers: { 'erp-batch': '8' } }],
+  ])('is another with another %s', (_what, over) => expect(of(over)).not.toBe(of({})));
+
+  it('is another with another body', () => expect(of({}, Buffer.from('[]'))).not.toBe(of({})));
+});
+
 describe('a message as the port gives it', () => {
   it('has its headers as text and no id that it was not given', () => {
-    expect(incomingOf({ headers: { n: 1, s: 'text', none: undefined }, body }, { patienceMs: 7, ownUser })).toEqual({ body, contentType: 'application/octet-stream', headers: { n: '1', s: 'text', none: 'null' }, deliveries: 1, patienceMs: 7 });
+    expect(incomingOf({ headers: { n: 1, s: 'text', none: undefined }, body }, { patienceMs: 7, ownUser })).toEqual({ id: expect.any(String) as unknown, body, contentType: 'application/octet-stream', headers: { n: '1', s: 'text', none: 'null' }, deliveries: 1, patienceMs: 7 });
   });
 });
 

@@ -20,6 +20,7 @@ const OURS = { id: 'x-pedigree-id', code: 'x-pedigree-code', reason: 'x-pedigree
 /** What the broker adds on the way; a message that goes back into the queue begins without it. */
 const BROKERS = /^x-(death|first-death-.*|last-death-.*|delivery-count|opt-.*)$/;
 const OWN_NAMES = new Set<string>(Object.values(OURS));
+const ID_DIGITS = 32;
 const MOST_REASON_CHARACTERS = 4_000;
 const UNNAMED_TYPE = 'application/octet-stream';
 
@@ -43,7 +44,21 @@ const publisherField = (message: HeaderFields, ownUser: string): { publisher?: s
   return publisher === undefined ? {} : { publisher };
 };
 
+/**
+ * What a message is known by at every delivery. AMQP names none, so this follows from what its publisher gave: what is alike to the last byte, message id
+ * and timestamp included, counts as one message.
+ */
+export function identityOf(message: Carried): string {
+  const { messageId, timestamp, correlationId, type, appId, contentType } = message;
+  const given = [messageId, timestamp, correlationId, type, appId, contentType, textHeaders(message)];
+  return sha256Hex(Buffer.concat([Buffer.from(JSON.stringify(given)), message.body])).slice(0, ID_DIGITS);
+}
+
 export const incomingOf = (message: Carried & { redelivered?: boolean }, { patienceMs, ownUser }: { patienceMs: number; ownUser: string }): IncomingMessage => ({
+  // Only what is refused is ever asked for it.
+  get id() {
+    return identityOf(message);
+  },
   ...(message.messageId === undefined ? {} : { messageId: message.messageId }),
   ...publisherField(message, ownUser),
   body: message.body,
@@ -109,8 +124,7 @@ function brokers(message: Carried, deliveryLimit: number): Aside {
   const deaths: unknown = message.headers?.['x-death'];
   const [death] = (Array.isArray(deaths) ? deaths : []) as (Death | undefined)[];
   const deadAt = momentOf(death?.time ?? message.timestamp);
-  // The same bytes of the same publisher at the same second: nobody could tell two such letters apart, and either will do.
-  const id = sha256Hex(Buffer.concat([Buffer.from(JSON.stringify([message.messageId ?? null, message.timestamp ?? null, deadAt.toISOString()])), message.body])).slice(0, 32);
+  const id = identityOf(message);
   if (death === undefined) return { id, code: 'unknown', reason: 'it was put into the dead-letter queue by hand', deadAt, deliveries: 0 };
   if (death.reason !== DELIVERY_LIMIT) return { id, code: death.reason ?? 'unknown', reason: `the broker put it aside: ${String(death.reason)}`, deadAt, deliveries: 0 };
   const reason =

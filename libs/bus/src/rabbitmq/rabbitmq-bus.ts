@@ -89,6 +89,10 @@ export class RabbitMqBus implements MessageBus {
     return this.letters.replay(id);
   }
 
+  discard(id: string): Promise<boolean> {
+    return this.letters.discard(id);
+  }
+
   async state(): Promise<{ connected: boolean; commandsWaiting: number | undefined; deadLetters: number | undefined }> {
     try {
       const [commandsWaiting, deadLetters] = await readyMessages(this.link, [this.names.commands, this.names.dead]);

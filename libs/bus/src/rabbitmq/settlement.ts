@@ -1,10 +1,9 @@
 import type { AsyncMessage } from 'rabbitmq-client';
-import { randomUUID } from 'node:crypto';
 import { systemClock } from '#kernel';
 import type { Handled } from '../port.js';
 import type { Acknowledger } from './acknowledger.js';
 import type { OurChannel } from './channel.js';
-import { asideOf, copyOf, deliveriesOf } from './letter.js';
+import { asideOf, copyOf, deliveriesOf, identityOf } from './letter.js';
 import type { Link } from './link.js';
 import type { Publisher } from './publisher.js';
 import type { BusNames } from './topology.js';
@@ -66,7 +65,7 @@ export class Settlement {
 
   private putAside(message: AsyncMessage, { code, reason }: { code: string; reason: string }): Promise<void> {
     const { publisher, names, ownUser, confirmMs } = this.parts;
-    const envelope = asideOf(message, { id: randomUUID(), code, reason, deadAt: new Date(), deliveries: deliveriesOf(message) }, ownUser);
+    const envelope = asideOf(message, { id: identityOf(message), code, reason, deadAt: new Date(), deliveries: deliveriesOf(message) }, ownUser);
     return publisher.publish([{ envelope: { ...envelope, exchange: names.dead, routingKey: '' }, body: message.body as Buffer }], confirmMs);
   }
 

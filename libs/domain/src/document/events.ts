@@ -17,6 +17,12 @@ export interface DocumentReference {
   requestId: string;
 }
 
+/** What the ERP gave first: whatever is sent again for it, however often, is told under this. */
+export interface FirstCommand {
+  commandId: string;
+  reference?: string;
+}
+
 /** The group that a document belongs to, and its place there, from 0. */
 export interface GroupMembership {
   groupId: string;
@@ -55,6 +61,8 @@ export interface DocumentRegistered {
     supersedes?: DocumentReference;
     /** The document that ended rejected or failed, and that an operator sent again by this one, corrected or not. */
     resendOf?: DocumentReference;
+    /** Where it stands for another document under another command. Absent in events of older versions too. */
+    firstCommand?: FirstCommand;
   };
 }
 

@@ -1,5 +1,5 @@
 import { neverReached } from '#kernel';
-import type { DocumentConcluded, DocumentEvent, DocumentOutcome, DocumentReference, DocumentRegistered, FailureCause, RegistryStatus } from './events.js';
+import type { DocumentConcluded, DocumentEvent, DocumentOutcome, DocumentReference, DocumentRegistered, FailureCause, FirstCommand, RegistryStatus } from './events.js';
 import { isAboutWaiting, withHold, withoutHolds, withoutPredecessor, type Waiting, type WaitEvent } from './hold.js';
 import { evolveUpload, openedUpload, type Uploading } from './upload.js';
 import { isAboutUpload, type UploadEvent } from './upload-events.js';
@@ -32,6 +32,19 @@ export type DocumentState =
 
 /** The document that ended badly and in whose place this one was sent: by an operator, or in the resumption of its group. */
 export const standsFor = ({ resendOf, supersedes }: Registration): DocumentReference | undefined => resendOf ?? supersedes;
+
+interface Given extends FirstCommand {
+  firstCommand?: FirstCommand;
+  resendOf?: FirstCommand;
+  supersedes?: FirstCommand;
+  resumes?: FirstCommand;
+}
+
+/** The ERP's own command of what was sent again, be it a document or a group; of anything else its own. An old event names only what it replaced. */
+export function firstCommandOf({ commandId, reference, firstCommand, resendOf, supersedes, resumes }: Given): FirstCommand {
+  const named = firstCommand ?? { commandId: (resendOf ?? supersedes ?? resumes)?.commandId ?? commandId };
+  return { ...(reference === undefined ? {} : { reference }), ...named };
+}
 
 export const ABSENT: DocumentState = { phase: 'absent' };
 

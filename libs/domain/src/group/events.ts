@@ -1,5 +1,5 @@
 import type { Sha256 } from '#kernel';
-import type { AfterHold, DocumentOutcome, DocumentReference, FailureCause, GroupKind } from '../document/events.js';
+import type { AfterHold, DocumentOutcome, DocumentReference, FailureCause, FirstCommand, GroupKind } from '../document/events.js';
 import type { Registration } from '../document/state.js';
 
 /** Most members of one group: their registrations stand in one event, which has its limit. */
@@ -31,6 +31,8 @@ export interface GroupRegistered {
     original?: SplitDocument;
     /** For kind `resumption`: the group that halted. */
     resumes?: { groupId: string; commandId: string };
+    /** For kind `resumption`; absent in events of older versions. */
+    firstCommand?: FirstCommand;
   };
 }
 

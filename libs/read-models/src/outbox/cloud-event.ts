@@ -23,10 +23,16 @@ const outcomeItems = z.strictObject({
   href: z.string().describe('Where all of them can be read, page by page: a path of the API.'),
 });
 
+const resent = {
+  resend_of: z.uuid().optional().describe('Set for what was sent again: id of the document, or group, that it replaces. `command_id` and `reference` are those of the very first.'),
+  resend_command_id: z.string().optional().describe('The command by which it was sent again, where that has an id of its own.'),
+};
+
 const documentFields = {
   request_id: z.uuid(),
   command_id: z.string().describe("The ERP's id of the command."),
   reference: z.string().optional().describe("The ERP's own reference, as the command gave it."),
+  ...resent,
   group: z
     .strictObject({ group_id: z.uuid(), index: count, of: count })
     .optional()
@@ -61,13 +67,14 @@ const conclusionFields = {
 
 const groupFields = {
   group_id: z.uuid(),
-  command_id: z.string().describe("The ERP's id of the command that gave or resumed the group."),
+  command_id: z.string().describe("The ERP's id of the command that gave the group."),
   reference: z.string().optional().describe("The ERP's own reference, as the command gave it."),
+  ...resent,
   account: z.string(),
   kind: z.enum(['given', 'resumption']).describe('`resumption`: what was left of a group that halted.'),
   resumes: z.strictObject({ group_id: z.uuid(), command_id: z.string() }).optional().describe('The group that had halted.'),
   members: z
-    .array(z.strictObject({ request_id: z.uuid(), command_id: z.string(), reference: z.string().optional(), doc_type: z.number().int(), document_id: z.string().optional(), outcome: outcome.optional(), cause }))
+    .array(z.strictObject({ request_id: z.uuid(), command_id: z.string(), reference: z.string().optional(), ...resent, doc_type: z.number().int(), document_id: z.string().optional(), outcome: outcome.optional(), cause }))
     .describe('In the order of processing. One without an outcome has not ended; what became of its items is told by its own document event.'),
   sentence: documentFields.sentence,
   remedy: documentFields.remedy,
@@ -86,6 +93,23 @@ const heldFor = z
   .array(z.strictObject({ command_id: z.string(), request_id: z.uuid(), outcome: z.enum(['rejected', 'failed']) }))
   .describe('What it comes after, and how that ended.');
 
+const refusalFields = {
+  command_id: z.string().optional().describe("The ERP's id of the command; absent where it could not be read."),
+  reference: documentFields.reference,
+  message_id: z.string().optional().describe('What the publisher called the message (AMQP property message_id).'),
+  code: z.string().describe('The code with which HTTP would refuse the same command; `delivery_limit`: our own code failed on it each time.'),
+  sentence: documentFields.sentence,
+  remedy: z.string(),
+  place: z
+    .strictObject({ field: z.string().optional().describe('RFC 6901 pointer.'), line: z.number().int().optional(), item: z.string().optional(), element: z.string().optional() })
+    .optional()
+    .describe('Where in the message the fault lies.'),
+  dead_letter_id: z.string().describe('The message itself, as it came, lies among the dead letters under this id.'),
+  silent_until: instant.optional().describe('Set on the last refusal of a flood: what is refused until then is found among the dead letters, and not told.'),
+  known_at: documentFields.known_at,
+  href: z.string().describe('The dead letter: a path of the API for operators.'),
+};
+
 /** The data of each type of event. A new type is a new line here and one in outcome-table.ts. */
 export const OUTCOME_DATA = {
   'pedigree.document.waiting.v1': z
@@ -102,6 +126,7 @@ export const OUTCOME_DATA = {
   'pedigree.group.held.v1': z.strictObject({ ...groupFields, held_for: heldFor }).describe('The same for a group: none of its members is sent meanwhile.'),
   'pedigree.group.halted.v1': z.strictObject({ ...groupFields, halt, ...haltDetails }).describe('A group stopped before its end: what stands behind is not processed, and can be resumed once it has concluded.'),
   'pedigree.group.concluded.v1': z.strictObject(groupConclusionFields).describe('Every member of a group has ended.'),
+  'pedigree.command.refused.v1': z.strictObject(refusalFields).describe('A message of the bus was refused, and nothing of it is carried out. What HTTP refuses is said in its answer, and not here.'),
   'pedigree.group.revised.v1': z.strictObject({ ...groupConclusionFields, previous_outcome: outcome }).describe('A member turned out otherwise, and with it the whole; this replaces what was told before.'),
 } as const;
 
@@ -120,6 +145,7 @@ export const OUTCOME_TOPICS: Record<OutcomeType, string[]> = {
   'pedigree.group.halted.v1': ['group.halted'],
   'pedigree.group.concluded.v1': withOutcome('group.concluded'),
   'pedigree.group.revised.v1': withOutcome('group.revised'),
+  'pedigree.command.refused.v1': ['command.refused'],
 };
 
 export type OutcomeData<Type extends OutcomeType = OutcomeType> = z.infer<(typeof OUTCOME_DATA)[Type]>;
@@ -135,7 +161,7 @@ export const cloudEventOf = (type: OutcomeType) =>
       id: z.uuid().describe('The same event again has the same id: take it once.'),
       source: z.string().describe('urn:uuid of the installation.'),
       type: z.literal(type),
-      subject: z.string().describe('request_id of the document, or id of the group. Events of one subject come in their order.'),
+      subject: z.string().describe('request_id of the document, id of the group, or id of the dead letter. Events of one subject come in their order.'),
       time: instant.describe('When it was recorded.'),
       sequence: z.string().regex(/^\d{20}$/).describe('Log position with leading zeros: orders events as text (extension `sequence`). Also the cursor of the feed.'),
       datacontenttype: z.literal('application/json'),

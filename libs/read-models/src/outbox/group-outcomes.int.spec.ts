@@ -85,6 +85,23 @@ describe('a group that the ERP gave', () => {
     ]);
   });
 
+  it('that is carried on with a corrected member is told under the commands that the ERP gave first', async () => {
+    const halted = { groupId: '00000000-0000-5000-8000-000000000007', commandId: 'resume-1' };
+    const replaced = ['00000000-0000-5000-8000-000000000001', '00000000-0000-5000-8000-000000000002'] as const;
+    const again = { supersedes: { commandId: 'corrected-1', requestId: replaced[0] }, firstCommand: { commandId: 'erp-1', reference: 'INV-1' } };
+    const kept = { supersedes: { commandId: 'command-2', requestId: replaced[1] } };
+    const documents = [one(0, { outcome: 'rejected', errors: [{ code: '4', text: 'no', objectId: pack(0) }] }), one(1, { outcome: 'failed', cause: 'not_processed' })];
+    const group = new GroupOfTest(log, documents, { kind: 'resumption', resumes: halted, firstCommand: { commandId: 'day-1', reference: 'DAY-1' }, inPlaceOf: [again, kept] }).start();
+    for (const i of [0, 1]) group.end(i);
+    const [first, halt, second, whole] = (await outbox()).map(({ data }) => data);
+    const corrected = { command_id: 'erp-1', reference: 'INV-1', resend_of: replaced[0], resend_command_id: 'command-1' };
+    const same = { command_id: 'command-2', resend_of: replaced[1] };
+    expect([first, second]).toMatchObject([corrected, same]);
+    const ofGroup = { command_id: 'day-1', reference: 'DAY-1', resend_of: halted.groupId, resend_command_id: group.commandId, members: [corrected, same] };
+    expect([halt, whole]).toMatchObject([ofGroup, ofGroup].map((told) => ({ ...told, stopped_by: { command_id: 'erp-1' } })));
+    expect(second).not.toHaveProperty('resend_command_id');
+  });
+
   it('of which a member turns out otherwise is told anew where the whole does', async () => {
     const group = new GroupOfTest(log, [one(0), one(1, { outcome: 'failed' })]).start();
     for (const i of [0, 1]) group.end(i);

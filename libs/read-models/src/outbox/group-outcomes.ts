@@ -1,5 +1,6 @@
-import { haltOf, outcomeOf, type DocumentOutcome, type GroupConclusionRevised, type Halt, type RegisteredGroup, type Registration } from '#domain';
+import { firstCommandOf, haltOf, outcomeOf, type DocumentOutcome, type GroupConclusionRevised, type Halt, type RegisteredGroup, type Registration } from '#domain';
 import { wordsForGroup } from '../groups/sentences.js';
+import { askedBy } from './asked.js';
 import type { ConclusionData, GroupConclusionData } from './cloud-event.js';
 import { heldForOf } from './held.js';
 import { isSplit, type KnownGroup, type ReadParts } from './split.js';
@@ -26,7 +27,7 @@ export function groupHeld(known: KnownGroup): Told {
 export function groupHalted(known: KnownGroup): Told | undefined {
   const halt = haltOf(known.state);
   if (isSplit(known) || halt === undefined) return undefined;
-  return { type: 'pedigree.group.halted.v1', topic: 'group.halted', subject: known.row.groupId, data: { ...groupFields(known), ...whyHalted(halt) } };
+  return { type: 'pedigree.group.halted.v1', topic: 'group.halted', subject: known.row.groupId, data: { ...groupFields(known), ...whyHalted(halt, known) } };
 }
 
 export function groupConcluded(known: KnownGroup): Told {
@@ -56,15 +57,14 @@ function groupFields({ event, state, row }: KnownGroup) {
   if (kind === 'split') throw new Error(`group ${row.groupId} is one document, and is told as one`);
   return {
     group_id: row.groupId,
-    command_id: row.commandId,
-    ...(row.reference === null ? {} : { reference: row.reference }),
+    ...askedBy(registration),
     account: row.account,
     kind,
     ...(resumes === undefined ? {} : { resumes: { group_id: resumes.groupId, command_id: resumes.commandId } }),
     members: members.map((member, i) => {
-      const { reference, docType } = registration.members[i] as Registration;
-      const { requestId: request_id, commandId: command_id, documentId: document_id, outcome, cause } = member;
-      return { request_id, command_id, ...present({ reference }), doc_type: docType, ...present({ document_id, outcome, cause }) };
+      const given = registration.members[i] as Registration;
+      const { requestId: request_id, documentId: document_id, outcome, cause } = member;
+      return { request_id, ...askedBy(given), doc_type: given.docType, ...present({ document_id, outcome, cause }) };
     }),
     ...wordsForGroup(row),
     known_at: String(event.position),
@@ -74,11 +74,11 @@ function groupFields({ event, state, row }: KnownGroup) {
 
 function conclusionOf(known: KnownGroup, outcome: DocumentOutcome): GroupConclusionData {
   const halt = haltOf(known.state);
-  return { ...groupFields(known), outcome, ...(halt === undefined ? {} : whyHalted(halt)) };
+  return { ...groupFields(known), outcome, ...(halt === undefined ? {} : whyHalted(halt, known)) };
 }
 
-function whyHalted({ cause, member, predecessor, text }: Halt) {
-  const by = member ?? predecessor;
+function whyHalted({ cause, member, predecessor, text }: Halt, { state }: KnownGroup) {
+  const by = member === undefined ? predecessor : { ...member, ...firstCommandOf(state.registration.members[member.index] as Registration) };
   const stopped_by = by === undefined ? undefined : { command_id: by.commandId, request_id: by.requestId, outcome: by.outcome };
   return { halt: cause, ...present({ stopped_by, text }) };
 }
@@ -90,8 +90,7 @@ function splitFields({ event, state, row, read }: KnownGroup) {
   if (original === undefined || first === undefined) throw new Error(`group ${row.groupId} is a split document without an original`);
   return {
     request_id: row.groupId,
-    command_id: row.commandId,
-    ...(row.reference === null ? {} : { reference: row.reference }),
+    ...askedBy(registration),
     account: row.account,
     doc_type: original.docType,
     ...(first.docNum === undefined ? {} : { doc_num: first.docNum }),

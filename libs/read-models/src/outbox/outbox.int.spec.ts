@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CloudEvent, HTTP } from 'cloudevents';
+import type { CommandRefused } from '#domain';
 import type { EventStore, RecordedEvent } from '#event-store';
 import { inTransaction, installationId, installationSchema, migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -23,7 +24,8 @@ afterAll(() => db.drop());
 async function outbox(events: RecordedEvent[] = log.events, store: Pick<EventStore, 'readStream'> = log): Promise<OutcomeEvent[]> {
   const projection = outboxProjection({ evidence: log.evidence, documents: jsonDocuments, store });
   await inTransaction(db.pool, (tx) => projection.truncate(tx));
-  const wanted = events.filter((event) => Object.keys(OUTCOME_TABLE).includes(event.type));
+  const { types = [], streamPrefixes = [] } = projection.filter;
+  const wanted = events.filter(({ type, stream }) => types.includes(type) && streamPrefixes.some((prefix) => stream.startsWith(prefix)));
   await inTransaction(db.pool, (tx) => projection.project(wanted, tx));
   return (await outcomesAfter(db.pool, 0n, 1_000)).map((one) => JSON.parse(one.body) as OutcomeEvent);
 }
@@ -105,6 +107,36 @@ describe('the outbox', () => {
     expect(cloudEventOf('pedigree.document.concluded.v1').safeParse(event).error).toBeUndefined();
   });
 
+  describe('of a document that was sent again', () => {
+    const before = { commandId: 'resend-2', requestId: '00000000-0000-5000-8000-000000000002' };
+    async function told(of: object): Promise<ConclusionData> {
+      log = new LogOfTest();
+      log.document({ docType: 552, items: [pack(1)], reference: 'own' });
+      Object.assign(log.events[0]?.data as object, of);
+      const [event] = await outbox();
+      expect(cloudEventOf('pedigree.document.concluded.v1').safeParse(event).error).toBeUndefined();
+      return dataOf(event);
+    }
+
+    it('is told under the first command of the ERP and its reference, and names the one that it replaces', async () => {
+      const ids = { command_id: 'erp-1', reference: 'INV-1', resend_of: before.requestId, resend_command_id: 'command-1' };
+      expect(await told({ resendOf: before, firstCommand: { commandId: 'erp-1', reference: 'INV-1' } })).toMatchObject(ids);
+      expect(await told({ supersedes: before, firstCommand: { commandId: 'erp-1', reference: 'INV-1' } })).toMatchObject(ids);
+    });
+
+    it('is told under its own reference where the first command had none', async () => {
+      expect(await told({ resendOf: before, firstCommand: { commandId: 'erp-1' } })).toMatchObject({ command_id: 'erp-1', reference: 'own' });
+    });
+
+    it('by an older version is told under the command that it replaces, for nothing before that is in its log', async () => {
+      expect(await told({ resendOf: before })).toMatchObject({ command_id: 'resend-2', reference: 'own', resend_of: before.requestId, resend_command_id: 'command-1' });
+    });
+
+    it('and of no other says nothing of the kind', async () => {
+      expect(Object.keys(await told({})).filter((name) => name.startsWith('resend'))).toEqual([]);
+    });
+  });
+
   it('reads a stream that is longer than one read gives', async () => {
     log = new LogOfTest();
     log.document({ docType: 552, items: [pack(1)] });
@@ -142,6 +174,42 @@ describe('the outbox', () => {
     const ofDocuments = Object.keys(OUTCOME_DATA).filter((type) => type.startsWith('pedigree.document.'));
     expect([...told].sort()).toEqual(ofDocuments.sort());
     expect(told.size).toBe(Object.keys(OUTCOME_TABLE).length);
+  });
+});
+
+describe('a command that the bus refused', () => {
+  const refusal = { deadLetterId: 'l-1', messageId: 'm-1', commandId: 'erp-1', reference: 'INV-1', code: 'invalid_command', text: '/prio: is not a field of a command', place: { field: '/prio' } };
+  async function told(data: CommandRefused['data']) {
+    log = new LogOfTest();
+    log.refuse(data);
+    const [event] = await outbox();
+    expect(cloudEventOf('pedigree.command.refused.v1').safeParse(event).error).toBeUndefined();
+    expect((await outcomesAfter(db.pool, 0n, 10)).map((one) => one.topic)).toEqual(['command.refused']);
+    return event as OutcomeEvent<'pedigree.command.refused.v1'>;
+  }
+
+  it('is told by its own id and reference, with code, place and where the message lies', async () => {
+    const { subject, data } = await told(refusal);
+    expect(subject).toBe('l-1');
+    expect(data).toEqual({
+      ...{ command_id: 'erp-1', reference: 'INV-1', message_id: 'm-1', code: 'invalid_command', place: { field: '/prio' }, dead_letter_id: 'l-1' },
+      ...{ sentence: 'Refused: /prio: is not a field of a command.', remedy: expect.stringMatching(/^Mend the message/) as unknown, known_at: '1', href: '/v1/operations/dead-letters/l-1' },
+    });
+  });
+
+  it('is told by the message alone where no name could be read', async () => {
+    const { data } = await told({ deadLetterId: 'l-1', messageId: 'm-1', code: 'invalid_json', text: 'the body is not JSON' });
+    expect([data.command_id, data.message_id, data.dead_letter_id]).toEqual([undefined, 'm-1', 'l-1']);
+  });
+
+  it('through a fault of ours is told so, without our inner words, and is not to be published again', async () => {
+    const { data } = await told({ ...refusal, code: 'delivery_limit', text: 'it was delivered 10 times; the last fault: cannot read x of undefined' });
+    expect([data.sentence, data.remedy]).toEqual(['Refused: our own code failed on it each time that it was delivered.', expect.stringMatching(/Do not publish it again/)]);
+  });
+
+  it('as the last one of a flood says until when others are not told', async () => {
+    const { data } = await told({ ...refusal, silentUntil: '2026-11-23T00:00:00.000Z' });
+    expect([data.silent_until, data.sentence]).toEqual(['2026-11-23T00:00:00.000Z', expect.stringContaining('others are not told before 2026-11-23T00:00:00.000Z')]);
   });
 });
 

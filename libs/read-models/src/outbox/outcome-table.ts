@@ -1,4 +1,4 @@
-import { DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, requestIdOfStream, type ConclusionRevised, type DocumentEvent, type DuplicateDetected, type GroupEvent, type Registration } from '#domain';
+import { DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, REFUSAL_STREAM_PREFIX, requestIdOfStream, type CommandRefused, type ConclusionRevised, type DocumentEvent, type DuplicateDetected, type GroupEvent, type Registration } from '#domain';
 import type { ReceiptFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import { foldDocumentOutcome } from '../document-outcomes/fold.js';
@@ -6,6 +6,7 @@ import type { DocumentOutcomeRow } from '../document-outcomes/row.js';
 import { wordsFor } from '../document-outcomes/sentences.js';
 import type { ConclusionData, OutcomeItems } from './cloud-event.js';
 import { groupConcluded, groupHalted, groupHeld, groupRevised, groupWaiting, memberRevised } from './group-outcomes.js';
+import { askedBy } from './asked.js';
 import { documentPath } from './items.js';
 import { heldForOf } from './held.js';
 import type { KnownGroup } from './split.js';
@@ -37,8 +38,11 @@ export const GROUP_OUTCOME_TABLE: Partial<Record<GroupEvent['type'], (known: Kno
   MemberRevised: memberRevised,
 };
 
-/** Streams in which such events are found. */
-export const OUTCOME_STREAMS = [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX];
+const REFUSAL: CommandRefused['type'] = 'CommandRefused';
+
+/** Every event that is told, and the streams in which they are found. */
+export const OUTCOME_EVENTS = [...Object.keys(OUTCOME_TABLE), ...Object.keys(GROUP_OUTCOME_TABLE), REFUSAL];
+export const OUTCOME_STREAMS = [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, REFUSAL_STREAM_PREFIX];
 
 /** A part of a document that was split: how it ended is told with the whole, and not by itself. Its alarms are. */
 export const isPart = ([registered]: RecordedEvent[]): boolean => (registered?.data as Partial<Registration> | undefined)?.group?.kind === 'split';
@@ -96,8 +100,7 @@ function documentFields(row: DocumentOutcomeRow, known: Known) {
   const words = wordsFor({ ...row, waitingFor, ...(known.read?.receipt === undefined ? {} : { errors: known.read.receipt.errors }) });
   return {
     request_id: row.requestId,
-    command_id: row.commandId,
-    ...(row.reference === null ? {} : { reference: row.reference }),
+    ...askedBy(known.history[0]?.data as unknown as Registration),
     ...(row.groupId === null || row.groupIndex === null || row.groupSize === null ? {} : { group: { group_id: row.groupId, index: row.groupIndex, of: row.groupSize } }),
     account: row.account,
     doc_type: row.docType,

@@ -1,4 +1,4 @@
-import { GROUP_STREAM_PREFIX } from '#domain';
+import { GROUP_STREAM_PREFIX, REFUSAL_STREAM_PREFIX } from '#domain';
 import type { EventStore, RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
@@ -9,8 +9,9 @@ import type { DocumentReading } from '../sgtin-history/movements.js';
 import { outcomeIdOf, sequenceOf, sourceOf, type OutcomeEvent } from './cloud-event.js';
 import { historyOf } from './history.js';
 import { digestsOf, readConclusion } from './items.js';
-import { GROUP_OUTCOME_TABLE, isPart, OUTCOME_STREAMS, OUTCOME_TABLE, type Known } from './outcome-table.js';
+import { GROUP_OUTCOME_TABLE, isPart, OUTCOME_EVENTS, OUTCOME_STREAMS, OUTCOME_TABLE, type Known } from './outcome-table.js';
 import { isConclusion, readParts } from './parts.js';
+import { commandRefused } from './refusals.js';
 import { endsSplit, groupOf } from './split.js';
 import type { Told } from './told.js';
 
@@ -42,7 +43,7 @@ interface OutboxRow {
 export function outboxProjection(options: OutboxOptions): Projection {
   return {
     name: 'outbox',
-    filter: { streamPrefixes: OUTCOME_STREAMS, types: [...Object.keys(OUTCOME_TABLE), ...Object.keys(GROUP_OUTCOME_TABLE)] },
+    filter: { streamPrefixes: OUTCOME_STREAMS, types: OUTCOME_EVENTS },
     project: async (events, tx) => {
       const installation = await installationId(tx);
       const { evidence, bounds = PAGE_BOUNDS } = options;
@@ -65,12 +66,18 @@ async function rowsOf(events: RecordedEvent[], installation: string, options: Ou
   const bytes = await evidence.getMany([...new Set(each.map(({ event }) => event).filter(isConclusion).flatMap(digestsOf))]);
   const rows: OutboxRow[] = [];
   for (const { event, history } of each) {
-    const told = event.stream.startsWith(GROUP_STREAM_PREFIX) ? await groupTold(history, options) : documentTold({ event, history }, bytes, options);
+    const told = await toldOf({ event, history }, bytes, options);
     if (told === undefined) continue;
     const { position, recordedAt } = event;
     rows.push({ position, id: outcomeIdOf(event.id, installation), told, body: JSON.stringify(envelopeOf(event, told, installation)), recordedAt });
   }
   return rows;
+}
+
+async function toldOf(known: Known, bytes: Map<Sha256, Buffer>, options: OutboxOptions): Promise<Told | undefined> {
+  const { stream } = known.event;
+  if (stream.startsWith(REFUSAL_STREAM_PREFIX)) return commandRefused(known.event);
+  return stream.startsWith(GROUP_STREAM_PREFIX) ? groupTold(known.history, options) : documentTold(known, bytes, options);
 }
 
 function documentTold(known: Known, bytes: Map<Sha256, Buffer>, { documents }: OutboxOptions): Told {

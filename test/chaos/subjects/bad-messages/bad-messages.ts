@@ -1,8 +1,12 @@
+import type { JsonObject } from '#kernel';
 import { complaints, type DeadLetter, type Ended, type Fed, type LoadContext, type Message, type Subject } from '../subject.js';
 
 const DOCUMENTS_PER_ROUND = 40;
 
-/** Messages that can never be handled: each is refused with its reason or lies among the dead letters with it, nothing else does, and what comes behind them moves on. */
+/**
+ * Messages that can never be handled: each is refused with its reason or lies among the dead letters with it, nothing else does, and what comes behind them
+ * moves on. Of those on the bus the log says once that they were refused.
+ */
 export const badMessages: Subject = { name: 'bad-messages', load, check };
 
 const BAD: { name: string; code: string; body(n: number): string }[] = [
@@ -29,11 +33,17 @@ function load({ random, documents, lastsMs, hasBroker }: LoadContext): Message[]
 }
 
  
-async function check({ fed, deadLetters }: Ended): Promise<string[]> {
+async function check({ fed, deadLetters, log }: Ended): Promise<string[]> {
   const bad = fed.filter((one) => one.expect.kind === 'refused');
   const overHttp = bad.filter((one) => one.via === 'http');
   const published = new Map(bad.filter((one) => one.via === 'amqp').map((one) => [one.key, one]));
-  return [...complaints(overHttp, refusalComplaint), ...(deadLetters === undefined ? [] : letterComplaints(published, deadLetters))];
+  const refused = (await log.events()).filter(({ type }) => type === 'CommandRefused').map(({ data }) => data);
+  return [...complaints(overHttp, refusalComplaint), ...complaints(published.values(), (one) => recordComplaint(one, refused)), ...(deadLetters === undefined ? [] : letterComplaints(published, deadLetters))];
+}
+
+function recordComplaint(one: Fed, refused: JsonObject[]): string | undefined {
+  const codes = refused.filter(({ messageId }) => messageId === one.key).map(({ code }) => code);
+  return codes.length === 1 && codes[0] === codeOf(one) ? undefined : `${one.key} should be recorded once as refused, ${codeOf(one)}, and was as [${codes.join(', ')}]`;
 }
 
 function refusalComplaint(one: Fed): string | undefined {

@@ -1,8 +1,8 @@
-import { ABSENT, evolve, type DocumentEvent, type DocumentState, type GroupEvent, type InboundEvent } from '#domain';
+import { ABSENT, evolve, type CommandRefused, type DocumentEvent, type DocumentState, type GroupEvent, type InboundEvent } from '#domain';
 import type { CampaignLog, LoggedEvent } from '../../campaign-log.js';
 
-/** Every kind of event that the life of a document, a group or a document of others can leave: the compiler names one that is missing here. */
-const EVENTS: Record<DocumentEvent['type'] | GroupEvent['type'] | InboundEvent['type'], true> = {
+/** Every kind of event that the life of a document, a group, a document of others or a refused message can leave: the compiler names one that is missing here. */
+const EVENTS: Record<DocumentEvent['type'] | GroupEvent['type'] | InboundEvent['type'] | CommandRefused['type'], true> = {
   ...{ DocumentRegistered: true, DocumentWaiting: true, PredecessorConcluded: true, DocumentReleased: true, DocumentRefused: true },
   ...{ SendAttempted: true, DocumentSent: true, SendRefused: true, SendNotDelivered: true, SendUnconfirmed: true, LookUpMissed: true, SendAbsenceProven: true },
   ...{ DuplicateDetected: true, StatusObserved: true, ReceiptStored: true, DocumentDownloaded: true, DocumentNotProcessed: true, DocumentSuperseded: true },
@@ -15,6 +15,7 @@ const EVENTS: Record<DocumentEvent['type'] | GroupEvent['type'] | InboundEvent['
   ...{ GroupConclusionRevised: true, GroupResumed: true },
   ...{ InboundSeen: true, InboundStatusObserved: true, InboundDownloaded: true, InboundDownloadGivenUp: true, InboundReceiptStored: true, InboundReceiptGivenUp: true },
   ...{ InboundConcluded: true, InboundLinked: true, InboundRecognised: true },
+  CommandRefused: true,
 };
 /** The phases of a document that end: in the others it is on its way. `received` and `refused` last no time, for one append leaves them again. */
 const PHASES: Record<Exclude<DocumentState['phase'], 'absent' | 'concluded' | 'received' | 'refused'>, true> = {

@@ -5,7 +5,7 @@ import { complaints, type Ended, type Meanwhile, type OutcomeMessage, type Subje
 export const outcomes: Subject = { name: 'outcomes', unrest, check };
 
 /** What the ERP must hear of, as the documentation says; more is no fault, as long as an event of the log stands behind it. */
-const MUST_BE_TOLD = ['DocumentWaiting', 'DocumentHeld', 'DocumentConcluded', 'ConclusionRevised', 'DuplicateDetected'];
+const MUST_BE_TOLD = ['DocumentWaiting', 'DocumentHeld', 'DocumentConcluded', 'ConclusionRevised', 'DuplicateDetected', 'CommandRefused'];
 
 /** What was not heard yet, by one way or another. */
 async function unrest({ log, heard }: Meanwhile): Promise<number> {

@@ -4,7 +4,7 @@ import type { JsonObject } from '#kernel';
 export interface Actor {
   kind: 'person' | 'system' | 'registry';
   name: string;
-  /** For example `api-key`, `loopback`, `bus`, `registry-session`. */
+  /** For example `api-key`, `loopback`, `amqp user_id`, `database`, `process`. */
   authenticatedBy: string;
 }
 

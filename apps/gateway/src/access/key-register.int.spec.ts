@@ -110,6 +110,12 @@ describe.each(LOG_PLACES)('API keys with the log in %s', (place) => {
     expect(await types()).toEqual(['ApiKeyMade', 'ApiKeyRevoked']);
   });
 
+  it('are not changed beside a log that is behind their table', async () => {
+    await make('erp');
+    await db.pool.query('UPDATE api_key SET version = 7');
+    await expect(register.revoke('erp', ACT)).rejects.toMatchObject({ code: 'invalid_configuration', message: expect.stringMatching(/has taken in event 7 of api-keys, and the stream ends at 0/) as unknown });
+  });
+
   it('of a version that kept no events are adopted once, with an end, and stay as they were', async () => {
     await db.pool.query(`INSERT INTO api_key (name, key_sha256, roles, created_at, revoked_at) VALUES ('old', '\\x01', '{admin}', '2025-01-01', NULL), ('gone', '\\x02', '{erp}', '2025-01-01', '2025-02-01')`);
     await Promise.all([register, registerOn(db.pool, log.store)].map((one) => one.catchUp()));

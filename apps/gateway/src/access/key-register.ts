@@ -109,8 +109,10 @@ export class KeyRegister {
       const events = decideApiKey(stateOf(await findKey(pool, command.key)), command);
       if (events.length === 0) return false;
       const appended = await store.append(API_KEY_STREAM, version === -1 ? 'none' : version, events.map((event) => this.envelope(event, act)));
-      if (appended.kind === 'conflict' && appended.actualVersion < version) throw new Error(`the table of API keys has taken in event ${version} of ${API_KEY_STREAM}, and the log ends at ${appended.actualVersion}: it is not the log of this table`);
-      if (appended.kind === 'conflict') continue;
+      if (appended.kind === 'conflict') {
+        if (appended.actualVersion < version) throw behindTable(version, appended.actualVersion);
+        continue;
+      }
       await this.follow();
       return true;
     }
@@ -143,6 +145,9 @@ export class KeyRegister {
     return { id: randomUUID(), type, schemaVersion: 1, data, metadata };
   }
 }
+
+const behindTable = (version: number, actualVersion: number): PedigreeError =>
+  new PedigreeError('invalid_configuration', `the table of API keys has taken in event ${version} of ${API_KEY_STREAM}, and the stream ends at ${actualVersion}: this is not the log of this database, or one of the two was restored without the other`);
 
 /** Events of one page are taken in together, so that the greatest version in the table never stands before a gap. */
 async function takeIn(tx: Transaction, { type, data, recordedAt, version }: RecordedEvent): Promise<void> {

@@ -12,8 +12,8 @@ import { PedigreeError, systemClock } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { orphans, PostgresReadModels, readModelSchemas } from '#read-models';
 import { reconciliationSchema } from '#reconciliation';
-import { boundedLog, guardRequests, Health, HttpPort, optionalNeed, postgresNeed, watchNeeds, type Need, type ServiceLog } from '#service';
-import { subscriptionsSchema } from '#subscriptions';
+import { announcePresence, boundedLog, guardRequests, Health, HttpPort, optionalNeed, postgresNeed, programProcesses, serviceSchema, watchNeeds, type Need, type ServiceLog } from '#service';
+import { subscriptionLag, subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { openWatching, type Watching } from '#telemetry';
 import { Accounts } from './accounts/accounts.js';
@@ -33,6 +33,7 @@ import { DeadLetters } from './operations/dead-letters.js';
 import { Operations } from './operations/operations.js';
 import { OrphanWatch } from './orphans/orphan-watch.js';
 import { outcomesSchema } from './outcomes/schema.js';
+import { ProgramWatch } from './programs/program-watch.js';
 import { startOutcomes, type OutcomesSide } from './outcomes/start-outcomes.js';
 import { collectGatewayMetrics } from './watch/gateway-metrics.js';
 import { ObservedIntake } from './watch/observed-intake.js';
@@ -51,6 +52,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 
 export const gatewaySchemas: MigrationSet[] = [
   installationSchema,
+  serviceSchema,
   restorationSchema,
   { name: 'gateway-intake', directory: new URL('./intake/migrations/', import.meta.url) },
   { name: 'gateway-access', directory: new URL('./access/migrations/', import.meta.url) },
@@ -139,13 +141,15 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
     const evidence = new PostgresEvidenceStore({ pool: services.pool });
     side = startOutcomes({ ...services, evidence, config, log });
     const orphanWatch = new OrphanWatch({ find: () => orphans(services.pool, services.store), clock: systemClock, log });
-    const parts = await partsOf(config, { ...services, evidence, log, watching, side, orphanWatch });
+    const programWatch = programWatchOf(config, services, log);
+    const parts = await partsOf(config, { ...services, evidence, log, watching, side, orphanWatch, programWatch });
     const { app, routes } = await serve({ config, log, parts, port });
     const busIntake = new BusIntake({ bus: services.bus, intake: parts.intake, authenticatedBy: config.bus.amqpUrl === undefined ? 'database' : 'amqp', log });
     busIntake.start();
     const looking = new AbortController();
-    const watches = [parts.accounts, orphanWatch, new KeyWatch({ keys: parts.keys, clock: systemClock, log })];
-    const looked = watches.map((one) => one.watch(looking.signal));
+    const watches = [parts.accounts, orphanWatch, programWatch, new KeyWatch({ keys: parts.keys, clock: systemClock, log })];
+    const { signal } = looking;
+    const looked = [...watches.map((one) => one.watch(signal)), announcePresence({ pool: services.pool, program: 'gateway', signal, log })];
     health.degradedBy(() => watches.flatMap((one) => one.troubles()));
     const stop = async (): Promise<void> => {
       looking.abort();
@@ -162,6 +166,9 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
     throw error;
   }
 }
+
+const programWatchOf = ({ expectedPrograms: expected }: GatewayConfig, { pool, store }: Services, log: ServiceLog): ProgramWatch =>
+  new ProgramWatch({ processes: () => programProcesses(pool), subscriptions: () => subscriptionLag(pool, store), expected, clock: systemClock, log });
 
 interface Services {
   pool: Pool;
@@ -186,8 +193,8 @@ function openServices(config: GatewayConfig, log: ServiceLog): Services & { clos
 }
 
 /** What the controllers are built on. Throws PedigreeError when the API would be open to everybody. */
-async function partsOf(config: GatewayConfig, given: Services & { evidence: EvidenceStore; log: ServiceLog; watching: Watching; side: OutcomesSide; orphanWatch: OrphanWatch }): Promise<GatewayParts> {
-  const { pool, store, queue, bus, evidence, log, watching, side, orphanWatch } = given;
+async function partsOf(config: GatewayConfig, given: Services & { evidence: EvidenceStore; log: ServiceLog; watching: Watching; side: OutcomesSide; orphanWatch: OrphanWatch; programWatch: ProgramWatch }): Promise<GatewayParts> {
+  const { pool, store, queue, bus, evidence, log, watching, side, orphanWatch, programWatch } = given;
   const keys = new ApiKeys(pool, { trustsLoopback: isForThisMachine(config) });
   await refuseOpenDoor(config, keys);
   await recordSettings(config, pool, store);
@@ -197,11 +204,11 @@ async function partsOf(config: GatewayConfig, given: Services & { evidence: Evid
   const intake = new ObservedIntake({ pool, evidence, queue, installationId: installation, ...limits, groupState: (groupId) => groupStateIn(store, groupId) }, watching);
   const says = { participant, profile, softwareVersion: SOFTWARE_VERSION };
   const paused = new Accounts({ store, queue, accounts, ...says, clock: systemClock, log });
-  collectGatewayMetrics(watching.metrics, { pool, store, queue, bus, accounts: paused, orphans: orphanWatch });
+  collectGatewayMetrics(watching.metrics, { pool, queue, bus, accounts: paused, orphans: orphanWatch, programs: programWatch });
   return {
     ...{ pool, intake, keys, evidence, installationId: installation, bodyLimits, log, outcomes: side.outcomes, webhooks: side.webhooks },
     accounts: paused,
-    operations: new Operations({ pool, store, queue, orphans: orphanWatch, ...says }),
+    operations: new Operations({ pool, store, queue, orphans: orphanWatch, programs: programWatch, ...says }),
     deadLetters: new DeadLetters({ bus, store, ...says }),
     reconciliations: new Reconciliations({ pool, store, queue }),
     holds: new Holds({ pool, store, queue }),

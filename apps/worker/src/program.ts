@@ -16,7 +16,7 @@ export const workerProgram = (config: WorkerConfig): Program => ({
     const watching = openWatching({ program: 'worker', version: SOFTWARE_VERSION, profile: config.profile.name, otlpEndpoint: config.otlpEndpoint, onError });
     const worker = await startWorker(config, log, watching);
     health.degradedBy(() => worker.pausedAccounts().map(({ account, cause, text, seenAt }) => ({ name: `account ${account}`, since: seenAt.toISOString(), reason: `paused (${cause}): ${text}` })));
-    health.degradedBy(() => worker.failing.troubles());
+    health.degradedBy(() => worker.subscriptions.troubles());
     serveMetrics(watching.metrics, healthPort, health);
     return worker;
   },

@@ -242,8 +242,25 @@ export const operationsStatus = z.strictObject({
     overdue: z.number().int(),
     oldest_due_at: instant.optional(),
   }),
+  programs: z.array(
+    z.strictObject({
+      name: z.string().describe('`worker`, `auditor`, `reconciler`, `gateway`.'),
+      state: z.enum(['running', 'missing', 'not_running']).describe('`missing`: it should run (`PEDIGREE_EXPECTED_PROGRAMS`) and does not.'),
+      processes: z.array(z.strictObject({ process: z.string().describe('Host and number.'), state: z.enum(['running', 'silent', 'stopped']), started_at: instant, seen_at: instant })).describe('Those that run; when none does, the one that was there last.'),
+    }),
+  ),
   subscriptions: z.array(
-    z.strictObject({ name: z.string(), position, lag: z.string().regex(/^\d+$/).describe('How far behind the log.'), lag_unit: z.enum(['event', 'byte']).describe('What lag counts: bytes where the log is in EventStoreDB.'), updated_at: instant, running: z.boolean() }),
+    z.strictObject({
+      name: z.string(),
+      position,
+      lag: z.string().regex(/^\d+$/).describe('How far behind the log.'),
+      lag_unit: z.enum(['event', 'byte']).describe('What lag counts: bytes where the log is in EventStoreDB.'),
+      updated_at: instant.describe('When it moved last.'),
+      state: z.enum(['running', 'standing_by', 'halted', 'nobody']).describe('`halted`: it stands at an event and a person must look. `nobody`: no process runs it. `standing_by`: processes wait for another to let go of it.'),
+      processes: z.array(z.string()).describe('Host and number of the processes that run it, or stand by.'),
+      since: instant.optional().describe('Since when it is halted.'),
+      reason: z.string().optional().describe('Why it is halted, and at which event.'),
+    }),
   ),
   restoration: z
     .strictObject({

@@ -29,6 +29,7 @@ import { gatewayParts } from './configuration-parts.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
 import { acknowledgedAmong } from './intake/command-table.js';
 import { groupStateIn } from './intake/group-state.js';
+import { DeadLetterWatch } from './operations/dead-letter-watch.js';
 import { DeadLetters } from './operations/dead-letters.js';
 import { Operations } from './operations/operations.js';
 import { OrphanWatch } from './orphans/orphan-watch.js';
@@ -147,7 +148,7 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
     const busIntake = new BusIntake({ bus: services.bus, intake: parts.intake, authenticatedBy: config.bus.amqpUrl === undefined ? 'database' : 'amqp', log });
     busIntake.start();
     const looking = new AbortController();
-    const watches = [parts.accounts, orphanWatch, programWatch, new KeyWatch({ keys: parts.keys, clock: systemClock, log })];
+    const watches = [parts.accounts, orphanWatch, programWatch, new DeadLetterWatch({ bus: services.bus, clock: systemClock, log }), new KeyWatch({ keys: parts.keys, clock: systemClock, log })];
     const { signal } = looking;
     const looked = [...watches.map((one) => one.watch(signal)), announcePresence({ pool: services.pool, program: 'gateway', signal, log })];
     health.degradedBy(() => watches.flatMap((one) => one.troubles()));

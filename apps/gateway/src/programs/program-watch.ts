@@ -2,6 +2,7 @@ import type { Clock } from '#kernel';
 import { isThere, SILENT_LIMIT_MS, type ProgramProcess, type Trouble } from '#service';
 import type { SubscriptionLag } from '#subscriptions';
 import { subscriptionStandings, type SubscriptionStanding } from './subscription-standings.js';
+import { lookAgain } from '../watch/look-again.js';
 
 /** The programs without which an installation does not do its work, and what does not happen then. */
 export const PROGRAM_DUTIES = {
@@ -75,12 +76,9 @@ export class ProgramWatch {
   }
 
   /** Looks at once, and then every few seconds until `signal`. Never rejects. */
-  async watch(signal: AbortSignal): Promise<void> {
+  watch(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    while (!signal.aborted) {
-      await this.look().catch((err: unknown) => log.warn({ err }, 'nobody could look which programs run'));
-      await clock.wait(LOOK_EVERY_MS, signal);
-    }
+    return lookAgain(() => this.look(), { everyMs: LOOK_EVERY_MS, clock, signal, log, failure: 'nobody could look which programs run' });
   }
 }
 

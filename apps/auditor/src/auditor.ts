@@ -54,11 +54,7 @@ export async function startAuditor(config: AuditorConfig, log: ServiceLog = boun
   const subscriptions = new SubscriptionWatch({ log });
   const running = [
     runSubscription({
-      store,
-      pool,
-      name: AUDITOR_SUBSCRIPTION,
-      handle: seal,
-      signal,
+      ...{ store, pool, name: AUDITOR_SUBSCRIPTION, handle: seal, signal },
       // Proofs may be a second behind; few large pages cost a fraction of many small ones.
       minPageIntervalMs: 1_000,
       batchSize: 1_000,

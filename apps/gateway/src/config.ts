@@ -4,7 +4,7 @@ import { documentTypeOf } from '#documents';
 import { PedigreeError, type JsonObject } from '#kernel';
 import { readEncryptionKey, readProfile, type Profile } from '#registry-client';
 import { readSecretFile } from '#secret-files';
-import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSecrets } from '#service';
+import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSecrets, variablesOf } from '#service';
 import { DEFAULT_BODY_LIMITS, type BodyLimits } from './api/body-limits.js';
 import { PROGRAM_DUTIES, type ExpectedProgram } from './programs/program-watch.js';
 import { blockList } from './webhooks/addresses.js';
@@ -64,6 +64,8 @@ const environment = z.object({
   /** Why the settings are as they are now; kept with every change that this start finds. */
   PEDIGREE_CHANGE_REASON: z.string().trim().min(3).max(1_000).optional(),
 });
+
+export const gatewayVariables = variablesOf(environment);
 
 export interface GatewayConfig {
   otlpEndpoint: string | undefined;

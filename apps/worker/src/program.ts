@@ -1,7 +1,7 @@
 import { SOFTWARE_VERSION } from '#event-store';
-import { optionalNeed, postgresNeed, tcpNeed, type Program } from '#service';
+import { optionalNeed, postgresNeed, tcpNeed, type Program, type ProgramLine } from '#service';
 import { openWatching, serveMetrics } from '#telemetry';
-import type { WorkerConfig } from './config.js';
+import { workerConfig, workerVariables, type WorkerConfig } from './config.js';
 import { restorationNeed } from './restoration/restoration-need.js';
 import { startWorker, workerLog } from './worker.js';
 
@@ -21,3 +21,5 @@ export const workerProgram = (config: WorkerConfig): Program => ({
     return worker;
   },
 });
+
+export const workerLine: ProgramLine = { name: 'worker', version: SOFTWARE_VERSION, variables: workerVariables, make: (env) => workerProgram(workerConfig(env)) };

@@ -12,6 +12,7 @@ export function addAccountCommands(pedigree: Command, action: Action, gateway: (
   const accounts = pedigree.command('accounts').description('accounts at the registry: how they stand; status 2 when one is paused');
   accounts
     .command('list', { isDefault: true })
+    .description('how they stand, with their certificates; status 2 when one is paused')
     .option('--json', 'print JSON for programs')
     .action(action((options: { json?: boolean }) => listAccounts(gateway(), options.json === true)));
   accounts

@@ -11,7 +11,8 @@ import { listDeadLetters, replayDeadLetter, showDeadLetter } from './commands/de
 import { addAuditCommands } from './commands/audit-commands.js';
 import { reconcile, type ReconcileOptions } from './commands/reconcile.js';
 import { decideHold } from './commands/holds.js';
-import { resend, type ResendOptions } from './commands/resend.js';
+import { addDocumentsCommand } from './commands/documents.js';
+import { addResendCommand } from './commands/resend.js';
 import { resumeGroup, showGroup, type ResumeOptions } from './commands/groups.js';
 import { send, type SendOptions } from './commands/send.js';
 import { addSandboxCommand } from './commands/sandbox.js';
@@ -28,6 +29,8 @@ import { DataDir } from './stack/data-dir.js';
 
 /** Exit status: 0 well, 1 not done or refused, 2 wrong usage or configuration. */
 export const USAGE_STATUS = 2;
+/** How a document may be named. */
+const NAMED = "its request_id, the ERP's command id or the ERP's reference";
 const JSON_OPTION = ['--json', 'print JSON for programs'] as const;
 
 /** The gateway that the configuration names, or the one that is up on DATA_DIR. */
@@ -60,6 +63,7 @@ export function commandLine(finish: (status: number) => void): Command {
     .option('--account <name>', 'registry account to send with')
     .option(...JSON_OPTION)
     .action(action((files: string[], options: SendOptions) => send(gateway(), files, options)));
+  addDocumentsCommand(pedigree, action, gateway);
   addQuestions(pedigree, action);
   addOperationCommands(pedigree, action);
   addAccountCommands(pedigree, action, gateway);
@@ -122,7 +126,7 @@ function addQuestions(pedigree: Command, action: Action): void {
   pedigree
     .command('document')
     .description('show one document with its timeline')
-    .argument('<request_id>')
+    .argument('<document>', NAMED)
     .option(...JSON_OPTION)
     .action(action((requestId: string, options: { json?: boolean }) => showDocument(gateway(), requestId, options.json === true)));
   pedigree
@@ -143,13 +147,13 @@ function addGroupCommands(pedigree: Command, action: Action): void {
   pedigree
     .command('group')
     .description('show one group of documents with its members and its timeline')
-    .argument('<group_id>')
+    .argument('<group>', 'its id, or the ERP\'s command id')
     .option(...JSON_OPTION)
     .action(action((groupId: string, options: { json?: boolean }) => showGroup(gateway(), groupId, options.json === true)));
   pedigree
     .command('resume')
     .description('resume a group that halted: the corrected document, and what was not processed')
-    .argument('<group_id>')
+    .argument('<group>', 'its id, or the ERP\'s command id')
     .option('--corrected <file>', 'XML that takes the place of the document that stopped it')
     .requiredOption('--reason <text>', 'why: it is kept')
     .action(action((groupId: string, options: ResumeOptions) => resumeGroup(gateway(), groupId, options)));
@@ -161,9 +165,9 @@ function addHoldCommands(pedigree: Command, action: Action): void {
     pedigree
       .command(decision)
       .description(does[decision])
-      .argument('<request_id>')
+      .argument('<document>', NAMED)
       .requiredOption('--reason <text>', 'why: it is kept')
-      .action(action((id: string, { reason }: { reason: string }) => decideHold(gateway(), decision, { id, reason })));
+      .action(action((named: string, { reason }: { reason: string }) => decideHold(gateway(), decision, { named, reason })));
   }
 }
 
@@ -176,15 +180,7 @@ function addOperationCommands(pedigree: Command, action: Action): void {
     .option('--reason <text>', 'with --orphans: have them carried on, and why; it is kept')
     .option(...JSON_OPTION)
     .action(action((options: { json?: boolean; orphans?: boolean; reason?: string }) => tasks(gateway(), options)));
-  pedigree
-    .command('resend')
-    .description('send a rejected or failed document again, as another one')
-    .argument('<request_id>')
-    .requiredOption('--reason <text>', 'why: it is kept')
-    .option('--corrected <file>', 'the corrected document (XML or JSON); without it the same bytes go')
-    .option('--account <name>', 'account to send with; default: the one of the document')
-    .option(...JSON_OPTION)
-    .action(action((requestId: string, options: ResendOptions) => resend(gateway(), requestId, options)));
+  addResendCommand(pedigree, action, gateway);
   addHoldCommands(pedigree, action);
   pedigree
     .command('retry')

@@ -25,6 +25,12 @@ export function table(head: string[], rows: Cell[][], width = terminalWidth()): 
   return [line(columns.map((one) => one.name)), '─'.repeat(lengthOf(widths)), ...rows.map((_, row) => line(columns.map(({ cells }) => cells[row] ?? '')))].join('\n');
 }
 
+/** The first of these that is no wider than the terminal, else the last. */
+export function fitting(...texts: [string, ...string[]]): string {
+  const width = terminalWidth() ?? Infinity;
+  return texts.find((text) => longest(text.split('\n')) <= width) ?? (texts.at(-1) as string);
+}
+
 /** Facts about one thing, a line each; what is empty is left out. */
 export const facts = (pairs: [string, Cell][]): string => block(pairs.map(([name, value]) => [name, textOf(value)]));
 

@@ -39,6 +39,8 @@ export interface PresenceOptions {
 }
 
 const BEAT_EVERY_MS = 5_000;
+/** The first beat comes before the subscriptions have begun. */
+const SECOND_BEAT_MS = 1_000;
 /** A process that has said nothing for so long is taken for gone. Several beats may be late: a busy machine, a database that was away. */
 export const SILENT_LIMIT_MS = 30_000;
 /** Rows of processes that are gone make room for a later process of their program. The newest of a program thus stays, however old. */
@@ -54,9 +56,9 @@ export async function announcePresence({ pool, program, signal, log, subscriptio
     });
   };
   await tried(forgetGone(pool, program));
-  while (!signal.aborted) {
+  for (let beats = 0; !signal.aborted; beats += 1) {
     await tried(beat(pool, { id, program, subscriptions: subscriptions() }));
-    await clock.wait(BEAT_EVERY_MS, signal);
+    await clock.wait(beats === 0 ? SECOND_BEAT_MS : BEAT_EVERY_MS, signal);
   }
   await tried(pool.query('UPDATE program_process SET stopped_at = clock_timestamp() WHERE id = $1', [id]));
 }

@@ -1,5 +1,5 @@
 import type { GatewayClient } from '../gateway-client.js';
-import { out, table } from '../print.js';
+import { instant, out, table } from '../print.js';
 
 interface Summary {
   id: string;
@@ -27,7 +27,7 @@ export async function listDeadLetters(gateway: GatewayClient, json: boolean): Pr
   const { items } = await gateway.get<{ items: Summary[] }>(path);
   if (json) out(JSON.stringify(await gateway.raw(path)));
   else if (items.length === 0) out('no dead letters');
-  else out(table(['id', 'message', 'at', 'bytes', 'code', 'reason'], items.map((one) => [one.id, one.messageId, one.deadAt, one.bodyBytes, one.code, one.reason])));
+  else out(table(['id', 'message', 'at', 'bytes', 'code', 'reason'], items.map((one) => [one.id, one.messageId, instant(one.deadAt), one.bodyBytes, one.code, one.reason])));
   return items.length === 0 ? 0 : 2;
 }
 

@@ -59,7 +59,7 @@ export async function showOrphans(gateway: GatewayClient, { reason, json }: { re
   const { items } = reason === undefined ? await gateway.get<Orphans>('/v1/operations/orphans') : camelCase<Orphans>((await gateway.change('POST', '/v1/operations/replans', { reason })) as Snake<Orphans>);
   if (json === true) out(JSON.stringify({ items }));
   else if (items.length === 0) out('no orphans: every document that is not concluded has a task, is parked, or waits for something that has a name');
-  else out(table([reason === undefined ? 'orphan' : 'planned anew', 'id', 'account', 'phase', 'since'], items.map((one) => [one.kind, one.id, one.account, one.phase, one.since])));
+  else out(table([reason === undefined ? 'orphan' : 'planned anew', 'id', 'account', 'phase', 'since'], items.map((one) => [one.kind, one.id, one.account, one.phase, instant(one.since)])));
   return items.length === 0 || reason !== undefined ? 0 : 2;
 }
 

@@ -15,6 +15,7 @@ const phases = ['waiting', 'held', 'ready', 'sending', 'uploading', 'unconfirmed
 
 export const documentPhase = z.enum(phases);
 export const documentOutcome = outcome;
+export const failureCause = z.enum(['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed']);
 
 export const acknowledgement = z.strictObject({
   command_id: z.string(),
@@ -47,7 +48,7 @@ const documentSummaryFields = {
   document_id: z.string().optional().describe("The registry's id."),
   status: z.enum(['uploading', 'processing', 'processed', 'failed_result_ready', 'failed']).optional(),
   outcome: outcome.optional(),
-  cause: z.enum(['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed']).optional(),
+  cause: failureCause.optional(),
   sentence: z.string().describe('What the state means.'),
   remedy: z.string().optional().describe('What to do.'),
   error_count: z.number().int(),

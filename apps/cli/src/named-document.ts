@@ -15,10 +15,12 @@ export async function requestIdOfNamed(gateway: GatewayClient, named: string): P
   if (ofCommand !== undefined) return ofCommand.requestId;
   const found = (await listed(gateway, 'command_id', named)) ?? (await listed(gateway, 'reference', named)) ?? [];
   const [only, ...others] = found;
-  if (only === undefined) throw new PedigreeError('not_found', `no document has the request_id, command id or reference ${named}`, { item: named });
+  if (only === undefined) throw unknownDocument(named);
   if (others.length > 0) throw ambiguous(named, found.map((one) => `${one.requestId}  ${one.outcome ?? one.phase}  registered ${one.registeredAt}  command ${one.commandId}`));
   return only.requestId;
 }
+
+export const unknownDocument = (named: string): PedigreeError => new PedigreeError('not_found', `no document has the request_id, command id or reference ${named}`, { item: named });
 
 /** The refusal of a reference that several documents share. */
 export function ambiguous(named: string, candidates: string[]): PedigreeError {

@@ -59,6 +59,12 @@ describe('a table', () => {
     expect(text).toBe([`request_id   ${ID}`, `document_id  ${ID}`, `what         ${SENTENCE}`, '', `request_id   ${ID}`, `document_id  ${ID}`, 'what         x', '             y'].join('\n'));
   });
 
+  it('stays a table though an id in its last column passes the edge', () => {
+    const lines = table(['request_id', 'outcome', 'what'], [[ID, 'rejected', `sent again as ${ID}`], [ID, 'failed', 'short']], 80).split('\n');
+    expect(lines.filter((line) => line.startsWith(ID))).toHaveLength(2);
+    expect(lines[3]?.trim()).toBe(ID);
+  });
+
   it('is never wrapped where nobody looks at a terminal', () => {
     const [, , row] = table(['request_id', 'document_id', 'what'], [[ID, ID, SENTENCE]], undefined).split('\n');
     expect(row).toBe(`${ID}  ${ID}  ${SENTENCE}`);

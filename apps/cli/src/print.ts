@@ -41,10 +41,16 @@ const textOf = (cell: Cell): string => escaped(String(cell ?? '')).replaceAll('\
 const lengthOf = (widths: number[]): number => widths.reduce((sum, width) => sum + width, 0) + GAP.length * Math.max(0, widths.length - 1);
 const longest = (texts: string[]): number => Math.max(0, ...texts.map((text) => text.length));
 
-/** As wide as the longest line of each column; where that is too wide, the widest of those that can be wrapped gives way first. Undefined when it cannot be done. */
+/**
+ * As wide as the longest line of each column; where that is too wide, the widest of those that can be wrapped gives way first. Undefined when it cannot be done.
+ * A long id in the last column may pass the edge, where the terminal itself breaks the line: for one such row the others need not become blocks.
+ */
 function fittingWidths(columns: string[][], width: number | undefined): number[] | undefined {
   const widths = columns.map((cells) => longest(cells.flatMap((cell) => cell.split('\n'))));
-  const least = columns.map((cells, index) => Math.max(longest(cells.flatMap((cell) => cell.split(/\s+/))), Math.min(widths[index] ?? 0, LEAST_TEXT_WIDTH)));
+  const least = columns.map((cells, index) => {
+    const asText = Math.min(widths[index] ?? 0, LEAST_TEXT_WIDTH);
+    return index === columns.length - 1 ? asText : Math.max(longest(cells.flatMap((cell) => cell.split(/\s+/))), asText);
+  });
   for (let over = width === undefined ? 0 : lengthOf(widths) - width; over > 0; over -= 1) {
     const widest = widths.reduce((best, one, index) => (one > (least[index] ?? 0) && one > (widths[best] ?? 0) ? index : best), -1);
     if (widest < 0) return undefined;

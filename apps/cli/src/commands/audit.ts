@@ -13,7 +13,7 @@ import { readModelSchemas } from '#read-models';
 import { readSecretFile } from '#secret-files';
 import type { CliConfig } from '../config.js';
 import { instant, out, table } from '../print.js';
-import { ambiguous } from '../named-document.js';
+import { ambiguous, unknownDocument } from '../named-document.js';
 import { writeWholeOnce } from '../stack/whole-file.js';
 import { withDatabase } from '../stack/with-database.js';
 
@@ -42,7 +42,7 @@ export const proveDocument = (config: CliConfig, named: string): Promise<number>
     return 0;
   });
 
-/** As `requestIdOfNamed`, without a gateway: an auditor may have the database alone. What no stream has is taken for a request_id, and refused as one. */
+/** As `requestIdOfNamed`, without a gateway: an auditor may have the database alone. Throws PedigreeError `not_found`, `invalid_parameter`. */
 async function requestIdInLog(pool: Pool, store: EventStore, named: string): Promise<string> {
   const isThere = async (requestId: string): Promise<boolean> => (await store.readStream(documentStream(requestId), { limit: 1 })).length > 0;
   if (await isThere(named.toLowerCase())) return named.toLowerCase();
@@ -50,13 +50,14 @@ async function requestIdInLog(pool: Pool, store: EventStore, named: string): Pro
   if (await isThere(ofCommand)) return ofCommand;
   const { rows } = await pool.query<{ request_id: string }>('SELECT request_id FROM document_outcome WHERE reference = $1 ORDER BY registered_at DESC LIMIT 1000', [named]);
   if (rows.length > 1) throw ambiguous(named, rows.map((row) => row.request_id));
-  return rows[0]?.request_id ?? named;
+  if (rows[0] === undefined) throw unknownDocument(named);
+  return rows[0].request_id;
 }
 
 /** Checks a proof; needs no database and no network. */
 export async function verifyProof(file: string, key: string, json: boolean): Promise<number> {
   const { checkpoint, events } = verifyBundle(parseBundle(file === '-' ? await textOf(process.stdin) : readFileSync(file, 'utf8')), key);
   if (json) out(JSON.stringify({ origin: checkpoint.origin, size: checkpoint.size, root: checkpoint.root.toString('hex'), events }));
-  else out(`${table(['leaf', 'stream', 'event', 'recorded'], events.map((one) => [one.leaf, one.stream, one.type, instant(one.recordedAt)]))}\n${events.length} events are in the log ${checkpoint.origin} of ${checkpoint.size} events that the key has signed`);
+  else out(`${table(['leaf', 'recorded', 'event', 'stream'], events.map((one) => [one.leaf, instant(one.recordedAt), one.type, one.stream]))}\n${events.length} events are in the log ${checkpoint.origin} of ${checkpoint.size} events that the key has signed`);
   return 0;
 }

@@ -1,5 +1,5 @@
 import type { GatewayClient } from '../gateway-client.js';
-import { instant, out, table } from '../print.js';
+import { fitting, instant, out, table } from '../print.js';
 
 interface Summary {
   id: string;
@@ -27,7 +27,10 @@ export async function listDeadLetters(gateway: GatewayClient, json: boolean): Pr
   const { items } = await gateway.get<{ items: Summary[] }>(path);
   if (json) out(JSON.stringify(await gateway.raw(path)));
   else if (items.length === 0) out('no dead letters');
-  else out(table(['id', 'message', 'at', 'bytes', 'code', 'reason'], items.map((one) => [one.id, one.messageId, instant(one.deadAt), one.bodyBytes, one.code, one.reason])));
+  else {
+    const full = table(['id', 'message', 'at', 'bytes', 'code', 'reason'], items.map((one) => [one.id, one.messageId, instant(one.deadAt), one.bodyBytes, one.code, one.reason]), Infinity);
+    out(fitting(full, table(['id', 'at', 'why'], items.map((one) => [one.id, instant(one.deadAt), `${one.code}: ${one.reason}`]))));
+  }
   return items.length === 0 ? 0 : 2;
 }
 

@@ -20,9 +20,9 @@ function groupText(group: GroupAnswer): string {
   if (group.phase === 'acknowledged') return `${group.group_id}  account ${group.account}\n${group.phase}: ${group.sentence}`;
   const parts = [`${group.group_id}  ${group.kind}  ${group.member_count} documents  account ${group.account}`, `${group.outcome ?? group.phase}: ${group.sentence}`];
   if (group.remedy !== undefined) parts.push(group.remedy);
-  if (group.holds.length > 0) parts.push(table(['held by', 'since', 'for', 'who may release it'], group.holds.map((one) => [one.kind, instant(one.since), one.for.map((each) => `${each.command_id}${each.outcome === undefined ? '' : ` (${each.outcome})`}`).join(', '), one.waivable_by])));
-  parts.push(table(['', 'command', 'document', 'type', 'items', 'state', 'instead'], group.members.map((one) => [String(one.index + 1), one.command_id, one.request_id, String(one.doc_type), String(one.item_count), one.cause ?? one.outcome ?? one.phase, one.superseded_by])));
-  parts.push(table(['at', 'event', 'what'], group.timeline.map((one) => [instant(one.at), one.type, one.sentence])));
+  if (group.holds.length > 0) parts.push(`\n${table(['held by', 'since', 'for', 'who may release it'], group.holds.map((one) => [one.kind, instant(one.since), one.for.map((each) => `${each.command_id}${each.outcome === undefined ? '' : ` (${each.outcome})`}`).join(', '), one.waivable_by]))}`);
+  parts.push(`\n${table(['', 'command', 'document', 'type', 'items', 'state', 'instead'], group.members.map((one) => [String(one.index + 1), one.command_id, one.request_id, String(one.doc_type), String(one.item_count), one.cause ?? one.outcome ?? one.phase, one.superseded_by]))}`);
+  parts.push(`\n${table(['at', 'event', 'what'], group.timeline.map((one) => [instant(one.at), one.type, one.sentence]))}`);
   return parts.join('\n');
 }
 

@@ -50,7 +50,7 @@ describe('the exit status of pedigree', () => {
 
   it.each([
     ['an unknown command', ['recall'], {}, /unknown command/],
-    ['a missing argument', ['document'], {}, /request_id/],
+    ['a missing argument', ['document'], {}, /missing required argument 'document'/],
     ['an unknown option', ['up', '--twice'], {}, /--twice/],
     ['a wrong variable', ['config'], { PORT: 'http' }, /^pedigree: PORT: /m],
     ['a wrong variable of another command', ['send', 'x.xml'], { PEDIGREE_URL: 'gateway' }, /^pedigree: PEDIGREE_URL: /m],

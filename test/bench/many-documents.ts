@@ -45,6 +45,7 @@ export function hardQueries(rows: number): Record<string, DocumentListQuery> {
     account_and_type: { account: 'north', docType: 415 },
     outcome_accepted: { outcome: 'accepted' },
     outcome_failed: { outcome: 'failed' },
+    cause: { cause: 'registry_failed' },
     phase_concluded: { phase: 'concluded' },
     phase_unconfirmed: { phase: 'unconfirmed' },
     phase_sent: { phase: 'sent' },

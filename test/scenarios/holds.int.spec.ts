@@ -85,8 +85,8 @@ describe('what comes after a rejected document', () => {
     const [goes, ends, group] = [(await documentOf('goes')).request_id, (await documentOf('ends')).request_id, (await groupOf('together')).group_id];
     const { status, body } = await post(`/v1/documents/${goes}/release`, { reason: 'the goods stand in the yard' });
     expect([status, ANSWERS.HoldDecision.parse(body)]).toMatchObject([202, { request_id: goes, decision: 'release', held_for: [{ command_id: 'bad', outcome: 'rejected' }] }]);
-    expect(await decideHold(stack.client, 'end', { id: ends, reason: 'sent by fax' })).toBe(0);
-    expect(await decideHold(stack.client, 'end', { id: group, reason: 'sent by fax' })).toBe(0);
+    expect(await decideHold(stack.client, 'end', { named: ends, reason: 'sent by fax' })).toBe(0);
+    expect(await decideHold(stack.client, 'end', { named: group, reason: 'sent by fax' })).toBe(0);
     for (const id of ['goes', 'ends']) await reaches(id, 'concluded');
     await until('the group ends', async () => (await groupOf('together')).phase === 'concluded', LIMIT_MS);
     expect(await documentOf('goes')).toMatchObject({ outcome: 'accepted' });

@@ -59,7 +59,7 @@ function environmentWith(key: string): Record<string, string> {
   writeFileSync(at(`${key}.json`), JSON.stringify([{ name: ACCOUNT, client_id: 'c-1', client_secret: 'secret-1', user_id: USER_ID, signer: { kind: 'pkcs12', file, password } }]));
   return {
     ...{ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', REGISTRY_URL: sandbox.url, REGISTRY_PROFILE: 'interface-v1', REGISTRY_PROFILE_OVERRIDES: at('overrides.json') },
-    ...{ PEDIGREE_KEY_FILE: at('key'), PEDIGREE_ACCOUNTS: at(`${key}.json`) },
+    ...{ PEDIGREE_KEY_FILE: at('key'), PEDIGREE_ACCOUNTS: at(`${key}.json`), PEDIGREE_EXPECTED_PROGRAMS: 'worker' },
   };
 }
 

@@ -48,7 +48,7 @@ function environment(): NodeJS.ProcessEnv {
   writeFileSync(overrides, JSON.stringify({ rules: RULES }));
   return {
     ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], DATABASE_URL: postgres.url, REGISTRY_URL: sandbox.url, PORT: '0' },
-    ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), PEDIGREE_KEY_FILE: key, REGISTRY_PROFILE_OVERRIDES: overrides },
+    ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), PEDIGREE_KEY_FILE: key, REGISTRY_PROFILE_OVERRIDES: overrides, PEDIGREE_EXPECTED_PROGRAMS: 'worker' },
   };
 }
 

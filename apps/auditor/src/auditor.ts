@@ -6,8 +6,8 @@ import { systemClock } from '#kernel';
 import { noteSigner, type NoteSigner } from '#merkle';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { readSecretFile } from '#secret-files';
-import { boundedLog, readVariable, type ServiceLog } from '#service';
-import { FailingSubscriptions, runSubscription, subscriptionsSchema } from '#subscriptions';
+import { announcePresence, boundedLog, readVariable, serviceSchema, type ServiceLog } from '#service';
+import { runSubscription, subscriptionsSchema, SubscriptionWatch } from '#subscriptions';
 import { tasksSchema } from '#tasks';
 import { describeAuditorConfig, type AuditorConfig } from './config.js';
 import { signCheckpoint } from './log/checkpoints.js';
@@ -15,6 +15,7 @@ import { seal } from './log/seal.js';
 
 export const auditorSchemas: MigrationSet[] = [
   installationSchema,
+  serviceSchema,
   eventStoreSchema,
   tasksSchema,
   subscriptionsSchema,
@@ -25,8 +26,8 @@ export const auditorSchemas: MigrationSet[] = [
 const AUDITOR_SUBSCRIPTION = 'auditor';
 
 export interface RunningAuditor {
-  /** Its subscription to the log, while that fails again and again. */
-  failing: Pick<FailingSubscriptions, 'list' | 'troubles'>;
+  /** Its subscription to the log, and why that fails. */
+  subscriptions: Pick<SubscriptionWatch, 'failing' | 'troubles'>;
   /** Finishes what is in the air, then stops. */
   stop(): Promise<void>;
 }
@@ -50,23 +51,20 @@ export async function startAuditor(config: AuditorConfig, log: ServiceLog = boun
   }
   const stopping = new AbortController();
   const { signal } = stopping;
-  const failing = new FailingSubscriptions({ log });
+  const subscriptions = new SubscriptionWatch({ log });
   const running = [
     runSubscription({
-      store,
-      pool,
-      name: AUDITOR_SUBSCRIPTION,
-      handle: seal,
-      signal,
+      ...{ store, pool, name: AUDITOR_SUBSCRIPTION, handle: seal, signal },
       // Proofs may be a second behind; few large pages cost a fraction of many small ones.
       minPageIntervalMs: 1_000,
       batchSize: 1_000,
-      ...{ onError: failing.onError, onBatch: failing.onBatch },
+      ...subscriptions.callbacks,
     }),
+    announcePresence({ pool, program: 'auditor', signal, log, subscriptions: () => subscriptions.standings() }),
     signRegularly(pool, { signer, trusted: config.previousKeys, everyMs: config.checkpointEveryMs, signal, log }),
   ];
   return {
-    failing,
+    subscriptions,
     stop: async () => {
       stopping.abort();
       await Promise.all(running);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PedigreeError, type JsonObject } from '#kernel';
 import { parseVerifierKey } from '#merkle';
-import { addressWithoutSecrets, parseEnvironment, serverWithoutSecrets } from '#service';
+import { addressWithoutSecrets, parseEnvironment, serverWithoutSecrets, variablesOf } from '#service';
 
 export const DEFAULT_ORIGIN = 'pedigree/log';
 
@@ -33,6 +33,8 @@ const environment = z.object({
   /** Why the settings are as they are now; kept with every change that this start finds. */
   PEDIGREE_CHANGE_REASON: z.string().trim().min(3).max(1_000).optional(),
 });
+
+export const auditorVariables = variablesOf(environment);
 
 export interface AuditorConfig {
   databaseUrl: string;

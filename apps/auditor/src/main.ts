@@ -1,5 +1,4 @@
-import { runProgram } from '#service';
-import { auditorConfig } from './config.js';
-import { auditorProgram } from './program.js';
+import { runProgramLine } from '#service';
+import { auditorLine } from './program.js';
 
-process.exit(await runProgram(() => auditorProgram(auditorConfig(process.env))));
+process.exit(await runProgramLine(auditorLine, { args: process.argv.slice(2), env: process.env }));

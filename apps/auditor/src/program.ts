@@ -1,8 +1,8 @@
 import { SOFTWARE_VERSION } from '#event-store';
-import { optionalNeed, postgresNeed, type Program } from '#service';
+import { optionalNeed, postgresNeed, type Program, type ProgramLine } from '#service';
 import { openWatching, serveMetrics } from '#telemetry';
 import { auditorLog, startAuditor } from './auditor.js';
-import type { AuditorConfig } from './config.js';
+import { auditorConfig, auditorVariables, type AuditorConfig } from './config.js';
 
 /** The auditor as a program of its own: `pedigree auditor`. One seals, further ones stand by. */
 export const auditorProgram = (config: AuditorConfig): Program => ({
@@ -12,8 +12,10 @@ export const auditorProgram = (config: AuditorConfig): Program => ({
   needs: [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl)],
   start: async ({ log, health, healthPort }) => {
     const auditor = await startAuditor(config, log);
-    health.degradedBy(() => auditor.failing.troubles());
+    health.degradedBy(() => auditor.subscriptions.troubles());
     serveMetrics(openWatching({ program: 'auditor', version: SOFTWARE_VERSION, profile: '', otlpEndpoint: undefined }).metrics, healthPort, health);
     return auditor;
   },
 });
+
+export const auditorLine: ProgramLine = { name: 'auditor', version: SOFTWARE_VERSION, variables: auditorVariables, make: (env) => auditorProgram(auditorConfig(env)) };

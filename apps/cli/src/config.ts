@@ -91,6 +91,11 @@ export function cliConfig(env: NodeJS.ProcessEnv): CliConfig {
   };
 }
 
+/** The environment of this process, for programs that read it themselves. */
+export const ownEnvironment = (): NodeJS.ProcessEnv => process.env;
+
+export const ownConfig = (): CliConfig => cliConfig(process.env);
+
 /** The configuration of `up`, whose flags go before the environment. */
 export const upConfig = (flags: { registryUrl?: string; profile?: string }): CliConfig =>
   cliConfig({

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
-import { request } from 'undici';
+import { request, type Dispatcher } from 'undici';
 import { camelCase, type Snake } from '../../gateway/src/api/snake-case.js';
 import { PedigreeError, type ErrorCode } from '#kernel';
+import { sentenceOf } from '#service';
 
 /** One line of the answer to NDJSON commands. */
 export type CommandResult =
@@ -23,6 +24,8 @@ export interface Resend {
 }
 
 const JSON_TIMEOUT_MS = 30_000;
+const LIMITS = { headersTimeout: JSON_TIMEOUT_MS, bodyTimeout: JSON_TIMEOUT_MS };
+const JSON_BODY = { 'content-type': 'application/json' };
 
 /** The gateway's API as the command line uses it. Errors arrive as the PedigreeError that the gateway meant. */
 export class GatewayClient {
@@ -41,21 +44,14 @@ export class GatewayClient {
 
   /** Sends NDJSON as it is: what is wrong with a line is said by the gateway, and the other lines are taken. `account` is for commands that name none. */
   async *sendLines(lines: Readable, account?: string): AsyncGenerator<CommandResult> {
-    const { statusCode, body } = await request(this.commandsUrl(account), {
-      method: 'POST',
-      headers: { ...this.headers(), 'content-type': 'application/x-ndjson' },
-      body: lines,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+    const { statusCode, body } = await this.call(commandsPath(account), { method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body: lines, headersTimeout: 0, bodyTimeout: 0 });
     if (statusCode !== 200) throw problem(await body.text(), statusCode);
     yield* jsonLines<CommandResult>(body);
   }
 
   /** Sends one command, JSON as it is. */
   async command(json: string | Uint8Array, account?: string): Promise<Acknowledgement> {
-    const headers = { ...this.headers(), 'content-type': 'application/json' };
-    const { statusCode, body } = await request(this.commandsUrl(account), { method: 'POST', headers, body: json, headersTimeout: JSON_TIMEOUT_MS, bodyTimeout: JSON_TIMEOUT_MS });
+    const { statusCode, body } = await this.call(commandsPath(account), { method: 'POST', headers: JSON_BODY, body: json, ...LIMITS });
     const text = await body.text();
     if (statusCode !== 200 && statusCode !== 202) throw problem(text, statusCode);
     return JSON.parse(text) as Acknowledgement;
@@ -68,8 +64,7 @@ export class GatewayClient {
 
   /** GET, as the API writes it: for programs that read our output. */
   async raw(path: string): Promise<unknown> {
-    const options = { headers: this.headers(), headersTimeout: JSON_TIMEOUT_MS, bodyTimeout: JSON_TIMEOUT_MS };
-    const { statusCode, body } = await request(`${this.url}${path}`, options);
+    const { statusCode, body } = await this.call(path, LIMITS);
     const text = await body.text();
     if (statusCode !== 200) throw problem(text, statusCode);
     return JSON.parse(text) as unknown;
@@ -77,69 +72,57 @@ export class GatewayClient {
 
   /** Changes something by a body of JSON, and gives the answer as the API writes it; undefined where there is none. */
   async change(method: 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
-    const headers = { ...this.headers(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
-    const options = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }), headersTimeout: JSON_TIMEOUT_MS, bodyTimeout: JSON_TIMEOUT_MS };
-    const { statusCode, body: answer } = await request(`${this.url}${path}`, options);
+    const { statusCode, body: answer } = await this.call(path, { method, ...(body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) }), ...LIMITS });
     const text = await answer.text();
     if (statusCode < 200 || statusCode > 299) throw problem(text, statusCode);
     return text === '' ? undefined : (JSON.parse(text) as unknown);
   }
 
   /** Has a failed task tried again, for a reason that is kept. */
-  retry(key: string, reason: string): Promise<void> {
-    return this.order('/v1/operations/retries', { key, reason });
+  async retry(key: string, reason: string): Promise<void> {
+    await this.change('POST', '/v1/operations/retries', { key, reason });
   }
 
   /** Has a dead letter put back into the queue, for a reason that is kept. */
-  replay(id: string, reason: string): Promise<void> {
-    return this.order(`/v1/operations/dead-letters/${encodeURIComponent(id)}/replays`, { reason });
+  async replay(id: string, reason: string): Promise<void> {
+    await this.change('POST', `/v1/operations/dead-letters/${encodeURIComponent(id)}/replays`, { reason });
   }
 
   /** Has a dead letter discarded, for a reason that is kept. */
-  discard(id: string, reason: string): Promise<void> {
-    return this.order(`/v1/operations/dead-letters/${encodeURIComponent(id)}/discards`, { reason });
+  async discard(id: string, reason: string): Promise<void> {
+    await this.change('POST', `/v1/operations/dead-letters/${encodeURIComponent(id)}/discards`, { reason });
   }
 
   /** Sends a rejected or failed document again, for a reason that is kept. */
   async resend(requestId: string, asked: Resend): Promise<Acknowledgement> {
-    const headers = { ...this.headers(), 'content-type': 'application/json' };
-    const { statusCode, body } = await request(`${this.url}/v1/documents/${encodeURIComponent(requestId)}/resends`, { method: 'POST', headers, body: JSON.stringify(asked) });
-    const text = await body.text();
-    if (statusCode !== 200 && statusCode !== 202) throw problem(text, statusCode);
-    return JSON.parse(text) as Acknowledgement;
+    return (await this.change('POST', `/v1/documents/${encodeURIComponent(requestId)}/resends`, asked)) as Acknowledgement;
   }
 
   /** Resumes a group that halted, for a reason that is kept. */
   async resume(groupId: string, resumption: object): Promise<Acknowledgement> {
-    const headers = { ...this.headers(), 'content-type': 'application/json' };
-    const { statusCode, body } = await request(`${this.url}/v1/groups/${encodeURIComponent(groupId)}/resumptions`, { method: 'POST', headers, body: JSON.stringify(resumption), headersTimeout: JSON_TIMEOUT_MS, bodyTimeout: JSON_TIMEOUT_MS });
-    const text = await body.text();
-    if (statusCode !== 200 && statusCode !== 202) throw problem(text, statusCode);
-    return JSON.parse(text) as Acknowledgement;
+    return (await this.change('POST', `/v1/groups/${encodeURIComponent(groupId)}/resumptions`, resumption)) as Acknowledgement;
   }
 
   /** All items of a list, streamed, with the names that our own code uses. Throws when the list breaks off. */
   async *list<T>(path: string): AsyncGenerator<T> {
-    const { statusCode, body } = await request(`${this.url}${path}`, { headers: { ...this.headers(), accept: 'application/x-ndjson' } });
+    const { statusCode, body } = await this.call(path, { headers: { accept: 'application/x-ndjson' } });
     if (statusCode !== 200) throw problem(await body.text(), statusCode);
     for await (const item of jsonLines<Snake<T>>(body)) yield camelCase<T>(item);
   }
 
-  private async order(path: string, order: object): Promise<void> {
-    const headers = { ...this.headers(), 'content-type': 'application/json' };
-    const { statusCode, body } = await request(`${this.url}${path}`, { method: 'POST', headers, body: JSON.stringify(order) });
-    const text = await body.text();
-    if (statusCode !== 204) throw problem(text, statusCode);
-  }
-
-  private commandsUrl(account: string | undefined): string {
-    return `${this.url}/v1/commands${account === undefined ? '' : `?account=${encodeURIComponent(account)}`}`;
-  }
-
-  private headers(): Record<string, string> {
-    return this.apiKey === undefined ? {} : { authorization: `Bearer ${this.apiKey}` };
+  private async call(path: string, options: Omit<Dispatcher.RequestOptions, 'path' | 'method' | 'origin'> & { method?: Dispatcher.HttpMethod }): Promise<Dispatcher.ResponseData> {
+    const headers = { ...(options.headers as Record<string, string> | undefined), ...(this.apiKey === undefined ? {} : { authorization: `Bearer ${this.apiKey}` }) };
+    try {
+      return await request(`${this.url}${path}`, { ...options, headers });
+    } catch (error) {
+      // A file that we read while it is sent may fail as well: that is not the gateway's fault.
+      if ((error as NodeJS.ErrnoException).path !== undefined) throw error;
+      throw new PedigreeError('unavailable', `the gateway at ${this.url} does not answer: ${sentenceOf(error)}`);
+    }
   }
 }
+
+const commandsPath = (account: string | undefined): string => `/v1/commands${account === undefined ? '' : `?account=${encodeURIComponent(account)}`}`;
 
 async function* jsonLines<T>(body: Readable): AsyncGenerator<T> {
   let pending = '';

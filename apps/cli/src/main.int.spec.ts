@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { PostgresBus } from '#bus';
 import { buildPrograms, repositoryFile } from '../../../test/scenarios/built-programs.js';
 import { testDatabase } from '../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { until } from '../../../test/support/until.js';
 import { arrival, SGTIN, Trial } from '../../gateway/test/trial.js';
+
+const execute = promisify(execFile);
 
 let trial: Trial;
 let folder: TemporaryFolder;
@@ -46,7 +49,7 @@ describe('the exit status of pedigree', () => {
 
   it.each([
     ['an unknown command', ['recall'], {}, /unknown command/],
-    ['a missing argument', ['document'], {}, /request_id/],
+    ['a missing argument', ['document'], {}, /missing required argument 'document'/],
     ['an unknown option', ['up', '--twice'], {}, /--twice/],
     ['a wrong variable', ['config'], { PORT: 'http' }, /^pedigree: PORT: /m],
     ['a wrong variable of another command', ['send', 'x.xml'], { PEDIGREE_URL: 'gateway' }, /^pedigree: PEDIGREE_URL: /m],
@@ -57,6 +60,36 @@ describe('the exit status of pedigree', () => {
     expect(stderr).toMatch(words);
     expect(stderr).not.toMatch(/ at .*\.js:\d+/);
   });
+
+  it.each(['tasks', 'worker', 'sandbox'])('is 0 for %s --help and --version', async (name) => {
+    expect(await pedigree([name, '--help'])).toMatchObject({ status: 0, stdout: expect.stringMatching(new RegExp(`^Usage: pedigree ${name}\\b`)), stderr: '' });
+    expect(await pedigree([name, '--version'])).toEqual({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' });
+  });
+
+  it.each(['gateway', 'worker', 'auditor', 'reconciler', 'sandbox'])('is 0 for --help of the %s that is started by itself', async (name) => {
+    const { stdout } = await execute(process.execPath, [repositoryFile(`dist/apps/${name}/src/main.js`), '--help']);
+    expect(stdout).toMatch(new RegExp(`^Usage: pedigree ${name}\\b`));
+  });
+
+  it.each([
+    ['a program without its settings, all of them named', 2, ['worker'], {}, /^pedigree: DATABASE_URL: must be set; REGISTRY_URL: must be set; PEDIGREE_ACCOUNTS: must be set; PEDIGREE_KEY_FILE: must be set$/],
+    ['an argument that a program does not take', 2, ['gateway', '--port'], {}, /^pedigree gateway: it takes no argument --port; .*$/],
+    ['a flag that the sandbox does not know', 2, ['sandbox', '--prot', '1'], {}, /^sandbox: Unknown option '--prot'; --help names the flags$/],
+    ['a gateway that does not answer', 1, ['tasks'], { PEDIGREE_URL: 'http://127.0.0.1:1' }, /^pedigree: the gateway at http:\/\/127\.0\.0\.1:1 does not answer: connect ECONNREFUSED 127\.0\.0\.1:1$/],
+    ['a database that is away', 1, ['keys', 'list'], { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/d' }, /^pedigree: the database does not answer: connect ECONNREFUSED 127\.0\.0\.1:1$/],
+    ['a file that is not there', 1, ['audit', 'verify', '/nowhere.json', '--key', 'k'], {}, /^pedigree: ENOENT: no such file or directory, open '\/nowhere\.json'$/],
+  ])('is that of an ordinary mistake for %s: one sentence, and no stack', async (_what, wanted, args, environment, words) => {
+    const { status, stdout, stderr } = await pedigree(args, environment as Record<string, string>);
+    expect({ status, stdout }).toEqual({ status: wanted, stdout: '' });
+    expect(stderr.trimEnd()).toMatch(words);
+  });
+
+  it('is 1 for a wrong key, and 1 for a port of the sandbox that is taken, with a sentence', async () => {
+    const { port } = new URL(trial.gateway.url);
+    expect(await pedigree(['sandbox', '--port', port])).toMatchObject({ status: 1, stderr: expect.stringMatching(/^sandbox: .*EADDRINUSE.*\n$/) });
+    const refused = await pedigree(['tasks'], { PEDIGREE_URL: trial.gateway.url, PEDIGREE_API_KEY: 'a-key-that-nobody-has-made' });
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringMatching(/^pedigree: [^\n]*key[^\n]*\n$/) });
+  }, 60_000);
 
   it.each([
     ['REGISTRY_PROFILE', 'interface-v9', /interface-v9/],
@@ -100,6 +133,24 @@ describe('the exit status of pedigree', () => {
   it('is 1 for a pack’s number of the wrong shape', async () => {
     expect(await withGateway(['history', '0460'])).toMatchObject({ status: 1, stderr: expect.stringMatching(/^pedigree: .*0460/m) });
   });
+});
+
+describe('a long-running command that npm has started', () => {
+  it.each(['SIGKILL', 'SIGTERM'] as const)('ends in order when npm is ended by %s, though a shell stands between', async (signal) => {
+    // As npm does it: a shell, which waits for the command and passes no signal on.
+    const line = `exec sh -c '"$NODE" "$PEDIGREE" sandbox --data "$FOLDER"; true' & wait`;
+    const env = { PATH: process.env['PATH'], NODE: process.execPath, PEDIGREE: repositoryFile('apps/cli/bin/pedigree.mjs'), FOLDER: join(folder.path, `sandbox-${signal}`), npm_command: 'exec' };
+    const npm = spawn('sh', ['-c', line], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let said = '';
+    npm.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const closed = once(npm, 'close');
+    await until('the sandbox is up', () => said.includes('\n'));
+    const { controlUrl } = JSON.parse(said) as { controlUrl: string };
+    npm.kill(signal);
+    await until('it is gone', () => fetch(`${controlUrl}/health`).then(() => false, () => true));
+    // Its end of the pipe is closed as well: no process is left of it.
+    await closed;
+  }, 60_000);
 });
 
 describe('pedigree dead-letters', () => {

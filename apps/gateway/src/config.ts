@@ -4,8 +4,9 @@ import { documentTypeOf } from '#documents';
 import { PedigreeError, type JsonObject } from '#kernel';
 import { readEncryptionKey, readProfile, type Profile } from '#registry-client';
 import { readSecretFile } from '#secret-files';
-import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSecrets } from '#service';
+import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSecrets, variablesOf } from '#service';
 import { DEFAULT_BODY_LIMITS, type BodyLimits } from './api/body-limits.js';
+import { PROGRAM_DUTIES, type ExpectedProgram } from './programs/program-watch.js';
 import { blockList } from './webhooks/addresses.js';
 
 const DAY_MS = 86_400_000;
@@ -56,11 +57,15 @@ const environment = z.object({
   PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES: z.string().default(''),
   /** Most tasks, of any kind, that may wait to be done before HTTP answers 503. */
   PEDIGREE_MAX_BACKLOG: z.coerce.number().int().min(1).default(100_000),
+  /** Programs that should run, with commas between: readiness says when one of them does not. */
+  PEDIGREE_EXPECTED_PROGRAMS: z.string().default('worker,auditor,reconciler'),
   /** Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every change of settings. */
   PEDIGREE_CHANGED_BY: z.string().trim().min(1).max(200).optional(),
   /** Why the settings are as they are now; kept with every change that this start finds. */
   PEDIGREE_CHANGE_REASON: z.string().trim().min(3).max(1_000).optional(),
 });
+
+export const gatewayVariables = variablesOf(environment);
 
 export interface GatewayConfig {
   otlpEndpoint: string | undefined;
@@ -90,6 +95,8 @@ export interface GatewayConfig {
   encryptionKey: Buffer | undefined;
   outcomesKeptMs: number;
   deadLettersKeptDays: number;
+  /** Programs without which readiness is degraded. */
+  expectedPrograms: ExpectedProgram[];
   /** Where webhooks may go, besides where they always may. */
   webhookAllowed: BlockList;
   /** Who answers for a change of settings that this start finds, and why. */
@@ -125,6 +132,7 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     outcomesKeptMs: data.PEDIGREE_OUTCOMES_KEPT_DAYS * DAY_MS,
     deadLettersKeptDays: data.PEDIGREE_DEAD_LETTERS_KEPT_DAYS,
     webhookAllowed: readVariable('PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES', () => blockList(data.PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES.split(',').map((one) => one.trim()).filter((one) => one !== ''))),
+    expectedPrograms: readVariable('PEDIGREE_EXPECTED_PROGRAMS', () => expectedPrograms(data.PEDIGREE_EXPECTED_PROGRAMS)),
     changedBy: data.PEDIGREE_CHANGED_BY,
     changeReason: data.PEDIGREE_CHANGE_REASON,
   };
@@ -132,18 +140,25 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeGatewayConfig(config: GatewayConfig): JsonObject {
-  const { port, host, isBehindProxy, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, deadLettersKeptDays } = config;
+  const { port, host, isBehindProxy, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, deadLettersKeptDays, expectedPrograms: expected } = config;
   const { otlpEndpoint } = config;
   return {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
     eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
     bus: { amqpUrl: serverWithoutSecrets(config.bus.amqpUrl), prefix: config.bus.prefix, deliveryLimit: config.bus.deliveryLimit },
-    ...{ port, host, isBehindProxy, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, deadLettersKeptDays },
+    ...{ port, host, isBehindProxy, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, deadLettersKeptDays, expectedPrograms: expected },
     otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
     bodyLimits: { ...config.bodyLimits },
     encryptionKey: config.encryptionKey === undefined ? 'none' : 'set',
     webhookAllowed: [...config.webhookAllowed.rules],
   };
+}
+
+function expectedPrograms(text: string): ExpectedProgram[] {
+  const names = text.split(',').map((one) => one.trim()).filter((one) => one !== '');
+  const unknown = names.filter((name) => !(name in PROGRAM_DUTIES));
+  if (unknown.length > 0) throw new Error(`${unknown.join(', ')}: must be of ${Object.keys(PROGRAM_DUTIES).join(', ')}`);
+  return names as ExpectedProgram[];
 }
 
 function mostItems({ rules }: Profile, docType: number): number {

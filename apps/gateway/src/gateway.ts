@@ -12,8 +12,8 @@ import { PedigreeError, systemClock } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { orphans, PostgresReadModels, readModelSchemas } from '#read-models';
 import { reconciliationSchema } from '#reconciliation';
-import { boundedLog, guardRequests, Health, HttpPort, optionalNeed, postgresNeed, watchNeeds, type Need, type ServiceLog } from '#service';
-import { subscriptionsSchema } from '#subscriptions';
+import { announcePresence, boundedLog, guardRequests, Health, HttpPort, optionalNeed, postgresNeed, programProcesses, serviceSchema, watchNeeds, type Need, type ServiceLog } from '#service';
+import { subscriptionLag, subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { openWatching, type Watching } from '#telemetry';
 import { Accounts } from './accounts/accounts.js';
@@ -34,10 +34,12 @@ import { gatewayParts } from './configuration-parts.js';
 import { GatewayModule, type GatewayParts } from './gateway.module.js';
 import { acknowledgedAmong } from './intake/command-table.js';
 import { groupStateIn } from './intake/group-state.js';
+import { DeadLetterWatch } from './operations/dead-letter-watch.js';
 import { DeadLetters } from './operations/dead-letters.js';
 import { Operations } from './operations/operations.js';
 import { OrphanWatch } from './orphans/orphan-watch.js';
 import { outcomesSchema } from './outcomes/schema.js';
+import { ProgramWatch } from './programs/program-watch.js';
 import { startOutcomes, type OutcomesSide } from './outcomes/start-outcomes.js';
 import { collectGatewayMetrics } from './watch/gateway-metrics.js';
 import { ObservedIntake } from './watch/observed-intake.js';
@@ -56,6 +58,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 
 export const gatewaySchemas: MigrationSet[] = [
   installationSchema,
+  serviceSchema,
   restorationSchema,
   { name: 'gateway-intake', directory: new URL('./intake/migrations/', import.meta.url) },
   { name: 'gateway-access', directory: new URL('./access/migrations/', import.meta.url) },
@@ -145,13 +148,15 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
     side = startOutcomes({ ...services, evidence, config, log });
     const orphanWatch = new OrphanWatch({ find: () => orphans(services.pool, services.store), clock: systemClock, log });
     const { keys, keyWatch } = await keysOf(config, { ...services, log, watching });
-    const parts = await partsOf(config, { ...services, evidence, log, watching, side, orphanWatch, keys, keyWatch });
+    const programWatch = programWatchOf(config, services, log);
+    const parts = await partsOf(config, { ...services, evidence, log, watching, side, orphanWatch, keys, keyWatch, programWatch });
     const { app, routes } = await serve({ config, log, parts, port });
     const busIntake = openBusIntake(config, { ...services, parts, log });
     busIntake.start();
     const looking = new AbortController();
-    const watches = [parts.accounts, orphanWatch, keyWatch];
-    const looked = watches.map((one) => one.watch(looking.signal));
+    const watches = [parts.accounts, orphanWatch, programWatch, keyWatch, new DeadLetterWatch({ bus: services.bus, clock: systemClock, log })];
+    const { signal } = looking;
+    const looked = [...watches.map((one) => one.watch(signal)), announcePresence({ pool: services.pool, program: 'gateway', signal, log })];
     health.degradedBy(() => watches.flatMap((one) => one.troubles()));
     const stop = async (): Promise<void> => {
       looking.abort();
@@ -175,6 +180,8 @@ function openBusIntake({ bus: { amqpUrl, deliveryLimit }, participant, profile }
   const refusals = new Refusals({ store, installationId, says: { participant, profile, softwareVersion: SOFTWARE_VERSION }, clock: systemClock });
   return new BusIntake({ bus, intake, refusals, deliveryLimit, authenticatedBy: amqpUrl === undefined ? 'database' : 'amqp', log });
 }
+const programWatchOf = ({ expectedPrograms: expected }: GatewayConfig, { pool, store }: Services, log: ServiceLog): ProgramWatch =>
+  new ProgramWatch({ processes: () => programProcesses(pool), subscriptions: () => subscriptionLag(pool, store), expected, clock: systemClock, log });
 
 interface Services {
   pool: Pool;
@@ -209,10 +216,19 @@ async function keysOf(config: GatewayConfig, { pool, store, log, watching }: Pic
   return { keys: new ApiKeys({ pool, trustsLoopback: isForThisMachine(config), register, wrongKeys, log }), keyWatch };
 }
 
-type PartsGiven = Services & { evidence: EvidenceStore; log: ServiceLog; watching: Watching; side: OutcomesSide; orphanWatch: OrphanWatch; keys: ApiKeys; keyWatch: KeyWatch };
+interface PartsGiven extends Services {
+  evidence: EvidenceStore;
+  log: ServiceLog;
+  watching: Watching;
+  side: OutcomesSide;
+  orphanWatch: OrphanWatch;
+  programWatch: ProgramWatch;
+  keys: ApiKeys;
+  keyWatch: KeyWatch;
+}
 
 /** What the controllers are built on. */
-async function partsOf(config: GatewayConfig, { pool, store, queue, bus, evidence, log, watching, side, orphanWatch, keys, keyWatch }: PartsGiven): Promise<GatewayParts> {
+async function partsOf(config: GatewayConfig, { pool, store, queue, bus, evidence, log, watching, side, orphanWatch, programWatch, keys, keyWatch }: PartsGiven): Promise<GatewayParts> {
   await recordSettings(config, pool, store);
   const { accounts, maxBacklog, maxDocumentBytes, maxItems, bodyLimits, participant, profile } = config;
   const installation = await installationId(pool);
@@ -220,11 +236,11 @@ async function partsOf(config: GatewayConfig, { pool, store, queue, bus, evidenc
   const intake = new ObservedIntake({ pool, evidence, queue, installationId: installation, ...limits, groupState: (groupId) => groupStateIn(store, groupId) }, watching);
   const says = { participant, profile, softwareVersion: SOFTWARE_VERSION };
   const paused = new Accounts({ store, queue, accounts, ...says, clock: systemClock, log });
-  collectGatewayMetrics(watching.metrics, { pool, store, queue, bus, accounts: paused, orphans: orphanWatch, keys: keyWatch });
+  collectGatewayMetrics(watching.metrics, { pool, queue, bus, accounts: paused, orphans: orphanWatch, keys: keyWatch, programs: programWatch });
   return {
     ...{ pool, intake, keys, evidence, installationId: installation, bodyLimits, log, outcomes: side.outcomes, webhooks: side.webhooks },
     accounts: paused,
-    operations: new Operations({ pool, store, queue, orphans: orphanWatch, ...says }),
+    operations: new Operations({ pool, store, queue, orphans: orphanWatch, programs: programWatch, ...says }),
     deadLetters: new DeadLetters({ bus, store, evidence, ...says }),
     reconciliations: new Reconciliations({ pool, store, queue }),
     holds: new Holds({ pool, store, queue }),

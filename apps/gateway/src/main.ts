@@ -1,5 +1,4 @@
-import { runProgram } from '#service';
-import { gatewayConfig } from './config.js';
-import { gatewayProgram } from './program.js';
+import { runProgramLine } from '#service';
+import { gatewayLine } from './program.js';
 
-process.exit(await runProgram(() => gatewayProgram(gatewayConfig(process.env))));
+process.exit(await runProgramLine(gatewayLine, { args: process.argv.slice(2), env: process.env }));

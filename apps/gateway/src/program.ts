@@ -1,6 +1,7 @@
-import { HttpPort, type Program } from '#service';
+import { SOFTWARE_VERSION } from '#event-store';
+import { HttpPort, type Program, type ProgramLine } from '#service';
 import { serveMetrics } from '#telemetry';
-import type { GatewayConfig } from './config.js';
+import { gatewayConfig, gatewayVariables, type GatewayConfig } from './config.js';
 import { buildGateway, gatewayLog, gatewayNeeds, openApiPort, watchingOf } from './gateway.js';
 
 const CUT_AFTER_MS = 1_000;
@@ -26,3 +27,5 @@ export function gatewayProgram(config: GatewayConfig): Program {
     },
   };
 }
+
+export const gatewayLine: ProgramLine = { name: 'gateway', version: SOFTWARE_VERSION, variables: gatewayVariables, make: (env) => gatewayProgram(gatewayConfig(env)) };

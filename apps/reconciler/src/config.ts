@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '#kernel';
 import type { RunRules } from '#reconciliation';
-import { addressWithoutSecrets, parseEnvironment, serverWithoutSecrets } from '#service';
+import { addressWithoutSecrets, parseEnvironment, serverWithoutSecrets, variablesOf } from '#service';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -39,6 +39,8 @@ const environment = z.object({
   /** Why the settings are as they are now; kept with every change that this start finds. */
   PEDIGREE_CHANGE_REASON: z.string().trim().min(3).max(1_000).optional(),
 });
+
+export const reconcilerVariables = variablesOf(environment);
 
 export interface ReconcilerConfig {
   databaseUrl: string;

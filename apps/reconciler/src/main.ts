@@ -1,5 +1,4 @@
-import { runProgram } from '#service';
-import { reconcilerConfig } from './config.js';
-import { reconcilerProgram } from './program.js';
+import { runProgramLine } from '#service';
+import { reconcilerLine } from './program.js';
 
-process.exit(await runProgram(() => reconcilerProgram(reconcilerConfig(process.env))));
+process.exit(await runProgramLine(reconcilerLine, { args: process.argv.slice(2), env: process.env }));

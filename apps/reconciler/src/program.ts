@@ -1,7 +1,7 @@
 import { SOFTWARE_VERSION } from '#event-store';
-import { optionalNeed, postgresNeed, type Program } from '#service';
+import { optionalNeed, postgresNeed, type Program, type ProgramLine } from '#service';
 import { openWatching, serveMetrics } from '#telemetry';
-import type { ReconcilerConfig } from './config.js';
+import { reconcilerConfig, reconcilerVariables, type ReconcilerConfig } from './config.js';
 import { reconcilerLog, startReconciler } from './reconciler.js';
 
 /** The reconciler as a program of its own: `pedigree reconciler`. Any number of them; each run is made by one. */
@@ -16,3 +16,5 @@ export const reconcilerProgram = (config: ReconcilerConfig): Program => ({
     return reconciler;
   },
 });
+
+export const reconcilerLine: ProgramLine = { name: 'reconciler', version: SOFTWARE_VERSION, variables: reconcilerVariables, make: (env) => reconcilerProgram(reconcilerConfig(env)) };

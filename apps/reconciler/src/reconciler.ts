@@ -8,13 +8,14 @@ import { installationId, installationSchema, inTransaction, migrate, openPool, t
 import { readModelSchemas } from '#read-models';
 import { dailyRunId, keepRequest, makeRun, RECONCILE_KIND, RECONCILE_LANE, reconciliationSchema, registryListsSchema, removeFindings, runTask } from '#reconciliation';
 import { runRemovals, type Removal } from '#retention';
-import { boundedLog, type ServiceLog } from '#service';
+import { announcePresence, boundedLog, serviceSchema, type ServiceLog } from '#service';
 import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, runLane, tasksSchema, type RunnerReport, type Task, type TaskResult } from '#tasks';
 import { describeReconcilerConfig, type ReconcilerConfig } from './config.js';
 
 const reconcilerSchemas: MigrationSet[] = [
   installationSchema,
+  serviceSchema,
   eventStoreSchema,
   evidenceSchema,
   tasksSchema,
@@ -91,6 +92,7 @@ function runAll(parts: Parts): Promise<void>[] {
   return [
     runLane({ queue, lane: RECONCILE_LANE, holder, signal, kinds: { [RECONCILE_KIND]: { handle } }, concurrency: 1, leaseMs: LEASE_MS, graceMs: GRACE_MS, maxAttempts: MAX_ATTEMPTS, report }),
     askDaily(parts),
+    announcePresence({ pool, program: 'reconciler', signal, log, clock }),
     runRemovals({
       ...{ pool, signal, clock, report: (table: string, err: unknown) => log.warn({ err, table }, 'old rows could not be removed') },
       removals: reconcilerRemovals(config),

@@ -91,33 +91,33 @@ export const PROGRAM_DEFAULTS = { misbehave: 0.005, counterparties: LIVELY } as 
 
 type Reader = (text: string, name: string) => unknown;
 
-const FLAGS: Record<keyof SandboxOptions, { flag: string; read: Reader }> = {
-  port: { flag: 'port', read: numberBetween(0, 65_535) },
-  controlPort: { flag: 'control-port', read: numberBetween(0, 65_535) },
-  seed: { flag: 'seed', read: numberBetween(0, 4_294_967_295) },
-  speed: { flag: 'speed', read: numberBetween(0.001, 1_000_000, false) },
-  dataDir: { flag: 'data', read: (text) => text },
-  profile: { flag: 'profile', read: profileName },
-  profileOverrides: { flag: 'profile-overrides', read: (text) => text },
-  limits: { flag: 'limits', read: onOff },
-  intervalMs: { flag: 'interval-ms', read: numberBetween(0, 3_600_000) },
-  processingMs: { flag: 'processing-ms', read: numberBetween(0, 86_400_000) },
-  processingSpread: { flag: 'processing-spread', read: oneOf('half', 'full') },
-  language: { flag: 'language', read: oneOf('ru', 'en') },
-  retryAfter: { flag: 'retry-after', read: onOff },
-  linkBase: { flag: 'link-base', read: (text) => text.replace(/\/+$/, '') },
-  worldFile: { flag: 'world', read: (text) => text },
-  maxPacks: { flag: 'max-packs', read: numberBetween(1, 16_000_000) },
-  exportMs: { flag: 'export-ms', read: numberBetween(0, 86_400_000) },
-  productLabel: { flag: 'product-label', read: oneOf('new', 'old', 'both') },
-  singleAs: { flag: 'single-as', read: oneOf('array', 'object') },
-  leafNames: { flag: 'leaf-names', read: oneOf('status', 'internal_state') },
-  misbehave: { flag: 'misbehave', read: numberBetween(0, 1, false) },
-  knobs: { flag: 'knob', read: knobRates },
-  landLateMs: { flag: 'land-late-ms', read: numberBetween(1, 3_600_000) },
-  counterparties: { flag: 'counterparties', read: (text, name) => (onOff(text, name) ? LIVELY : SILENT) },
-  innerErrors: { flag: 'inner-errors', read: oneOf(...INNER_ERRORS) },
-  partialStopsGroup: { flag: 'partial-stops-group', read: onOff },
+const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: string; read: Reader }> = {
+  port: { flag: 'port', value: 'N', does: 'port of the registry, on loopback; 0 takes a free one (default 0)', read: numberBetween(0, 65_535) },
+  controlPort: { flag: 'control-port', value: 'N', does: 'port of the control server, on loopback (default 0)', read: numberBetween(0, 65_535) },
+  seed: { flag: 'seed', value: 'N', does: 'processing times and document ids follow from it (default 1)', read: numberBetween(0, 4_294_967_295) },
+  speed: { flag: 'speed', value: 'N', does: 'virtual milliseconds in a real one (default 1)', read: numberBetween(0.001, 1_000_000, false) },
+  dataDir: { flag: 'data', value: 'DIR', does: 'folder of the journal; without it the state ends with the process', read: (text) => text },
+  profile: { flag: 'profile', value: 'NAME', does: 'interface-v1 or mdlp (default interface-v1)', read: profileName },
+  profileOverrides: { flag: 'profile-overrides', value: 'FILE', does: 'JSON whose fields replace those of the profile', read: (text) => text },
+  limits: { flag: 'limits', value: 'on|off', does: 'whether a call that comes too soon gets 429 (default on)', read: onOff },
+  intervalMs: { flag: 'interval-ms', value: 'MS', does: 'one interval for every method, instead of the profile\'s', read: numberBetween(0, 3_600_000) },
+  processingMs: { flag: 'processing-ms', value: 'MS', does: 'mean processing time, virtual (default 1000)', read: numberBetween(0, 86_400_000) },
+  processingSpread: { flag: 'processing-spread', value: 'half|full', does: 'how far that is spread (default half)', read: oneOf('half', 'full') },
+  language: { flag: 'language', value: 'ru|en', does: 'language of error texts (default ru)', read: oneOf('ru', 'en') },
+  retryAfter: { flag: 'retry-after', value: 'on|off', does: 'whether a 429 carries Retry-After (default off)', read: onOff },
+  linkBase: { flag: 'link-base', value: 'URL', does: 'base of the links to receipts and documents', read: (text) => text.replace(/\/+$/, '') },
+  worldFile: { flag: 'world', value: 'FILE', does: 'another world than the built-in one', read: (text) => text },
+  maxPacks: { flag: 'max-packs', value: 'N', does: 'packs that may be touched before sends get 503 (default 8000000)', read: numberBetween(1, 16_000_000) },
+  exportMs: { flag: 'export-ms', value: 'MS', does: 'mean time of an export, virtual (default 30000)', read: numberBetween(0, 86_400_000) },
+  productLabel: { flag: 'product-label', value: 'new|old|both', does: 'how products carry their name (default new)', read: oneOf('new', 'old', 'both') },
+  singleAs: { flag: 'single-as', value: 'array|object', does: 'how a list of one entry comes (default array)', read: oneOf('array', 'object') },
+  leafNames: { flag: 'leaf-names', value: 'status|internal_state', does: 'names of the fields of packs in a full hierarchy (default status)', read: oneOf('status', 'internal_state') },
+  misbehave: { flag: 'misbehave', value: 'RATE', does: 'of every knob of misbehaviour, 0 to 1 (default 0.005)', read: numberBetween(0, 1, false) },
+  knobs: { flag: 'knob', value: 'NAME=RATE', does: 'of one knob; may be repeated', read: knobRates },
+  landLateMs: { flag: 'land-late-ms', value: 'MS', does: 'longest time for which a send is held back', read: numberBetween(1, 3_600_000) },
+  counterparties: { flag: 'counterparties', value: 'on|off', does: 'whether others act by themselves (default on)', read: (text, name) => (onOff(text, name) ? LIVELY : SILENT) },
+  innerErrors: { flag: 'inner-errors', value: 'container|pack|nothing', does: 'what an error names when a pack inside is wrong (default container)', read: oneOf(...INNER_ERRORS) },
+  partialStopsGroup: { flag: 'partial-stops-group', value: 'on|off', does: 'whether a partial result stops a group (default on)', read: onOff },
 };
 
 /**
@@ -136,6 +136,21 @@ export function parseOptions(args: string[], environment: Record<string, string 
     if (text !== undefined && text !== '') parsed[name] = read(text, fromFlag === undefined ? variable : `--${flag}`);
   }
   return parsed as SandboxOptions;
+}
+
+/** What the program takes, as `--help` prints it. */
+export function usage(): string {
+  const lines = Object.values(FLAGS).map(({ flag, value, does }) => [`--${flag} ${value}`, does] as const);
+  const width = Math.max(...lines.map(([flag]) => flag.length));
+  return [
+    'Usage: pedigree sandbox [flags]',
+    '',
+    'The registry on a laptop, until a signal. Each flag may also be set as SANDBOX_<FLAG>',
+    'in the environment, for example SANDBOX_CONTROL_PORT.',
+    '',
+    ...lines.map(([flag, does]) => `  ${flag.padEnd(width)}  ${does}`),
+    `  ${'--help, --version'.padEnd(width)}  print this, or the version, and end`,
+  ].join('\n');
 }
 
 /** The options with every default filled in. */

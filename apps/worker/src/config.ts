@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '#kernel';
 import { readAccounts, readEncryptionKey, readProfile, type Account, type Profile } from '#registry-client';
-import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSecrets } from '#service';
+import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSecrets, variablesOf } from '#service';
 
 const environment = z.object({
   /** PostgreSQL connection string. */
@@ -43,6 +43,8 @@ const environment = z.object({
   /** Why the settings are as they are now; kept with every change that this start finds. */
   PEDIGREE_CHANGE_REASON: z.string().trim().min(3).max(1_000).optional(),
 });
+
+export const workerVariables = variablesOf(environment);
 
 export interface WorkerConfig {
   otlpEndpoint: string | undefined;

@@ -1,5 +1,4 @@
-import { runProgram } from '#service';
-import { workerConfig } from './config.js';
-import { workerProgram } from './program.js';
+import { runProgramLine } from '#service';
+import { workerLine } from './program.js';
 
-process.exit(await runProgram(() => workerProgram(workerConfig(process.env))));
+process.exit(await runProgramLine(workerLine, { args: process.argv.slice(2), env: process.env }));

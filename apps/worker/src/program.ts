@@ -1,7 +1,7 @@
 import { SOFTWARE_VERSION } from '#event-store';
-import { optionalNeed, postgresNeed, tcpNeed, type Program } from '#service';
+import { optionalNeed, postgresNeed, tcpNeed, type Program, type ProgramLine } from '#service';
 import { openWatching, serveMetrics } from '#telemetry';
-import type { WorkerConfig } from './config.js';
+import { workerConfig, workerVariables, type WorkerConfig } from './config.js';
 import { restorationNeed } from './restoration/restoration-need.js';
 import { startWorker, workerLog } from './worker.js';
 
@@ -16,8 +16,10 @@ export const workerProgram = (config: WorkerConfig): Program => ({
     const watching = openWatching({ program: 'worker', version: SOFTWARE_VERSION, profile: config.profile.name, otlpEndpoint: config.otlpEndpoint, onError });
     const worker = await startWorker(config, log, watching);
     health.degradedBy(() => worker.pausedAccounts().map(({ account, cause, text, seenAt }) => ({ name: `account ${account}`, since: seenAt.toISOString(), reason: `paused (${cause}): ${text}` })));
-    health.degradedBy(() => worker.failing.troubles());
+    health.degradedBy(() => worker.subscriptions.troubles());
     serveMetrics(watching.metrics, healthPort, health);
     return worker;
   },
 });
+
+export const workerLine: ProgramLine = { name: 'worker', version: SOFTWARE_VERSION, variables: workerVariables, make: (env) => workerProgram(workerConfig(env)) };

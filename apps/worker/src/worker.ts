@@ -12,8 +12,8 @@ import { heldFigures, projections, readModelSchemas } from '#read-models';
 import { RECONCILE_LANE } from '#reconciliation';
 import { PostgresSessionStore, PostgresUploadLinks, registryClientSchema, UndiciRegistryClient, watchCertificates, type Profile } from '#registry-client';
 import { runRemovals } from '#retention';
-import { boundedLog, type ServiceLog } from '#service';
-import { FailingSubscriptions, runProjection, subscriptionsSchema, type ParkingNews } from '#subscriptions';
+import { announcePresence, boundedLog, serviceSchema, type ServiceLog } from '#service';
+import { runProjection, subscriptionsSchema, SubscriptionWatch, type ParkingNews } from '#subscriptions';
 import { openWatching, type Watching } from '#telemetry';
 import { PostgresCallBudgets, PostgresTaskQueue, runLane, tasksSchema, type CallBudgets, type RunnerReport, type TaskQueue } from '#tasks';
 import type { WorkerConfig } from './config.js';
@@ -41,6 +41,7 @@ import { WorkerModule } from './worker.module.js';
 
 export const workerSchemas: MigrationSet[] = [
   installationSchema,
+  serviceSchema,
   restorationSchema,
   eventStoreSchema,
   evidenceSchema,
@@ -56,8 +57,8 @@ export interface RunningWorker {
   callFigures(): ReturnType<CallBudgets['figures']>;
   /** Accounts through which nothing is sent, as this process last saw them. */
   pausedAccounts(): PausedAccount[];
-  /** Sagas and projections of this process that fail again and again. */
-  failing: Pick<FailingSubscriptions, 'list' | 'troubles'>;
+  /** Sagas and projections of this process, and why they fail. */
+  subscriptions: Pick<SubscriptionWatch, 'failing' | 'troubles'>;
   /** Finishes what is in the air, then stops. */
   stop(): Promise<void>;
 }
@@ -121,14 +122,14 @@ async function startParts(config: WorkerConfig, { log, watching }: { log: Servic
   await sayUnserved(queue, lanes, log);
 
   const stopping = new AbortController();
-  const failing = new FailingSubscriptions({ log });
-  const running = runAll({ config, sagas, context, pool, store, queue, lanes, log, failing, signal: stopping.signal });
+  const subscriptions = new SubscriptionWatch({ log });
+  const running = runAll({ config, sagas, context, pool, store, queue, lanes, log, subscriptions, signal: stopping.signal });
   const stop = async (): Promise<void> => {
     stopping.abort();
     await Promise.all(running);
     await closeAll(closing);
   };
-  return { callFigures: () => budgets.figures(), pausedAccounts: () => context.gates.pausedAccounts(), failing, stop };
+  return { callFigures: () => budgets.figures(), pausedAccounts: () => context.gates.pausedAccounts(), subscriptions, stop };
 }
 
 interface RunningParts {
@@ -140,14 +141,13 @@ interface RunningParts {
   queue: PostgresTaskQueue;
   lanes: Lane[];
   log: ServiceLog;
-  failing: FailingSubscriptions;
+  subscriptions: SubscriptionWatch;
   signal: AbortSignal;
 }
 
 /** Everything that runs until the signal. None of it rejects. */
-function runAll({ config, sagas, context, pool, store, queue, lanes, log, failing, signal }: RunningParts): Promise<void>[] {
+function runAll({ config, sagas, context, pool, store, queue, lanes, log, subscriptions, signal }: RunningParts): Promise<void>[] {
   const holder = processName();
-  const { onError, onBatch } = failing;
   const onParked = ({ saga, key, event, error }: ParkingNews): void =>
     log.error({ err: error, saga, key, stream: event.stream, version: event.version, position: event.position.toString() }, 'saga_instance_parked');
   const report = (one: RunnerReport): void => log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
@@ -155,10 +155,11 @@ function runAll({ config, sagas, context, pool, store, queue, lanes, log, failin
     watchCertificates({ sessions: () => context.registry.sessions(), clock: context.clock, signal, warn: (notice, message) => log.warn(notice, message) }),
     runRemovals({ pool, signal, removals: workerRemovals({ ...config, store, sagas }), report: (table, err) => log.warn({ err, table }, 'old rows could not be removed') }),
     sayWhenHeld({ pool, accounts: config.accounts.map((one) => one.name), signal, log, clock: context.clock }),
+    announcePresence({ pool, program: 'worker', signal, log, subscriptions: () => subscriptions.standings() }),
     watchNeighbours(queue, { clock: context.clock, signal, log }),
-    ...sagas.map((saga) => saga.run({ store, pool, queue, signal, onError, onBatch, onParked })),
+    ...sagas.map((saga) => saga.run({ store, pool, queue, signal, ...subscriptions.callbacks, onParked })),
     ...projections({ evidence: context.evidence, documents: documentReading(), store }).map((projection) =>
-      runProjection({ projection, store, pool, signal, onError, onBatch }),
+      runProjection({ projection, store, pool, signal, ...subscriptions.callbacks }),
     ),
     ...lanes.map(({ name, ...lane }) => runLane({ ...lane, lane: name, queue, holder, signal, maxAttempts: MAX_ATTEMPTS, report })),
   ];

@@ -76,6 +76,7 @@ export const TABLES: Readonly<Record<string, TableEntry>> = {
   registry_session: { use: 'left out', because: 'a token must not outlive its machine in a file; each account signs in again' },
   call_budget: { use: 'left out', because: 'moments of the old server’s clock; the profile’s intervals hold until new ones are learnt' },
   schema_migration: { use: 'left out', because: 'a restore applies the migrations that the backup names' },
+  program_process: { use: 'left out', because: 'who ran when the backup was taken; those that start say so themselves' },
   restoration: { use: 'left out', because: 'restores of the old database; the log tells of them' },
 };
 

@@ -282,6 +282,13 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
         await until('the counts', async () => JSON.stringify(await bus.state()) === '{"connected":true,"commandsWaiting":0,"deadLetters":1}');
       });
 
+      it('keep a reason that quotes a NUL, and the message leaves the queue at once', async () => {
+        await send('bad');
+        collect(() => ({ ...dead, reason: 'unexpected token "\0"' }));
+        await until('the letter', async () => (await letters()).length === 1);
+        expect((await letters())[0]).toMatchObject({ code: 'invalid_json', reason: expect.stringMatching(/^unexpected token ".{1,2}"$/s) as unknown, deliveries: 1 });
+      });
+
       it('are listed oldest first, as often as one likes, and to the limit', async () => {
         const { seen } = collect(() => dead, { concurrency: 1 });
         for (const [n, text] of ['one', 'two', 'three'].entries()) {

@@ -71,6 +71,7 @@ export interface DocumentSummary {
 export interface DocumentListQuery {
   phase?: DocumentPhase;
   outcome?: DocumentOutcome;
+  cause?: FailureCause;
   account?: string;
   docType?: number;
   reference?: string;

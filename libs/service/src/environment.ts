@@ -1,12 +1,25 @@
 import type { z } from 'zod';
 import { PedigreeError } from '#kernel';
 
-/** A program's variables, read by its schema. @throws PedigreeError `invalid_configuration` that names the first variable at fault. */
+/** A variable of a program's environment. */
+export interface Variable {
+  name: string;
+  isRequired: boolean;
+}
+
+export const variablesOf = (schema: z.ZodObject): Variable[] => Object.entries(schema.shape).map(([name, one]) => ({ name, isRequired: !one.safeParse(undefined).success }));
+
+/** A program's variables, read by its schema. @throws PedigreeError `invalid_configuration` that names every variable at fault. */
 export function parseEnvironment<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
   const parsed = schema.safeParse(env);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw invalid(String(issue?.path[0] ?? ''), issue?.message ?? 'invalid');
+  const faults = new Map<string, string>();
+  for (const { path, message } of parsed.error.issues) {
+    const name = String(path[0] ?? '');
+    if (!faults.has(name)) faults.set(name, name !== '' && env[name] === undefined ? 'must be set' : message);
+  }
+  const [first = ''] = faults.keys();
+  throw new PedigreeError('invalid_configuration', [...faults].map(([name, message]) => `${name}: ${message}`).join('; '), { field: first });
 }
 
 /** What a variable says, or what it points to. @throws PedigreeError `invalid_configuration`: the variable's name, and whatever was wrong. */
@@ -14,8 +27,6 @@ export function readVariable<T>(variable: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw invalid(variable, (error as Error).message);
+    throw new PedigreeError('invalid_configuration', `${variable}: ${(error as Error).message}`, { field: variable });
   }
 }
-
-const invalid = (field: string, message: string): PedigreeError => new PedigreeError('invalid_configuration', `${field}: ${message}`, { field });

@@ -54,7 +54,7 @@ const EXIT = { stopped: 0, fault: 1, configuration: 2 } as const;
 const STOP_LIMIT_MS = 25_000;
 const ENDING_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-const thisProcess: Surroundings = {
+export const thisProcess: Surroundings = {
   onSignal: (on) => {
     for (const signal of ENDING_SIGNALS) process.on(signal, on);
     return () => ENDING_SIGNALS.forEach((signal) => process.off(signal, on));

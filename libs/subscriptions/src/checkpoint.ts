@@ -68,18 +68,14 @@ export interface SubscriptionLag {
   unit: EventStore['positionUnit'];
   /** When the checkpoint last moved. */
   updatedAt: Date;
-  /** The process that works on it now, if any. */
-  holder: string | undefined;
 }
 
 /** How far each subscription is behind the log, by name. */
 export async function subscriptionLag(pool: Pool, store: EventStore): Promise<SubscriptionLag[]> {
   // The head is read last, so that a checkpoint cannot be ahead of it.
-  const { rows } = await pool.query<{ name: string; position: bigint; updated_at: Date; holder: string | null }>(
-    'SELECT name, position, updated_at, CASE WHEN held_until > clock_timestamp() THEN holder END AS holder FROM checkpoint ORDER BY name LIMIT 1000',
-  );
+  const { rows } = await pool.query<{ name: string; position: bigint; updated_at: Date }>('SELECT name, position, updated_at FROM checkpoint ORDER BY name LIMIT 1000');
   const head = await store.head();
   // A log on a server may end with events of the server itself, which a checkpoint passes and the head does not count.
   const lagOf = (position: bigint): bigint => (position < head ? head - position : 0n);
-  return rows.map(({ name, position, updated_at: updatedAt, holder }) => ({ name, position, lag: lagOf(position), unit: store.positionUnit, updatedAt, holder: holder ?? undefined }));
+  return rows.map(({ name, position, updated_at: updatedAt }) => ({ name, position, lag: lagOf(position), unit: store.positionUnit, updatedAt }));
 }

@@ -2,12 +2,12 @@
  * The checkpointed runner: it carries the log to sagas and projections, one PostgreSQL transaction per page.
  * Promise: each event is handled once and in order per subscription (of a saga: per instance), through crashes, failures and take-overs; a failing
  * event is never dropped: it halts a projection, and parks the one instance of a saga that it concerns.
- * Proven in: runner.int.spec.ts, saga.int.spec.ts, saga.prop.spec.ts, parked.int.spec.ts, projection.int.spec.ts, failing.int.spec.ts.
+ * Proven in: runner.int.spec.ts, saga.int.spec.ts, saga.prop.spec.ts, parked.int.spec.ts, projection.int.spec.ts, subscription-watch.int.spec.ts.
  */
 export * from './schema.js';
-export { dropCheckpoint, subscriptionLag } from './checkpoint.js';
+export { dropCheckpoint, subscriptionLag, type SubscriptionLag } from './checkpoint.js';
 export { dependentsOf } from './dependents.js';
-export { FailingSubscriptions, type FailingSubscription } from './failing.js';
+export { SubscriptionWatch, type FailingSubscription, type Standing } from './subscription-watch.js';
 export type { NewDependent } from './fold.js';
 export { catchUp, runSubscription, type SubscriptionTrouble } from './runner.js';
 export { parkedFigures, parkedInstances, type ParkedInstance } from './parked.js';

@@ -18,6 +18,9 @@ export interface SubscriptionTrouble {
   to?: bigint;
 }
 
+/** `running`: this process takes the next event. `standing_by`: another has the subscription. */
+export type SubscriptionRole = 'running' | 'standing_by';
+
 export interface SubscriptionOptions {
   store: EventStore;
   pool: Pool;
@@ -30,6 +33,8 @@ export interface SubscriptionOptions {
   signal: AbortSignal;
   /** After each commit. */
   onBatch?: (batch: { name: string; events: number; position: bigint }) => void;
+  /** At once, and whenever it may have changed. */
+  onRole?: (news: { name: string; role: SubscriptionRole }) => void;
   onError?: (error: unknown, trouble: SubscriptionTrouble) => void;
   /** Least time between the starts of two pages while they are not full. A busy log is then worked in pages, not event by event; the first event
    * after a pause goes at once. Default 50. */
@@ -65,10 +70,12 @@ class Runner {
   }
 
   async run(): Promise<void> {
-    const { pool, name, signal, standbyPollMs = 1_000 } = this.options;
+    const { pool, name, signal, standbyPollMs = 1_000, onRole } = this.options;
+    onRole?.({ name, role: 'standing_by' });
     while (!signal.aborted) {
       try {
         const { position, heldByOtherMs } = await openCheckpoint(pool, name, this.work.holder);
+        onRole?.({ name, role: heldByOtherMs === 0 ? 'running' : 'standing_by' });
         if (heldByOtherMs === 0) await this.follow(position);
         // Another has the subscription, or had it a moment ago: it is looked at now and then, never waited for on a lock.
         await this.clock.wait(heldByOtherMs > 0 ? Math.min(heldByOtherMs + 1, standbyPollMs) : standbyPollMs, signal);

@@ -45,6 +45,9 @@ export const METRICS = {
   pedigree_saga_instances_parked: { kind: 'gauge', help: 'Instances of a saga that one of their events stopped, and that wait for a person.', labels: ['saga'] },
   pedigree_subscription_lag_events: { kind: 'gauge', help: 'How far a subscription is behind the log: events with PostgreSQL, log positions with EventStoreDB.', labels: ['subscription'] },
   pedigree_subscription_lag_seconds: { kind: 'gauge', help: 'For how long a subscription that is behind has not moved; 0 when it is not behind.', labels: ['subscription'] },
+  pedigree_subscription_processes: { kind: 'gauge', help: 'Processes that run a subscription or stand by. 0: nobody runs it.', labels: ['subscription'] },
+  pedigree_subscription_halted: { kind: 'gauge', help: '1 while a subscription stands at an event and a person must look, else 0.', labels: ['subscription'] },
+  pedigree_program_processes: { kind: 'gauge', help: 'Processes of a program that are there, by the name of the program. 0: it should run and does not.', labels: ['name'] },
 
   pedigree_registry_calls_total: { kind: 'counter', help: 'Calls at the registry by what they brought.', labels: ['account', 'method', 'result'] },
   pedigree_registry_rate_limited_total: { kind: 'counter', help: 'Calls that the registry refused with 429.', labels: ['account', 'method'] },

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import type { account, accountList } from '../../../gateway/src/api/account-answers.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { out, table } from '../print.js';
+import { instant, out, table } from '../print.js';
 
 type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
 type Account = z.infer<typeof account>;
@@ -12,6 +12,7 @@ export function addAccountCommands(pedigree: Command, action: Action, gateway: (
   const accounts = pedigree.command('accounts').description('accounts at the registry: how they stand; status 2 when one is paused');
   accounts
     .command('list', { isDefault: true })
+    .description('how they stand, with their certificates; status 2 when one is paused')
     .option('--json', 'print JSON for programs')
     .action(action((options: { json?: boolean }) => listAccounts(gateway(), options.json === true)));
   accounts
@@ -25,9 +26,18 @@ export function addAccountCommands(pedigree: Command, action: Action, gateway: (
 /** Returns 0 when all work, 2 when one is paused and somebody must look. */
 async function listAccounts(gateway: GatewayClient, json: boolean): Promise<number> {
   const { items } = (await gateway.raw('/v1/accounts')) as z.infer<typeof accountList>;
-  const row = ({ name, state, cause, since, certificate, waiting, text }: Account): (string | number | undefined)[] => [name, state, cause, since, certificate?.subject, certificate?.valid_to, waiting, text];
+  const row = ({ name, state, cause, since, certificate, waiting, text }: Account): (string | number | undefined)[] => [name, state, cause, instant(since), certificate?.subject, instant(certificate?.valid_to), waiting, text ?? endingSoon(certificate?.valid_to)];
   out(json ? JSON.stringify(items) : table(['account', 'state', 'cause', 'since', 'certificate', 'ends', 'waiting', 'why'], items.map(row)));
   return items.some((one) => one.state === 'paused') ? 2 : 0;
+}
+
+const DAY_MS = 86_400_000;
+/** As early as the alert CertificateEndsSoon. */
+const WARNED_DAYS = 30;
+
+function endingSoon(validTo: string | undefined): string | undefined {
+  const days = validTo === undefined ? Infinity : Math.floor((Date.parse(validTo) - Date.now()) / DAY_MS);
+  return days < WARNED_DAYS ? `its certificate ends in ${days} days` : undefined;
 }
 
 async function resumeAccount(gateway: GatewayClient, name: string, reason: string): Promise<number> {

@@ -24,8 +24,8 @@ export function addAuditCommands(pedigree: Command, action: Action, config: () =
   audit
     .command('prove')
     .description('prove every event of a document: prints a file that verifies offline')
-    .argument('<request_id>')
-    .action(action((requestId: string) => import('./audit.js').then(({ proveDocument }) => proveDocument(config(), requestId))));
+    .argument('<document>', "its request_id, the ERP's command id or the ERP's reference")
+    .action(action((named: string) => import('./audit.js').then(({ proveDocument }) => proveDocument(config(), named))));
   audit
     .command('verify')
     .description('check a proof with nothing but the file and the verifier key; - is standard input')

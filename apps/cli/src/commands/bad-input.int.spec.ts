@@ -96,7 +96,7 @@ describe('bad input on the command line: named, nothing registered, the others s
   it('says the same to people, in a table', async () => {
     const { status, printed } = await run([join(folder.path, 'nowhere.xml')]);
     expect(status).toBe(1);
-    expect(printed).toMatch(/│ source .*│ command .*│ request_id/);
+    expect(printed).toMatch(/^source +result\n─+\n\S+nowhere\.xml +invalid_parameter: /);
     expect(printed).toContain('ENOENT');
   });
 

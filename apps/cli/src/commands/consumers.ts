@@ -60,6 +60,7 @@ export function addConsumerCommands(pedigree: Command, action: Action, config: (
   const consumers = pedigree.command('consumers').description('persistent subscriptions for consumers outside, where EVENTSTORE_URL names the log');
   consumers
     .command('offer')
+    .description('make one')
     .argument('<name>')
     .option('--streams <prefix...>', 'only streams whose names begin so, for example document-')
     .option('--types <type...>', 'only events of these types')
@@ -67,8 +68,9 @@ export function addConsumerCommands(pedigree: Command, action: Action, config: (
     .action(action((name: string, options: OfferOptions) => offerConsumer(config(), name, options)));
   consumers
     .command('show')
+    .description('how it stands')
     .argument('<name>')
     .option('--json', 'print JSON for programs')
     .action(action((name: string, options: { json?: boolean }) => showConsumer(config(), name, options.json === true)));
-  consumers.command('withdraw').argument('<name>').action(action((name: string) => withdrawConsumer(config(), name)));
+  consumers.command('withdraw').description('end it, and forget how far it came').argument('<name>').action(action((name: string) => withdrawConsumer(config(), name)));
 }

@@ -1,5 +1,5 @@
 import type { GatewayClient } from '../gateway-client.js';
-import { out, table } from '../print.js';
+import { fitting, instant, out, table } from '../print.js';
 
 interface Summary {
   id: string;
@@ -33,9 +33,18 @@ export async function listDeadLetters(gateway: GatewayClient, { json = false, di
   const { items } = await gateway.get<{ items: Summary[] }>(path);
   if (json) out(JSON.stringify(await gateway.raw(path)));
   else if (items.length === 0) out(discarded ? 'no discarded letters' : 'no dead letters');
-  else if (discarded) out(table(['id', 'message', 'code', 'discarded', 'by', 'why'], items.map((one) => [one.id, one.messageId, one.code, one.discarded?.at, one.discarded?.by, one.discarded?.reason])));
-  else out(table(['id', 'message', 'at', 'bytes', 'code', 'reason'], items.map((one) => [one.id, one.messageId, one.deadAt, one.bodyBytes, one.code, one.reason])));
+  else out(discarded ? discardedTable(items) : waitingTable(items));
   return discarded || items.length === 0 ? 0 : 2;
+}
+
+function waitingTable(items: Summary[]): string {
+  const full = table(['id', 'message', 'at', 'bytes', 'code', 'reason'], items.map((one) => [one.id, one.messageId, instant(one.deadAt), one.bodyBytes, one.code, one.reason]), Infinity);
+  return fitting(full, table(['id', 'at', 'why'], items.map((one) => [one.id, instant(one.deadAt), `${one.code}: ${one.reason}`])));
+}
+
+function discardedTable(items: Summary[]): string {
+  const full = table(['id', 'message', 'code', 'discarded', 'by', 'why'], items.map((one) => [one.id, one.messageId, one.code, instant(one.discarded?.at), one.discarded?.by, one.discarded?.reason]), Infinity);
+  return fitting(full, table(['id', 'discarded', 'why'], items.map((one) => [one.id, instant(one.discarded?.at), `by ${one.discarded?.by}: ${one.discarded?.reason}`])));
 }
 
 /** Prints one of them, and its body as it came. */

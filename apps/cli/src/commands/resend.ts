@@ -1,7 +1,42 @@
+import type { Command } from 'commander';
 import { PedigreeError } from '#kernel';
 import type { GatewayClient, Resend } from '../gateway-client.js';
 import { out } from '../print.js';
+import { requestIdOfNamed } from '../named-document.js';
+import { withDocumentFilter } from './documents.js';
+import { resendMany, type ResendManyOptions } from './resend-many.js';
 import { readWhole, textOf } from './send.js';
+
+type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+
+/** `pedigree resend DOCUMENT`, and `pedigree resend --outcome failed` for many. */
+export function addResendCommand(pedigree: Command, action: Action, gateway: () => GatewayClient): void {
+  const command = pedigree
+    .command('resend')
+    .description('send a rejected or failed document again, as another one; or many, which are shown first')
+    .argument('[document]', "its request_id, the ERP's command id or the ERP's reference; absent: those that the options name")
+    .requiredOption('--reason <text>', 'why: it is kept')
+    .option('--corrected <file>', 'the corrected document (XML or JSON); without it the same bytes go')
+    .option('--account <name>', 'of one document: account to send with, by default its own; of many: only those of this account')
+    .option('--json', 'print JSON for programs');
+  withDocumentFilter(command)
+    .option('--limit <n>', 'of many: at most so many, the oldest', '100')
+    .option('--confirm <token>', 'of many: send those that the preview with this token has shown');
+  command.action(action((named: string | undefined, options: ResendOptions & ResendManyOptions) => (named === undefined ? resendMany(gateway(), withoutCorrection(options)) : resend(gateway(), named, withoutFilter(options)))));
+}
+
+function withoutCorrection(options: ResendOptions & ResendManyOptions): ResendManyOptions {
+  if (options.corrected !== undefined) throw wrongUsage('--corrected', 'is of one document, and none is named');
+  return options;
+}
+
+function withoutFilter(options: ResendOptions & ResendManyOptions): ResendOptions {
+  const filter = (['outcome', 'cause', 'type', 'since', 'until', 'confirm'] as const).find((name) => options[name] !== undefined);
+  if (filter !== undefined) throw wrongUsage(`--${filter}`, 'is of many documents, and one is named');
+  return options;
+}
+
+const wrongUsage = (field: string, message: string): PedigreeError => new PedigreeError('invalid_configuration', `${field}: ${message}`, { field });
 
 export interface ResendOptions {
   reason: string;
@@ -12,8 +47,9 @@ export interface ResendOptions {
 }
 
 /** Sends a rejected or failed document again, and says as which. */
-export async function resend(gateway: GatewayClient, requestId: string, options: ResendOptions): Promise<number> {
+export async function resend(gateway: GatewayClient, named: string, options: ResendOptions): Promise<number> {
   const { reason, account } = options;
+  const requestId = await requestIdOfNamed(gateway, named);
   const corrected = options.corrected === undefined ? {} : await documentIn(options.corrected);
   const taken = await gateway.resend(requestId, { reason, ...(account === undefined ? {} : { account }), ...corrected });
   if (options.json === true) out(JSON.stringify(taken));

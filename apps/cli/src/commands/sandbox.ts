@@ -1,13 +1,15 @@
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { builtFile } from '../config.js';
+import type { Command } from 'commander';
 
-/** Runs the sandbox in its own process with our standard streams; signals go to it, and its exit status is ours. */
-export function runSandbox(flags: string[]): Promise<number> {
-  const child = spawn(process.execPath, [fileURLToPath(builtFile('apps/sandbox/src/main.js')), ...flags], { stdio: 'inherit' });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => resolve(code ?? 1));
-  });
+type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+
+/** `pedigree sandbox`: the sandbox is this process, with the flags that it has by itself. Its code is loaded when it is asked for. */
+export function addSandboxCommand(pedigree: Command, action: Action, environment: () => NodeJS.ProcessEnv): void {
+  pedigree
+    .command('sandbox')
+    .description('run the registry on a laptop, until a signal')
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .helpOption(false)
+    .argument('[flags...]', '--port --control-port --seed --speed --data DIR ...; --help names all')
+    .action(action(async (flags: string[]) => (await import('../../../sandbox/src/main.js')).runSandbox(flags, environment())));
 }

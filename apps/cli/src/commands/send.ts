@@ -31,7 +31,7 @@ export async function send(gateway: GatewayClient, files: string[], options: Sen
     }
   }
   if (options.json !== true) {
-    out(table(['source', 'command', 'request_id', ''], results.map((one) => [one.source, one.command_id, one.request_id, one.error ?? (one.repeated === true ? 'known already' : 'acknowledged')])));
+    out(table(['source', 'command', 'request_id', 'result'], results.map((one) => [one.source, one.command_id, one.request_id, one.error ?? (one.repeated === true ? 'known already' : 'acknowledged')])));
   }
   return results.length > 0 && results.every((one) => one.error === undefined) ? 0 : 1;
 }

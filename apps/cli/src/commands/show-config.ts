@@ -2,7 +2,7 @@ import { PedigreeError } from '#kernel';
 import { addressWithoutSecrets, serverWithoutSecrets } from '#service';
 import { cliConfig } from '../config.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { out, table } from '../print.js';
+import { instant, out, table } from '../print.js';
 import { PROGRAMS } from '../programs.js';
 
 /** Prints the configuration in force as JSON, with every secret left out: of the command line and `up`, or of one program. */
@@ -62,7 +62,7 @@ export async function showConfigHistory(gateway: GatewayClient, program: string 
   if (json === true) out(JSON.stringify(await gateway.raw(path)));
   else {
     const { items } = await gateway.get<{ items: Change[] }>(path);
-    const rows = items.map((one) => [one.at, one.program, one.part, one.actor.name, one.reason, linesOf(one)]);
+    const rows = items.map((one) => [instant(one.at), one.program, one.part, one.actor.name, one.reason, linesOf(one)]);
     out(table(['at', 'program', 'part', 'who', 'why', 'what'], rows));
   }
   return 0;

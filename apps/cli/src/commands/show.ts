@@ -1,12 +1,14 @@
 import type { z } from 'zod';
 import type { document as documentShape, inboundDocument, inboundPage, packHistory } from '../../../gateway/src/api/answers.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { out, table } from '../print.js';
+import { requestIdOfNamed } from '../named-document.js';
+import { fitting, instant, out, table } from '../print.js';
 
 type DocumentAnswer = z.infer<typeof documentShape>;
 
 /** Prints one document with its timeline. Returns 0 when it concluded well or is under way, 2 when it ended badly. */
-export async function showDocument(gateway: GatewayClient, requestId: string, json: boolean): Promise<number> {
+export async function showDocument(gateway: GatewayClient, named: string, json: boolean): Promise<number> {
+  const requestId = await requestIdOfNamed(gateway, named);
   const document = (await gateway.raw(`/v1/documents/${encodeURIComponent(requestId)}`)) as DocumentAnswer;
   out(json ? JSON.stringify(document) : documentText(document));
   return 'outcome' in document && (document.outcome === 'rejected' || document.outcome === 'failed') ? 2 : 0;
@@ -23,10 +25,10 @@ function documentText(document: DocumentAnswer): string {
   const { doc_type, account, phase, outcome, sentence, remedy, item_count } = document;
   const parts = [`${document.request_id}  type ${doc_type}  ${item_count} items  account ${account}`, `${outcome ?? phase}: ${sentence}`];
   if (remedy !== undefined) parts.push(remedy);
-  if (document.holds.length > 0) parts.push(table(['held by', 'since', 'for', 'who may release it'], document.holds.map((one) => [one.kind, one.since, holdText(one), one.waivable_by])));
-  parts.push(table(['at', 'event', 'what'], document.timeline.map((one) => [one.at, one.type, one.sentence])));
-  if (document.notifications.length > 0) parts.push(table(['seen', 'told by others', 'document', 'found by'], document.notifications.map((one) => [one.seen_at, one.title, one.document_id, one.by])));
-  if (document.errors.length > 0) parts.push(table(['item', 'code', 'error'], document.errors.map((one) => [one.object_id, one.code, one.text])));
+  if (document.holds.length > 0) parts.push(`\n${table(['held by', 'since', 'for', 'who may release it'], document.holds.map((one) => [one.kind, instant(one.since), holdText(one), one.waivable_by]))}`);
+  parts.push(`\n${table(['at', 'event', 'what'], document.timeline.map((one) => [instant(one.at), one.type, one.sentence]))}`);
+  if (document.notifications.length > 0) parts.push(`\n${table(['seen', 'told by others', 'document', 'found by'], document.notifications.map((one) => [instant(one.seen_at), one.title, one.document_id, one.by]))}`);
+  if (document.errors.length > 0) parts.push(`\n${table(['item', 'code', 'error'], document.errors.map((one) => [one.object_id, one.code, one.text]))}`);
   return parts.join('\n');
 }
 
@@ -40,7 +42,7 @@ export async function showInbound(gateway: GatewayClient, documentId: string | u
     return 0;
   }
   const { items } = (await gateway.raw('/v1/inbound')) as z.infer<typeof inboundPage>;
-  const rows = items.map((one) => [one.seen_at, one.document_id, one.title, one.channel, one.outcome ?? one.phase, one.belongs_to?.request_id]);
+  const rows = items.map((one) => [instant(one.seen_at), one.document_id, one.title, one.channel, one.outcome ?? one.phase, one.belongs_to?.request_id]);
   out(json ? JSON.stringify(items) : table(['seen', 'document', 'what', 'channel', 'outcome', 'belongs to'], rows));
   return 0;
 }
@@ -48,8 +50,8 @@ export async function showInbound(gateway: GatewayClient, documentId: string | u
 function inboundText({ document_id, title, channel, account, outcome, phase, sentence, belongs_to, timeline, errors }: InboundAnswer): string {
   const parts = [`${document_id}  ${title}  ${channel}  account ${account}`, `${outcome ?? phase}: ${sentence}`];
   if (belongs_to !== undefined) parts.push(`belongs to ${belongs_to.request_id} (${belongs_to.by})`);
-  parts.push(table(['at', 'event', 'what'], timeline.map((one) => [one.at, one.type, one.sentence])));
-  if (errors.length > 0) parts.push(table(['item', 'code', 'error'], errors.map((one) => [one.object_id, one.code, one.text])));
+  parts.push(`\n${table(['at', 'event', 'what'], timeline.map((one) => [instant(one.at), one.type, one.sentence]))}`);
+  if (errors.length > 0) parts.push(`\n${table(['item', 'code', 'error'], errors.map((one) => [one.object_id, one.code, one.text]))}`);
   return parts.join('\n');
 }
 
@@ -59,12 +61,11 @@ export async function showHistory(gateway: GatewayClient, sgtin: string, json: b
   if (json) out(JSON.stringify(history));
   else {
     out(`${history.sgtin}  GTIN ${history.gtin}  serial ${history.serial}\nstatus ${history.status ?? 'unknown'}  place ${history.place ?? 'unknown'}  container ${history.container ?? 'none'}`);
-    out(
-      table(
-        ['accepted', 'document', 'channel', 'result', 'status', 'through', 'receipt'],
-        history.movements.map((one) => [one.accepted_at, `${one.doc_type} ${one.title}`, one.channel ?? 'ours', one.error_code ?? one.result, one.status, one.through === undefined ? '' : one.item, one.receipt_sha256?.slice(0, 16)]),
-      ),
-    );
+    const head = ['accepted', 'document', 'channel', 'result', 'status', 'through'];
+    const rows = history.movements.map((one) => [instant(one.accepted_at), `${one.doc_type} ${one.title}`, one.channel ?? 'ours', one.error_code ?? one.result, one.status, one.through === undefined ? '' : one.item]);
+    // A digest takes a line of its own on a narrow terminal; --json has it in any case.
+    const withReceipts = rows.map((row, index) => [...row, history.movements[index]?.receipt_sha256]);
+    out(`\n${fitting(table([...head, 'receipt'], withReceipts, Infinity), table(head, rows))}`);
   }
   return 0;
 }

@@ -1,10 +1,11 @@
 import { camelCase, type Snake } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
-import { out, table } from '../print.js';
+import { instant, out, table } from '../print.js';
 
 interface Status {
   tasks: { ready: number; leased: number; failed: number; overdue: number; oldestDueAt?: string };
-  subscriptions: { name: string; lag: string; lagUnit: 'event' | 'byte'; updatedAt: string; running: boolean }[];
+  programs: { name: string; state: 'running' | 'missing' | 'not_running'; processes: { process: string; startedAt: string; seenAt: string }[] }[];
+  subscriptions: { name: string; lag: string; lagUnit: 'event' | 'byte'; updatedAt: string; state: 'running' | 'standing_by' | 'halted' | 'nobody'; processes: string[]; reason?: string }[];
 }
 
 interface Failed {
@@ -15,7 +16,7 @@ interface Parked {
   items: { key: string; stream: string; version: number; held: number; attempts: number; parkedAt: string; error: string }[];
 }
 
-/** Prints how the machinery stands, the tasks that were given up and what is parked. Returns 0 when there are none, 2 when somebody must look. */
+/** Prints how the machinery stands, the tasks that were given up and what is parked. Returns 0 when all is well, 2 when somebody must look. */
 export async function showTasks(gateway: GatewayClient, json: boolean): Promise<number> {
   const status = await gateway.get<Status>('/v1/operations');
   const { items } = await gateway.get<Failed>('/v1/operations/failed-tasks');
@@ -27,11 +28,23 @@ export async function showTasks(gateway: GatewayClient, json: boolean): Promise<
   else {
     const { ready, leased, overdue, failed, oldestDueAt } = status.tasks;
     out(`tasks: ${ready} waiting, ${leased} at work, ${overdue} overdue${oldestDueAt === undefined ? '' : ` since ${oldestDueAt}`}, ${failed} given up`);
-    out(table(['subscription', 'behind', 'newest', ''], status.subscriptions.map((one) => [one.name, `${one.lag} ${one.lagUnit}${one.lag === '1' ? '' : 's'}`, one.updatedAt, one.running ? '' : 'nobody runs it'])));
-    if (parked.length > 0) out(table(['parked', 'at event', 'held', 'attempts', 'since', 'error'], parked.map((one) => [one.key, `${one.stream} ${one.version}`, one.held, one.attempts, one.parkedAt, one.error])));
-    if (items.length > 0) out(table(['given up', 'attempts', 'at', 'error'], items.map((one) => [one.key, one.attempts, one.failedAt, one.error])));
+    out(`\n${table(['program', 'state', 'process', 'since', 'seen'], status.programs.flatMap(programRows))}`);
+    out(`\n${table(['subscription', 'state', 'behind', 'moved', 'why'], status.subscriptions.map((one) => [one.name, STANDS[one.state], behind(one), instant(one.updatedAt), one.reason]))}`);
+    if (parked.length > 0) out(`\n${table(['parked', 'at event', 'held', 'attempts', 'since', 'error'], parked.map((one) => [one.key, `${one.stream} ${one.version}`, one.held, one.attempts, instant(one.parkedAt), one.error]))}`);
+    if (items.length > 0) out(`\n${table(['given up', 'attempts', 'at', 'error'], items.map((one) => [one.key, one.attempts, instant(one.failedAt), one.error]))}`);
   }
-  return items.length + parked.length === 0 ? 0 : 2;
+  const isWell = status.programs.every((one) => one.state !== 'missing') && status.subscriptions.every((one) => one.state !== 'halted' && one.state !== 'nobody');
+  return isWell && items.length + parked.length === 0 ? 0 : 2;
+}
+
+const STANDS = { running: 'running', standing_by: 'standing by', halted: 'HALTED', nobody: 'NOBODY RUNS IT' } as const;
+const behind = ({ lag, lagUnit }: Status['subscriptions'][number]): string => (lag === '0' ? '' : `${lag} ${lagUnit}${lag === '1' ? '' : 's'}`);
+
+/** A line for each process that is there; of a program that does not run, one that tells when it was there last. */
+function programRows({ name, state, processes }: Status['programs'][number]): (string | undefined)[][] {
+  const stands = { running: 'running', missing: 'NOT RUNNING', not_running: 'not running' }[state];
+  if (processes.length === 0) return [[name, stands]];
+  return processes.map(({ process, startedAt, seenAt }) => [name, stands, process, instant(startedAt), instant(seenAt)]);
 }
 
 interface Orphans {
@@ -46,7 +59,7 @@ export async function showOrphans(gateway: GatewayClient, { reason, json }: { re
   const { items } = reason === undefined ? await gateway.get<Orphans>('/v1/operations/orphans') : camelCase<Orphans>((await gateway.change('POST', '/v1/operations/replans', { reason })) as Snake<Orphans>);
   if (json === true) out(JSON.stringify({ items }));
   else if (items.length === 0) out('no orphans: every document that is not concluded has a task, is parked, or waits for something that has a name');
-  else out(table([reason === undefined ? 'orphan' : 'planned anew', 'id', 'account', 'phase', 'since'], items.map((one) => [one.kind, one.id, one.account, one.phase, one.since])));
+  else out(table([reason === undefined ? 'orphan' : 'planned anew', 'id', 'account', 'phase', 'since'], items.map((one) => [one.kind, one.id, one.account, one.phase, instant(one.since)])));
   return items.length === 0 || reason !== undefined ? 0 : 2;
 }
 

@@ -20,10 +20,12 @@ export function addWebhookCommands(pedigree: Command, action: Action, gateway: (
     .action(action((url: string, options: object) => addWebhook(gateway(), { url, ...options })));
   webhooks
     .command('list')
+    .description('how far each has come; status 2 when one has halted')
     .option('--json', 'print JSON for programs')
     .action(action((options: { json?: boolean }) => listWebhooks(gateway(), options.json === true)));
   webhooks
     .command('remove')
+    .description('post there no more')
     .argument('<id>')
     .option('--reason <text>', 'why: it is kept')
     .action(action((id: string, options: { reason?: string }) => removeWebhook(gateway(), id, options.reason)));

@@ -92,7 +92,7 @@ async function startParts(config: CliConfig, options: StackOptions, ending: { st
   stops.push(() => reconciler.stop());
   dataDir.writeAddress({ url: gateway.url, pid: process.pid });
   stops.push(async () => dataDir.forgetAddress());
-  const failing = (): ReturnType<Stack['failing']> => Object.entries({ worker, auditor }).flatMap(([program, one]) => one.failing.list().map((failed) => ({ ...failed, program })));
+  const failing = (): ReturnType<Stack['failing']> => Object.entries({ worker, auditor }).flatMap(([program, one]) => one.subscriptions.failing().map((failed) => ({ ...failed, program })));
   const logs = `standard error (LOG_LEVEL=info says more)${sandbox === undefined ? '' : ` and ${dataDir.file('sandbox')}/sandbox.log`}`;
   return { dataDir, pool, store, gateway, worker, registryUrl, controlUrl: sandbox?.controlUrl ?? config.registryControlUrl, failing, logs, stop };
 }

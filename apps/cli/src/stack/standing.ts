@@ -1,6 +1,7 @@
+import { subscriptionStandings, type SubscriptionStanding } from '../../../gateway/src/programs/subscription-standings.js';
 import { requestIdOf } from '#kernel';
 import { installationId } from '#postgres';
-import { sentenceOf } from '#service';
+import { programProcesses, sentenceOf } from '#service';
 import { subscriptionLag } from '#subscriptions';
 import type { Cause } from '../sample/stall.js';
 import type { Stack } from './stack.js';
@@ -55,7 +56,7 @@ export async function causeOf(looked: Looked, commandIds: string[]): Promise<Cau
   const failing = failingSentences(looked.failing());
   const causes = [
     ...failing,
-    ...(failing.length > 0 ? [] : behindSentences(await subscriptionLag(pool, store))),
+    ...(failing.length > 0 ? [] : behindSentences(subscriptionStandings(await programProcesses(pool), await subscriptionLag(pool, store)))),
     ...given(tasks('given_up'), ({ tasks: n, key, error }) => `tasks given up: ${n}, such as ${key}: ${error}`),
     ...given(tasks('overdue'), ({ tasks: n, key, due_at: dueAt, error }) => `tasks overdue that nobody takes: ${n}, such as ${key} since ${dueAt?.toISOString()}${because(error)}`),
     ...(tasks('paused') === undefined ? [] : paused.map(({ account, cause, text }) => `account ${account} is paused (${cause}: ${text}); see pedigree accounts`)),
@@ -78,5 +79,5 @@ function failingSentences(failing: ReturnType<Looked['failing']>): string[] {
   return failing.length > MOST_NAMED ? [...named, `so do ${failing.length - MOST_NAMED} more`] : named;
 }
 
-const behindSentences = (lags: Awaited<ReturnType<typeof subscriptionLag>>): string[] =>
-  lags.flatMap(({ name, lag, unit, holder }) => (lag === 0n ? [] : [`${holder === undefined ? 'nobody runs' : 'nothing is handled by'} subscription ${name} (${unit}s behind: ${lag})`])).slice(0, MOST_NAMED);
+const behindSentences = (standings: SubscriptionStanding[]): string[] =>
+  standings.flatMap(({ name, lag, lagUnit, state }) => (lag === 0n ? [] : [`${state === 'nobody' ? 'nobody runs' : 'nothing is handled by'} subscription ${name} (${lagUnit}s behind: ${lag})`])).slice(0, MOST_NAMED);

@@ -1,4 +1,6 @@
-import { openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { PedigreeError } from '#kernel';
+import { databaseIsAway, openPool, startEmbeddedPostgres, type Pool } from '#postgres';
+import { sentenceOf } from '#service';
 import type { CliConfig } from '../config.js';
 import { DataDir } from './data-dir.js';
 
@@ -8,6 +10,9 @@ export async function withDatabase<T>({ databaseUrl, dataDir }: CliConfig, work:
   const pool = openPool({ connectionString: databaseUrl ?? (embedded?.url as string), maxConnections: 4, applicationName: 'pedigree-cli' });
   try {
     return await work(pool);
+  } catch (error) {
+    if (databaseIsAway(error)) throw new PedigreeError('unavailable', `the database does not answer: ${sentenceOf(error)}`);
+    throw error;
   } finally {
     await pool.end();
     if (embedded?.reused === false) await embedded.stop();

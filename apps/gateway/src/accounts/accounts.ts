@@ -5,6 +5,7 @@ import { PedigreeError, type Clock } from '#kernel';
 import { accountStanding, type AccountStanding } from '#read-models';
 import type { Trouble } from '#service';
 import type { PostgresTaskQueue } from '#tasks';
+import { lookAgain } from '../watch/look-again.js';
 
 /** An account, with the documents and groups that wait in its lanes. */
 export interface AccountEntry extends AccountStanding {
@@ -27,6 +28,17 @@ export interface AccountsOptions {
 const SENDING_LANES = ['send', 'upload', 'group_check', 'group_start'];
 const LOOK_EVERY_MS = 2_000;
 const MOST_CONFLICTS = 5;
+
+const DAY_MS = 86_400_000;
+/** As early as the alert CertificateEndsSoon. */
+const CERTIFICATE_WARNING_MS = 30 * DAY_MS;
+
+function endingCertificate(account: string, validTo: Date, now: Date): Trouble[] {
+  const leftMs = validTo.getTime() - now.getTime();
+  if (leftMs >= CERTIFICATE_WARNING_MS) return [];
+  const since = new Date(validTo.getTime() - CERTIFICATE_WARNING_MS).toISOString();
+  return [{ name: `certificate of ${account}`, since, reason: `it ends at ${validTo.toISOString()}, in ${Math.max(0, Math.floor(leftMs / DAY_MS))} days; the account is paused then: order a new one` }];
+}
 
 /** Shows how accounts stand and has a paused one go on. Workers follow the log: they need not be told. */
 export class Accounts {
@@ -55,7 +67,10 @@ export class Accounts {
   }
 
   troubles(): Trouble[] {
-    return this.paused().map(({ account, cause, text, since = '' }) => ({ name: `account ${account}`, since, reason: `paused (${cause}): ${text}` }));
+    return this.standings.flatMap(({ account, state, cause, text, since = '', certificate }) => {
+      if (state === 'paused') return [{ name: `account ${account}`, since, reason: `paused (${cause}): ${text}` }];
+      return certificate === undefined ? [] : endingCertificate(account, new Date(certificate.validTo), this.options.clock.now());
+    });
   }
 
   async look(): Promise<AccountStanding[]> {
@@ -64,12 +79,9 @@ export class Accounts {
   }
 
   /** Keeps what health tells up to date, until `signal`. Never rejects. */
-  async watch(signal: AbortSignal): Promise<void> {
+  watch(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    while (!signal.aborted) {
-      await this.look().catch((err: unknown) => log.warn({ err }, 'the accounts could not be looked at'));
-      await clock.wait(LOOK_EVERY_MS, signal);
-    }
+    return lookAgain(() => this.look(), { everyMs: LOOK_EVERY_MS, clock, signal, log, failure: 'the accounts could not be looked at' });
   }
 
   private async appendResumption(account: string, reason: string, actor: Actor): Promise<void> {

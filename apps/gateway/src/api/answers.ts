@@ -15,6 +15,7 @@ const phases = ['waiting', 'held', 'ready', 'sending', 'uploading', 'unconfirmed
 
 export const documentPhase = z.enum(phases);
 export const documentOutcome = outcome;
+export const failureCause = z.enum(['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed']);
 
 export const acknowledgement = z.strictObject({
   command_id: z.string(),
@@ -47,7 +48,7 @@ const documentSummaryFields = {
   document_id: z.string().optional().describe("The registry's id."),
   status: z.enum(['uploading', 'processing', 'processed', 'failed_result_ready', 'failed']).optional(),
   outcome: outcome.optional(),
-  cause: z.enum(['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed']).optional(),
+  cause: failureCause.optional(),
   sentence: z.string().describe('What the state means.'),
   remedy: z.string().optional().describe('What to do.'),
   error_count: z.number().int(),
@@ -242,8 +243,25 @@ export const operationsStatus = z.strictObject({
     overdue: z.number().int(),
     oldest_due_at: instant.optional(),
   }),
+  programs: z.array(
+    z.strictObject({
+      name: z.string().describe('`worker`, `auditor`, `reconciler`, `gateway`.'),
+      state: z.enum(['running', 'missing', 'not_running']).describe('`missing`: it should run (`PEDIGREE_EXPECTED_PROGRAMS`) and does not.'),
+      processes: z.array(z.strictObject({ process: z.string().describe('Host and number.'), state: z.enum(['running', 'silent', 'stopped']), started_at: instant, seen_at: instant })).describe('Those that run; when none does, the one that was there last.'),
+    }),
+  ),
   subscriptions: z.array(
-    z.strictObject({ name: z.string(), position, lag: z.string().regex(/^\d+$/).describe('How far behind the log.'), lag_unit: z.enum(['event', 'byte']).describe('What lag counts: bytes where the log is in EventStoreDB.'), updated_at: instant, running: z.boolean() }),
+    z.strictObject({
+      name: z.string(),
+      position,
+      lag: z.string().regex(/^\d+$/).describe('How far behind the log.'),
+      lag_unit: z.enum(['event', 'byte']).describe('What lag counts: bytes where the log is in EventStoreDB.'),
+      updated_at: instant.describe('When it moved last.'),
+      state: z.enum(['running', 'standing_by', 'halted', 'nobody']).describe('`halted`: it stands at an event and a person must look. `nobody`: no process runs it. `standing_by`: processes wait for another to let go of it.'),
+      processes: z.array(z.string()).describe('Host and number of the processes that run it, or stand by.'),
+      since: instant.optional().describe('Since when it is halted.'),
+      reason: z.string().optional().describe('Why it is halted, and at which event.'),
+    }),
   ),
   restoration: z
     .strictObject({

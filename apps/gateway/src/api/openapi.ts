@@ -316,7 +316,7 @@ const paths = {
     },
   },
   '/health/live': { get: { summary: 'The process is alive', security: [], responses: { 200: { description: 'live' } } } },
-  '/health/ready': { get: { summary: 'Commands can be taken', security: [], responses: { 200: { description: 'ready, or degraded: commands are taken, and somebody must look at what is named, a paused account, documents that nothing carries on, or that every API key is revoked' }, ...errors(503) } } },
+  '/health/ready': { get: { summary: 'Commands can be taken', security: [], responses: { 200: { description: 'ready, or degraded: commands are taken, and somebody must look at what is named, a paused account, a certificate that ends, a program that does not run, a subscription that is halted or does not move, dead letters, documents that nothing carries on, or that every API key is revoked' }, ...errors(503) } } },
 };
 
 /** The API as OpenAPI 3.1. Request shapes come from the very schemas that check the requests. */

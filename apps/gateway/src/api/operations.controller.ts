@@ -4,6 +4,8 @@ import type { RecordedChange } from '#configuration';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { Operations, parkedKey } from '../operations/operations.js';
 import type { Orphan } from '#read-models';
+import type { ProgramStanding } from '../programs/program-watch.js';
+import type { SubscriptionStanding } from '../programs/subscription-standings.js';
 import type { configurationChanges, failedTasks, operationsStatus, orphanList, parkedInstances } from './answers.js';
 import { jsonBody } from './json-body.js';
 import { configurationParameters, parameters, replanBody, retryBody } from './parameters.js';
@@ -17,7 +19,8 @@ export class OperationsController {
   @Get()
   @Allow('operator', 'auditor')
   async status(): Promise<z.infer<typeof operationsStatus>> {
-    return snakeCase(await this.operations.status());
+    const { programs, subscriptions, ...rest } = await this.operations.status();
+    return { ...snakeCase(rest), programs: programs.map(programAnswer), subscriptions: subscriptions.map(subscriptionAnswer) };
   }
 
   @Get('failed-tasks')
@@ -69,6 +72,19 @@ export class OperationsController {
     await this.operations.retry(key, reason, request.caller.actor);
   }
 }
+
+type Status = z.infer<typeof operationsStatus>;
+
+const programAnswer = ({ processes, ...program }: ProgramStanding): Status['programs'][number] => ({
+  ...program,
+  processes: processes.map(({ process, state, startedAt, seenAt }) => ({ process, state, started_at: startedAt.toISOString(), seen_at: seenAt.toISOString() })),
+});
+
+const subscriptionAnswer = ({ position, lag, lagUnit, updatedAt, since, ...rest }: SubscriptionStanding): Status['subscriptions'][number] => ({
+  ...rest,
+  ...{ position: position.toString(), lag: lag.toString(), lag_unit: lagUnit, updated_at: updatedAt.toISOString() },
+  ...(since === undefined ? {} : { since: since.toISOString() }),
+});
 
 const orphanAnswer = ({ since, version: _, ...rest }: Orphan): z.infer<typeof orphanList>['items'][number] => ({ ...rest, since: since.toISOString() });
 

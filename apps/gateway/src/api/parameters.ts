@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { isUuid, PedigreeError } from '#kernel';
 import { accountName, commandId, memberBody, reference } from '../intake/command-body.js';
-import { configurationPart, documentOutcome, documentPhase, inboundChannel, inboundDirection, inboundOutcome, inboundPhase } from './answers.js';
+import { configurationPart, documentOutcome, documentPhase, failureCause, inboundChannel, inboundDirection, inboundOutcome, inboundPhase } from './answers.js';
 import { findingKind } from './reconciliation-answers.js';
 import { groupKind, groupPhase } from './group-answers.js';
 
@@ -18,6 +18,7 @@ const wholeNumber = (least: number, most: number) =>
 export const documentListParameters = z.strictObject({
   phase: documentPhase.optional(),
   outcome: documentOutcome.optional(),
+  cause: failureCause.optional().describe('Why it failed.'),
   account: accountName.optional(),
   doc_type: wholeNumber(1, 999_999).optional(),
   command_id: commandId.optional(),

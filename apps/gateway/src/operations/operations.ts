@@ -5,15 +5,14 @@ import type { Actor, EventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
 import type { Orphan } from '#read-models';
-import { parkedInstances, subscriptionLag, type ParkedInstance } from '#subscriptions';
+import { parkedInstances, type ParkedInstance } from '#subscriptions';
 import type { FailedTask, NewTask, PostgresTaskQueue } from '#tasks';
 import type { OrphanWatch } from '../orphans/orphan-watch.js';
+import type { Machinery, ProgramWatch } from '../programs/program-watch.js';
 
-/** How the machinery stands: what waits, what was given up, and how far the subscriptions are behind the log. */
-export interface OperationsStatus {
+/** How the machinery stands: what waits, what was given up, which programs run, and how far the subscriptions are behind the log. */
+export interface OperationsStatus extends Machinery {
   tasks: { ready: number; leased: number; failed: number; overdue: number; oldestDueAt?: string };
-  /** `lag` counts events, or bytes where the log is on a server that numbers so: `lagUnit` tells. */
-  subscriptions: { name: string; position: string; lag: string; lagUnit: 'event' | 'byte'; updatedAt: string; running: boolean }[];
   /** Where this database is a restored backup. */
   restoration?: {
     state: RestorationState;
@@ -31,6 +30,7 @@ export interface OperationsOptions {
   store: EventStore;
   queue: Pick<PostgresTaskQueue, 'queueFigures' | 'failedTasks' | 'retryFailed' | 'schedule'>;
   orphans: Pick<OrphanWatch, 'look'>;
+  programs: Pick<ProgramWatch, 'look'>;
   participant: string;
   softwareVersion: string;
   profile: string;
@@ -52,8 +52,8 @@ export class Operations {
   constructor(private readonly options: OperationsOptions) {}
 
   async status(): Promise<OperationsStatus> {
-    const { pool, store, queue } = this.options;
-    const [{ ready, leased, failed, lanes }, subscriptions] = await Promise.all([queue.queueFigures(), subscriptionLag(pool, store)]);
+    const { queue, programs } = this.options;
+    const [{ ready, leased, failed, lanes }, machinery] = await Promise.all([queue.queueFigures(), programs.look()]);
     const restoration = await this.restoration();
     const oldest = lanes.flatMap((lane) => (lane.oldestDueAt === undefined ? [] : [lane.oldestDueAt.getTime()]));
     return {
@@ -61,9 +61,7 @@ export class Operations {
         ...{ ready, leased, failed, overdue: lanes.reduce((sum, lane) => sum + lane.overdue, 0) },
         ...(oldest.length === 0 ? {} : { oldestDueAt: new Date(Math.min(...oldest)).toISOString() }),
       },
-      subscriptions: subscriptions.map(({ name, position, lag, unit, updatedAt, holder }) => ({
-        ...{ name, position: position.toString(), lag: lag.toString(), lagUnit: unit, updatedAt: updatedAt.toISOString(), running: holder !== undefined },
-      })),
+      ...machinery,
       ...(restoration === undefined ? {} : { restoration }),
     };
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '#kernel';
 import type { Orphan } from '#read-models';
 import type { Trouble } from '#service';
+import { lookAgain } from '../watch/look-again.js';
 
 export interface OrphanWatchOptions {
   /** Finds what nothing carries on, the oldest first, at most 1,000. */
@@ -41,11 +42,8 @@ export class OrphanWatch {
   }
 
   /** Looks at once, and then each minute until `signal`. Never rejects. */
-  async watch(signal: AbortSignal): Promise<void> {
+  watch(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    while (!signal.aborted) {
-      await this.look().catch((err: unknown) => log.warn({ err }, 'nobody could look for orphans'));
-      await clock.wait(LOOK_EVERY_MS, signal);
-    }
+    return lookAgain(() => this.look(), { everyMs: LOOK_EVERY_MS, clock, signal, log, failure: 'nobody could look for orphans' });
   }
 }

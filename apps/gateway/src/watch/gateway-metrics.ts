@@ -1,28 +1,28 @@
 import type { MessageBus } from '#bus';
-import type { EventStore } from '#event-store';
 import type { Pool } from '#postgres';
 import { documentFigures } from '#read-models';
-import { parkedFigures, subscriptionLag } from '#subscriptions';
+import { parkedFigures } from '#subscriptions';
 import type { PostgresTaskQueue } from '#tasks';
 import type { Metrics } from '#telemetry';
 import type { KeyWatch } from '../access/key-watch.js';
 import type { Accounts } from '../accounts/accounts.js';
 import { deliveries } from '../outcomes/delivery-table.js';
 import type { OrphanWatch } from '../orphans/orphan-watch.js';
+import type { ProgramWatch } from '../programs/program-watch.js';
 import { BUS_DELIVERY } from '../outcomes/publisher.js';
 
 export interface GatewayFigures {
   pool: Pool;
-  store: EventStore;
   queue: Pick<PostgresTaskQueue, 'queueFigures'>;
   bus: Pick<MessageBus, 'state'>;
   accounts: Pick<Accounts, 'look'>;
   orphans: Pick<OrphanWatch, 'found'>;
   keys: Pick<KeyWatch, 'figures'>;
+  programs: Pick<ProgramWatch, 'look'>;
 }
 
 /** How the whole installation stands: read from the database when somebody asks, so any gateway tells the same. */
-export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bus, accounts, orphans, keys }: GatewayFigures): void {
+export function collectGatewayMetrics(metrics: Metrics, { pool, queue, bus, accounts, orphans, keys, programs }: GatewayFigures): void {
   collectDocuments(metrics, { pool, orphans });
   metrics.collect(async () => {
     const { lanes, failed } = await queue.queueFigures();
@@ -33,10 +33,13 @@ export function collectGatewayMetrics(metrics: Metrics, { pool, store, queue, bu
     metrics.set('pedigree_tasks_failed', {}, failed);
   });
   metrics.collect(async () => {
-    const lags = await subscriptionLag(pool, store);
+    const { programs: standings, subscriptions: lags } = await programs.look();
     const nowMs = Date.now();
     metrics.replace('pedigree_subscription_lag_events', lags.map(({ name, lag }) => ({ labels: { subscription: name }, value: Number(lag) })));
     metrics.replace('pedigree_subscription_lag_seconds', lags.map(({ name, lag, updatedAt }) => ({ labels: { subscription: name }, value: lag > 0n ? secondsSince(updatedAt, nowMs) : 0 })));
+    metrics.replace('pedigree_subscription_processes', lags.map(({ name, processes }) => ({ labels: { subscription: name }, value: processes.length })));
+    metrics.replace('pedigree_subscription_halted', lags.map(({ name, state }) => ({ labels: { subscription: name }, value: state === 'halted' ? 1 : 0 })));
+    metrics.replace('pedigree_program_processes', standings.filter(({ state }) => state !== 'not_running').map(({ name, state, processes }) => ({ labels: { name }, value: state === 'running' ? processes.length : 0 })));
     metrics.replace('pedigree_saga_instances_parked', (await parkedFigures(pool)).map(({ saga, instances }) => ({ labels: { saga }, value: instances })));
   });
   metrics.collect(() => collectAccounts(metrics, accounts));

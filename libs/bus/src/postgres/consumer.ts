@@ -134,13 +134,13 @@ export class Consumer {
       case 'done':
         return this.takeAway(message);
       case 'dead':
-        return void (await pool.query(DEAD, [...lease, handled.code, handled.reason, deliveries]));
+        return void (await pool.query(DEAD, [...lease, handled.code, storable(handled.reason), deliveries]));
       case 'postpone':
         return void (await pool.query(GIVE_BACK, [...lease, askEveryMs, 1]));
       case 'retry': {
         report(`message ${message.messageId ?? 'without an id'} failed at delivery ${deliveries}: ${handled.reason}`);
         const why = `it was delivered ${deliveries} times and never handled to the end; the last fault: ${handled.reason}`;
-        if (message.deliveries >= deliveryLimit) return void (await pool.query(DEAD, [...lease, DELIVERY_LIMIT, why, deliveries]));
+        if (message.deliveries >= deliveryLimit) return void (await pool.query(DEAD, [...lease, DELIVERY_LIMIT, storable(why), deliveries]));
         return void (await pool.query(GIVE_BACK, [...lease, this.delayMs(message.deliveries), 0]));
       }
     }
@@ -167,5 +167,8 @@ export class Consumer {
     return new Promise((resolve) => this.whenFreed.push(resolve));
   }
 }
+
+/** PostgreSQL keeps no NUL in a text, and a reason may quote the message. */
+const storable = (text: string): string => text.replaceAll('\0', '\\0');
 
 const leasesOf = (messages: Claimed[]): [bigint[], number[]] => [messages.map(({ id }) => id), messages.map(({ leaseNumber }) => leaseNumber)];

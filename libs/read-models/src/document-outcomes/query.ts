@@ -44,6 +44,7 @@ export function selectDocuments(dataSource: DataSource, query: DocumentListQuery
 function filter(select: SelectQueryBuilder<DocumentOutcomeRow>, query: DocumentListQuery): void {
   if (query.phase === 'concluded') select.andWhere('d.outcome IS NOT NULL AND d.phase = :phase', { phase: query.phase });
   if (query.outcome !== undefined) select.andWhere(`d.outcome = :outcome`, { outcome: query.outcome });
+  if (query.cause !== undefined) select.andWhere('d.cause = :cause', { cause: query.cause });
   if (query.account !== undefined) select.andWhere('d.account = :account', { account: query.account });
   if (query.docType !== undefined) select.andWhere('d.docType = :docType', { docType: query.docType });
   if (query.requestId !== undefined) select.andWhere('d.requestId = :requestId', { requestId: query.requestId });

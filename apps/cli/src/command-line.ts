@@ -1,0 +1,247 @@
+import { Command } from 'commander';
+import { PedigreeError } from '#kernel';
+import { SOFTWARE_VERSION } from '#event-store';
+import { runProgramLine } from '#service';
+import { ownConfig, ownEnvironment } from './config.js';
+import { addAccountCommands } from './commands/accounts.js';
+import { addBackupCommands } from './commands/backup-commands.js';
+import { addChaosCommand, addChaosMutantsCommand } from './commands/chaos.js';
+import { addConsumerCommands } from './commands/consumers.js';
+import { discardDeadLetter, listDeadLetters, replayDeadLetter, showDeadLetter, type ListOptions } from './commands/dead-letters.js';
+import { addAuditCommands } from './commands/audit-commands.js';
+import { reconcile, type ReconcileOptions } from './commands/reconcile.js';
+import { decideHold } from './commands/holds.js';
+import { addDocumentsCommand } from './commands/documents.js';
+import { addKeyCommands } from './commands/keys-commands.js';
+import { addResendCommand } from './commands/resend.js';
+import { resumeGroup, showGroup, type ResumeOptions } from './commands/groups.js';
+import { send, type SendOptions } from './commands/send.js';
+import { addSandboxCommand } from './commands/sandbox.js';
+import { showConfig, showConfigHistory, type HistoryOptions } from './commands/show-config.js';
+import { showDocument, showHistory, showInbound } from './commands/show.js';
+import { retryTask, showOrphans, showTasks } from './commands/tasks.js';
+import type { UpOptions } from './commands/up.js';
+import { addWebhookCommands } from './commands/webhooks.js';
+import { endWithNpm } from './end-with-npm.js';
+import { GatewayClient } from './gateway-client.js';
+import { say } from './print.js';
+import { PROGRAMS } from './programs.js';
+import { DataDir } from './stack/data-dir.js';
+
+/** Exit status: 0 well, 1 not done or refused, 2 wrong usage or configuration. */
+export const USAGE_STATUS = 2;
+/** How a document may be named. */
+const NAMED = "its request_id, the ERP's command id or the ERP's reference";
+const JSON_OPTION = ['--json', 'print JSON for programs'] as const;
+
+/** The gateway that the configuration names, or the one that is up on DATA_DIR. */
+function gateway(): GatewayClient {
+  const config = ownConfig();
+  const url = config.gatewayUrl ?? new DataDir(config.dataDir).readAddress()?.url;
+  if (url === undefined) throw new PedigreeError('invalid_configuration', `PEDIGREE_URL: not set, and nothing is up on ${config.dataDir}; run npm start first`, { field: 'PEDIGREE_URL' });
+  return new GatewayClient(url, config.apiKey);
+}
+
+/** Every command; `finish` gets the exit status of the one that was run. */
+export function commandLine(finish: (status: number) => void): Command {
+  const pedigree = new Command('pedigree').description('Between your ERP and the registry of marked medicines').exitOverride().showHelpAfterError('(add --help to see how)');
+  const action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => async (...args: Args): Promise<void> => finish(await run(...args));
+
+  pedigree
+    .command('up')
+    .description('start everything on embedded parts and feed the sample day')
+    .option('--once', 'end after the sample day; the last line of standard output is one JSON object')
+    .option('--registry-url <url>', 'use this registry instead of an own sandbox (base address, without /api/v1)')
+    .option('--profile <name>', 'registry profile: interface-v1 or mdlp')
+    .option('--no-sample', 'feed nothing')
+    .action(lasting((options: UpOptions) => import('./commands/up.js').then(({ up }) => up(options))));
+  addPrograms(pedigree);
+  addSandboxCommand(pedigree, lasting, ownEnvironment);
+  pedigree
+    .command('send')
+    .description('send XML files, or ERP commands as JSON or NDJSON; - is standard input')
+    .argument('<file...>')
+    .option('--account <name>', 'registry account to send with')
+    .option(...JSON_OPTION)
+    .action(action((files: string[], options: SendOptions) => send(gateway(), files, options)));
+  addDocumentsCommand(pedigree, action, gateway);
+  addQuestions(pedigree, action);
+  addOperationCommands(pedigree, action);
+  addAccountCommands(pedigree, action, gateway);
+  addWebhookCommands(pedigree, action, gateway);
+  addDeadLetterCommands(pedigree, action);
+  addReconcileCommand(pedigree, action);
+  addConfigCommand(pedigree, action);
+  addDatabaseCommands(pedigree, action);
+  addBench(pedigree, action);
+  addChaosCommand(pedigree, action, ownEnvironment());
+  addChaosMutantsCommand(pedigree, action, ownEnvironment());
+  tellVersion(pedigree);
+  return pedigree;
+}
+
+/** For commands that run until a signal: an end of npm ends them too, and they end their process themselves, for what a library might leave open must not keep it. */
+const lasting: Action = (run) => async (...args) => {
+  endWithNpm(ownEnvironment());
+  process.exit(await run(...args));
+};
+
+/** Programs answer --help and --version themselves, as they do without us. */
+function addPrograms(pedigree: Command): void {
+  for (const [name, { does, line }] of Object.entries(PROGRAMS)) {
+    const run = async (args: string[]): Promise<number> => runProgramLine({ ...(await line()), does }, { args, env: ownEnvironment() });
+    pedigree.command(name).description(does).helpOption(false).allowUnknownOption().allowExcessArguments().argument('[flags...]', '--help, --version').action(lasting(run));
+  }
+}
+
+/** Each command says the version, and its help says so; programs and the sandbox answer it themselves. */
+function tellVersion(command: Command): void {
+  if (command.parent === null || !(command.name() in PROGRAMS || command.name() === 'sandbox')) command.version(SOFTWARE_VERSION);
+  command.commands.forEach(tellVersion);
+}
+
+function addConfigCommand(pedigree: Command, action: Action): void {
+  pedigree
+    .command('config')
+    .description('print the configuration, without secrets')
+    .argument('[program]', `of one program: ${Object.keys(PROGRAMS).join(' or ')}; absent: of up and of the other commands`)
+    .option('--history', 'instead, what each program was set to in the past, who changed it and why (asks the gateway)')
+    .option('--limit <n>', 'changes of the history, the newest', '20')
+    .option(...JSON_OPTION)
+    .action(action((name: string | undefined, options: HistoryOptions) => (options.history === true ? showConfigHistory(gateway(), name, options) : Promise.resolve(showConfig(ownEnvironment(), name)))));
+}
+
+type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+
+function addBench(pedigree: Command, action: Action): void {
+  pedigree
+    .command('bench')
+    .description('measure: growth, intake, lists, log, pipeline, rebuild, sandbox or workers')
+    .argument('<name>')
+    .option(...JSON_OPTION)
+    .option('--quick', 'end in under 50 seconds')
+    .action(action((name: string, options: { json?: boolean; quick?: boolean }) => import('../../../test/bench/run.js').then((bench) => bench.runBench(name, options))));
+}
+
+function addQuestions(pedigree: Command, action: Action): void {
+  pedigree
+    .command('document')
+    .description('show one document with its timeline')
+    .argument('<document>', NAMED)
+    .option(...JSON_OPTION)
+    .action(action((requestId: string, options: { json?: boolean }) => showDocument(gateway(), requestId, options.json === true)));
+  pedigree
+    .command('history')
+    .description('show the life of one pack')
+    .argument('<sgtin>')
+    .option(...JSON_OPTION)
+    .action(action((sgtin: string, options: { json?: boolean }) => showHistory(gateway(), sgtin, options.json === true)));
+  pedigree
+    .command('inbound')
+    .description('list the documents that are not ours, or show one of them')
+    .argument('[document_id]')
+    .option(...JSON_OPTION)
+    .action(action((documentId: string | undefined, options: { json?: boolean }) => showInbound(gateway(), documentId, options.json === true)));
+}
+
+function addGroupCommands(pedigree: Command, action: Action): void {
+  pedigree
+    .command('group')
+    .description('show one group of documents with its members and its timeline')
+    .argument('<group>', 'its id, or the ERP\'s command id')
+    .option(...JSON_OPTION)
+    .action(action((groupId: string, options: { json?: boolean }) => showGroup(gateway(), groupId, options.json === true)));
+  pedigree
+    .command('resume')
+    .description('resume a group that halted: the corrected document, and what was not processed')
+    .argument('<group>', 'its id, or the ERP\'s command id')
+    .option('--corrected <file>', 'XML that takes the place of the document that stopped it')
+    .requiredOption('--reason <text>', 'why: it is kept')
+    .action(action((groupId: string, options: ResumeOptions) => resumeGroup(gateway(), groupId, options)));
+}
+
+function addHoldCommands(pedigree: Command, action: Action): void {
+  const does = { release: 'send a held document, or group, all the same', end: 'end a held document, or group, as failed' };
+  for (const decision of ['release', 'end'] as const) {
+    pedigree
+      .command(decision)
+      .description(does[decision])
+      .argument('<document>', NAMED)
+      .requiredOption('--reason <text>', 'why: it is kept')
+      .action(action((named: string, { reason }: { reason: string }) => decideHold(gateway(), decision, { named, reason })));
+  }
+}
+
+function addOperationCommands(pedigree: Command, action: Action): void {
+  addGroupCommands(pedigree, action);
+  pedigree
+    .command('tasks')
+    .description('show what waits, what was given up and what is parked; status 2 when somebody must look')
+    .option('--orphans', 'show the documents that are not concluded and that nothing carries on: there should be none')
+    .option('--reason <text>', 'with --orphans: have them carried on, and why; it is kept')
+    .option(...JSON_OPTION)
+    .action(action((options: { json?: boolean; orphans?: boolean; reason?: string }) => tasks(gateway(), options)));
+  addResendCommand(pedigree, action, gateway);
+  addHoldCommands(pedigree, action);
+  pedigree
+    .command('retry')
+    .description('have a task that was given up, or what is parked, tried again')
+    .argument('<key>', 'as `pedigree tasks` shows it')
+    .requiredOption('--reason <text>', 'why: it is kept')
+    .action(action((key: string, options: { reason: string }) => retryTask(gateway(), key, options.reason)));
+}
+
+function tasks(gateway: GatewayClient, { orphans, reason, json }: { json?: boolean; orphans?: boolean; reason?: string }): Promise<number> {
+  if (orphans === true) return showOrphans(gateway, { ...(reason === undefined ? {} : { reason }), ...(json === undefined ? {} : { json }) });
+  if (reason !== undefined) {
+    say('pedigree: --reason goes with --orphans; pedigree retry KEY --reason TEXT has a task tried again');
+    return Promise.resolve(USAGE_STATUS);
+  }
+  return showTasks(gateway, json === true);
+}
+
+function addReconcileCommand(pedigree: Command, action: Action): void {
+  pedigree
+    .command('reconcile')
+    .description('compare our documents with what the lists of the registry show, now; status 1 with findings')
+    .option('--reason <text>', 'why: it is kept', 'asked for on the command line')
+    .option('--wait <seconds>', 'how long to wait for the result', '120')
+    .option(...JSON_OPTION)
+    .action(action((options: ReconcileOptions) => reconcile(gateway(), options)));
+}
+
+function addDeadLetterCommands(pedigree: Command, action: Action): void {
+  const letters = pedigree.command('dead-letters').description('messages of the bus that could not be handled: list, show ID, replay ID --reason TEXT, discard ID --reason TEXT');
+  letters
+    .command('list', { isDefault: true })
+    .description('those that wait for a person; status 2 while there are any')
+    .option('--discarded', 'those that were discarded, with who did it and why')
+    .option(...JSON_OPTION)
+    .action(action((options: ListOptions) => listDeadLetters(gateway(), options)));
+  letters
+    .command('show')
+    .description('one of them with its body')
+    .argument('<id>')
+    .option(...JSON_OPTION)
+    .action(action((id: string, options: { json?: boolean }) => showDeadLetter(gateway(), id, options.json === true)));
+  letters
+    .command('replay')
+    .description('put one back into the queue')
+    .argument('<id>')
+    .requiredOption('--reason <text>', 'why: it is kept')
+    .action(action((id: string, options: { reason: string }) => replayDeadLetter(gateway(), id, options.reason)));
+  letters
+    .command('discard')
+    .description('take one away that nobody will mend; it stays in the log')
+    .argument('<id>')
+    .requiredOption('--reason <text>', 'why: it is kept')
+    .action(action((id: string, options: { reason: string }) => discardDeadLetter(gateway(), id, options.reason)));
+}
+
+/** What works on the database itself, whether the gateway runs or not. */
+function addDatabaseCommands(pedigree: Command, action: Action): void {
+  addKeyCommands(pedigree, action, ownConfig);
+  addAuditCommands(pedigree, action, ownConfig);
+  addConsumerCommands(pedigree, action, ownConfig);
+  addBackupCommands(pedigree, action, ownConfig);
+}

@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import { PedigreeError } from '#kernel';
+import type { DocumentSummary } from '#read-models';
+import type { Snake } from '../../../gateway/src/api/snake-case.js';
+import type { GatewayClient } from '../gateway-client.js';
+import { fitting, instant, out, say, table } from '../print.js';
+
+type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+
+/** Which documents are meant, as the command line says it. */
+export interface DocumentFilter {
+  outcome?: string;
+  cause?: string;
+  phase?: string;
+  account?: string;
+  type?: string;
+  reference?: string;
+  since?: string;
+  until?: string;
+}
+
+interface ListOptions extends DocumentFilter {
+  limit: string;
+  cursor?: string;
+  json?: boolean;
+}
+
+/** `pedigree documents`. */
+export function addDocumentsCommand(pedigree: Command, action: Action, gateway: () => GatewayClient): void {
+  withDocumentFilter(pedigree.command('documents').description('list documents, the newest first'))
+    .option('--phase <phase>', 'waiting, held, ready, sending, uploading, unconfirmed, sent, received or concluded')
+    .option('--account <name>', 'registry account')
+    .option('--reference <text>', "the ERP's own reference")
+    .option('--limit <n>', 'documents of a page, up to 1000', '50')
+    .option('--cursor <cursor>', 'the page behind, as the page before named it')
+    .option('--json', 'print JSON for programs')
+    .action(action((options: ListOptions) => listDocuments(gateway(), options)));
+}
+
+/** The filters that a list and a resend in bulk have in common. */
+export const withDocumentFilter = (command: Command): Command =>
+  command
+    .option('--outcome <outcome>', 'accepted, partial, rejected or failed')
+    .option('--cause <cause>', 'why it failed: registry_failed, send_refused, predecessor_failed or not_processed')
+    .option('--type <type>', 'type of document, such as 415')
+    .option('--since <when>', 'registered then or later: a date, an instant, or how long ago (90m, 24h, 7d)')
+    .option('--until <when>', 'registered before that');
+
+/** Prints a page of the list, and how to get the next one. */
+async function listDocuments(gateway: GatewayClient, options: ListOptions): Promise<number> {
+  const query = filterParameters(options, new Date());
+  query.set('limit', options.limit);
+  if (options.cursor !== undefined) query.set('cursor', options.cursor);
+  const page = await gateway.raw(`/v1/documents?${query.toString()}`);
+  if (options.json === true) {
+    out(JSON.stringify(page));
+    return 0;
+  }
+  const { items, next_cursor: next } = page as { items: Snake<DocumentSummary>[]; next_cursor?: string };
+  out(documentsTable(items));
+  if (next !== undefined) say(`there are more: --cursor ${next}`);
+  return 0;
+}
+
+/** Where the terminal is too narrow for all columns, those that let one go on: `pedigree document` and --json tell the rest. */
+export function documentsTable(items: Snake<DocumentSummary>[]): string {
+  const head = ['request_id', 'state', 'type', 'reference'];
+  const rows = items.map((one) => [one.request_id, one.cause ?? one.outcome ?? one.phase, one.doc_type, one.reference ?? one.command_id]);
+  const more = items.map((one) => [one.account, instant(one.registered_at), one.resent_as === undefined ? undefined : `sent again as ${one.resent_as}`]);
+  return fitting(table([...head, 'account', 'registered', ''], rows.map((row, index) => [...row, ...(more[index] ?? [])]), Infinity), table(head, rows));
+}
+
+/** As the API takes it. Throws PedigreeError that names the option. */
+export function filterParameters({ type, since, until, ...plain }: DocumentFilter, now: Date): URLSearchParams {
+  const { outcome, cause, phase, account, reference } = plain;
+  const given = { outcome, cause, phase, account, reference, doc_type: type, registered_from: momentOf('--since', since, now), registered_to: momentOf('--until', until, now) };
+  return new URLSearchParams(Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function momentOf(option: string, text: string | undefined, now: Date): string | undefined {
+  if (text === undefined) return undefined;
+  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  if (count !== undefined) return new Date(now.getTime() - Number(count) * (UNIT_MS[unit] ?? 0)).toISOString();
+  const isWhole = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
+  if (isWhole && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
+  throw new PedigreeError('invalid_configuration', `${option}: ${text} is no date (2026-03-01, in UTC), instant with a zone (2026-03-01T09:00:00+03:00) or time ago (90m, 24h, 7d)`, { field: option });
+}

@@ -155,8 +155,7 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
     busIntake.start();
     const looking = new AbortController();
     const watches = [parts.accounts, orphanWatch, programWatch, keyWatch, new DeadLetterWatch({ bus: services.bus, clock: systemClock, log })];
-    const { signal } = looking;
-    const looked = [...watches.map((one) => one.watch(signal)), announcePresence({ pool: services.pool, program: 'gateway', signal, log })];
+    const looked = [...watches.map((one) => one.watch(looking.signal)), announcePresence({ pool: services.pool, program: 'gateway', signal: looking.signal, log })];
     health.degradedBy(() => watches.flatMap((one) => one.troubles()));
     const stop = async (): Promise<void> => {
       looking.abort();
@@ -180,6 +179,7 @@ function openBusIntake({ bus: { amqpUrl, deliveryLimit }, participant, profile }
   const refusals = new Refusals({ store, installationId, says: { participant, profile, softwareVersion: SOFTWARE_VERSION }, clock: systemClock });
   return new BusIntake({ bus, intake, refusals, deliveryLimit, authenticatedBy: amqpUrl === undefined ? 'database' : 'amqp', log });
 }
+
 const programWatchOf = ({ expectedPrograms: expected }: GatewayConfig, { pool, store }: Services, log: ServiceLog): ProgramWatch =>
   new ProgramWatch({ processes: () => programProcesses(pool), subscriptions: () => subscriptionLag(pool, store), expected, clock: systemClock, log });
 

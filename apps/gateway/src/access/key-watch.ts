@@ -3,6 +3,7 @@ import type { ServiceLog, Trouble } from '#service';
 import type { KeyRegister } from './key-register.js';
 import type { ApiKeyRow } from './key-table.js';
 import { MAKE_A_KEY } from './local-call.js';
+import { lookAgain } from '../watch/look-again.js';
 
 export interface KeyWatchOptions {
   register: Pick<KeyRegister, 'catchUp'>;
@@ -54,14 +55,14 @@ export class KeyWatch {
   }
 
   /** Looks at once, and then every few seconds until `signal`. Never rejects. */
-  async watch(signal: AbortSignal): Promise<void> {
+  watch(signal: AbortSignal): Promise<void> {
     const { register, clock, log } = this.options;
-    while (!signal.aborted) {
+    const look = async (): Promise<void> => {
       // A log that is away must not keep anybody from hearing how the keys stand.
       await register.catchUp().catch((err: unknown) => log.warn({ err }, 'the table of API keys could not be brought up to the log'));
-      await this.look().catch((err: unknown) => log.warn({ err }, 'the API keys could not be looked at'));
-      await clock.wait(LOOK_EVERY_MS, signal);
-    }
+      await this.look();
+    };
+    return lookAgain(look, { everyMs: LOOK_EVERY_MS, clock, signal, log, failure: 'the API keys could not be looked at' });
   }
 
   private named(standing: ApiKeyRow['standing']): string[] {

@@ -13,7 +13,7 @@ const MEDIA_TYPES = new Map([['swagger-ui.css', 'text/css'], ['swagger-ui-bundle
 
 const PAGE = `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>Pedigree API</title><link rel="stylesheet" href="/docs/swagger-ui.css"></head>
+<head><meta charset="utf-8"><title>Pedigree API</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/docs/swagger-ui.css"></head>
 <body><div id="ui"></div><script src="/docs/swagger-ui-bundle.js"></script><script src="/docs/start.js"></script></body>
 </html>`;
 const START = `SwaggerUIBundle({ url: '/v1/openapi.json', dom_id: '#ui' });`;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { ERROR_CODES } from '#kernel';
+import { ERROR_CODES, PedigreeError, type ErrorCode, type ErrorPlace } from '#kernel';
 import { ANSWERS } from './answers.js';
 import { BODIES, type OperationWithBody } from './openapi-examples.js';
+import { problemOf } from './problem.filter.js';
 
 /** What the description of every operation is made of. */
 
@@ -38,19 +39,40 @@ export const problemSchema = {
   required: ['type', 'title', 'status', 'detail', 'code'],
 };
 
-/** What each refusal means, on every route. */
-const REFUSALS: Record<number, string> = {
-  400: 'The request is wrong as it stands: a parameter, the JSON, or a field of the body, which `field` names. Nothing was done. Mend it first.',
-  401: 'There is no API key, or one that is not valid: unknown, or revoked.',
-  403: 'The role of the key may not do this. Or no key was made yet, and the call does not come from a program of this machine.',
-  404: 'There is nothing under this id.',
-  408: 'The body did not arrive in time. Send it again: a command id that was taken already is a no-op.',
-  409: 'It does not fit what is there already; `detail` says how that stands. Nothing was done.',
-  410: 'What comes after this place is kept no longer. Begin at the oldest, without `after` or with `from: oldest`.',
-  413: 'The body is larger than this route takes.',
-  415: 'The body is of a media type that this route does not take.',
-  422: 'The request is well formed, and what it names or holds is wrong: the document against its schema, an identifier, an account. `line`, `element` or `item` says where.',
-  503: 'Not now: the database or a part of the service is away, or as much waits as may wait. Nothing is known to have been done. Ask again after `Retry-After` seconds.',
+/** What each refusal means, on every route, and what one looks like. */
+const REFUSALS: Record<number, { means: string; example: { code: ErrorCode; detail: string } & ErrorPlace }> = {
+  400: {
+    means: 'The request is wrong as it stands: a parameter, the JSON, or a field of the body, which `field` names. Nothing was done. Mend it first.',
+    example: { code: 'invalid_parameter', detail: 'limit: must be a whole number', field: 'limit' },
+  },
+  401: { means: 'There is no API key, or one that is not valid: unknown, or revoked.', example: { code: 'unauthenticated', detail: 'an API key is needed: Authorization: Bearer <key>' } },
+  403: {
+    means: 'The role of the key may not do this. Or no key was made yet, and the call does not come from a program of this machine.',
+    example: { code: 'forbidden', detail: 'the role erp may not do this' },
+  },
+  404: { means: 'There is nothing under this id.', example: { code: 'not_found', detail: 'no command erp-1 was acknowledged', field: 'commandId', item: 'erp-1' } },
+  408: {
+    means: 'The body did not arrive in time. Send it again: a command id that was taken already is a no-op.',
+    example: { code: 'request_timeout', detail: 'the body did not arrive in time' },
+  },
+  409: {
+    means: 'It does not fit what is there already; `detail` says how that stands. Nothing was done.',
+    example: { code: 'command_conflict', detail: 'command erp-1 was acknowledged before with other content; nothing was changed', field: '/command_id', item: 'erp-1' },
+  },
+  410: {
+    means: 'What comes after this place is kept no longer. Begin at the oldest: without `after`, or with `from: oldest`.',
+    example: { code: 'outcomes_removed', detail: 'outcomes after this place are kept no longer' },
+  },
+  413: { means: 'The body is larger than this route takes.', example: { code: 'body_too_large', detail: 'the body is larger than this route takes' } },
+  415: { means: 'The body is of a media type that this route does not take.', example: { code: 'unsupported_media_type', detail: 'send application/json' } },
+  422: {
+    means: 'The request is well formed, and what it names or holds is wrong: the document against its schema, an identifier, an account. `line`, `element` or `item` says where.',
+    example: { code: 'invalid_identifier', detail: '0460 is no SGTIN: 14 digits and 13 letters or digits', field: 'sgtin', item: '0460' },
+  },
+  503: {
+    means: 'Not now: the database or a part of the service is away, or as much waits as may wait. Nothing is known to have been done. Ask again after `Retry-After` seconds.',
+    example: { code: 'unavailable', detail: 'the database is away; nothing is known to have been stored, so the same may be given again' },
+  },
 };
 
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds after which to ask again.', schema: { type: 'integer' } } };
@@ -58,12 +80,14 @@ const WWW_AUTHENTICATE = { 'WWW-Authenticate': { description: '`Bearer`: send th
 const HEADERS: Record<number, object> = { 401: WWW_AUTHENTICATE, 503: RETRY_AFTER };
 
 function refusal(status: number): object {
+  const { means, example } = REFUSALS[status] as (typeof REFUSALS)[number];
   const codes = Object.entries(ERROR_CODES).flatMap(([code, one]) => (one === status ? [`\`${code}\``] : []));
+  const { code, detail, ...place } = example;
   const headers = HEADERS[status];
   return {
-    description: `${REFUSALS[status]} Codes: ${codes.join(', ')}.`,
+    description: `${means} Codes: ${codes.join(', ')}.`,
     ...(headers === undefined ? {} : { headers }),
-    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' }, example: problemOf(new PedigreeError(code, detail, place)) } },
   };
 }
 

@@ -24,7 +24,7 @@ interface Operation {
   summary: string;
   parameters?: { name: string; in: string; description: string; example?: unknown; schema: Schema }[];
   requestBody?: { content: Record<string, Content> };
-  responses: Record<string, { description: string; headers?: Record<string, { description: string }> }>;
+  responses: Record<string, { description: string; headers?: Record<string, { description: string }>; content?: Record<string, { schema: Schema; example?: unknown }> }>;
 }
 interface Api {
   tags: { name: string; description: string }[];
@@ -73,6 +73,8 @@ describe.each(operations)('$route', ({ summary, parameters = [], requestBody, re
     const said = [summary, ...[...parameters, ...Object.values(responses), ...headers].map((one) => one.description)];
     expect(said.filter((one) => one === undefined || one.length < 12 || one.includes('undefined'))).toEqual([]);
     expect(parameters.filter((one) => one.schema.default !== undefined && faults(one.schema, one.schema.default) !== undefined)).toEqual([]);
+    const shown = Object.values(responses).flatMap((one) => Object.values(one.content ?? {})).filter((one) => one.example !== undefined);
+    expect(shown.flatMap((one) => faults(one.schema, one.example) ?? [])).toEqual([]);
     expect(parameters.flatMap((one) => (one.example === undefined ? [] : (faults(one.schema, one.example) ?? [])))).toEqual([]);
   });
 

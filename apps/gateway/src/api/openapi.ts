@@ -99,6 +99,23 @@ const paths = {
       responses: { 202: { description: 'The decision is taken down, and carried out in a moment', content: answer('HoldDecision') }, ...errors(400, 401, 403, 404, 409, 422) },
     },
   },
+  '/v1/groups': {
+    get: {
+      operationId: 'listGroups', tags: ['Groups'],
+      summary: 'List groups, newest first',
+      description: 'Documents that the registry processes in order (bulk processing), and large documents that were split into parts.',
+      parameters: queryParameters(groupListParameters),
+      responses: { 200: { description: 'A page of groups, the newest first', content: answer('GroupPage') }, ...errors(400, 401, 403) },
+    },
+  },
+  '/v1/groups/{groupId}': {
+    get: {
+      operationId: 'showGroup', tags: ['Groups'],
+      summary: 'One group with its members and its timeline',
+      parameters: [GROUP_ID],
+      responses: { 200: { description: 'The group; known from the moment at which its command was acknowledged', content: answer('Group') }, ...errors(400, 401, 403, 404) },
+    },
+  },
   '/v1/groups/{groupId}/release': {
     post: {
       operationId: 'releaseGroup', tags: ['Groups'],
@@ -117,23 +134,6 @@ const paths = {
       parameters: [GROUP_ID],
       requestBody: body('endGroup', holdBody),
       responses: { 202: { description: 'The decision is taken down, and carried out in a moment', content: answer('HoldDecision') }, ...errors(400, 401, 403, 404, 409, 422) },
-    },
-  },
-  '/v1/groups': {
-    get: {
-      operationId: 'listGroups', tags: ['Groups'],
-      summary: 'List groups, newest first',
-      description: 'Documents that the registry processes in order (bulk processing), and large documents that were split into parts.',
-      parameters: queryParameters(groupListParameters),
-      responses: { 200: { description: 'A page of groups, the newest first', content: answer('GroupPage') }, ...errors(400, 401, 403) },
-    },
-  },
-  '/v1/groups/{groupId}': {
-    get: {
-      operationId: 'showGroup', tags: ['Groups'],
-      summary: 'One group with its members and its timeline',
-      parameters: [GROUP_ID],
-      responses: { 200: { description: 'The group; known from the moment at which its command was acknowledged', content: answer('Group') }, ...errors(400, 401, 403, 404) },
     },
   },
   '/v1/groups/{groupId}/resumptions': {

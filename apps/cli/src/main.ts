@@ -14,6 +14,7 @@ import { resend, type ResendOptions } from './commands/resend.js';
 import { resumeGroup, showGroup, type ResumeOptions } from './commands/groups.js';
 import { send, type SendOptions } from './commands/send.js';
 import { runSandbox } from './commands/sandbox.js';
+import { addSoakCommand } from './commands/soak.js';
 import { showConfig, showConfigHistory, type HistoryOptions } from './commands/show-config.js';
 import { showDocument, showHistory, showInbound } from './commands/show.js';
 import { retryTask, showOrphans, showTasks } from './commands/tasks.js';
@@ -73,6 +74,7 @@ function program(finish: (status: number) => void): Command {
   addBench(pedigree, action);
   addChaosCommand(pedigree, action, process.env);
   addChaosMutantsCommand(pedigree, action, process.env);
+  addSoakCommand(pedigree, action);
   return pedigree;
 }
 

@@ -1,0 +1,16 @@
+/** Loaded before a program (--import): tells its parent, when asked, how much memory it holds after everything was collected. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+if (process.send !== undefined) {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc');
+  process.on('message', () => {
+    collect();
+    collect();
+    const { rss, heapUsed } = process.memoryUsage();
+    process.send({ rssMiB: Math.round(rss / 2 ** 20), heapMiB: Math.round(heapUsed / 2 ** 20) });
+  });
+  // The question must not keep the program alive.
+  process.channel.unref();
+}

@@ -6,6 +6,8 @@ import { mentionsIn } from './page.js';
 
 const run = promisify(execFile);
 const ANY_INSTALLATION = '5e2d7c10-0000-4000-8000-000000000001';
+/** Of the health port, which has no description. */
+const HEALTH_PORT = new Set(['GET /metrics']);
 /** It is a program of its own, with flags of its own. */
 const OTHER_HELP = new Set(['sandbox']);
 
@@ -27,10 +29,12 @@ export async function checkMentions(markdown: string, root: string): Promise<Men
     const name = words.join(' ');
     if (!helps.has(name)) helps.set(name, await helpOf(words, root));
     const help = helps.get(name) ?? '';
-    if (!help.includes(`Usage: pedigree ${name}`)) wrong.push(`\`${command}\`: there is no command pedigree ${name}`);
+    const usage = /^Usage: pedigree ([a-z -]*[a-z])(.*)$/m.exec(help);
+    // What is left over is an argument, where the command takes one.
+    if (usage === null || !name.startsWith(usage[1] as string) || (name !== usage[1] && !/[<[](?!options|command)/.test(usage[2] ?? ''))) wrong.push(`\`${command}\`: there is no command pedigree ${name}`);
     wrong.push(...options.filter((option) => !help.includes(option)).map((option) => `\`${command}\`: pedigree ${name} has no option ${option}`));
   }
-  return { commands: commands.length, requests: requests.length, wrong: [...wrong, ...requests.filter((one) => !isRoute(one)).map((one) => `\`${one}\`: there is no such route or parameter`)] };
+  return { commands: commands.length, requests: requests.length, wrong: [...wrong, ...requests.filter((one) => !HEALTH_PORT.has(one) && !isRoute(one)).map((one) => `\`${one}\`: there is no such route or parameter`)] };
 }
 
 /** The names of commands, up to the first argument, and the options. */

@@ -1,4 +1,4 @@
-/** Loaded before a program (--import): tells its parent, when asked, how much memory it holds after everything was collected. */
+/** Loaded before a program (--import): tells its parent, when asked, how much memory it holds after everything was collected, and ends with it. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -11,6 +11,7 @@ if (process.send !== undefined) {
     const { rss, heapUsed } = process.memoryUsage();
     process.send({ rssMiB: Math.round(rss / 2 ** 20), heapMiB: Math.round(heapUsed / 2 ** 20) });
   });
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   // The question must not keep the program alive.
   process.channel.unref();
 }

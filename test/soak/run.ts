@@ -68,6 +68,7 @@ function fail(tally: Tally, text: string): void {
 async function typePages({ root, pages }: SoakOptions, folder: string, tally: Tally): Promise<void> {
   const wanted = PAGES.filter(({ page }) => pages.includes(page));
   const texts = new Map(wanted.map(({ page }) => [page, readFileSync(join(root, page), 'utf8')]));
+  const startedMs = performance.now();
   const stage = new TypingStage({ root, folder, ports: portsIn([...texts.values()].join('\n')), say });
   const stopAtSignal = (): void => void stage.stop().then(() => process.exit(1));
   for (const name of SIGNALS) process.once(name, stopAtSignal);
@@ -87,7 +88,7 @@ async function typePages({ root, pages }: SoakOptions, folder: string, tally: Ta
   const ran = tally.commands;
   for (const [page, text] of texts) tellMentions(page, await checkMentions(text, root), tally);
   for (const { page, name } of FIRST_DOCUMENT.filter((one) => texts.has(one.page))) countCommands(blocksOf(page, texts.get(page) ?? ''), { page, name, tally });
-  say(`\n${ran} commands were typed on ${texts.size} pages; psql, systemctl and runuser were stand-ins; useradd and chown did nothing`);
+  say(`\n${ran} commands were typed on ${texts.size} pages in ${Math.round((performance.now() - startedMs) / 1_000)} s; psql, systemctl and runuser were stand-ins; useradd and chown did nothing`);
 }
 
 async function typeBlock(stage: TypingStage, block: Block, { scene = NO_WORDS, tally }: { scene: Scene | undefined; tally: Tally }): Promise<void> {
@@ -145,7 +146,7 @@ function countCommands(blocks: Block[], { page, name, tally }: { page: string; n
 
 function reportFuzz({ seed, minutes, requests, routes, statuses, memory: { warm, end }, faults }: FuzzReport, tally: Tally): void {
   const counts = Object.entries(statuses).map(([status, count]) => `${count} x ${status}`).join(', ');
-  const text = `${requests} requests in ${minutes} minutes at ${routes} routes, seed ${seed}: ${counts}; heap ${warm.heapMiB} MiB after the warm-up, ${end.heapMiB} at the end; process ${warm.rssMiB} and ${end.rssMiB}`;
+  const text = `${requests} requests in ${minutes} min at ${routes} routes, seed ${seed}: ${counts}; heap ${warm.heapMiB} MiB after the warm-up, ${end.heapMiB} at the end; process ${warm.rssMiB} and ${end.rssMiB}`;
   if (faults.length === 0) pass(tally, text);
   else fail(tally, `${text}\n${faults.join('\n')}`);
 }

@@ -162,11 +162,11 @@ export function exactVersions(files) {
 const leaves = (node) => Object.entries(node).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : leaves(value)));
 
 /**
- * Command lines of the blocks that a document marks as run: a fence whose info string is a shell's name and the word run.
+ * Command lines of the blocks that a document marks as run: a fence whose info string begins with a shell's name and the word run.
  * @returns {{ document: string, command: string }[]}
  */
 export function markedCommands(files) {
-  const block = /^```(?:sh|bash|shell) run\n([\s\S]*?)^```/gm;
+  const block = /^```(?:sh|bash|shell) run\b[^\n]*\n([\s\S]*?)^```/gm;
   return files
     .filter((file) => file.text !== undefined && /(^README\.md|^docs\/.*\.md|^apps\/.*\.md)$/.test(file.path))
     .flatMap((file) => [...file.text.matchAll(block)].flatMap((match) => commandsOf(file.path, match[1])));
@@ -177,16 +177,19 @@ function commandsOf(document, block) {
   return lines.map((line) => line.replace(/\s+#.*$/, '').trim()).filter((line) => line !== '' && !line.startsWith('#')).map((command) => ({ document, command }));
 }
 
-/** Each command that a document marks as run is in the list, with the test that runs it, and the list holds nothing else. */
+/**
+ * Each command that a document marks as run is in the list, with the test that runs it, and the list holds nothing else. A document without a command
+ * stands for all of its commands.
+ */
 export function documentedCommands(files) {
   const listPath = 'test/gates/documented-commands.json';
   const listed = JSON.parse(files.find((file) => file.path === listPath)?.text ?? '[]');
   const marked = markedCommands(files);
-  const same = (a, b) => a.document === b.document && a.command === b.command;
+  const same = (a, b) => a.document === b.document && (b.command === undefined || a.command === b.command);
   return [
     ...marked.filter((one) => !listed.some((other) => same(one, other))).map((one) => finding('documented-command', one.document, `\`${one.command}\` is marked run and not in ${listPath}`)),
-    ...listed.filter((one) => !marked.some((other) => same(one, other))).map((one) => finding('documented-command', listPath, `\`${one.command}\` is not marked run in ${one.document}`)),
-    ...listed.filter((one) => !files.some((file) => file.path === one.ranBy)).map((one) => finding('documented-command', listPath, `${one.ranBy}, which should run \`${one.command}\`, does not exist`)),
+    ...listed.filter((one) => !marked.some((other) => same(other, one))).map((one) => finding('documented-command', listPath, `\`${one.command ?? 'a command'}\` is not marked run in ${one.document}`)),
+    ...listed.filter((one) => !files.some((file) => file.path === one.ranBy)).map((one) => finding('documented-command', listPath, `${one.ranBy}, which should run \`${one.command ?? one.document}\`, does not exist`)),
   ];
 }
 

@@ -126,7 +126,7 @@ describe('packages', () => {
 });
 
 describe('documented commands', () => {
-  const readme = file('README.md', 'Text.\n\n```sh run\n# a remark\nnpx pedigree --help  # what it can do\nnpx pedigree config \\\n  --json\n```\n\n```sh\nnpm start\n```\n');
+  const readme = file('README.md', 'Text.\n\n```sh run until="is up"\n# a remark\nnpx pedigree --help  # what it can do\nnpx pedigree config \\\n  --json\n```\n\n```sh\nnpm start\n```\n');
   const entry = (command: string) => ({ document: 'README.md', command, ranBy: 'test/docs.spec.ts' });
   const list = (...entries: object[]): TreeFile => file('test/gates/documented-commands.json', JSON.stringify(entries));
   const test = file('test/docs.spec.ts');
@@ -141,6 +141,8 @@ describe('documented commands', () => {
     expect(found(rules.documentedCommands, readme, list(...both.slice(1)), test)).toEqual(['documented-command README.md']);
     expect(found(rules.documentedCommands, readme, list(...both, entry('npm run gone')), test)).toEqual(['documented-command test/gates/documented-commands.json']);
     expect(found(rules.documentedCommands, readme, list(...both))).toHaveLength(2);
+    expect(found(rules.documentedCommands, readme, list({ document: 'README.md', ranBy: 'test/docs.spec.ts' }), test)).toEqual([]);
+    expect(found(rules.documentedCommands, readme, list({ document: 'docs/other.md', ranBy: 'test/docs.spec.ts' }), test)).toHaveLength(3);
   });
 });
 

@@ -1,54 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { arrival, SGTIN, Trial } from '../../apps/gateway/test/trial.js';
 import { startSandbox } from '../../apps/sandbox/src/main.js';
-import { Dice, exchange } from '../../apps/sandbox/test/fuzz.js';
 import { Health, HttpPort } from '#service';
 import { Metrics, serveMetrics } from '#telemetry';
 import { testDatabase } from '../support/database.js';
-import { breakOff, nonsense, routesOf, type DescribedRoute, type Material, type OpenApi } from '../support/nonsense.js';
+import { fuzz as fuzzPort, FURTHER_ROUTES } from '../soak/fuzz.js';
+import { routesOf, type Material, type OpenApi } from '../soak/nonsense.js';
 
 /** FUZZ_REQUESTS=100000 for the long run, FUZZ_SEED to repeat one. The registry's own port of the sandbox has a test like this beside it. */
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 4_000);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
-const AT_ONCE = 8;
 const LONGEST_MS = 60 * 60_000;
 
-/** Words of JavaScript for a fault of ours, wherever they are told. */
-const OUR_FAULT = /is not a function|Cannot (read|set|convert)|is not iterable|is not defined|of undefined|not supported/;
-
-/** What is wrong with an answer. An uncaught error fails the whole spec, so a server that would have ended is noticed. */
-function whyWrong(answer: Awaited<ReturnType<typeof exchange>>): string | undefined {
-  if (answer === 'silent') return 'no answer in time';
-  if (answer === 'closed') return undefined;
-  const { status, body } = answer;
-  // A HEAD has no body.
-  if (status >= 500 && !(status === 503 && (body === '' || /"code":"(backlog_full|unavailable)"/.test(body)))) return `${status}: ${body.slice(0, 300)}`;
-  return status >= 400 && OUR_FAULT.test(body) ? `${status}: ${body.slice(0, 300)}` : undefined;
-}
-
-/** Sends requests of all kinds to a port; returns how often each status came. */
+/** Sends requests of all kinds to a port; returns how often each status came. An uncaught error fails the whole spec, so a server that would have ended is noticed. */
 async function fuzz(url: string, material: Omit<Material, 'host'>, requests: number): Promise<Record<string, number>> {
-  const port = Number(new URL(url).port);
-  const statuses: Record<string, number> = {};
-  const wrong: string[] = [];
-  let next = 0;
-  const hand = async (): Promise<void> => {
-    while (next < requests && wrong.length < 5) {
-      const index = (next += 1);
-      const dice = new Dice(SEED ^ Math.imul(index, 0x9e3779b1));
-      const bytes = nonsense(dice, { ...material, host: new URL(url).host });
-      if (dice.chance(5)) {
-        await breakOff(port, bytes.subarray(0, dice.number(bytes.length)));
-        continue;
-      }
-      const answer = await exchange(port, { bytes, cut: false });
-      const status = typeof answer === 'string' ? answer : String(answer.status);
-      statuses[status] = (statuses[status] ?? 0) + 1;
-      const why = whyWrong(answer);
-      if (why !== undefined) wrong.push(`request ${index}: ${why}\n${bytes.toString('latin1', 0, 600)}`);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, hand));
+  const { statuses, wrong } = await fuzzPort(url, material, { seed: SEED, goesOn: (sent) => sent < requests });
   expect(wrong).toEqual([]);
   return statuses;
 }
@@ -65,8 +31,7 @@ describe(`nonsense at every door (FUZZ_SEED=${SEED}, FUZZ_REQUESTS=${REQUESTS})`
       const openApi = (await trial.ask('/v1/openapi.json')).json<OpenApi>();
       await trial.post({ command_id: 'one', xml: arrival(), reference: 'r' });
       const known = ['one', 'new', await trial.run('one'), SGTIN, arrival(), arrival('<sgtin>0460</sgtin>'), 'main', 'a good reason', '2026-01-15T09:00:00Z', 'a'.repeat(64), '0', '1', '100'];
-      const extra: DescribedRoute[] = ['/docs', '/docs/{file}', '/v1/openapi.json', '/health/live', '/health/ready', '/{x}', '/v1/{x}'].map((path) => ({ verb: 'GET', path, query: [] }));
-      const statuses = await fuzz(trial.gateway.url, { routes: [...routesOf(openApi), ...extra], known, schemas: openApi.components.schemas }, REQUESTS);
+      const statuses = await fuzz(trial.gateway.url, { routes: [...routesOf(openApi), ...FURTHER_ROUTES], known, schemas: openApi.components.schemas }, REQUESTS);
       // The run is worth something only when many requests got past the front door.
       expect(Math.min(...['200', '400', '404', '422'].map((status) => statuses[status] ?? 0))).toBeGreaterThan(REQUESTS / 200);
       expect(trial.logged.filter((line) => Number(line['level']) >= 50)).toEqual([]);

@@ -13,8 +13,8 @@ const RULES = {
 };
 const INTERVAL_MS = 50;
 
-/** A stack with the short waits. */
-export function quickStack(profile: ProfileName, options: SandboxOptions): Promise<Stack> {
+/** A stack with the short waits, and with further rules of the profile. */
+export function quickStack(profile: ProfileName, options: SandboxOptions, rules: Record<string, number> = {}): Promise<Stack> {
   const operations = Object.fromEntries(Object.keys(loadProfile(profile).operations).map((name) => [name, { intervalMs: INTERVAL_MS }]));
-  return startStack({ profile, overrides: { rules: RULES, operations }, sharesOverrides: true, sandbox: { language: 'en', processingMs: 50, ...options } });
+  return startStack({ profile, overrides: { rules: { ...RULES, ...rules }, operations }, sharesOverrides: true, sandbox: { language: 'en', processingMs: 50, ...options } });
 }

@@ -4,7 +4,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join } from 'node:path';
 
 /** What tsconfig.build.json compiles; other files in these folders are data of the programs and are copied beside them. */
-const SOURCE_FOLDERS = ['apps', 'libs', 'test/bench', 'test/chaos', 'test/support/event-log', 'test/support/event-store-fake'];
+const SOURCE_FOLDERS = ['apps', 'libs', 'test/bench', 'test/chaos', 'test/soak', 'test/support/event-log', 'test/support/event-store-fake'];
 /** What else decides how the result looks. */
 const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'apps/cli/bin/compile.mjs'];
 /** What the gateway serves of a package of development, with its licence: an installation without such packages has it beside the program. */

@@ -17,6 +17,7 @@ import { addResendCommand } from './commands/resend.js';
 import { resumeGroup, showGroup, type ResumeOptions } from './commands/groups.js';
 import { send, type SendOptions } from './commands/send.js';
 import { addSandboxCommand } from './commands/sandbox.js';
+import { addSoakCommand } from './commands/soak.js';
 import { showConfig, showConfigHistory, type HistoryOptions } from './commands/show-config.js';
 import { showDocument, showHistory, showInbound } from './commands/show.js';
 import { retryTask, showOrphans, showTasks } from './commands/tasks.js';
@@ -76,6 +77,7 @@ export function commandLine(finish: (status: number) => void): Command {
   addBench(pedigree, action);
   addChaosCommand(pedigree, action, ownEnvironment());
   addChaosMutantsCommand(pedigree, action, ownEnvironment());
+  addSoakCommand(pedigree, action);
   tellVersion(pedigree);
   return pedigree;
 }

@@ -23,7 +23,7 @@ export const acknowledgement = z.strictObject({
   repeated: z.boolean().describe('True when this very command had been acknowledged before.'),
   document: z.string().optional().describe('Where the document can be looked at, from now on.'),
   group: z.string().optional().describe('Instead of it, where the command asked for a group, or its document was split into one.'),
-});
+}).meta({ examples: [{ command_id: 'erp-1', request_id: '1e3b7f0a-5b54-5bd2-8cf1-7d8a6d1f4a11', repeated: false, document: '/v1/documents/1e3b7f0a-5b54-5bd2-8cf1-7d8a6d1f4a11' }] });
 
 /** A document that goes again as another one. */
 export const resent = acknowledgement.extend({ resend_of: requestId });

@@ -1,4 +1,4 @@
-import { Controller, Get, Param, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -6,13 +6,14 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PedigreeError } from '#kernel';
 import { openApiDocument } from './openapi.js';
+import { INSTALLATION_ID } from './queries.js';
 
 /** A map, and no object: in an object any caller finds `constructor`. */
 const MEDIA_TYPES = new Map([['swagger-ui.css', 'text/css'], ['swagger-ui-bundle.js', 'text/javascript']]);
 
 const PAGE = `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>Pedigree API</title><link rel="stylesheet" href="/docs/swagger-ui.css"></head>
+<head><meta charset="utf-8"><title>Pedigree API</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/docs/swagger-ui.css"></head>
 <body><div id="ui"></div><script src="/docs/swagger-ui-bundle.js"></script><script src="/docs/start.js"></script></body>
 </html>`;
 const START = `SwaggerUIBundle({ url: '/v1/openapi.json', dom_id: '#ui' });`;
@@ -36,9 +37,11 @@ export class DocumentationController {
   private readonly held = new Map<string, Buffer>();
   private readonly folder = filesFolder();
 
+  constructor(@Inject(INSTALLATION_ID) private readonly installationId: string) {}
+
   @Get('v1/openapi.json')
   openApi(): object {
-    return openApiDocument();
+    return openApiDocument(this.installationId);
   }
 
   @Get('docs')

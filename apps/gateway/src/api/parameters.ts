@@ -12,50 +12,55 @@ const wholeNumber = (least: number, most: number) =>
     .string()
     .regex(/^\d{1,9}$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.number().min(least).max(most));
+    .pipe(z.number().min(least).max(most))
+    .meta({ type: 'integer', minimum: least, maximum: most });
+const limit = (most: number, usual: number, of: string) => wholeNumber(1, most).default(usual).meta({ default: usual, description: `${of} of an answer, at most.` });
+
+/** Parts of more than one list. */
+const page = {
+  limit: limit(1_000, 100, 'Entries'),
+  cursor: z.string().min(1).max(500).optional().describe('next_cursor of an answer: the page after it. Every other parameter stays the same.'),
+};
+const ofAccount = accountName.optional().describe('Only what goes through this account of the accounts file.');
+const ofType = wholeNumber(1, 999_999).optional().describe('Only documents of this scheme number, for example 415.');
+const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+/** Why a person does it. */
+const reason = z.string().trim().min(3).max(1_000).describe('Why: it is kept in the log, with who asked.');
 
 /** Query parameters of the document list; names as in the API. */
 export const documentListParameters = z.strictObject({
-  phase: documentPhase.optional(),
-  outcome: documentOutcome.optional(),
-  cause: failureCause.optional().describe('Why it failed.'),
-  account: accountName.optional(),
-  doc_type: wholeNumber(1, 999_999).optional(),
-  command_id: commandId.optional(),
-  reference: reference.optional(),
-  duplicate: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .optional(),
-  registered_from: instant.optional(),
-  registered_to: instant.optional(),
-  limit: wholeNumber(1, 1_000).default(100),
-  cursor: z.string().min(1).max(500).optional(),
+  phase: documentPhase.optional().describe('Only documents that stand here.'),
+  outcome: documentOutcome.optional().describe('Only documents that ended so.'),
+  cause: failureCause.optional().describe('Only documents that failed by this cause.'),
+  account: ofAccount,
+  doc_type: ofType,
+  command_id: commandId.optional().describe('Only the document of this command.'),
+  reference: reference.optional().describe("Only documents that carry this reference of the ERP's."),
+  duplicate: flag.optional().describe('true: only alarms, documents that the registry holds more than once under their request_id; false: all others.'),
+  registered_from: instant.optional().describe('Only documents that were registered at this instant or later (RFC 3339, with an offset or Z).'),
+  registered_to: instant.optional().describe('Only documents that were registered before this instant.'),
+  ...page,
 });
 
 /** Query parameters of the list of groups. */
 export const groupListParameters = z.strictObject({
-  phase: groupPhase.optional(),
-  outcome: documentOutcome.optional(),
-  account: accountName.optional(),
-  kind: groupKind.optional(),
-  halted: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .optional()
-    .describe('true: only those that stopped.'),
-  limit: wholeNumber(1, 1_000).default(100),
-  cursor: z.string().min(1).max(500).optional(),
+  phase: groupPhase.optional().describe('Only groups that stand here.'),
+  outcome: documentOutcome.optional().describe('Only groups that ended so.'),
+  account: ofAccount,
+  kind: groupKind.optional().describe('Only groups that came about so: given by the ERP, a large document that was split, or a resumption.'),
+  halted: flag.optional().describe('true: only those that stopped; false: all others.'),
+  ...page,
 });
 
 /** How a paused account is resumed by a person. */
-export const accountResumption = z.strictObject({ reason: z.string().trim().min(3).max(1_000).describe('Why: kept in the log.') });
+export const accountResumption = z.strictObject({ reason });
 
 /** How a halted group is resumed by a person. */
 export const resumptionBody = z.strictObject({
   command_id: commandId.optional().describe('Default: resume-{groupId}, so that the same again is a no-op.'),
   corrected: memberBody.optional().describe('Takes the place of the member that stopped the group; absent only when none did.'),
-  reason: z.string().trim().min(3).max(1_000).describe('Why: kept in the log.'),
+  reason,
 });
 
 /** The largest position that the log can have. */
@@ -70,42 +75,38 @@ export const outcomeFeedParameters = z.strictObject({
     .refine((position) => position <= MOST_POSITION, 'lies beyond any log')
     .optional()
     .describe('The sequence of the last outcome that was taken, or next_after. Absent: from the oldest that is kept.'),
-  limit: wholeNumber(1, 500).default(100),
+  limit: limit(500, 100, 'Outcomes'),
   wait: wholeNumber(0, 30).default(0).describe('Seconds to wait for the first outcome while there is none.'),
 });
 
 /** Query parameters of a concluded document's items. */
 export const documentItemsParameters = z.strictObject({
-  result: z.enum(['accepted', 'refused', 'undetermined']).optional(),
-  limit: wholeNumber(1, 5_000).default(1_000),
-  cursor: z.string().min(1).max(100).optional(),
+  result: z.enum(['accepted', 'refused', 'undetermined']).optional().describe('Only items with which it went so.'),
+  limit: limit(5_000, 1_000, 'Items'),
+  cursor: z.string().min(1).max(100).optional().describe('next_cursor of an answer: the page after it.'),
 });
-
-const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 /** Query parameters of the list of documents that are not ours; names as in the API. */
 export const inboundListParameters = z.strictObject({
-  direction: inboundDirection.optional(),
-  channel: inboundChannel.optional(),
-  phase: inboundPhase.optional(),
-  outcome: inboundOutcome.optional(),
-  account: accountName.optional(),
-  doc_type: wholeNumber(1, 999_999).optional(),
+  direction: inboundDirection.optional().describe('incoming: told by others; outgoing: sent in our name past this system.'),
+  channel: inboundChannel.optional().describe('Only what came by this way.'),
+  phase: inboundPhase.optional().describe('Only documents that stand here.'),
+  outcome: inboundOutcome.optional().describe('Only documents that ended so.'),
+  account: ofAccount,
+  doc_type: ofType,
   request_id: z.uuid().optional().describe('What belongs to this document of ours.'),
   linked: flag.optional().describe('Whether it belongs to a document of ours.'),
-  limit: wholeNumber(1, 1_000).default(100),
-  cursor: z.string().min(1).max(500).optional(),
+  ...page,
 });
 
 export const historyParameters = z.strictObject({
-  /** Only movements accepted by the registry up to this instant. */
-  as_of: instant.optional(),
-  /** As it was known at this log position. */
+  as_of: instant.optional().describe('Only movements that the registry had accepted at this instant (RFC 3339, with an offset or Z).'),
   known_at: z
     .string()
     .regex(/^\d{1,18}$/, 'must be a log position')
     .transform((text) => BigInt(text))
-    .optional(),
+    .optional()
+    .describe('As it was known at this position of the log: later corrections are left out.'),
 });
 
 export const commandParameters = z.strictObject({ account: accountName.optional().describe('Account of the commands that name none.') });
@@ -136,61 +137,59 @@ export function uuidParameter(field: string, text: string): string {
   return text.toLowerCase();
 }
 
-const why = z.string().trim().min(3).max(1_000).optional().describe('Why: it is kept in the log.');
-
 /** A webhook that is to be made. */
 export const webhookBody = z.strictObject({
   url: z.string().min(1).describe('https, or http on the same machine; without user, password and fragment.'),
-  description: z.string().trim().min(1).max(200).optional(),
+  description: z.string().trim().min(1).max(200).optional().describe('What it is for, shown in the list.'),
   from: z.enum(['now', 'oldest']).default('now').describe('Begin with what comes from now on, or with the oldest outcome that is kept.'),
-  reason: why,
+  reason: reason.optional(),
 });
 
-export const webhookRemoval = z.strictObject({ reason: why });
+export const webhookRemoval = z.strictObject({ reason: reason.optional() });
 
 /** How a webhook that was halted goes on. */
 export const webhookResumption = z.strictObject({
   from: z.enum(['here', 'oldest', 'now']).default('here').describe('Go on where it stopped, with the oldest outcome that is kept, or with what comes from now on.'),
-  reason: why,
+  reason: reason.optional(),
 });
 
 /** A failed task, or what is parked, that is to be tried again, and why. */
 /** Why what is held is released or ended. */
-export const holdBody = z.strictObject({ reason: z.string().trim().min(3).max(1_000).describe('Why: kept in the log.') });
+export const holdBody = z.strictObject({ reason });
 
-export const retryBody = z.strictObject({ key: z.string().min(1).max(400), reason: z.string().trim().min(3).max(1_000) });
+export const retryBody = z.strictObject({ key: z.string().min(1).max(400).describe('As the lists of failed tasks and of what is parked give it.'), reason });
 
 /** Why orphans are carried on. */
-export const replanBody = z.strictObject({ reason: z.string().trim().min(3).max(1_000) });
+export const replanBody = z.strictObject({ reason });
 
 export const deadLetterListParameters = z.strictObject({
-  limit: wholeNumber(1, 10_000).default(100),
-  discarded: flag.optional().describe('`true`: those that were discarded, the newest first, with who did it and why.'),
+  limit: limit(10_000, 100, 'Letters'),
+  discarded: flag.optional().describe('true: those that were discarded, the newest first, with who did it and why.'),
 });
 export const deadLetterPath = z.strictObject({ id: z.string().min(1).max(200) });
 /** Why a dead letter goes back into the queue, or is discarded. */
-export const letterDecision = z.strictObject({ reason: z.string().trim().min(3).max(1_000) });
+export const letterDecision = z.strictObject({ reason });
 
 /** Query parameters of the changes of settings. */
 export const configurationParameters = z.strictObject({
-  program: z.string().min(1).max(100).optional(),
-  part: configurationPart.optional(),
+  program: z.string().min(1).max(100).optional().describe('Only changes of this program, for example worker.'),
+  part: configurationPart.optional().describe('Only changes of this part of the settings.'),
   before: wholeNumber(0, 999_999_999).optional().describe('Only what came before this version: next_before of an answer.'),
-  limit: wholeNumber(1, 1_000).default(100),
+  limit: page.limit,
 });
 
 /** Why a comparison is asked for. */
-export const reconciliationBody = z.strictObject({ reason: z.string().trim().min(3).max(1_000).describe('Why: it is kept in the log.') });
+export const reconciliationBody = z.strictObject({ reason });
 export const reconciliationPath = z.strictObject({ runId: z.string().min(1).max(100) });
 
 export const reconciliationListParameters = z.strictObject({
   before: z.string().min(1).max(100).optional().describe('next_before of an answer.'),
-  limit: wholeNumber(1, 100).default(20),
+  limit: limit(100, 20, 'Comparisons'),
 });
 
 /** Query parameters of a run's findings. */
 export const reconciliationFindingParameters = z.strictObject({
-  kind: findingKind.optional(),
+  kind: findingKind.optional().describe('Only findings of this kind.'),
   after: wholeNumber(0, 999_999_999).default(0).describe('next_after of an answer.'),
-  limit: wholeNumber(1, 5_000).default(1_000),
+  limit: limit(5_000, 1_000, 'Findings'),
 });

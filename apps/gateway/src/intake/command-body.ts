@@ -63,7 +63,7 @@ const resume = z
 export const commandBody = z
   .strictObject({
     command_id: commandId.describe("The ERP's own id of this command. The same id again is a no-op; with other content it is refused."),
-    type: z.enum(['send_document', 'send_group', 'resume_group']).default('send_document'),
+    type: z.enum(['send_document', 'send_group', 'resume_group']).default('send_document').describe('What is asked for: one document, documents in order, or what was left of a group that halted.'),
     account: accountName.optional().describe('Name of the registry account to send with. Default: the query parameter `account`, else the first of the accounts file.'),
     reference: reference.optional().describe("The ERP's reference, given back with every outcome."),
     after: z

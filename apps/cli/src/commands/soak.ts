@@ -1,0 +1,42 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { fileURLToPath } from 'node:url';
+import { builtFile } from '../config.js';
+
+type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+
+interface Asked {
+  ci?: boolean;
+  fuzzMinutes?: number;
+  page?: string;
+  seed?: number;
+  keep?: boolean;
+}
+
+const SEEDS = 1_000_000_000;
+const MOST_MINUTES = 24 * 60;
+
+/** Types what the pages show, and sends nonsense; its code is loaded when it is asked for, as the bench's is. */
+export function addSoakCommand(pedigree: Command, action: Action): void {
+  pedigree
+    .command('soak')
+    .description('type every command that the documentation shows, then send nonsense to every route')
+    .option('--ci', 'the same, as it runs after npm test: a minute of nonsense')
+    .option('--fuzz-minutes <m>', 'only the nonsense, for so long', minutes)
+    .option('--page <file>', 'only this page, for example docs/sandbox.md')
+    .option('--seed <n>', 'of the nonsense; default: a new one', Number)
+    .option('--keep', 'leave the folder with everything that was written')
+    .action(
+      action(async ({ fuzzMinutes, page, seed = Date.now() % SEEDS, keep }: Asked) => {
+        const [{ runSoak }, { PAGES }] = await Promise.all([import('../../../../test/soak/run.js'), import('../../../../test/soak/pages.js')]);
+        const pages = fuzzMinutes === undefined ? PAGES.map((one) => one.page) : [];
+        const root = fileURLToPath(builtFile('..')).replace(/[\\/]$/, '');
+        return runSoak({ root, seed, pages: page === undefined ? pages : [page], fuzzMinutes: fuzzMinutes ?? (page === undefined ? 1 : 0), ...(keep === undefined ? {} : { keep }) });
+      }),
+    );
+}
+
+function minutes(text: string): number {
+  const value = Number(text);
+  if (value > 0 && value <= MOST_MINUTES) return value;
+  throw new InvalidArgumentError(`It must be a number above 0, up to ${MOST_MINUTES}.`);
+}

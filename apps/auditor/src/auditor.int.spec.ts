@@ -190,6 +190,27 @@ describe('the auditor as a program', () => {
     }
   });
 
+  it('shows in its health that it signs no checkpoint, and why', async () => {
+    const own = await testDatabase();
+    const folder = await temporaryFolder();
+    const keyFile = join(folder.path, 'key.pem');
+    writeFileSync(keyFile, newSigningKey());
+    await migrate(own.pool, auditorSchemas);
+    await own.pool.query('ALTER TABLE audit_checkpoint ADD CONSTRAINT refused CHECK (false)');
+    const auditor = await startAuditor(auditorConfig({ DATABASE_URL: own.url, AUDIT_KEY_FILE: keyFile, AUDIT_ORIGIN: ORIGIN, LOG_LEVEL: 'silent', AUDIT_CHECKPOINT_SECONDS: '1' }));
+    try {
+      expect(auditor.troubles()).toEqual([]);
+      await until('it cannot sign', () => auditor.troubles().length > 0);
+      expect(auditor.troubles()).toMatchObject([{ name: 'checkpoint', reason: expect.stringMatching(/^no checkpoint is signed: .*"refused"/) }]);
+      await own.pool.query('ALTER TABLE audit_checkpoint DROP CONSTRAINT refused');
+      await until('it signs again', () => auditor.troubles().length === 0);
+    } finally {
+      await auditor.stop();
+      await own.drop();
+      await folder.remove();
+    }
+  });
+
   it('says which key file is missing, as wrong configuration', async () => {
     await expect(startAuditor(auditorConfig({ DATABASE_URL: db.url, AUDIT_KEY_FILE: '/no/such/key.pem', LOG_LEVEL: 'silent' }))).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'AUDIT_KEY_FILE' } });
   });

@@ -2,15 +2,14 @@ import { pino, type Logger } from 'pino';
 import { refuseUnfinishedRestore } from '#backup';
 import { migrationsApplied, recordConfiguration, starterOf } from '#configuration';
 import { eventStoreSchema, openEventStore, settleLog, SOFTWARE_VERSION, type EventStore } from '#event-store';
-import { systemClock } from '#kernel';
 import { noteSigner, type NoteSigner } from '#merkle';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { readSecretFile } from '#secret-files';
-import { announcePresence, boundedLog, readVariable, serviceSchema, type ServiceLog } from '#service';
+import { announcePresence, boundedLog, readVariable, serviceSchema, type ServiceLog, type Trouble } from '#service';
 import { runSubscription, subscriptionsSchema, SubscriptionWatch } from '#subscriptions';
 import { tasksSchema } from '#tasks';
 import { describeAuditorConfig, type AuditorConfig } from './config.js';
-import { signCheckpoint } from './log/checkpoints.js';
+import { RegularSigning } from './log/regular-signing.js';
 import { seal } from './log/seal.js';
 
 export const auditorSchemas: MigrationSet[] = [
@@ -27,7 +26,9 @@ const AUDITOR_SUBSCRIPTION = 'auditor';
 
 export interface RunningAuditor {
   /** Its subscription to the log, and why that fails. */
-  subscriptions: Pick<SubscriptionWatch, 'failing' | 'troubles'>;
+  subscriptions: Pick<SubscriptionWatch, 'failing'>;
+  /** What its health tells: a subscription that is halted, checkpoints that are not signed. */
+  troubles(): Trouble[];
   /** Finishes what is in the air, then stops. */
   stop(): Promise<void>;
 }
@@ -52,6 +53,7 @@ export async function startAuditor(config: AuditorConfig, log: ServiceLog = boun
   const stopping = new AbortController();
   const { signal } = stopping;
   const subscriptions = new SubscriptionWatch({ log });
+  const signing = new RegularSigning({ pool, signer, trusted: config.previousKeys, everyMs: config.checkpointEveryMs, log });
   const running = [
     runSubscription({
       ...{ store, pool, name: AUDITOR_SUBSCRIPTION, handle: seal, signal },
@@ -61,10 +63,11 @@ export async function startAuditor(config: AuditorConfig, log: ServiceLog = boun
       ...subscriptions.callbacks,
     }),
     announcePresence({ pool, program: 'auditor', signal, log, subscriptions: () => subscriptions.standings() }),
-    signRegularly(pool, { signer, trusted: config.previousKeys, everyMs: config.checkpointEveryMs, signal, log }),
+    signing.run(signal),
   ];
   return {
     subscriptions,
+    troubles: () => [...subscriptions.troubles(), ...signing.troubles()],
     stop: async () => {
       stopping.abort();
       await Promise.all(running);
@@ -89,28 +92,3 @@ async function recordSettings(config: AuditorConfig, { pool, store }: { pool: Po
 }
 
 const signerOf = ({ origin, keyFile }: AuditorConfig): NoteSigner => readVariable('AUDIT_KEY_FILE', () => noteSigner(origin, readSecretFile(keyFile).toString('utf8')));
-
-interface Signing {
-  signer: NoteSigner;
-  trusted: string[];
-  everyMs: number;
-  signal: AbortSignal;
-  log: ServiceLog;
-}
-
-/** Until the signal; a last time at the end, so that an ordered stop leaves nothing unsigned that was sealed. Errors are said, never thrown. */
-async function signRegularly(pool: Pool, { signer, trusted, everyMs, signal, log }: Signing): Promise<void> {
-  const sign = async (): Promise<void> => {
-    try {
-      const checkpoint = await signCheckpoint(pool, signer, trusted);
-      if (checkpoint !== undefined) log.info({ size: checkpoint.size }, 'signed a checkpoint');
-    } catch (error) {
-      log.error({ err: error }, 'no checkpoint was signed');
-    }
-  };
-  while (!signal.aborted) {
-    await sign();
-    await systemClock.wait(everyMs, signal);
-  }
-  await sign();
-}

@@ -12,7 +12,7 @@ export const auditorProgram = (config: AuditorConfig): Program => ({
   needs: [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl)],
   start: async ({ log, health, healthPort }) => {
     const auditor = await startAuditor(config, log);
-    health.degradedBy(() => auditor.subscriptions.troubles());
+    health.degradedBy(() => auditor.troubles());
     serveMetrics(openWatching({ program: 'auditor', version: SOFTWARE_VERSION, profile: '', otlpEndpoint: undefined }).metrics, healthPort, health);
     return auditor;
   },

@@ -9,26 +9,34 @@ const LOOK_EVERY_MS = 500;
  */
 export function endWithNpm(env: NodeJS.ProcessEnv): void {
   if (env['npm_command'] === undefined) return;
-  const begun = ancestors();
+  const begun = starterOf(process.ppid);
   const watch = async (): Promise<void> => {
-    while (ancestors() === begun) await systemClock.wait(LOOK_EVERY_MS);
+    while (starterOf(process.ppid) === begun) await systemClock.wait(LOOK_EVERY_MS);
     process.kill(process.pid, 'SIGTERM');
   };
   void watch();
 }
 
-/** The parent, and where the system tells it (Linux) the parent's: npm, or the shell that npm has put between. */
-function ancestors(): string {
-  const parent = process.ppid;
-  return `${parent} ${parentOf(parent) ?? 'unknown'}`;
-}
+/** A file of /proc about a process; undefined where there is none. */
+export type ReadProc = (pid: number, file: 'stat' | 'cmdline') => string | undefined;
 
-function parentOf(pid: number): string | undefined {
+const readProc: ReadProc = (pid, file) => {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // State and parent follow the program's name, which stands in brackets and may hold blanks (proc(5)).
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1];
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
     return undefined;
   }
+};
+
+/**
+ * Who has started us, by our parent: npm itself, or the shell that npm has put between and npm behind it. Npm's own parent does not count: npm may be left running
+ * when that goes. Where there is no /proc, the shell gives its place to the command (macOS), and the parent is npm.
+ */
+export function starterOf(parent: number, read: ReadProc = readProc): string {
+  const [program = '', option] = (read(parent, 'cmdline') ?? '').split('\0');
+  const isShellOfNpm = /(^|\/)(sh|bash|dash|ash|zsh|busybox)$/.test(program) && option === '-c';
+  return isShellOfNpm ? `${parent} of ${parentOf(read(parent, 'stat'))}` : String(parent);
 }
+
+/** State and parent follow the program's name, which stands in brackets and may hold blanks (proc(5)). */
+const parentOf = (stat: string | undefined): string => stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 'nobody';

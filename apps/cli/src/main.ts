@@ -74,7 +74,6 @@ function program(finish: (status: number) => void): Command {
   addBench(pedigree, action);
   addChaosCommand(pedigree, action, process.env);
   addChaosMutantsCommand(pedigree, action, process.env);
-  addSoakCommand(pedigree, action);
   return pedigree;
 }
 
@@ -99,6 +98,7 @@ function addConfigCommand(pedigree: Command, action: Action): void {
 type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
 
 function addBench(pedigree: Command, action: Action): void {
+  addSoakCommand(pedigree, action);
   pedigree
     .command('bench')
     .description('measure: growth, intake, lists, log, pipeline, rebuild, sandbox or workers')

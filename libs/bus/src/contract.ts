@@ -52,12 +52,7 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
       const stop = new AbortController();
       const one = { stop, ended: by.consumeCommands({ concurrency: 10, signal: stop.signal, handle, ...options }) };
       consuming.push(one);
-      return {
-        stop: () => {
-          stop.abort();
-          return one.ended;
-        },
-      };
+      return { stop: () => (stop.abort(), one.ended) };
     };
     /** Consumes into a list, and answers each message by `answer`. */
     const collect = (answer: (message: IncomingMessage) => Handled = () => DONE, over: Partial<ConsumeOptions> & { by?: MessageBus } = {}): { seen: IncomingMessage[]; stop(): Promise<void> } => {

@@ -6,7 +6,7 @@ describe('the watch for dead letters', () => {
   it('tells how many there are and since when, keeps that while the bus is away, and is well again without them', async () => {
     const clock = new VirtualClock(new Date('2026-03-01T10:00:00Z'));
     let deadLetters: number | undefined = 0;
-    const watch = new DeadLetterWatch({ bus: { state: async () => ({ connected: deadLetters !== undefined, ...(deadLetters === undefined ? {} : { deadLetters }) }) }, clock, log: { warn: () => undefined } });
+    const watch = new DeadLetterWatch({ bus: { state: async () => ({ connected: deadLetters !== undefined, commandsWaiting: deadLetters, deadLetters }) }, clock, log: { warn: () => undefined } });
     const after = async (count: number | undefined): Promise<[string, string][]> => {
       deadLetters = count;
       await watch.look();

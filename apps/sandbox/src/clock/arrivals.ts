@@ -13,7 +13,8 @@ export interface ArrivalSource {
 const PERIOD_MS = 5;
 /** Timers keep whole ms and are a little late even on an idle machine. */
 const TOLERANCE_MS = 2;
-const QUIET_MS = 2000;
+/** Without a beat nobody knows how late a request is read, so it goes on for a while after the last one. */
+const QUIET_MS = 60_000;
 
 /**
  * Tells when a request reached the socket. A process that is busy or gets no processor reads its sockets late, and two calls
@@ -23,7 +24,11 @@ const QUIET_MS = 2000;
  */
 export class Arrivals {
   private beatMs = 0;
-  private doubtFromMs: number | undefined;
+  /**
+   * Since when the newest beat, and the one before it, were overdue. A late beat may run before the requests that came meanwhile are read; on a new
+   * connection, which is accepted first, the next beat may as well.
+   */
+  private overdue: { before: number | undefined; newest: number | undefined } = { before: undefined, newest: undefined };
   private lastNoteMs = 0;
   private stopBeat: (() => void) | undefined;
 
@@ -31,15 +36,19 @@ export class Arrivals {
 
   /** The arrival of a request that is being read now. */
   note(): Arrival {
+    this.watch();
+    const now = this.lastNoteMs;
+    return { earliestMs: this.overdue.before ?? this.overdue.newest ?? this.overdueSince(now) ?? now, latestMs: now };
+  }
+
+  /** Keeps the beat from now on. Said when the sockets open, so that the first request is judged as the others are. */
+  watch(): void {
     const now = this.source.nowMs();
     this.lastNoteMs = now;
-    if (this.stopBeat === undefined) {
-      this.beatMs = now;
-      this.doubtFromMs = undefined;
-      this.stopBeat = this.source.every(PERIOD_MS, () => this.beat());
-    }
-    const doubtFromMs = this.doubtFromMs ?? this.overdueSince(now);
-    return { earliestMs: doubtFromMs ?? now, latestMs: now };
+    if (this.stopBeat !== undefined) return;
+    this.beatMs = now;
+    this.overdue = { before: undefined, newest: undefined };
+    this.stopBeat = this.source.every(PERIOD_MS, () => this.beat());
   }
 
   stop(): void {
@@ -47,10 +56,9 @@ export class Arrivals {
     this.stopBeat = undefined;
   }
 
-  /** A late beat may run before the requests that came meanwhile are read, so its doubt lasts until the next beat. */
   private beat(): void {
     const now = this.source.nowMs();
-    this.doubtFromMs = this.overdueSince(now);
+    this.overdue = { before: this.overdue.newest, newest: this.overdueSince(now) };
     this.beatMs = now;
     if (now - this.lastNoteMs > QUIET_MS) this.stop();
   }

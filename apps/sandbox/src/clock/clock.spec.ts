@@ -37,7 +37,7 @@ describe('arrival at the socket', () => {
       state.nowMs = ms;
       return arrivals.note();
     };
-    return { state, beatAt, noteAt };
+    return { arrivals, state, beatAt, noteAt };
   }
 
   it('is the moment of reading while the process keeps time', () => {
@@ -55,21 +55,38 @@ describe('arrival at the socket', () => {
     expect(noteAt(160)).toEqual({ earliestMs: 110, latestMs: 160 });
   });
 
-  it('stays in doubt until the beat after the late one', () => {
+  it('stays in doubt until the second beat after the late one: what came on a new connection is read after the first', () => {
     const { beatAt, noteAt } = source();
     noteAt(100);
     beatAt(160);
     expect(noteAt(161)).toEqual({ earliestMs: 105, latestMs: 161 });
     beatAt(165);
-    expect(noteAt(166)).toEqual({ earliestMs: 166, latestMs: 166 });
+    expect(noteAt(166)).toEqual({ earliestMs: 105, latestMs: 166 });
+    beatAt(170);
+    expect(noteAt(171)).toEqual({ earliestMs: 171, latestMs: 171 });
+  });
+
+  it('may be before the late beat that came before another late one', () => {
+    const { beatAt, noteAt } = source();
+    noteAt(100);
+    beatAt(160);
+    beatAt(200);
+    expect(noteAt(201)).toEqual({ earliestMs: 105, latestMs: 201 });
+  });
+
+  it('is in doubt for the first request, too, when that was watched for', () => {
+    const { beatAt, noteAt, arrivals } = source();
+    arrivals.watch();
+    beatAt(5);
+    expect(noteAt(60)).toEqual({ earliestMs: 10, latestMs: 60 });
   });
 
   it('keeps no beat while nobody calls', () => {
     const { state, beatAt, noteAt } = source();
     noteAt(100);
-    for (let ms = 105; ms <= 2_200; ms += 5) beatAt(ms);
+    for (let ms = 105; ms <= 60_200; ms += 5) beatAt(ms);
     expect(state.beat).toBeUndefined();
-    expect(noteAt(9_000)).toEqual({ earliestMs: 9_000, latestMs: 9_000 });
+    expect(noteAt(90_000)).toEqual({ earliestMs: 90_000, latestMs: 90_000 });
   });
 });
 

@@ -20,6 +20,7 @@ export function publicServer(registry: Registry): Server {
   const router = new Router(registry.profile);
   const server = createServer({ requireHostHeader: false, maxHeaderSize: 64 * 1024, headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 });
   server.maxConnections = 1000;
+  server.on('listening', () => registry.arrivals.watch());
   server.on('request', (request, response) => void serve(registry, router, { request, response }).catch((error: unknown) => breakOff(response, error)));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => turnAway(error, socket));
   return server;

@@ -121,6 +121,11 @@ describe('every example of the description, sent to a running system as it stand
     await until('a dead letter', async () => (await letters()).length === 1);
     prepared['showDeadLetter'] = prepared['replayDeadLetter'] = (await letters())[0]?.id ?? '';
     await sendAll('listDeadLetters', 'showDeadLetter', 'replayDeadLetter');
+    // What was put back is refused anew, under the id that it had.
+    await until('the letter again', async () => (await letters()).length === 1);
+    prepared['discardDeadLetter'] = (await letters())[0]?.id ?? '';
+    await sendAll('discardDeadLetter');
+    expect(await letters()).toEqual([]);
   });
 
   it('and everything that can be read', async () => {

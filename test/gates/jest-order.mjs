@@ -6,23 +6,28 @@ import TestSequencer from '@jest/test-sequencer';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** What the long specs take by themselves on two cores, s. A wrong figure costs some time and nothing else. */
 export const LONG = {
-  'test/scenarios/single-knobs.int.spec.ts': 70,
-  'test/scenarios/misbehaviour.int.spec.ts': 60,
-  'test/scenarios/crash.int.spec.ts': 60,
-  'test/chaos/chaos.int.spec.ts': 100,
+  'test/chaos/chaos.int.spec.ts': 90,
+  'test/scenarios/crash.int.spec.ts': 80,
+  'libs/bus/src/rabbitmq/quorum-queues.int.spec.ts': 70,
+  'apps/cli/src/main.int.spec.ts': 60,
+  'test/scenarios/single-knobs.int.spec.ts': 55,
+  'test/scenarios/misbehaviour.int.spec.ts': 50,
+  'test/scenarios/nonsense.int.spec.ts': 50,
+  'apps/cli/src/commands/backup.int.spec.ts': 45,
+  'apps/cli/src/commands/up.int.spec.ts': 45,
+  'apps/worker/src/registry-tasks/crash-points.int.spec.ts': 45,
   'test/scenarios/main-job.int.spec.ts': 45,
-  'test/scenarios/processes.int.spec.ts': 40,
-  'apps/worker/src/registry-tasks/crash-points.int.spec.ts': 30,
+  'libs/bus/src/rabbitmq/uncounted.int.spec.ts': 40,
+  'apps/gateway/src/access/refused-keys.int.spec.ts': 25,
+  'apps/gateway/src/api/bodies.int.spec.ts': 25,
+  'libs/bus/src/rabbitmq/rabbitmq-bus.int.spec.ts': 25,
   'libs/postgres/src/embedded.int.spec.ts': 25,
-  'apps/cli/src/main.int.spec.ts': 25,
-  'apps/cli/src/commands/up.int.spec.ts': 25,
   'apps/auditor/src/auditor.int.spec.ts': 20,
   'apps/cli/bin/setup.int.spec.ts': 20,
+  'test/scenarios/processes.int.spec.ts': 25,
   'apps/sandbox/src/http/fuzz.int.spec.ts': 15,
   'libs/reconciliation/src/runs/run.int.spec.ts': 15,
   'apps/gateway/src/bus/bus-intake.int.spec.ts': 15,
-  'libs/bus/src/rabbitmq/uncounted.int.spec.ts': 25,
-  'libs/bus/src/rabbitmq/quorum-queues.int.spec.ts': 25,
 };
 /** A scenario that the table does not know, s: most of it is waiting for a registry that takes its time. */
 const SCENARIO = 30;

@@ -1,7 +1,7 @@
 import { TestEnvironment } from 'jest-environment-node';
 
-/** So long what a file has stopped may take until it is gone: a socket says goodbye, a child process ends. */
-const GONE_WITHIN_MS = 5_000;
+/** So long what a file has stopped may take until it is gone, on a busy machine too: a socket says goodbye, a child process ends. */
+const GONE_WITHIN_MS = 20_000;
 const POLL_MS = 20;
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { METRICS, type MetricEntry } from '#telemetry';
+import { ALERT_RULES as rules } from '../support/alert-rules.js';
 
 const file = (path: string): string => readFileSync(new URL(`../../docker/grafana/${path}`, import.meta.url), 'utf8');
 const table: Record<string, MetricEntry> = METRICS;
@@ -16,15 +16,8 @@ interface Panel {
   title: string;
   targets?: { expr: string }[];
 }
-interface Rule {
-  alert: string;
-  expr: string;
-  annotations?: { summary?: string; action?: string };
-}
 
 const dashboard = JSON.parse(file('dashboard.json')) as { panels: Panel[] };
-const { groups } = parse(file('alerts.yml')) as { groups: { rules: Rule[] }[] };
-const rules = groups.flatMap((group) => group.rules);
 const shown: Expression[] = dashboard.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ where: `panel ${title}`, expr })));
 const alarmed: Expression[] = rules.map(({ alert, expr }) => ({ where: `alert ${alert}`, expr }));
 

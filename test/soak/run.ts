@@ -1,5 +1,4 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fuzzRun, type FuzzReport } from './fuzz-run.js';
@@ -73,7 +72,7 @@ async function typePages({ root, pages }: SoakOptions, folder: string, tally: Ta
   const stopAtSignal = (): void => void stage.stop().then(() => process.exit(1));
   for (const name of SIGNALS) process.once(name, stopAtSignal);
   try {
-    await stage.avoidTakenPorts(isFree);
+    await stage.avoidTakenPorts();
     for (const { page, begin, scenes = {} } of wanted) {
       await begin?.(stage);
       await stage.openShell();
@@ -153,11 +152,3 @@ function reportFuzz({ seed, minutes, requests, routes, statuses, memory: { warm,
 
 /** Ports of this machine that the pages name, but for PostgreSQL's, which the soak has its own of. */
 const portsIn = (text: string): number[] => [...new Set([...text.matchAll(/(?:127\.0\.0\.1:|--(?:control-)?port |_PORT=|(?:gateway|worker|auditor|reconciler)=)(\d{4})\b/g)].map((match) => Number(match[1])))].filter((port) => port !== 5432);
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', () => resolve(false));
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
-  });
-}

@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { PostgresBus } from '#bus';
 import { systemClock } from '#kernel';
 import { openPool, startEmbeddedPostgres } from '#postgres';
-import { quietPort } from '../chaos/services/ports.js';
+import { isFree, quietPort } from '../chaos/services/ports.js';
 import type { Stage } from './pages.js';
 import { Shell, Terminal, type Said } from './shell.js';
 
@@ -51,7 +51,7 @@ export class TypingStage implements Stage {
   }
 
   /** Ports that are taken here are read as free ones, and that is said. */
-  async avoidTakenPorts(isFree: (port: number) => Promise<boolean>): Promise<void> {
+  async avoidTakenPorts(): Promise<void> {
     for (const port of this.options.ports) {
       if (await isFree(port)) continue;
       const other = await quietPort();

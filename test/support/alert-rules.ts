@@ -4,13 +4,15 @@ import { parse } from 'yaml';
 interface Rule {
   alert: string;
   expr: string;
+  annotations?: { summary?: string; action?: string };
 }
 
 /** A rule of the simple make: the greatest or least value of a gauge against a number. */
 const COMPARISON = /^(max|min)(?: by \(([a-z_, ]+)\))? \(?\(?(pedigree_[a-z_]+)\)? *(>|<|==) *([\d *]+)$/;
 
 const { groups } = parse(readFileSync(new URL('../../docker/grafana/alerts.yml', import.meta.url), 'utf8')) as { groups: { rules: Rule[] }[] };
-const rules = groups.flatMap((group) => group.rules);
+/** The alert rules that come with Pedigree. */
+export const ALERT_RULES = groups.flatMap((group) => group.rules);
 
 /**
  * The alert rules of docker/grafana that these metrics (in Prometheus' text) would fire, once their `for` has passed, each with the values of the labels
@@ -18,7 +20,7 @@ const rules = groups.flatMap((group) => group.rules);
  */
 export function firing(texts: string[]): string[] {
   const samples = texts.flatMap((text) => text.split('\n')).flatMap(sampleOf);
-  return rules.flatMap(({ alert, expr }) => {
+  return ALERT_RULES.flatMap(({ alert, expr }) => {
     const [, extreme, by = '', metric, operator, bound = ''] = COMPARISON.exec(expr.replace(/^(max|min)\(/, '$1 (')) ?? [];
     const labels = by.split(', ').filter((label) => label !== '');
     const values = new Map<string, number[]>();

@@ -3,6 +3,7 @@ import { PedigreeError } from '#kernel';
 import { SOFTWARE_VERSION } from '#event-store';
 import { runProgramLine } from '#service';
 import { ownConfig, ownEnvironment } from './config.js';
+import type { Action } from './commands/action.js';
 import { addAccountCommands } from './commands/accounts.js';
 import { addBackupCommands } from './commands/backup-commands.js';
 import { addChaosCommand, addChaosMutantsCommand } from './commands/chaos.js';
@@ -112,8 +113,6 @@ function addConfigCommand(pedigree: Command, action: Action): void {
     .option(...JSON_OPTION)
     .action(action((name: string | undefined, options: HistoryOptions) => (options.history === true ? showConfigHistory(gateway(), name, options) : Promise.resolve(showConfig(ownEnvironment(), name)))));
 }
-
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
 
 function addBench(pedigree: Command, action: Action): void {
   pedigree

@@ -3,8 +3,8 @@ import type { z } from 'zod';
 import type { account, accountList } from '../../../gateway/src/api/account-answers.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { instant, out, table } from '../print.js';
+import type { Action } from './action.js';
 
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
 type Account = z.infer<typeof account>;
 
 /** `pedigree accounts`, and `pedigree accounts resume NAME --reason TEXT`. */

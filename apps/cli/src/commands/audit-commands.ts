@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { DEFAULT_ORIGIN } from '../../../auditor/src/config.js';
 import type { CliConfig } from '../config.js';
-
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+import type { Action } from './action.js';
 
 const JSON_OPTION = ['--json', 'print JSON for programs'] as const;
 

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { CliConfig } from '../config.js';
+import type { Action } from './action.js';
 import type { RestoreFlags } from './backup.js';
-
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
 
 /** Adds `backup` and `restore` to the program. */
 export function addBackupCommands(pedigree: Command, action: Action, config: () => CliConfig): void {

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { ChaosOptions } from '../../../../test/chaos/run.js';
+import type { Action } from './action.js';
 
 const MOST_MINUTES = 24 * 60;
 const DEFAULT_MINUTES = 2;
@@ -8,8 +9,6 @@ const MUTANT_SEEDS = [401, 402, 403];
 const MUTANT_MINUTES = 1.5;
 
 type Asked = Omit<ChaosOptions, 'path' | 'eventStoreUrl' | 'seed'> & { seed?: number };
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
-
 /** The crash campaign; its code is loaded when it is asked for, as the bench's is. */
 export function addChaosCommand(pedigree: Command, action: Action, { PATH = '', EVENTSTORE_URL }: NodeJS.ProcessEnv): void {
   pedigree

@@ -3,6 +3,7 @@ import type { EventStoreDbEventStore, PersistentSubscriptionState } from '#event
 import { PedigreeError } from '#kernel';
 import type { CliConfig } from '../config.js';
 import { out, table } from '../print.js';
+import type { Action } from './action.js';
 
 export interface OfferOptions {
   /** Names of streams begin with one of these. */
@@ -52,8 +53,6 @@ async function withLog<T>({ eventStoreUrl }: CliConfig, use: (log: EventStoreDbE
     await log.close();
   }
 }
-
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
 
 /** Adds `consumers` to the program. */
 export function addConsumerCommands(pedigree: Command, action: Action, config: () => CliConfig): void {

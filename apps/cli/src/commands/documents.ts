@@ -4,8 +4,7 @@ import type { DocumentSummary } from '#read-models';
 import type { Snake } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { fitting, instant, out, say, table } from '../print.js';
-
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+import type { Action } from './action.js';
 
 /** Which documents are meant, as the command line says it. */
 export interface DocumentFilter {

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { CliConfig } from '../config.js';
+import type { Action } from './action.js';
 import type { NewKeyFlags } from './keys.js';
-
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
 
 /** `pedigree keys`: what only the host may do with API keys. */
 export function addKeyCommands(pedigree: Command, action: Action, config: () => CliConfig): void {

@@ -3,11 +3,10 @@ import { PedigreeError } from '#kernel';
 import type { GatewayClient, Resend } from '../gateway-client.js';
 import { out } from '../print.js';
 import { requestIdOfNamed } from '../named-document.js';
+import type { Action } from './action.js';
 import { withDocumentFilter } from './documents.js';
 import { resendMany, type ResendManyOptions } from './resend-many.js';
 import { readWhole, textOf } from './send.js';
-
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
 
 /** `pedigree resend DOCUMENT`, and `pedigree resend --outcome failed` for many. */
 export function addResendCommand(pedigree: Command, action: Action, gateway: () => GatewayClient): void {

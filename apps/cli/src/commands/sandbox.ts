@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+import type { Action } from './action.js';
 
 /** `pedigree sandbox`: the sandbox is this process, with the flags that it has by itself. Its code is loaded when it is asked for. */
 export function addSandboxCommand(pedigree: Command, action: Action, environment: () => NodeJS.ProcessEnv): void {

@@ -1,8 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { fileURLToPath } from 'node:url';
 import { builtFile } from '../config.js';
-
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
+import type { Action } from './action.js';
 
 interface Asked {
   ci?: boolean;

@@ -3,8 +3,8 @@ import type { z } from 'zod';
 import type { newWebhook, webhook, webhookList } from '../../../gateway/src/api/answers.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { out, table } from '../print.js';
+import type { Action } from './action.js';
 
-type Action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => (...args: Args) => Promise<void>;
 type Webhook = z.infer<typeof webhook>;
 
 /** `pedigree webhooks add | list | remove | resume`. */

@@ -43,7 +43,7 @@ const commands = {
     ...{ command_id: 'docs-halting', type: 'send_group' },
     group: { members: [{ command_id: 'docs-halting-1', document: arrival(pack(7, TO_OTHERS)) }, { command_id: 'docs-halting-2', document: arrival(pack(8)) }] },
   }),
-  resume: example('What was left of that group goes again, once it has halted', {
+  resume: example('What was left of that group is sent again, once it has halted', {
     ...{ command_id: 'docs-resume', type: 'resume_group' },
     resume: { group: 'docs-halting', corrected: { command_id: 'docs-halting-corrected', document: arrival(pack(9)) }, reason: REASON },
   }),

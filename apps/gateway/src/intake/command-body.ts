@@ -57,7 +57,7 @@ const resume = z
     reason: text(1_000).optional().describe('Why, where a person decided it: kept in the log.'),
   })
   .optional()
-  .describe('For type resume_group: what was not processed goes again, in order, after the corrected member. Over the bus only with the property user_id.');
+  .describe('For type resume_group: what was not processed is sent again, in order, after the corrected member. Over the bus only with the property user_id.');
 
 /** The shape of an ERP command, for people, for the check and for the API's documentation: one source. */
 export const commandBody = z

@@ -66,7 +66,7 @@ describe('a document that is sent again by an operator', () => {
     expect({ reason, actor }).toMatchObject({ reason: REASON, actor: { kind: expect.any(String), name: expect.any(String) } });
   });
 
-  it('keeps what the ERP gave first, however often it goes again', async () => {
+  it('keeps what the ERP gave first, however often it is sent again', async () => {
     const requestId = await ended(answered('rejected'));
     const { commandId, reference } = (await taskOf(requestId)).registration;
     const firstCommand = { commandId, reference };

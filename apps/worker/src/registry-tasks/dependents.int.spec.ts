@@ -81,7 +81,7 @@ async function endMembers({ members }: GroupRegistration, results: ('accepted' |
   await workOff();
 }
 
-/** What stands behind the member that stopped the group is ended. */
+/** The members after the one that stopped the group are ended. */
 async function settleBehind({ groupId }: GroupRegistration, behind: Registration[]): Promise<void> {
   for (const { requestId } of behind) await give(requestId, { type: 'ConcludeNotProcessed', because: { groupId } });
   await workOff();

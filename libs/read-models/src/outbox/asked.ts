@@ -1,4 +1,4 @@
-import { firstCommandOf, type GroupRegistration, type Registration } from '#domain';
+import { firstCommandOf, standsFor, type GroupRegistration, type Registration } from '#domain';
 
 /**
  * By what the ERP knows it: the command that it gave, and its reference. What was sent again names besides what it replaces, and the command that did so
@@ -6,7 +6,7 @@ import { firstCommandOf, type GroupRegistration, type Registration } from '#doma
  */
 export function askedBy(of: Registration | GroupRegistration) {
   const { commandId: command_id, reference } = firstCommandOf(of);
-  const resend_of = 'groupId' in of ? of.resumes?.groupId : (of.resendOf ?? of.supersedes)?.requestId;
+  const resend_of = 'groupId' in of ? of.resumes?.groupId : standsFor(of)?.requestId;
   return {
     command_id,
     ...(reference === undefined ? {} : { reference }),

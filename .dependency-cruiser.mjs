@@ -5,28 +5,45 @@
 const LIBRARIES = {
   kernel: { may: [], because: 'it is the vocabulary that everybody speaks, so it knows nobody' },
   postgres: { may: ['kernel'], because: 'it knows connections and migrations, not what is stored' },
-  service: { may: ['kernel', 'postgres'], because: 'the frame of a long-running program knows what programs wait for, not what they do' },
+  service: {
+    may: ['kernel', 'postgres'],
+    because: 'the frame of a long-running program knows what programs wait for, not what they do',
+  },
   'secret-files': { may: [], because: 'whether a file is kept to its owner does not hang on what is in it' },
   domain: { may: ['kernel'], because: 'the business is pure and must outlive every engine beneath it' },
   merkle: { may: ['kernel'], because: 'proofs must verify with nothing but bytes and arithmetic' },
   documents: { may: ['kernel'], because: 'reading XML needs no database and no registry' },
   'event-store': { may: ['kernel', 'postgres'], because: 'the log carries events of any noun and knows none' },
   tasks: { may: ['kernel', 'postgres'], because: 'durable work is the same whatever the work is' },
-  configuration: { may: ['kernel', 'postgres', 'event-store'], because: 'it compares what programs say of themselves and keeps it in the log; what a setting means it does not know' },
+  configuration: {
+    may: ['kernel', 'postgres', 'event-store'],
+    because:
+      'it compares what programs say of themselves and keeps it in the log; what a setting means it does not know',
+  },
   retention: { may: ['kernel', 'postgres'], because: 'it removes rows a few at a time, by rules that it is given' },
   evidence: { may: ['kernel', 'postgres'], because: 'bytes are kept by digest, whatever they mean' },
   bus: { may: ['kernel', 'postgres'], because: 'it carries messages and reads none' },
-  backup: { may: ['kernel', 'postgres'], because: 'it carries rows of tables that it knows by name, and reads none of them' },
+  backup: {
+    may: ['kernel', 'postgres'],
+    because: 'it carries rows of tables that it knows by name, and reads none of them',
+  },
   telemetry: { may: ['kernel'], because: 'it carries figures and spans to whoever watches, and reads none of them' },
-  subscriptions: { may: ['kernel', 'postgres', 'event-store', 'tasks'], because: 'it stores state, tasks and checkpoint in one transaction, of sagas it does not know' },
-  'registry-client': { may: ['kernel', 'postgres', 'secret-files', 'tasks'], because: 'the one way out knows sessions and call budgets, not the business' },
+  subscriptions: {
+    may: ['kernel', 'postgres', 'event-store', 'tasks'],
+    because: 'it stores state, tasks and checkpoint in one transaction, of sagas it does not know',
+  },
+  'registry-client': {
+    may: ['kernel', 'postgres', 'secret-files', 'tasks'],
+    because: 'the one way out knows sessions and call budgets, not the business',
+  },
   'read-models': {
     may: ['kernel', 'postgres', 'event-store', 'evidence', 'documents', 'domain', 'subscriptions'],
     because: 'projections follow the log and evidence; they never command, so no tasks and no registry',
   },
   reconciliation: {
     may: ['kernel', 'postgres', 'event-store', 'evidence', 'documents', 'domain', 'subscriptions', 'read-models'],
-    because: 'it compares what others have stored, as far as their checkpoints say; the worker makes its registry calls',
+    because:
+      'it compares what others have stored, as far as their checkpoints say; the worker makes its registry calls',
   },
 };
 
@@ -62,14 +79,16 @@ export default {
     ...perLibrary,
     {
       name: 'library-not-listed',
-      comment: 'Every library has a line in .dependency-cruiser.mjs that says what it may import. Add one, with its reason.',
+      comment:
+        'Every library has a line in .dependency-cruiser.mjs that says what it may import. Add one, with its reason.',
       severity: 'error',
       from: { path: '^libs/', pathNot: `^libs/(${known.join('|')})/` },
       to: { path: '.' },
     },
     {
       name: 'no-cycles',
-      comment: 'Modules that need each other are one module or lack a third; type-only cycles count, for a reader gets lost in them too.',
+      comment:
+        'Modules that need each other are one module or lack a third; type-only cycles count, for a reader gets lost in them too.',
       severity: 'error',
       from: { path: '^(apps|libs|test)/' },
       to: { circular: true },
@@ -90,14 +109,16 @@ export default {
     },
     {
       name: 'front-door-by-name',
-      comment: "The front door is written #name (package.json, imports), never as a path: so a reader sees at once where a module's own part ends.",
+      comment:
+        "The front door is written #name (package.json, imports), never as a path: so a reader sees at once where a module's own part ends.",
       severity: 'error',
       from: { path: '^(libs|apps)/([^/]+)/' },
       to: { path: FRONT_DOOR, pathNot: '^$1/$2/', dependencyTypesNot: ['aliased-subpath-import'] },
     },
     {
       name: 'own-front-door',
-      comment: 'Inside a library the parts name each other, not the front door: through it everything would depend on everything.',
+      comment:
+        'Inside a library the parts name each other, not the front door: through it everything would depend on everything.',
       severity: 'error',
       from: { path: '^libs/([^/]+)/', pathNot: SPEC },
       to: { path: '^libs/$1/src/index\\.ts$' },
@@ -118,7 +139,8 @@ export default {
     },
     {
       name: 'sandbox-stands-alone',
-      comment: 'The sandbox shares identifiers as code and nothing else: a rule that both sides took from one place could be wrong on both.',
+      comment:
+        'The sandbox shares identifiers as code and nothing else: a rule that both sides took from one place could be wrong on both.',
       severity: 'error',
       from: { path: '^apps/sandbox/', pathNot: SPEC },
       to: { path: '^libs/', pathNot: '^libs/kernel/' },
@@ -132,7 +154,8 @@ export default {
     },
     {
       name: 'tests-stay-outside',
-      comment: 'What runs in production imports nothing from test/; specs may, and the bench is reached by the pedigree program alone.',
+      comment:
+        'What runs in production imports nothing from test/; specs may, and the bench is reached by the pedigree program alone.',
       severity: 'error',
       from: { path: '^(apps|libs)/', pathNot: [...SPEC, '^apps/cli/'] },
       to: { path: '^test/' },
@@ -158,8 +181,16 @@ export default {
       from: { path: '^libs/(kernel|domain|merkle)/', pathNot: SPEC },
       to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|buffer|assert|util)$' },
     },
-    packageOnlyIn('@eventstore/db-client', ['libs/event-store', 'test/support/event-store-fake', 'test/bench/log'], 'the engine of the log is known to its adapter alone, to the fake that stands in for it, and to the bench that compares the adapter with the bare client'),
-    packageOnlyIn('undici', ['libs/registry-client', 'apps/sandbox', 'apps/cli', 'test'], 'there is one way out, and manners are kept in it'),
+    packageOnlyIn(
+      '@eventstore/db-client',
+      ['libs/event-store', 'test/support/event-store-fake', 'test/bench/log'],
+      'the engine of the log is known to its adapter alone, to the fake that stands in for it, and to the bench that compares the adapter with the bare client',
+    ),
+    packageOnlyIn(
+      'undici',
+      ['libs/registry-client', 'apps/sandbox', 'apps/cli', 'test'],
+      'there is one way out, and manners are kept in it',
+    ),
     {
       name: 'resolvable',
       comment: 'An import that leads nowhere would escape every other rule.',
@@ -188,6 +219,9 @@ export default {
     doNotFollow: { path: '(^|/)node_modules/' },
     exclude: { path: '^(dist|coverage|\\.pedigree)/' },
     // `types` first: #name then leads to the source of a library, whether or not anything was built.
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['types', 'import', 'require', 'node', 'default'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['types', 'import', 'require', 'node', 'default'],
+    },
   },
 };

@@ -10,9 +10,13 @@ const MOST_FUNCTION_LINES = 70;
 const MOST_FILE_LINES = 400;
 const MOST_TEST_FILE_LINES = 600;
 const MOST_PARAMETERS = 3;
+const MOST_COLUMNS = 120;
 
 /** Specs, what they share in test/, and the suites (contract*.ts) that every adapter of a port must pass. */
 const TESTS = ['**/*.spec.ts', 'libs/*/src/contract*.ts', 'test/**'];
+
+/** The title of a test stays on the line of its test. */
+const TITLE = '^\\s*(it|describe)(\\.each\\(.*\\))?\\(';
 
 /** A core rule that stays silent where `isExcused(node)` holds. */
 function unless(rule, isExcused) {
@@ -32,29 +36,37 @@ const groupsTests = (node) => {
   if (call?.type !== 'CallExpression') return false;
   // Where a tool may be missing: `(isThere ? describe : describe.skip)(...)`.
   let callee = call.callee.type === 'ConditionalExpression' ? call.callee.alternate : call.callee;
-  while (callee.type === 'CallExpression' || callee.type === 'MemberExpression') callee = callee.type === 'CallExpression' ? callee.callee : callee.object;
+  while (callee.type === 'CallExpression' || callee.type === 'MemberExpression')
+    callee = callee.type === 'CallExpression' ? callee.callee : callee.object;
   return callee.type === 'Identifier' && callee.name === 'describe';
 };
 
 /** NestJS injects through constructor parameters, so a constructor that only declares parameter properties may have more. */
-const injects = (node) => node.parent?.kind === 'constructor' && node.params.every((parameter) => parameter.type === 'TSParameterProperty');
+const injects = (node) =>
+  node.parent?.kind === 'constructor' && node.params.every((parameter) => parameter.type === 'TSParameterProperty');
 
 /** Three parameters, then one options record: a fourth is fine when it is that record, and the last. */
 function endsInOptions(node) {
   const fourth = node.params?.[MOST_PARAMETERS];
   const parameter = fourth?.type === 'AssignmentPattern' ? fourth.left : fourth;
-  return node.params?.length === MOST_PARAMETERS + 1 && (parameter.type === 'ObjectPattern' || parameter.name === 'options');
+  return (
+    node.params?.length === MOST_PARAMETERS + 1 && (parameter.type === 'ObjectPattern' || parameter.name === 'options')
+  );
 }
 
 /** A test over a table of cases has a parameter per column. */
-const takesTableRow = (node) => node.parent?.type === 'CallExpression' && node.parent.callee.callee?.property?.name === 'each';
+const takesTableRow = (node) =>
+  node.parent?.type === 'CallExpression' && node.parent.callee.callee?.property?.name === 'each';
 
 const functionLines = unless(builtinRules.get('max-lines-per-function'), groupsTests);
 const house = {
   rules: {
     'function-lines': functionLines,
     'function-lines-wanted': functionLines,
-    parameters: unless(builtinRules.get('max-params'), (node) => injects(node) || endsInOptions(node) || takesTableRow(node)),
+    parameters: unless(
+      builtinRules.get('max-params'),
+      (node) => injects(node) || endsInOptions(node) || takesTableRow(node),
+    ),
   },
 };
 
@@ -65,7 +77,11 @@ const CLOCKS_AND_CHANCE = [
   ['crypto', 'randomUUID'],
   ['crypto', 'getRandomValues'],
   ['crypto', 'randomBytes'],
-].map(([object, property]) => ({ object, property, message: 'A pure library takes time and randomness as arguments.' }));
+].map(([object, property]) => ({
+  object,
+  property,
+  message: 'A pure library takes time and randomness as arguments.',
+}));
 
 const WORLD = [
   'performance',
@@ -78,7 +94,10 @@ const WORLD = [
   'clearInterval',
   'clearImmediate',
   'fetch',
-].map((name) => ({ name, message: 'A pure library takes time and randomness as arguments and touches nothing outside.' }));
+].map((name) => ({
+  name,
+  message: 'A pure library takes time and randomness as arguments and touches nothing outside.',
+}));
 
 const ENVIRONMENT = {
   object: 'process',
@@ -87,8 +106,14 @@ const ENVIRONMENT = {
 };
 
 const WALL_CLOCK = [
-  { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: '`new Date()` reads the clock: take the moment as an argument.' },
-  { selector: "CallExpression[callee.name='Date']", message: '`Date()` reads the clock: take the moment as an argument.' },
+  {
+    selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+    message: '`new Date()` reads the clock: take the moment as an argument.',
+  },
+  {
+    selector: "CallExpression[callee.name='Date']",
+    message: '`Date()` reads the clock: take the moment as an argument.',
+  },
 ];
 
 const ENVIRONMENT_BY_IMPORT = [
@@ -99,20 +124,26 @@ const ENVIRONMENT_BY_IMPORT = [
 ];
 
 const IS_ENVIRONMENT = "[object.name='process'][property.name='env']";
-const VARIABLE_READ = [`MemberExpression > MemberExpression.object${IS_ENVIRONMENT}`, `VariableDeclarator[id.type='ObjectPattern'] > MemberExpression.init${IS_ENVIRONMENT}`].map(
-  (selector) => ({ selector, message: ENVIRONMENT.message }),
-);
+const VARIABLE_READ = [
+  `MemberExpression > MemberExpression.object${IS_ENVIRONMENT}`,
+  `VariableDeclarator[id.type='ObjectPattern'] > MemberExpression.init${IS_ENVIRONMENT}`,
+].map((selector) => ({ selector, message: ENVIRONMENT.message }));
 
 const SILENT_TESTS = [
   {
-    selector: 'CallExpression[callee.object.name=/^(it|test|describe)$/][callee.property.name=/^(only|skip|todo|failing)$/]',
+    selector:
+      'CallExpression[callee.object.name=/^(it|test|describe)$/][callee.property.name=/^(only|skip|todo|failing)$/]',
     message: 'A test runs or does not exist. Where a tool is missing, choose by condition and print why.',
   },
   {
-    selector: 'CallExpression[callee.object.object.name=/^(it|test|describe)$/][callee.object.property.name=/^(only|skip|failing)$/]',
+    selector:
+      'CallExpression[callee.object.object.name=/^(it|test|describe)$/][callee.object.property.name=/^(only|skip|failing)$/]',
     message: 'A test runs or does not exist.',
   },
-  { selector: 'CallExpression[callee.name=/^(fit|xit|xtest|fdescribe|xdescribe)$/]', message: 'A test runs or does not exist.' },
+  {
+    selector: 'CallExpression[callee.name=/^(fit|xit|xtest|fdescribe|xdescribe)$/]',
+    message: 'A test runs or does not exist.',
+  },
 ];
 
 export default tseslint.config(
@@ -123,6 +154,7 @@ export default tseslint.config(
     plugins: { house },
     rules: {
       'max-lines': ['error', { max: MOST_FILE_LINES }],
+      'max-len': ['error', { code: MOST_COLUMNS, ignoreUrls: true, ignoreRegExpLiterals: true, ignorePattern: TITLE }],
       'house/function-lines': ['error', { max: MOST_FUNCTION_LINES, skipBlankLines: true, skipComments: true }],
       'house/function-lines-wanted': ['warn', { max: WANTED_FUNCTION_LINES, skipBlankLines: true, skipComments: true }],
       'house/parameters': ['error', { max: MOST_PARAMETERS }],
@@ -134,7 +166,10 @@ export default tseslint.config(
   },
   {
     files: ['**/*.ts'],
-    languageOptions: { parser: tseslint.parser, parserOptions: { projectService: true, tsconfigRootDir: process.cwd() } },
+    languageOptions: {
+      parser: tseslint.parser,
+      parserOptions: { projectService: true, tsconfigRootDir: process.cwd() },
+    },
     plugins: { '@typescript-eslint': tseslint.plugin },
     rules: {
       '@typescript-eslint/no-floating-promises': 'error',
@@ -170,7 +205,13 @@ export default tseslint.config(
             importNames: ['randomUUID', 'randomBytes', 'randomInt', 'getRandomValues', 'webcrypto'],
             message: 'A pure library takes randomness as an argument.',
           })),
-          patterns: [{ group: ['uuid'], importNames: ['v1', 'v4', 'v6', 'v7'], message: 'A pure library takes randomness as an argument; UUIDv5 is a digest and stays.' }],
+          patterns: [
+            {
+              group: ['uuid'],
+              importNames: ['v1', 'v4', 'v6', 'v7'],
+              message: 'A pure library takes randomness as an argument; UUIDv5 is a digest and stays.',
+            },
+          ],
         },
       ],
     },
@@ -178,7 +219,10 @@ export default tseslint.config(
   {
     // A program's main hands the whole environment to its config.ts and reads no variable itself.
     files: ['apps/*/src/main.ts'],
-    rules: { 'no-restricted-properties': 'off', 'no-restricted-syntax': ['error', ...SILENT_TESTS, ...ENVIRONMENT_BY_IMPORT, ...VARIABLE_READ] },
+    rules: {
+      'no-restricted-properties': 'off',
+      'no-restricted-syntax': ['error', ...SILENT_TESTS, ...ENVIRONMENT_BY_IMPORT, ...VARIABLE_READ],
+    },
   },
   {
     files: ['apps/*/src/config.ts', 'apps/cli/bin/**', ...TESTS],

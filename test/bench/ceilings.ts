@@ -7,14 +7,25 @@ import { arrival } from './load.js';
 const CONNECTIONS = 16;
 const PREPARED_PER_SECOND = 1_500;
 
-/** Sends per second that the same sandbox takes from plain undici: documents signed and encoded beforehand, nothing recorded. */
-export async function rawSendsPerSecond(options: { registryUrl: string; accountsFile: string; world: World; seconds: number }): Promise<number> {
+/**
+ * Sends per second that the same sandbox takes from plain undici: documents signed and encoded beforehand, nothing
+ * recorded.
+ */
+export async function rawSendsPerSecond(options: {
+  registryUrl: string;
+  accountsFile: string;
+  world: World;
+  seconds: number;
+}): Promise<number> {
   const [account] = readAccounts(options.accountsFile);
   if (account === undefined) throw new Error('no account');
   const signer = Pkcs12Signer.open(account);
   const http = new HttpPool(options.registryUrl, { connections: CONNECTIONS });
   const post = async (path: string, body: string, token = ''): Promise<Record<string, string>> => {
-    const headers = { 'content-type': 'application/json', ...(token === '' ? {} : { authorization: `token ${token}` }) };
+    const headers = {
+      'content-type': 'application/json',
+      ...(token === '' ? {} : { authorization: `token ${token}` }),
+    };
     const answer = await http.request({ method: 'POST', path: `/api/v1${path}`, headers, body });
     const text = await answer.body.text();
     if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode}: ${text.slice(0, 200)}`);
@@ -22,13 +33,26 @@ export async function rawSendsPerSecond(options: { registryUrl: string; accounts
   };
   try {
     const { clientId, clientSecret, userId } = account;
-    const { code = '' } = await post('/auth', JSON.stringify({ client_id: clientId, client_secret: clientSecret, user_id: userId, auth_type: 'SIGNED_CODE' }));
-    const { token = '' } = await post('/token', JSON.stringify({ code, signature: (await signer.sign(Buffer.from(code))).toString('base64') }));
+    const { code = '' } = await post(
+      '/auth',
+      JSON.stringify({ client_id: clientId, client_secret: clientSecret, user_id: userId, auth_type: 'SIGNED_CODE' }),
+    );
+    const { token = '' } = await post(
+      '/token',
+      JSON.stringify({ code, signature: (await signer.sign(Buffer.from(code))).toString('base64') }),
+    );
     const bodies: string[] = [];
     for (let number = 0; number < options.seconds * PREPARED_PER_SECOND; number += 1) {
       const xml = Buffer.from(arrival(options.world, number, 'CEIL0').xml);
       const sign = (await signer.sign(xml)).toString('base64');
-      bodies.push(JSON.stringify({ document: xml.toString('base64'), sign, request_id: crypto.randomUUID(), bulk_processing: false }));
+      bodies.push(
+        JSON.stringify({
+          document: xml.toString('base64'),
+          sign,
+          request_id: crypto.randomUUID(),
+          bulk_processing: false,
+        }),
+      );
     }
     return await ratePerSecond(options.seconds, CONNECTIONS, async () => {
       const body = bodies.pop();
@@ -55,7 +79,13 @@ export async function rawAppendsPerSecond(store: EventStore, seconds: number): P
   let n = 0;
   return ratePerSecond(seconds, 50, async () => {
     n += 1;
-    const event = { id: crypto.randomUUID(), type: 'BenchAppended', schemaVersion: 1, data: { n, filler: 'x'.repeat(200) }, metadata };
+    const event = {
+      id: crypto.randomUUID(),
+      type: 'BenchAppended',
+      schemaVersion: 1,
+      data: { n, filler: 'x'.repeat(200) },
+      metadata,
+    };
     await store.append(`bench-${crypto.randomUUID()}`, 'none', [event]);
     return 1;
   });

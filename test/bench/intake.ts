@@ -30,8 +30,9 @@ const READY_MOST_MS = 60_000;
 const DRAIN_MOST_MS = 5 * 60_000;
 
 /**
- * Commands acknowledged per second: single requests and NDJSON over HTTP, and a queue of RabbitMQ that is drained; next to raw appends and raw
- * publish-and-confirm on the same machine in the same run. Without a broker the figures of RabbitMQ are missing, and that is said.
+ * Commands acknowledged per second: single requests and NDJSON over HTTP, and a queue of RabbitMQ that is drained; next
+ * to raw appends and raw publish-and-confirm on the same machine in the same run. Without a broker the figures of
+ * RabbitMQ are missing, and that is said.
  */
 export async function intake(options: { quick: boolean }): Promise<BenchReport> {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
@@ -51,7 +52,12 @@ export async function intake(options: { quick: boolean }): Promise<BenchReport> 
     const http = await overHttp(gateway.url, smallCommands(world, 'http', seconds * PREPARED_PER_SECOND), seconds);
     const ndjson = await overNdjson(gateway.url, smallCommands(world, 'lines', seconds * PREPARED_PER_SECOND), seconds);
     await gateway.stop();
-    const amqp = await overAmqp({ folder, pool, services, commands: smallCommands(world, 'amqp', seconds * QUEUED_PER_SECOND) });
+    const amqp = await overAmqp({
+      folder,
+      pool,
+      services,
+      commands: smallCommands(world, 'amqp', seconds * QUEUED_PER_SECOND),
+    });
     const store = openEventStore({ pool, eventStoreUrl: log.EVENTSTORE_URL });
     stops.push(() => store.close());
     const appends = await rawAppendsPerSecond(store, Math.min(seconds, 5));
@@ -75,24 +81,48 @@ function reportOf({ http, ndjson, appends, amqp, publishes }: Rates): BenchRepor
   const bus = amqp !== undefined && publishes !== undefined ? { amqp, publishes } : undefined;
   return {
     bench: 'intake',
-    figures: { http_per_second: round(http), ndjson_per_second: round(ndjson), ...(bus === undefined ? {} : { amqp_per_second: round(bus.amqp) }) },
-    ceilings: { raw_appends_per_second: round(appends), ...(bus === undefined ? {} : { raw_publishes_per_second: round(bus.publishes) }) },
-    ratios: { ...ratios, ...(bus === undefined ? {} : { amqp_to_raw_publishes: round(bus.amqp / bus.publishes, 3), amqp_to_raw_appends: round(bus.amqp / appends, 3) }) },
+    figures: {
+      http_per_second: round(http),
+      ndjson_per_second: round(ndjson),
+      ...(bus === undefined ? {} : { amqp_per_second: round(bus.amqp) }),
+    },
+    ceilings: {
+      raw_appends_per_second: round(appends),
+      ...(bus === undefined ? {} : { raw_publishes_per_second: round(bus.publishes) }),
+    },
+    ratios: {
+      ...ratios,
+      ...(bus === undefined
+        ? {}
+        : {
+            amqp_to_raw_publishes: round(bus.amqp / bus.publishes, 3),
+            amqp_to_raw_appends: round(bus.amqp / appends, 3),
+          }),
+    },
     machine: thisMachine(),
   };
 }
 
 /** The gateway as a process of its own, so that the load it answers does not run in its event loop. */
-async function gatewayProcess(folder: string, services: Record<string, string>): Promise<{ url: string; stop(): Promise<void> }> {
+async function gatewayProcess(
+  folder: string,
+  services: Record<string, string>,
+): Promise<{ url: string; stop(): Promise<void> }> {
   const { PATH, TMPDIR } = process.env;
   writeFileSync(join(folder, 'key'), 'ab'.repeat(32));
   const env = {
     ...{ PATH, TMPDIR, ...services, PORT: '0', LOG_LEVEL: 'error', PEDIGREE_MAX_BACKLOG: '10000000' },
     ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), PEDIGREE_KEY_FILE: join(folder, 'key') },
   };
-  const child: ChildProcess = spawn(process.execPath, [fileURLToPath(builtFile('apps/gateway/src/main.js'))], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child: ChildProcess = spawn(process.execPath, [fileURLToPath(builtFile('apps/gateway/src/main.js'))], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
-  const [line] = (await Promise.race([once(lines, 'line'), once(child, 'exit').then(() => Promise.reject(new Error('the gateway ended at its start')))])) as [string];
+  const [line] = (await Promise.race([
+    once(lines, 'line'),
+    once(child, 'exit').then(() => Promise.reject(new Error('the gateway ended at its start'))),
+  ])) as [string];
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null) return;
     const ended = once(child, 'exit');
@@ -120,8 +150,13 @@ function smallCommands(world: World, run: string, count: number): string[] {
   return Array.from({ length: count }, (_, number) => {
     const product = world.products[number % world.products.length] as World['products'][number];
     const supplier = participant(world, product.supplier).branches[0] as string;
-    const items = [0, 1].map((n) => `<sgtin>${product.gtin}${String(number * 2 + n).padStart(13, '0')}</sgtin>`).join('');
-    const xml = `<documents version="1.38"><accept action_id="701"><subject_id>${branch}</subject_id><counterparty_id>${supplier}</counterparty_id><operation_date>2026-01-15T09:00:00+03:00</operation_date><order_details>${items}</order_details></accept></documents>`;
+    const items = [0, 1]
+      .map((n) => `<sgtin>${product.gtin}${String(number * 2 + n).padStart(13, '0')}</sgtin>`)
+      .join('');
+    const xml =
+      `<documents version="1.38"><accept action_id="701"><subject_id>${branch}</subject_id><counterparty_id>` +
+      `${supplier}</counterparty_id><operation_date>2026-01-15T09:00:00+03:00</operation_date><order_details>` +
+      `${items}</order_details></accept></documents>`;
     return JSON.stringify({ command_id: `bench-${run}-${number}`, reference: `Invoice ${number}`, xml });
   });
 }
@@ -133,9 +168,15 @@ async function overHttp(url: string, commands: string[], seconds: number): Promi
     return await ratePerSecond(seconds, CONNECTIONS, async () => {
       const body = commands.pop();
       if (body === undefined) return 0;
-      const answer = await http.request({ method: 'POST', path: '/v1/commands', headers: { 'content-type': 'application/json' }, body });
+      const answer = await http.request({
+        method: 'POST',
+        path: '/v1/commands',
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
       const text = await answer.body.text();
-      if (answer.statusCode !== 202) throw new Error(`a bench command was answered ${answer.statusCode}: ${text.slice(0, 300)}`);
+      if (answer.statusCode !== 202)
+        throw new Error(`a bench command was answered ${answer.statusCode}: ${text.slice(0, 300)}`);
       return 1;
     });
   } finally {
@@ -150,10 +191,16 @@ async function overNdjson(url: string, commands: string[], seconds: number): Pro
     return await ratePerSecond(seconds, 4, async () => {
       const lines = commands.splice(0, BATCH_LINES);
       if (lines.length === 0) return 0;
-      const answer = await http.request({ method: 'POST', path: '/v1/commands', headers: { 'content-type': 'application/x-ndjson' }, body: lines.join('\n') });
+      const answer = await http.request({
+        method: 'POST',
+        path: '/v1/commands',
+        headers: { 'content-type': 'application/x-ndjson' },
+        body: lines.join('\n'),
+      });
       const results = (await answer.body.text()).trim().split('\n');
       const refused = results.find((line) => line.includes('"error"'));
-      if (refused !== undefined || results.length !== lines.length) throw new Error(`a bench command was refused: ${refused?.slice(0, 300) ?? `${results.length} results`}`);
+      if (refused !== undefined || results.length !== lines.length)
+        throw new Error(`a bench command was refused: ${refused?.slice(0, 300) ?? `${results.length} results`}`);
       return lines.length;
     });
   } finally {
@@ -161,8 +208,16 @@ async function overNdjson(url: string, commands: string[], seconds: number): Pro
   }
 }
 
-/** A queue that was filled beforehand, which the gateway drains: what it acknowledged in a second, and how fast the queue was filled with confirms. */
-async function overAmqp(options: { folder: string; pool: Pool; services: Record<string, string>; commands: string[] }): Promise<{ amqp?: number; publishes?: number }> {
+/**
+ * A queue that was filled beforehand, which the gateway drains: what it acknowledged in a second, and how fast the
+ * queue was filled with confirms.
+ */
+async function overAmqp(options: {
+  folder: string;
+  pool: Pool;
+  services: Record<string, string>;
+  commands: string[];
+}): Promise<{ amqp?: number; publishes?: number }> {
   const { folder, pool, services, commands } = options;
   const url = process.env['AMQP_URL'] ?? LOCAL_BROKER;
   const prefix = `bench-${randomBytes(6).toString('hex')}`;
@@ -175,7 +230,10 @@ async function overAmqp(options: { folder: string; pool: Pool; services: Record<
   try {
     const count = commands.length;
     const startedMs = performance.now();
-    while (commands.length > 0) await bus.publishCommands(commands.splice(0, PUBLISHED_TOGETHER).map((body, n) => ({ messageId: `bench-${n}`, body: Buffer.from(body) })));
+    while (commands.length > 0)
+      await bus.publishCommands(
+        commands.splice(0, PUBLISHED_TOGETHER).map((body, n) => ({ messageId: `bench-${n}`, body: Buffer.from(body) })),
+      );
     const publishes = count / ((performance.now() - startedMs) / 1_000);
     const gateway = await gatewayProcess(folder, { ...services, AMQP_URL: url, AMQP_PREFIX: prefix });
     try {
@@ -192,13 +250,21 @@ async function overAmqp(options: { folder: string; pool: Pool; services: Record<
 async function deleteOurs(url: string, prefix: string): Promise<void> {
   const connection = new Connection({ url });
   for (const queue of [`${prefix}.commands`, `${prefix}.commands.dead`]) await connection.queueDelete({ queue });
-  for (const exchange of [`${prefix}.commands.dead`, `${prefix}.outcomes`]) await connection.exchangeDelete({ exchange });
+  for (const exchange of [`${prefix}.commands.dead`, `${prefix}.outcomes`])
+    await connection.exchangeDelete({ exchange });
   await connection.close();
 }
 
 /** From the first that is acknowledged, so that the start of the gateway does not count, to the last. */
 async function drainedPerSecond(pool: Pool, count: number): Promise<number> {
-  const acknowledged = async (): Promise<number> => Number((await pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM command WHERE command_id >= 'bench-amqp-' AND command_id < 'bench-amqp.'`)).rows[0]?.n);
+  const acknowledged = async (): Promise<number> =>
+    Number(
+      (
+        await pool.query<{ n: bigint }>(
+          `SELECT count(*) AS n FROM command WHERE command_id >= 'bench-amqp-' AND command_id < 'bench-amqp.'`,
+        )
+      ).rows[0]?.n,
+    );
   const limitMs = performance.now() + DRAIN_MOST_MS;
   let first: { n: number; atMs: number } | undefined;
   while (performance.now() < limitMs) {

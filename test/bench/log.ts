@@ -18,18 +18,26 @@ const GOAL_CPU_US_PER_APPEND = 200;
 const CONNECTIONS = 16;
 
 /**
- * The event log by itself: appends, reads and a subscription through the port, beside the bare calls of the engine's client in the same run, and the CPU that
- * each costs this process. In PostgreSQL; and on the server of EVENTSTORE_URL, or where none is named on a fake in a process of its own.
+ * The event log by itself: appends, reads and a subscription through the port, beside the bare calls of the engine's
+ * client in the same run, and the CPU that each costs this process. In PostgreSQL; and on the server of EVENTSTORE_URL,
+ * or where none is named on a fake in a process of its own.
  */
 export async function log(options: { quick: boolean }): Promise<BenchReport> {
   const sizes = options.quick ? QUICK : WHOLE;
   const { EVENTSTORE_URL } = await namedLog();
-  const [postgres, server] = [await onPostgres(sizes), EVENTSTORE_URL === undefined ? await onFake(sizes) : await onServer(EVENTSTORE_URL, sizes)];
+  const [postgres, server] = [
+    await onPostgres(sizes),
+    EVENTSTORE_URL === undefined ? await onFake(sizes) : await onServer(EVENTSTORE_URL, sizes),
+  ];
   const engine = EVENTSTORE_URL === undefined ? 'fake' : 'server';
   return {
     bench: 'log',
     figures: { ...figuresOf('postgres', postgres), ...figuresOf(engine, server) },
-    ceilings: { ...ceilingsOf('postgres', postgres), ...ceilingsOf(engine, server), ...(engine === 'fake' ? { fake_goal_own_cpu_us_per_append: GOAL_CPU_US_PER_APPEND } : {}) },
+    ceilings: {
+      ...ceilingsOf('postgres', postgres),
+      ...ceilingsOf(engine, server),
+      ...(engine === 'fake' ? { fake_goal_own_cpu_us_per_append: GOAL_CPU_US_PER_APPEND } : {}),
+    },
     ratios: {},
     machine: thisMachine(),
   };
@@ -52,8 +60,17 @@ function figuresOf(engine: string, { appends, reads, subscribed }: LogFigures): 
 /** The bare calls, beside ours. */
 function ceilingsOf(engine: string, { appends, reads, subscribed }: LogFigures): Record<string, number> {
   const of = (names: [string, string], { bare }: Compared): Record<string, number> =>
-    bare === undefined ? {} : { [`${engine}_bare_${names[0]}_per_second`]: round(bare.perSecond), [`${engine}_bare_cpu_us_per_${names[1]}`]: round(bare.cpuUs, 1) };
-  return { ...of(['appends', 'append'], appends), ...of(['reads', 'read'], reads), ...of(['subscribed', 'subscribed'], subscribed) };
+    bare === undefined
+      ? {}
+      : {
+          [`${engine}_bare_${names[0]}_per_second`]: round(bare.perSecond),
+          [`${engine}_bare_cpu_us_per_${names[1]}`]: round(bare.cpuUs, 1),
+        };
+  return {
+    ...of(['appends', 'append'], appends),
+    ...of(['reads', 'read'], reads),
+    ...of(['subscribed', 'subscribed'], subscribed),
+  };
 }
 
 async function onPostgres(sizes: Sizes): Promise<LogFigures> {
@@ -62,7 +79,11 @@ async function onPostgres(sizes: Sizes): Promise<LogFigures> {
   try {
     const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
     stops.push(() => postgres.stop());
-    const pool = openPool({ connectionString: postgres.url, maxConnections: CONNECTIONS, applicationName: 'pedigree-bench' });
+    const pool = openPool({
+      connectionString: postgres.url,
+      maxConnections: CONNECTIONS,
+      applicationName: 'pedigree-bench',
+    });
     stops.push(() => pool.end());
     await migrate(pool, [eventStoreSchema]);
     return await measureBoth(throughThePort(new PostgresEventStore({ pool })), await barePostgres(pool), sizes);
@@ -80,7 +101,8 @@ async function onFake(sizes: Sizes): Promise<LogFigures> {
   }
 }
 
-const onServer = (url: string, sizes: Sizes): Promise<LogFigures> => measureBoth(throughThePort(new EventStoreDbEventStore({ url })), bareServer(url), sizes);
+const onServer = (url: string, sizes: Sizes): Promise<LogFigures> =>
+  measureBoth(throughThePort(new EventStoreDbEventStore({ url })), bareServer(url), sizes);
 
 async function measureBoth(own: Way, bare: Way, sizes: Sizes): Promise<LogFigures> {
   try {

@@ -30,21 +30,50 @@ interface Phase {
 }
 
 /**
- * Documents per second from command to concluded outcome, limits off; and the use of the call budget, limits on. Where EVENTSTORE_URL names a server the
- * first has its log there. The second is about calls, is a database of its own and would need a server of its own: its log lies in PostgreSQL.
+ * Documents per second from command to concluded outcome, limits off; and the use of the call budget, limits on. Where
+ * EVENTSTORE_URL names a server the first has its log there. The second is about calls, is a database of its own and
+ * would need a server of its own: its log lies in PostgreSQL.
  */
 export async function pipeline(options: { quick: boolean }): Promise<BenchReport> {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-'));
   try {
     const world = readWorld(sandboxFile('data/world.json'));
     const ceilings: Record<string, number> = {};
-    const off = await withStack({ folder, name: 'off', flags: ['--limits', 'off'], intervalMs: 0, eventStoreUrl: process.env['EVENTSTORE_URL'] }, async (stack, config) => {
-      ceilings['raw_sends_per_second'] = await rawSendsPerSecond({ registryUrl: stack.registryUrl, accountsFile: config.accountsFile, world, seconds: options.quick ? 1.5 : 5 });
-      ceilings['raw_appends_per_second'] = await withLog(stack, config, (log) => rawAppendsPerSecond(log, options.quick ? 1.5 : 5));
-      return runPhase({ stack, config, world, feedMs: options.quick ? 13_000 : 50_000, marginMs: MARGIN_MS, maxAhead: 600, until: 'concluded' });
-    });
-    const on = await withStack({ folder, name: 'on', flags: ['--interval-ms', '100'], intervalMs: 100 }, (stack, config) =>
-      runPhase({ stack, config, world, feedMs: options.quick ? 8_000 : 40_000, marginMs: 0, maxAhead: 40, until: options.quick ? 'sent' : 'concluded' }),
+    const off = await withStack(
+      { folder, name: 'off', flags: ['--limits', 'off'], intervalMs: 0, eventStoreUrl: process.env['EVENTSTORE_URL'] },
+      async (stack, config) => {
+        ceilings['raw_sends_per_second'] = await rawSendsPerSecond({
+          registryUrl: stack.registryUrl,
+          accountsFile: config.accountsFile,
+          world,
+          seconds: options.quick ? 1.5 : 5,
+        });
+        ceilings['raw_appends_per_second'] = await withLog(stack, config, (log) =>
+          rawAppendsPerSecond(log, options.quick ? 1.5 : 5),
+        );
+        return runPhase({
+          stack,
+          config,
+          world,
+          feedMs: options.quick ? 13_000 : 50_000,
+          marginMs: MARGIN_MS,
+          maxAhead: 600,
+          until: 'concluded',
+        });
+      },
+    );
+    const on = await withStack(
+      { folder, name: 'on', flags: ['--interval-ms', '100'], intervalMs: 100 },
+      (stack, config) =>
+        runPhase({
+          stack,
+          config,
+          world,
+          feedMs: options.quick ? 8_000 : 40_000,
+          marginMs: 0,
+          maxAhead: 40,
+          until: options.quick ? 'sent' : 'concluded',
+        }),
     );
     return reportOf({ off, on, ceilings, msPerSignature: await signMs() });
   } finally {
@@ -52,7 +81,12 @@ export async function pipeline(options: { quick: boolean }): Promise<BenchReport
   }
 }
 
-function reportOf(measured: { off: Phase; on: Phase; ceilings: Record<string, number>; msPerSignature: number }): BenchReport {
+function reportOf(measured: {
+  off: Phase;
+  on: Phase;
+  ceilings: Record<string, number>;
+  msPerSignature: number;
+}): BenchReport {
   const { off, on, ceilings, msPerSignature } = measured;
   const round = (value: number, digits = 3) => Number(value.toFixed(digits));
   return {
@@ -88,12 +122,26 @@ interface BenchStack {
 }
 
 /** Everything on embedded parts in a folder of its own, with every interval of the profile set to one value. */
-export async function withStack<T>(options: BenchStack, work: (stack: Stack, config: CliConfig) => Promise<T>): Promise<T> {
+export async function withStack<T>(
+  options: BenchStack,
+  work: (stack: Stack, config: CliConfig) => Promise<T>,
+): Promise<T> {
   const overrides = join(options.folder, `${options.name}.json`);
-  const operations = Object.fromEntries(Object.keys(loadProfile('interface-v1').operations).map((name) => [name, { intervalMs: options.intervalMs }]));
+  const operations = Object.fromEntries(
+    Object.keys(loadProfile('interface-v1').operations).map((name) => [name, { intervalMs: options.intervalMs }]),
+  );
   writeFileSync(overrides, JSON.stringify({ operations }));
   const { PATH, TMPDIR, DATABASE_URL } = process.env;
-  const env = { PATH, TMPDIR, DATABASE_URL, EVENTSTORE_URL: options.eventStoreUrl, DATA_DIR: join(options.folder, options.name), PORT: '0', REGISTRY_PROFILE_OVERRIDES: overrides, LOG_LEVEL: 'error' };
+  const env = {
+    PATH,
+    TMPDIR,
+    DATABASE_URL,
+    EVENTSTORE_URL: options.eventStoreUrl,
+    DATA_DIR: join(options.folder, options.name),
+    PORT: '0',
+    REGISTRY_PROFILE_OVERRIDES: overrides,
+    LOG_LEVEL: 'error',
+  };
   const config = cliConfig(env);
   const stack = await startStack(config, { say: () => undefined, sandboxFlags: options.flags });
   try {
@@ -104,7 +152,11 @@ export async function withStack<T>(options: BenchStack, work: (stack: Stack, con
 }
 
 /** Opens the log of a stack, wherever it lies, beside the programs. */
-export async function withLog<T>({ pool }: Stack, { eventStoreUrl }: CliConfig, work: (log: EventStore) => Promise<T>): Promise<T> {
+export async function withLog<T>(
+  { pool }: Stack,
+  { eventStoreUrl }: CliConfig,
+  work: (log: EventStore) => Promise<T>,
+): Promise<T> {
   const log = openEventStore({ pool, eventStoreUrl });
   try {
     return await work(log);
@@ -119,9 +171,15 @@ interface PhaseOptions {
   world: World;
   feedMs: number;
   marginMs: number;
-  /** Most documents that are fed and not yet sent: enough to keep every lane busy, few enough that feeding does not run far ahead. */
+  /**
+   * Most documents that are fed and not yet sent: enough to keep every lane busy, few enough that feeding does not run
+   * far ahead.
+   */
   maxAhead: number;
-  /** What ends the phase. The use of the budget is known when all are sent; a quick run does not wait for their receipts. */
+  /**
+   * What ends the phase. The use of the budget is known when all are sent; a quick run does not wait for their
+   * receipts.
+   */
   until: 'sent' | 'concluded';
 }
 
@@ -164,17 +222,24 @@ async function feedFor(options: PhaseOptions, gateway: GatewayClient, feedMs: nu
   return fed;
 }
 
-const sendsOf = (stack: Stack): number => stack.worker.callFigures().reduce((sum, one) => sum + (one.method === 'send' ? one.calls : 0), 0);
+const sendsOf = (stack: Stack): number =>
+  stack.worker.callFigures().reduce((sum, one) => sum + (one.method === 'send' ? one.calls : 0), 0);
 
 async function allSent(stack: Stack, documents: number): Promise<void> {
   const limitMs = performance.now() + 60_000;
   while (sendsOf(stack) < documents) {
-    if (performance.now() > limitMs) throw new Error(`${documents - sendsOf(stack)} documents were not sent in a minute`);
+    if (performance.now() > limitMs)
+      throw new Error(`${documents - sendsOf(stack)} documents were not sent in a minute`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 
-export const commandOf = (one: Arrival, account: string): object => ({ command_id: `bench-${one.number}`, type: 'send_document', account, xml: one.xml });
+export const commandOf = (one: Arrival, account: string): object => ({
+  command_id: `bench-${one.number}`,
+  type: 'send_document',
+  account,
+  xml: one.xml,
+});
 
 /** Resolves when so many documents are concluded, all accepted. */
 export async function concluded(gateway: GatewayClient, documents: number): Promise<void> {
@@ -182,7 +247,8 @@ export async function concluded(gateway: GatewayClient, documents: number): Prom
   while (performance.now() < limitMs) {
     const counts = await gateway.get<{ documents: number; unfinished: number; accepted: number }>('/v1/summary');
     if (counts.documents >= documents && counts.unfinished === 0) {
-      if (counts.accepted !== counts.documents) throw new Error(`${counts.documents - counts.accepted} documents did not end accepted`);
+      if (counts.accepted !== counts.documents)
+        throw new Error(`${counts.documents - counts.accepted} documents did not end accepted`);
       return;
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -191,18 +257,29 @@ export async function concluded(gateway: GatewayClient, documents: number): Prom
 }
 
 /** Counted in the log itself: conclusions recorded within the window, by its length. */
-async function concludedPerSecond(log: EventStore, marginMs: number, { startedAt, endedAt }: { startedAt: Date; endedAt: Date }): Promise<number> {
+async function concludedPerSecond(
+  log: EventStore,
+  marginMs: number,
+  { startedAt, endedAt }: { startedAt: Date; endedAt: Date },
+): Promise<number> {
   const from = new Date(startedAt.getTime() + marginMs);
   const to = new Date(endedAt.getTime() - marginMs);
   let concluded = 0;
-  for await (const { recordedAt } of eventsOf(log, { filter: { types: ['DocumentConcluded'] } })) if (recordedAt >= from && recordedAt < to) concluded += 1;
+  for await (const { recordedAt } of eventsOf(log, { filter: { types: ['DocumentConcluded'] } }))
+    if (recordedAt >= from && recordedAt < to) concluded += 1;
   return concluded / ((to.getTime() - from.getTime()) / 1_000);
 }
 
-async function callsAt(stack: Stack, config: CliConfig): Promise<Pick<Phase, 'calls' | 'budgetUsed' | 'sendsPerSecond' | 'rateLimited' | 'violations'>> {
+async function callsAt(
+  stack: Stack,
+  config: CliConfig,
+): Promise<Pick<Phase, 'calls' | 'budgetUsed' | 'sendsPerSecond' | 'rateLimited' | 'violations'>> {
   const figures = stack.worker.callFigures();
   const sends = figures.filter((one) => one.method === 'send');
-  const [firstMs, lastMs] = [Math.min(...sends.map((one) => one.firstCallMonotonicMs)), Math.max(...sends.map((one) => one.lastCallMonotonicMs))];
+  const [firstMs, lastMs] = [
+    Math.min(...sends.map((one) => one.firstCallMonotonicMs)),
+    Math.max(...sends.map((one) => one.lastCallMonotonicMs)),
+  ];
   const busiest = figures.reduce((most, one) => (one.calls > most.calls ? one : most));
   const spanMs = busiest.lastCallMonotonicMs - busiest.firstCallMonotonicMs;
   const intervalMs = readProfile('interface-v1', config.registryProfileOverrides).operations.send.intervalMs;

@@ -6,7 +6,10 @@ import { projections } from '#read-models';
 import { rebuildProjection } from '#subscriptions';
 import type { Rebuilt } from './rebuild.js';
 
-/** The process that the bench `rebuild` measures: it rebuilds all read models of the database that it is given, whose log lies there or on the server that is given too, and says what that took. */
+/**
+ * The process that the bench `rebuild` measures: it rebuilds all read models of the database that it is given, whose
+ * log lies there or on the server that is given too, and says what that took.
+ */
 const [, , connectionString = '', eventStoreUrl] = process.argv;
 const pool = openPool({ connectionString, applicationName: 'pedigree-bench-rebuild' });
 const store = openEventStore({ pool, eventStoreUrl });
@@ -20,8 +23,14 @@ const onBatch = (): void => {
   lastMs = nowMs;
   transactions += 1;
 };
-for (const projection of projections({ evidence, documents: documentReading(), store })) await rebuildProjection({ projection, store, pool, onBatch });
+for (const projection of projections({ evidence, documents: documentReading(), store }))
+  await rebuildProjection({ projection, store, pool, onBatch });
 await store.close();
 await pool.end();
-const told: Rebuilt = { seconds: Number(((performance.now() - begunMs) / 1_000).toFixed(1)), rssMaxMb: Math.round(process.resourceUsage().maxRSS / 1_024), transactions, longestTransactionMs };
+const told: Rebuilt = {
+  seconds: Number(((performance.now() - begunMs) / 1_000).toFixed(1)),
+  rssMaxMb: Math.round(process.resourceUsage().maxRSS / 1_024),
+  transactions,
+  longestTransactionMs,
+};
 process.stdout.write(`${JSON.stringify(told)}\n`);

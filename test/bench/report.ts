@@ -1,6 +1,9 @@
 import { cpus, totalmem } from 'node:os';
 
-/** What a bench found. Ratios compare figures with ceilings measured in the same run, since machines differ and are noisy. */
+/**
+ * What a bench found. Ratios compare figures with ceilings measured in the same run, since machines differ and are
+ * noisy.
+ */
 export interface BenchReport {
   bench: string;
   figures: Record<string, number>;

@@ -14,18 +14,35 @@ export interface BenchOptions {
   quick?: boolean;
 }
 
-const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = { growth, intake, lists, log, pipeline, rebuild, sandbox, workers };
+const BENCHES: Record<string, (options: { quick: boolean }) => Promise<BenchReport>> = {
+  growth,
+  intake,
+  lists,
+  log,
+  pipeline,
+  rebuild,
+  sandbox,
+  workers,
+};
 
 /** Runs one bench by name, prints its table, and with `json` one JSON object as the last line. */
 export async function runBench(name: string, options: BenchOptions): Promise<number> {
   const bench = BENCHES[name];
-  if (bench === undefined) throw new PedigreeError('invalid_parameter', `no bench is called ${name}; there are: ${Object.keys(BENCHES).join(', ')}`, { field: 'name' });
+  if (bench === undefined)
+    throw new PedigreeError(
+      'invalid_parameter',
+      `no bench is called ${name}; there are: ${Object.keys(BENCHES).join(', ')}`,
+      { field: 'name' },
+    );
   const report = await bench({ quick: options.quick === true });
   const { bench: _, machine, ...parts } = report;
   for (const [part, values] of Object.entries(parts)) {
-    for (const [figure, value] of Object.entries(values)) process.stdout.write(`${part.padEnd(10)} ${figure.padEnd(42)} ${value}\n`);
+    for (const [figure, value] of Object.entries(values))
+      process.stdout.write(`${part.padEnd(10)} ${figure.padEnd(42)} ${value}\n`);
   }
-  process.stdout.write(`machine    ${machine.cpus} x ${machine.model}, ${machine.memoryGiB} GiB, Node ${machine.node}\n`);
+  process.stdout.write(
+    `machine    ${machine.cpus} x ${machine.model}, ${machine.memoryGiB} GiB, Node ${machine.node}\n`,
+  );
   if (options.json === true) process.stdout.write(`${JSON.stringify(report)}\n`);
   return 0;
 }

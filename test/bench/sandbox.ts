@@ -32,14 +32,19 @@ interface Call {
 }
 
 /**
- * Calls per second that the sandbox answers, in a process of its own, with a million touched packs: of every ten calls three read a status,
- * two a pack, one each a list page, a look-up by request_id, a send, a link to a receipt and a receipt. Limits and misbehaviour are
- * off. The ceiling is a bare node:http server that answers the same sizes to the same client, in the same run.
+ * Calls per second that the sandbox answers, in a process of its own, with a million touched packs: of every ten calls
+ * three read a status, two a pack, one each a list page, a look-up by request_id, a send, a link to a receipt and a
+ * receipt. Limits and misbehaviour are off. The ceiling is a bare node:http server that answers the same sizes to the
+ * same client, in the same run.
  */
 export async function sandbox({ quick }: { quick: boolean }): Promise<BenchReport> {
   const seconds = quick ? 8 : 30;
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-bench-sandbox-'));
-  const registry = await sandboxProcess({ dataDir: folder, profile: 'interface-v1', flags: ['--limits', 'off', '--processing-ms', '200'] });
+  const registry = await sandboxProcess({
+    dataDir: folder,
+    profile: 'interface-v1',
+    flags: ['--limits', 'off', '--processing-ms', '200'],
+  });
   try {
     const client = await Client.signIn(registry.url);
     const sent = await client.sendMany(KNOWN_DOCUMENTS);
@@ -48,8 +53,14 @@ export async function sandbox({ quick }: { quick: boolean }): Promise<BenchRepor
     const calls = await client.prepare({ documents: sent, packs, sends: seconds * SENDS_PER_SECOND });
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, RECEIPT_WAIT_MS - (performance.now() - sentAtMs))));
     const measured = await rate(client.http, { seconds, calls, headers: client.headers });
-    const touched = ((await control(`${registry.controlUrl}/truth/summary`)) as { packs: { touched: number } }).packs.touched;
-    const bare = await bareRate({ seconds: Math.max(4, seconds / 2), calls, sizes: measured.sizes, headers: client.headers });
+    const touched = ((await control(`${registry.controlUrl}/truth/summary`)) as { packs: { touched: number } }).packs
+      .touched;
+    const bare = await bareRate({
+      seconds: Math.max(4, seconds / 2),
+      calls,
+      sizes: measured.sizes,
+      headers: client.headers,
+    });
     await client.http.close();
     return report({ measured, touched, bare });
   } finally {
@@ -68,7 +79,11 @@ interface Measured {
 function report({ measured, touched, bare }: { measured: Measured; touched: number; bare: number }): BenchReport {
   return {
     bench: 'sandbox',
-    figures: { calls_per_second: Math.round(measured.perSecond), p99_ms: Math.round(measured.p99Ms * 10) / 10, touched_packs: touched },
+    figures: {
+      calls_per_second: Math.round(measured.perSecond),
+      p99_ms: Math.round(measured.p99Ms * 10) / 10,
+      touched_packs: touched,
+    },
     ceilings: { bare_http_calls_per_second: Math.round(bare) },
     ratios: { calls_to_bare_http: Math.round((measured.perSecond / bare) * 1000) / 1000 },
     machine: thisMachine(),
@@ -79,7 +94,9 @@ function report({ measured, touched, bare }: { measured: Measured; touched: numb
 async function plantMillion(controlUrl: string): Promise<string[]> {
   const gtin = '04600000000015';
   for (let from = 0; from < MILLION; from += RANGE) {
-    await control(`${controlUrl}/plant`, { ranges: [{ gtin, prefix: 'BENCH', from, count: RANGE, owner: 'own', place: '00000000100101' }] });
+    await control(`${controlUrl}/plant`, {
+      ranges: [{ gtin, prefix: 'BENCH', from, count: RANGE, owner: 'own', place: '00000000100101' }],
+    });
   }
   return Array.from({ length: 1000 }, (_, at) => `${gtin}BENCH${String(at * 997).padStart(8, '0')}`);
 }
@@ -103,10 +120,21 @@ class Client {
     const [account] = readAccounts(fileURLToPath(sandboxFile('data/accounts.json'))) as [Account];
     const signer = Pkcs12Signer.open(account);
     const http = new Pool(url, { connections: CONNECTIONS });
-    const post = async (path: string, body: unknown) => JSON.parse((await ask(http, { name: path, method: 'POST', path: `/api/v1${path}`, body: JSON.stringify(body) }, {})).text) as Record<string, string>;
+    const post = async (path: string, body: unknown) =>
+      JSON.parse(
+        (await ask(http, { name: path, method: 'POST', path: `/api/v1${path}`, body: JSON.stringify(body) }, {})).text,
+      ) as Record<string, string>;
     const { clientId, clientSecret, userId } = account;
-    const { code = '' } = await post('/auth', { client_id: clientId, client_secret: clientSecret, user_id: userId, auth_type: 'SIGNED_CODE' });
-    const { token = '' } = await post('/token', { code, signature: (await signer.sign(Buffer.from(code))).toString('base64') });
+    const { code = '' } = await post('/auth', {
+      client_id: clientId,
+      client_secret: clientSecret,
+      user_id: userId,
+      auth_type: 'SIGNED_CODE',
+    });
+    const { token = '' } = await post('/token', {
+      code,
+      signature: (await signer.sign(Buffer.from(code))).toString('base64'),
+    });
     return new Client(http, signer, readWorld(sandboxFile('data/world.json')), { authorization: `token ${token}` });
   }
 
@@ -121,7 +149,15 @@ class Client {
   }
 
   /** The mix, ready to be sent: `next` never ends, but for sends it uses up those that were signed beforehand. */
-  async prepare({ documents, packs, sends }: { documents: { documentId: string; requestId: string }[]; packs: string[]; sends: number }): Promise<() => Call> {
+  async prepare({
+    documents,
+    packs,
+    sends,
+  }: {
+    documents: { documentId: string; requestId: string }[];
+    packs: string[];
+    sends: number;
+  }): Promise<() => Call> {
     const ready: Call[] = [];
     for (let number = 0; number < sends; number += 1) ready.push(await this.send(number, 'MIXED', randomUUID()));
     let at = 0;
@@ -152,26 +188,43 @@ class Client {
   private async send(number: number, run: string, requestId: string): Promise<Call> {
     const xml = Buffer.from(arrival(this.world, number, run).xml);
     const sign = (await this.signer.sign(xml)).toString('base64');
-    const body = JSON.stringify({ document: xml.toString('base64'), sign, request_id: requestId, bulk_processing: false });
+    const body = JSON.stringify({
+      document: xml.toString('base64'),
+      sign,
+      request_id: requestId,
+      bulk_processing: false,
+    });
     return { name: 'send', method: 'POST', path: '/api/v1/documents/send', body };
   }
 }
 
-async function ask(http: Pool, { name, method, path, body }: Call, headers: Record<string, string>): Promise<{ text: string }> {
-  const answer = await http.request({ method, path, headers: { ...headers, 'content-type': 'application/json' }, ...(body === undefined ? {} : { body }) });
+async function ask(
+  http: Pool,
+  { name, method, path, body }: Call,
+  headers: Record<string, string>,
+): Promise<{ text: string }> {
+  const answer = await http.request({
+    method,
+    path,
+    headers: { ...headers, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body }),
+  });
   const text = await answer.body.text();
   if (answer.statusCode !== 200) throw new Error(`${name} answered ${answer.statusCode}: ${text.slice(0, 200)}`);
   return { text };
 }
 
 /** Calls per second over so many connections, each with one call under way. */
-async function rate(http: Pool, run: { seconds: number; calls: () => Call; headers: Record<string, string> }): Promise<Measured> {
+async function rate(
+  http: Pool,
+  run: { seconds: number; calls: () => Call; headers: Record<string, string> },
+): Promise<Measured> {
   const lengths = new Map<string, { calls: number; bytes: number }>();
   const took: number[] = [];
   const startedMs = performance.now();
   const endMs = startedMs + run.seconds * 1_000;
   const hand = async (): Promise<void> => {
-    for (let fromMs = performance.now(); fromMs < endMs; ) {
+    for (let fromMs = performance.now(); fromMs < endMs;) {
       const call = run.calls();
       const { text } = await ask(http, call, run.headers);
       const toMs = performance.now();
@@ -183,18 +236,30 @@ async function rate(http: Pool, run: { seconds: number; calls: () => Call; heade
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, hand));
   const sizes = new Map([...lengths].map(([name, { calls, bytes }]) => [name, Math.round(bytes / calls)]));
-  return { perSecond: took.length / ((performance.now() - startedMs) / 1_000), p99Ms: took.sort((a, b) => a - b)[Math.floor(took.length * 0.99)] ?? 0, sizes };
+  return {
+    perSecond: took.length / ((performance.now() - startedMs) / 1_000),
+    p99Ms: took.sort((a, b) => a - b)[Math.floor(took.length * 0.99)] ?? 0,
+    sizes,
+  };
 }
 
 /** The same client against a server that does nothing, on a thread of its own. */
-async function bareRate(run: { seconds: number; calls: () => Call; sizes: Map<string, number>; headers: Record<string, string> }): Promise<number> {
+async function bareRate(run: {
+  seconds: number;
+  calls: () => Call;
+  sizes: Map<string, number>;
+  headers: Record<string, string>;
+}): Promise<number> {
   const worker = new Worker(new URL(import.meta.url));
   const url = await new Promise<string>((resolve, reject) => worker.once('message', resolve).once('error', reject));
   const http = new Pool(url, { connections: CONNECTIONS });
   try {
     const calls = (): Call => {
       const call = run.calls();
-      return { ...call, path: `${call.path}${call.path.includes('?') ? '&' : '?'}bytes=${run.sizes.get(call.name) ?? 200}` };
+      return {
+        ...call,
+        path: `${call.path}${call.path.includes('?') ? '&' : '?'}bytes=${run.sizes.get(call.name) ?? 200}`,
+      };
     };
     return (await rate(http, { seconds: run.seconds, calls, headers: run.headers })).perSecond;
   } finally {
@@ -207,16 +272,20 @@ async function bareRate(run: { seconds: number; calls: () => Call; sizes: Map<st
 function bareServer(): Server {
   const texts = new Map<string, string>();
   return createServer((request, response) => {
-    request.on('data', () => undefined).on('end', () => {
-      const bytes = /bytes=(\d+)$/.exec(request.url ?? '')?.[1] ?? '0';
-      let text = texts.get(bytes);
-      if (text === undefined) texts.set(bytes, (text = 'x'.repeat(Number(bytes))));
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': text.length });
-      response.end(text);
-    });
+    request
+      .on('data', () => undefined)
+      .on('end', () => {
+        const bytes = /bytes=(\d+)$/.exec(request.url ?? '')?.[1] ?? '0';
+        let text = texts.get(bytes);
+        if (text === undefined) texts.set(bytes, (text = 'x'.repeat(Number(bytes))));
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': text.length });
+        response.end(text);
+      });
   });
 }
 
 if (!isMainThread) {
-  const server = bareServer().listen(0, '127.0.0.1', () => parentPort?.postMessage(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+  const server = bareServer().listen(0, '127.0.0.1', () =>
+    parentPort?.postMessage(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+  );
 }

@@ -51,11 +51,20 @@ export class ErpBroker {
 
   /** Resolves when the broker has confirmed it; rejects when nobody can tell. */
   async publish(message: Message): Promise<void> {
-    const envelope = { routingKey: COMMANDS, durable: true, messageId: message.key, contentType: message.contentType ?? 'application/json', mandatory: true };
+    const envelope = {
+      routingKey: COMMANDS,
+      durable: true,
+      messageId: message.key,
+      contentType: message.contentType ?? 'application/json',
+      mandatory: true,
+    };
     const sent = (this.publisher as Publisher).send(envelope, message.body);
     const late = new AbortController();
     try {
-      await Promise.race([sent, systemClock.wait(CONFIRM_MS, late.signal).then(() => Promise.reject(new Error('no confirm')))]);
+      await Promise.race([
+        sent,
+        systemClock.wait(CONFIRM_MS, late.signal).then(() => Promise.reject(new Error('no confirm'))),
+      ]);
     } finally {
       late.abort();
       sent.catch(() => undefined);
@@ -64,7 +73,8 @@ export class ErpBroker {
 
   /** Everything that lies in the own queue is heard when this resolves. */
   async hearToTheEnd(): Promise<void> {
-    while (systemClock.monotonicMs() - this.heardMs < QUIET_MS || (await this.waiting(OWN_QUEUE)) > 0) await systemClock.wait(POLL_MS);
+    while (systemClock.monotonicMs() - this.heardMs < QUIET_MS || (await this.waiting(OWN_QUEUE)) > 0)
+      await systemClock.wait(POLL_MS);
   }
 
   /** Messages that lie in the queue of commands. */
@@ -85,7 +95,10 @@ export class ErpBroker {
   private async untilCommandsAreTaken(): Promise<void> {
     const endMs = systemClock.monotonicMs() + TOPOLOGY_LIMIT_MS;
     for (;;) {
-      const there = await this.commandsWaiting().then(() => true, () => false);
+      const there = await this.commandsWaiting().then(
+        () => true,
+        () => false,
+      );
       if (there) return;
       if (systemClock.monotonicMs() > endMs) throw new Error(`no queue ${COMMANDS} after ${TOPOLOGY_LIMIT_MS} ms`);
       await systemClock.wait(POLL_MS);

@@ -7,7 +7,12 @@ import { LOG_PLACES, openLog, type OpenLog } from '../support/log-places.js';
 import { CampaignLog } from './campaign-log.js';
 
 const METADATA: EventMetadata = {
-  ...{ participant: 'own', actor: { kind: 'system', name: 'checks', authenticatedBy: 'test' }, softwareVersion: '0.0.0', profile: 'interface-v1' },
+  ...{
+    participant: 'own',
+    actor: { kind: 'system', name: 'checks', authenticatedBy: 'test' },
+    softwareVersion: '0.0.0',
+    profile: 'interface-v1',
+  },
   ...{ effectiveAt: new Date(0).toISOString(), correlationId: randomUUID(), causationId: 'a test' },
 };
 /** More than one page of a read. */
@@ -21,8 +26,15 @@ afterEach(async () => {
 });
 
 async function appendMany(store: EventStore, stream: string, count: number): Promise<void> {
-  const events = Array.from({ length: count }, (_, n) => ({ id: randomUUID(), type: 'Happened', schemaVersion: 1, data: { n }, metadata: METADATA }));
-  for (let from = 0; from < count; from += 1_000) await store.append(stream, from === 0 ? 'none' : from - 1, events.slice(from, from + 1_000));
+  const events = Array.from({ length: count }, (_, n) => ({
+    id: randomUUID(),
+    type: 'Happened',
+    schemaVersion: 1,
+    data: { n },
+    metadata: METADATA,
+  }));
+  for (let from = 0; from < count; from += 1_000)
+    await store.append(stream, from === 0 ? 'none' : from - 1, events.slice(from, from + 1_000));
 }
 
 describe.each(LOG_PLACES)('the log of a campaign in %s', (place) => {
@@ -40,7 +52,11 @@ describe.each(LOG_PLACES)('the log of a campaign in %s', (place) => {
     expect([one.length, other.length]).toEqual([MANY, MANY]);
     await appendMany(log.store, 'group-1', 2);
     const all = await campaign.events();
-    expect(all.map(({ stream, version }) => `${stream} ${version}`)).toEqual([...Array.from({ length: MANY }, (_, n) => `document-1 ${n}`), 'group-1 0', 'group-1 1']);
+    expect(all.map(({ stream, version }) => `${stream} ${version}`)).toEqual([
+      ...Array.from({ length: MANY }, (_, n) => `document-1 ${n}`),
+      'group-1 0',
+      'group-1 1',
+    ]);
     expect(all[1]).toMatchObject({ type: 'Happened', data: { n: 1 } });
   });
 
@@ -49,7 +65,10 @@ describe.each(LOG_PLACES)('the log of a campaign in %s', (place) => {
     await appendMany(log.store, 'inbound-1', 1);
     await appendMany(log.store, 'group-1', 1);
     const found = await new CampaignLog(log.store).streams('document-', 'group-');
-    expect([...found].map(([stream, life]) => [stream, life.length])).toEqual([['document-1', 2], ['group-1', 1]]);
+    expect([...found].map(([stream, life]) => [stream, life.length])).toEqual([
+      ['document-1', 2],
+      ['group-1', 1],
+    ]);
   });
 
   it('goes on from where it was when the log was away', async () => {

@@ -4,7 +4,10 @@ import { eventsOf } from '../support/event-log/events-of.js';
 /** What the checks look at; who did it does not matter to them, and a long campaign has many events. */
 export type LoggedEvent = Omit<RecordedEvent, 'metadata'>;
 
-/** The log as a campaign looks at it while it grows: through the port, and each event is read once, however often it is looked at. */
+/**
+ * The log as a campaign looks at it while it grows: through the port, and each event is read once, however often it is
+ * looked at.
+ */
 export class CampaignLog {
   private readonly copy: LoggedEvent[] = [];
   private readUpTo = 0n;

@@ -38,7 +38,10 @@ export interface CampaignPlace {
   say(text: string): void;
 }
 
-/** Starts everything, feeds and breaks it as planned, lets it come to rest, and checks. The same options make the same plan of load and faults. */
+/**
+ * Starts everything, feeds and breaks it as planned, lets it come to rest, and checks. The same options make the same
+ * plan of load and faults.
+ */
 export async function runCampaign(options: CampaignOptions, place: CampaignPlace): Promise<Report> {
   const beganMs = systemClock.monotonicMs();
   const ground = await breakGround({ ...options, ...place });
@@ -49,7 +52,11 @@ export async function runCampaign(options: CampaignOptions, place: CampaignPlace
   const feed = new FeedListener(gateways);
   const hasBroker = ground.rabbit !== undefined;
   const broker = ground.rabbit === undefined ? undefined : new ErpBroker(ground.rabbit.url);
-  const erp = new Erp({ gateways, publish: broker === undefined ? undefined : (message) => broker.publish(message), messages: messagesOf(options, hasBroker) });
+  const erp = new Erp({
+    gateways,
+    publish: broker === undefined ? undefined : (message) => broker.publish(message),
+    messages: messagesOf(options, hasBroker),
+  });
   const orphans = OrphanWatch.over(pool, log);
   const results: CheckResult[] = [];
   let corners: Corners | undefined;
@@ -70,10 +77,26 @@ export async function runCampaign(options: CampaignOptions, place: CampaignPlace
     await broker?.stop();
     await log.store.close();
     await pool.end();
-    await ground.close().catch((error: Error) => results.push({ name: 'orderly stop', complaints: [error.message], seconds: 0 }));
+    await ground
+      .close()
+      .catch((error: Error) => results.push({ name: 'orderly stop', complaints: [error.message], seconds: 0 }));
   }
-  results.push({ name: 'no process died of itself', complaints: ground.deaths.map((one) => `${one.program}: ${one.how}: ${one.lastWords}`), seconds: 0 });
-  return reportOf({ options, fed: erp.fed, struck: trouble.struck, results, corners, connectionsCut: ground.registry.cut, hasBroker, log: place.eventStoreUrl === undefined ? 'database' : 'server', seconds: seconds(beganMs) });
+  results.push({
+    name: 'no process died of itself',
+    complaints: ground.deaths.map((one) => `${one.program}: ${one.how}: ${one.lastWords}`),
+    seconds: 0,
+  });
+  return reportOf({
+    options,
+    fed: erp.fed,
+    struck: trouble.struck,
+    results,
+    corners,
+    connectionsCut: ground.registry.cut,
+    hasBroker,
+    log: place.eventStoreUrl === undefined ? 'database' : 'server',
+    seconds: seconds(beganMs),
+  });
 }
 
 interface Life extends Gathered {
@@ -105,7 +128,10 @@ async function live({ options, plan, trouble, say, ...gathered }: Life): Promise
 /** Sends whose task the program has a lease of. */
 async function sendsInHand(pool: Pool, { pid }: Program): Promise<number> {
   if (pid === undefined) return 0;
-  const { rows } = await pool.query<{ n: number }>(`SELECT count(*)::int AS n FROM task WHERE kind = 'send' AND lease_until > now() AND holder = $1`, [processName(pid)]);
+  const { rows } = await pool.query<{ n: number }>(
+    `SELECT count(*)::int AS n FROM task WHERE kind = 'send' AND lease_until > now() AND holder = $1`,
+    [processName(pid)],
+  );
   return rows[0]?.n ?? 0;
 }
 
@@ -122,26 +148,37 @@ async function check(ended: Ended, programs: Program[], say: (text: string) => v
   for (const subject of subjects) {
     if (subject.check === undefined) continue;
     const beganMs = systemClock.monotonicMs();
-    const complaints = await subject.check(ended).catch((error: Error) => [`the check itself failed: ${error.stack ?? error.message}`]);
+    const complaints = await subject
+      .check(ended)
+      .catch((error: Error) => [`the check itself failed: ${error.stack ?? error.message}`]);
     results.push({ name: subject.name, complaints, seconds: seconds(beganMs) });
     say(`${subject.name}: ${complaints.length === 0 ? 'good' : complaints.join('\n  ')}`);
   }
   return results;
 }
 
-/** What all subjects feed; each draws from a chance of its own, so that a new subject leaves the others' load as it was. */
-export const messagesOf = (options: CampaignOptions, hasBroker: boolean): Message[] => subjects.flatMap((subject) => subject.load?.(contextOf(options, { subject, hasBroker })) ?? []);
+/**
+ * What all subjects feed; each draws from a chance of its own, so that a new subject leaves the others' load as it was.
+ */
+export const messagesOf = (options: CampaignOptions, hasBroker: boolean): Message[] =>
+  subjects.flatMap((subject) => subject.load?.(contextOf(options, { subject, hasBroker })) ?? []);
 
 /** What others do at the registry. */
 export const stirsOf = (options: CampaignOptions): Stir[] =>
-  subjects.flatMap((subject) => subject.stir?.(contextOf(options, { subject, hasBroker: false })) ?? []).sort((a, b) => a.atMs - b.atMs);
+  subjects
+    .flatMap((subject) => subject.stir?.(contextOf(options, { subject, hasBroker: false })) ?? [])
+    .sort((a, b) => a.atMs - b.atMs);
 
 async function stirUp({ sandbox, gateways }: Ground, stirs: Stir[]): Promise<void> {
   const beganMs = systemClock.monotonicMs();
   for (const { atMs, to, path, body } of stirs) {
     await systemClock.wait(Math.max(0, atMs - (systemClock.monotonicMs() - beganMs)));
     if (to === 'gateway') {
-      await askGateways(gateways.map(({ url }) => url), path, body);
+      await askGateways(
+        gateways.map(({ url }) => url),
+        path,
+        body,
+      );
       continue;
     }
     const answer = await fetch(`${sandbox.controlUrl}${path}`, { method: 'POST', body: JSON.stringify(body) });
@@ -165,12 +202,26 @@ async function askGateways(urls: string[], path: string, body: object): Promise<
   throw new Error(`${path}: ${seen}`);
 }
 
-function contextOf(options: CampaignOptions, { subject, hasBroker }: { subject: Subject; hasBroker: boolean }): LoadContext {
+function contextOf(
+  options: CampaignOptions,
+  { subject, hasBroker }: { subject: Subject; hasBroker: boolean },
+): LoadContext {
   const world = readWorld(sandboxFile('data/world.json'));
   const run = digestOf(`run ${options.seed}`).toString(36).toUpperCase().padStart(3, '0').slice(-3);
   return {
-    ...{ seed: options.seed, random: seededRandom(options.seed ^ digestOf(subject.name)), world, accounts: ACCOUNTS, run },
-    ...{ documents: options.documents, lastsMs: Math.round(options.minutes * 60_000 * FEED_SHARE), longPauseAtMs: longPauseAtMs(options), hasBroker },
+    ...{
+      seed: options.seed,
+      random: seededRandom(options.seed ^ digestOf(subject.name)),
+      world,
+      accounts: ACCOUNTS,
+      run,
+    },
+    ...{
+      documents: options.documents,
+      lastsMs: Math.round(options.minutes * 60_000 * FEED_SHARE),
+      longPauseAtMs: longPauseAtMs(options),
+      hasBroker,
+    },
   };
 }
 

@@ -20,7 +20,10 @@ export interface ErpOptions {
   messages: Message[];
 }
 
-/** The accounting system: gives each message in its time, again and again until it is acknowledged or refused, and keeps a record of both. */
+/**
+ * The accounting system: gives each message in its time, again and again until it is acknowledged or refused, and keeps
+ * a record of both.
+ */
 export class Erp {
   readonly fed: Fed[];
   private readonly byKey: Map<string, Fed>;
@@ -55,7 +58,8 @@ export class Erp {
     for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(MOST_PAUSE_MS, 2 * pauseMs)) {
       if (before === undefined || before.acknowledgedMs !== undefined) {
         one.attempts += 1;
-        // No answer, or one that says nothing of the message: nobody knows whether it was taken, and a repeat does no harm.
+        // No answer, or one that says nothing of the message: nobody knows whether it was taken, and a repeat does no
+        // harm.
         const answered = await (one.via === 'amqp' ? this.publish(one) : this.post(one)).catch(() => false);
         if (answered) return;
       }

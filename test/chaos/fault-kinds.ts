@@ -1,4 +1,12 @@
-export const SERVICE_FAULTS = ['postgres_stop', 'postgres_kill', 'rabbitmq_stop', 'rabbitmq_kill', 'registry_refused', 'registry_black_hole', 'registry_reset'] as const;
+export const SERVICE_FAULTS = [
+  'postgres_stop',
+  'postgres_kill',
+  'rabbitmq_stop',
+  'rabbitmq_kill',
+  'registry_refused',
+  'registry_black_hole',
+  'registry_reset',
+] as const;
 export type ServiceFault = (typeof SERVICE_FAULTS)[number];
 export type FaultKind = 'kill' | 'pause' | 'clock_jump' | ServiceFault;
 

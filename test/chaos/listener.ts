@@ -13,7 +13,11 @@ export class Record {
   private readonly bodies = new Map<string, Buffer>();
 
   add(body: Buffer): void {
-    const { id, subject, sequence } = JSON.parse(body.toString('utf8')) as { id: string; subject: string; sequence: string };
+    const { id, subject, sequence } = JSON.parse(body.toString('utf8')) as {
+      id: string;
+      subject: string;
+      sequence: string;
+    };
     const before = this.bodies.get(id);
     this.bodies.set(id, body);
     this.messages.push({ id, subject, sequence, body, ...(before === undefined ? {} : { repeated: before }) });
@@ -24,7 +28,10 @@ export class Record {
   }
 }
 
-/** An ERP without a bus: asks one gateway after the other for what comes after the last outcome that it has, through everything that befalls them. */
+/**
+ * An ERP without a bus: asks one gateway after the other for what comes after the last outcome that it has, through
+ * everything that befalls them.
+ */
 export class FeedListener {
   readonly record = new Record();
   private readonly stopping = new AbortController();
@@ -57,7 +64,10 @@ export class FeedListener {
 
   private async ask(gateway: string, wait: number): Promise<number> {
     const after = this.after === undefined ? '' : `&after=${this.after}`;
-    const { statusCode, body } = await request(`${gateway}/v1/outcomes?limit=${PAGE}&wait=${wait}${after}`, { headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS });
+    const { statusCode, body } = await request(`${gateway}/v1/outcomes?limit=${PAGE}&wait=${wait}${after}`, {
+      headersTimeout: TIMEOUT_MS,
+      bodyTimeout: TIMEOUT_MS,
+    });
     const text = await body.text();
     if (statusCode !== 200) throw new Error(`the feed answered ${statusCode}: ${text}`);
     const { items, next_after } = JSON.parse(text) as { items: object[]; next_after: string };

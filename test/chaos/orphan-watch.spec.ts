@@ -2,7 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { OrphanWatch } from './orphan-watch.js';
 import type { Orphan } from './subjects/orphans/find-orphans.js';
 
-const orphan = (requestId: string, position: string): Orphan => ({ requestId, position, lastEvent: 'DocumentSent', since: new Date(0) });
+const orphan = (requestId: string, position: string): Orphan => ({
+  requestId,
+  position,
+  lastEvent: 'DocumentSent',
+  since: new Date(0),
+});
 
 /** What the watch has confirmed after these looks; the database is away where there is an error. */
 async function confirmed(...looks: (Orphan[] | Error)[]): Promise<string[]> {

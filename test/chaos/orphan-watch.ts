@@ -6,7 +6,10 @@ import { findOrphans, type Orphan } from './subjects/orphans/find-orphans.js';
 /** Longer than a task and the event that follows from it can be apart. */
 const EVERY_MS = 5_000;
 
-/** Looks again and again for documents that nothing will move on. One that is found twice running, at the same event, is stuck. */
+/**
+ * Looks again and again for documents that nothing will move on. One that is found twice running, at the same event, is
+ * stuck.
+ */
 export class OrphanWatch {
   private readonly confirmed = new Map<string, Orphan>();
   private readonly stopping = new AbortController();
@@ -45,7 +48,8 @@ export class OrphanWatch {
     this.seen = new Map();
     const found = await this.find();
     this.seen = new Map(found.map((one) => [one.requestId, one]));
-    for (const one of found) if (before.get(one.requestId)?.position === one.position) this.confirmed.set(one.requestId, one);
+    for (const one of found)
+      if (before.get(one.requestId)?.position === one.position) this.confirmed.set(one.requestId, one);
   }
 
   private async watch(): Promise<void> {

@@ -8,12 +8,19 @@ interface Held {
 }
 
 /**
- * The person behind an ERP: ends what a bad end before it holds, where that end is what the ERP expects. A document that it expects to be accepted is left
- * alone: only a late truth may release it, and the campaign does not come to rest before. Asks once; what is held after that is the next round's.
+ * The person behind an ERP: ends what a bad end before it holds, where that end is what the ERP expects. A document
+ * that it expects to be accepted is left alone: only a late truth may release it, and the campaign does not come to
+ * rest before. Asks once; what is held after that is the next round's.
  */
-export async function endWhatIsHeld(client: Pick<GatewayClient, 'list' | 'change'>, fed: readonly Fed[]): Promise<void> {
-  const expected = new Map(fed.flatMap((one) => (one.expect.kind === 'taken' ? [[one.commandId, one.expect.outcome] as const] : [])));
+export async function endWhatIsHeld(
+  client: Pick<GatewayClient, 'list' | 'change'>,
+  fed: readonly Fed[],
+): Promise<void> {
+  const expected = new Map(
+    fed.flatMap((one) => (one.expect.kind === 'taken' ? [[one.commandId, one.expect.outcome] as const] : [])),
+  );
   for await (const { requestId, commandId } of client.list<Held>('/v1/documents?phase=held')) {
-    if (expected.get(commandId) === 'failed') await client.change('POST', `/v1/documents/${requestId}/end`, { reason: 'what it comes after was rejected' });
+    if (expected.get(commandId) === 'failed')
+      await client.change('POST', `/v1/documents/${requestId}/end`, { reason: 'what it comes after was rejected' });
   }
 }

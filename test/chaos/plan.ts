@@ -18,7 +18,10 @@ export interface PlanOptions extends CampaignOptions {
   hasBroker: boolean;
 }
 
-/** In the first part of the campaign every kind of fault strikes once, in an order of its own; then each as often as is still asked for. */
+/**
+ * In the first part of the campaign every kind of fault strikes once, in an order of its own; then each as often as is
+ * still asked for.
+ */
 const FIRST_ROUND_SHARE = 0.4;
 const PAUSE_SPREAD_MS = 4_000;
 
@@ -27,7 +30,12 @@ export function planOf(options: PlanOptions): PlannedFault[] {
   const random = seededRandom(options.seed ^ 0x0fa17);
   const lastsUntilMs = Math.round(options.minutes * 60_000);
   const wanted = wantedKinds(options, random);
-  const once = databaseFirst(shuffled(random, [...new Set(wanted)].filter((kind) => kind !== 'pause')));
+  const once = databaseFirst(
+    shuffled(
+      random,
+      [...new Set(wanted)].filter((kind) => kind !== 'pause'),
+    ),
+  );
   const rest = withoutFirsts(wanted);
   const firstRoundMs = Math.round(lastsUntilMs * FIRST_ROUND_SHARE);
   const slotMs = firstRoundMs / Math.max(1, once.length);
@@ -37,22 +45,37 @@ export function planOf(options: PlanOptions): PlannedFault[] {
     ...rest.map((kind) => ({ kind, atMs: firstRoundMs + random.below(Math.max(1, lastsUntilMs - firstRoundMs)) })),
   ].sort((a, b) => a.atMs - b.atMs);
   const targets = new Targets(options.programs, random);
-  return moments.map(({ kind, atMs }) => ({ atMs, kind, target: targets.next(kind), lastsMs: lastsMs(random, kind, options.pauseMs) }));
+  return moments.map(({ kind, atMs }) => ({
+    atMs,
+    kind,
+    target: targets.next(kind),
+    lastsMs: lastsMs(random, kind, options.pauseMs),
+  }));
 }
 
 /**
- * A program that is frozen while its database goes away finds its connections dead when it wakes, and can do no harm: the database has its faults before
- * the long pause begins.
+ * A program that is frozen while its database goes away finds its connections dead when it wakes, and can do no harm:
+ * the database has its faults before the long pause begins.
  */
 const databaseFirst = (kinds: FaultKind[]): FaultKind[] => {
   const isOfDatabase = (kind: FaultKind): boolean => kind.startsWith('postgres');
   return [...kinds.filter(isOfDatabase), ...kinds.filter((kind) => !isOfDatabase(kind))];
 };
 
-/** As many of each as were asked for; faults of services in turn, from a random one on where there are fewer than kinds of them. */
-function wantedKinds({ kills, pauses, clockJumps, serviceFaults, hasBroker }: PlanOptions, random: Random): FaultKind[] {
-  const services = shuffled(random, SERVICE_FAULTS.filter((kind) => hasBroker || !kind.startsWith('rabbitmq')));
-  const several = (count: number, kind: (n: number) => FaultKind): FaultKind[] => Array.from({ length: count }, (_, n) => kind(n));
+/**
+ * As many of each as were asked for; faults of services in turn, from a random one on where there are fewer than kinds
+ * of them.
+ */
+function wantedKinds(
+  { kills, pauses, clockJumps, serviceFaults, hasBroker }: PlanOptions,
+  random: Random,
+): FaultKind[] {
+  const services = shuffled(
+    random,
+    SERVICE_FAULTS.filter((kind) => hasBroker || !kind.startsWith('rabbitmq')),
+  );
+  const several = (count: number, kind: (n: number) => FaultKind): FaultKind[] =>
+    Array.from({ length: count }, (_, n) => kind(n));
   return [
     ...several(kills, () => 'kill'),
     ...several(pauses, () => 'pause'),
@@ -67,7 +90,10 @@ function withoutFirsts(kinds: FaultKind[]): FaultKind[] {
   return kinds.filter((kind) => struck.has(kind) || !struck.add(kind));
 }
 
-/** Whom a fault befalls. Each program is killed once before any is killed twice; the first to be frozen is a worker, for only workers write to the registry. */
+/**
+ * Whom a fault befalls. Each program is killed once before any is killed twice; the first to be frozen is a worker, for
+ * only workers write to the registry.
+ */
 class Targets {
   private kills: string[] = [];
   private pauses = 0;
@@ -90,7 +116,9 @@ class Targets {
 
   private nextFrozen(): string {
     this.pauses += 1;
-    return this.random.pick(this.pauses === 1 ? this.programs.filter((name) => name.startsWith('worker')) : this.programs);
+    return this.random.pick(
+      this.pauses === 1 ? this.programs.filter((name) => name.startsWith('worker')) : this.programs,
+    );
   }
 }
 

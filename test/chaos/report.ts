@@ -35,11 +35,22 @@ export interface Report {
   seconds: number;
 }
 
-export function reportOf(of: { options: CampaignOptions; fed: Fed[]; struck: Struck[]; results: CheckResult[]; corners: Corners | undefined; connectionsCut: number; hasBroker: boolean; log: Report['log']; seconds: number }): Report {
+export function reportOf(of: {
+  options: CampaignOptions;
+  fed: Fed[];
+  struck: Struck[];
+  results: CheckResult[];
+  corners: Corners | undefined;
+  connectionsCut: number;
+  hasBroker: boolean;
+  log: Report['log'];
+  seconds: number;
+}): Report {
   const { options, fed, struck } = of;
   const killed = counts(struck.filter(({ fault }) => fault.kind === 'kill').map(({ fault }) => fault.target));
   const ofService = (kind: FaultKind): boolean => (SERVICE_FAULTS as readonly FaultKind[]).includes(kind);
-  const kindsWhere = (wanted: (kind: FaultKind) => boolean): Record<string, number> => counts(struck.map(({ fault }) => fault.kind).filter(wanted));
+  const kindsWhere = (wanted: (kind: FaultKind) => boolean): Record<string, number> =>
+    counts(struck.map(({ fault }) => fault.kind).filter(wanted));
   const faults = kindsWhere(ofService);
   const others = kindsWhere((kind) => kind !== 'kill' && !ofService(kind));
   return {
@@ -47,9 +58,26 @@ export function reportOf(of: { options: CampaignOptions; fed: Fed[]; struck: Str
     minutes: options.minutes,
     command: `${of.log === 'server' ? 'EVENTSTORE_URL=… ' : ''}${commandOf(options)}`,
     good: of.results.every((one) => one.complaints.length === 0),
-    ...{ killed, kills: sum(killed), faults, serviceFaults: sum(faults), others, connectionsCut: of.connectionsCut, broker: of.hasBroker, log: of.log },
-    messages: counts(fed.map((one) => `${one.via} ${one.acknowledgedMs === undefined ? (one.refusedCode ?? 'unanswered') : 'acknowledged'}`)),
-    outcomes: counts(fed.flatMap((one) => (one.expect.kind === 'taken' ? (one.documents?.map((document) => document.outcome) ?? [one.expect.outcome]) : []))),
+    ...{
+      killed,
+      kills: sum(killed),
+      faults,
+      serviceFaults: sum(faults),
+      others,
+      connectionsCut: of.connectionsCut,
+      broker: of.hasBroker,
+      log: of.log,
+    },
+    messages: counts(
+      fed.map(
+        (one) => `${one.via} ${one.acknowledgedMs === undefined ? (one.refusedCode ?? 'unanswered') : 'acknowledged'}`,
+      ),
+    ),
+    outcomes: counts(
+      fed.flatMap((one) =>
+        one.expect.kind === 'taken' ? (one.documents?.map((document) => document.outcome) ?? [one.expect.outcome]) : [],
+      ),
+    ),
     corners: of.corners,
     checks: of.results,
     seconds: of.seconds,
@@ -57,7 +85,10 @@ export function reportOf(of: { options: CampaignOptions; fed: Fed[]; struck: Str
 }
 
 function commandOf({ seed, minutes, kills, serviceFaults, documents }: CampaignOptions): string {
-  return `npm run chaos -- --seed ${seed} --minutes ${minutes} --kills ${kills} --service-faults ${serviceFaults} --documents ${documents}`;
+  return (
+    `npm run chaos -- --seed ${seed} --minutes ${minutes} --kills ${kills} --service-faults ${serviceFaults} ` +
+    `--documents ${documents}`
+  );
 }
 
 function counts(names: string[]): Record<string, number> {
@@ -67,7 +98,10 @@ function counts(names: string[]): Record<string, number> {
 }
 
 const sum = (of: Record<string, number>): number => Object.values(of).reduce((all, one) => all + one, 0);
-const listed = (of: Record<string, number>): string => Object.entries(of).map(([name, count]) => `${name} ${count}`).join(', ') || 'none';
+const listed = (of: Record<string, number>): string =>
+  Object.entries(of)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ') || 'none';
 
 /** Which kinds of events and which phases under a kill there were, how often, and which there were not. */
 function cornerLines({ events, crossed }: Corners): [string, string][] {
@@ -91,10 +125,17 @@ export function reportText(report: Report): string {
     ['messages', listed(report.messages)],
     ['expected', listed(report.outcomes)],
     ...(report.corners === undefined ? [] : cornerLines(report.corners)),
-    ...report.checks.map((one): [string, string] => [one.name, one.complaints.length === 0 ? `good (${one.seconds} s)` : `NOT GOOD\n  ${one.complaints.join('\n  ')}`]),
+    ...report.checks.map((one): [string, string] => [
+      one.name,
+      one.complaints.length === 0 ? `good (${one.seconds} s)` : `NOT GOOD\n  ${one.complaints.join('\n  ')}`,
+    ]),
     ['seconds', String(report.seconds)],
     ['repeat with', report.command],
   ];
-  if (!report.broker) lines.unshift(['WITHOUT A BROKER', 'no rabbitmq-server could be started: no command went over AMQP, and no fault befell a broker']);
+  if (!report.broker)
+    lines.unshift([
+      'WITHOUT A BROKER',
+      'no rabbitmq-server could be started: no command went over AMQP, and no fault befell a broker',
+    ]);
   return lines.map(([name, text]) => `${name.padEnd(26)} ${text}`).join('\n');
 }

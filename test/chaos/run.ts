@@ -21,14 +21,24 @@ export interface ChaosOptions {
 }
 
 /** Runs one campaign, prints its report, and with `json` one JSON object as the last line. Returns the exit status. */
-export async function runChaos({ json, keep, path, eventStoreUrl, restSeconds, ...asked }: ChaosOptions): Promise<number> {
+export async function runChaos({
+  json,
+  keep,
+  path,
+  eventStoreUrl,
+  restSeconds,
+  ...asked
+}: ChaosOptions): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-chaos-'));
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   say(`a campaign of seed ${asked.seed}, in ${folder}`);
   let report: Report | undefined;
   try {
     const rest = restSeconds === undefined ? {} : { restLimitMs: restSeconds * 1_000 };
-    report = await runCampaign(campaignOptions({ ...(asked as Partial<CampaignOptions> & { seed: number; minutes: number }), ...rest }), { folder, path, eventStoreUrl, say });
+    report = await runCampaign(
+      campaignOptions({ ...(asked as Partial<CampaignOptions> & { seed: number; minutes: number }), ...rest }),
+      { folder, path, eventStoreUrl, say },
+    );
   } finally {
     if (keep === true || report?.good !== true) say(`everything it wrote is kept in ${folder}`);
     else rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

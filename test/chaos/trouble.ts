@@ -8,11 +8,15 @@ import type { Program } from './services/program.js';
 const SENDS_IN_HAND = 3;
 const SENDS_LIMIT_MS = 10_000;
 const SENDS_POLL_MS = 20;
-/** A program that was woken is left alone for so long: what it has in its hands queues for new slots first, behind those of the others. */
+/**
+ * A program that was woken is left alone for so long: what it has in its hands queues for new slots first, behind those
+ * of the others.
+ */
 const AWAKE_MS = 15_000;
 /**
- * So old must a broker's queues be, and so long must it be up, before it is struck. RabbitMQ 3.10 that is killed while it declares or recovers a quorum queue
- * can come back with one that never finds a leader again; that is its own fault, and no trial of ours.
+ * So old must a broker's queues be, and so long must it be up, before it is struck. RabbitMQ 3.10 that is killed while
+ * it declares or recovers a quorum queue can come back with one that never finds a leader again; that is its own fault,
+ * and no trial of ours.
  */
 const BROKER_SETTLES_MS = 4_000;
 
@@ -44,7 +48,10 @@ export class Trouble {
       await systemClock.wait(Math.max(0, fault.atMs - this.sinceStartMs()));
       const line = (this.lines.get(fault.target) ?? Promise.resolve()).then(() => this.strike(fault));
       // One that failed is told at the end; until then the others go on.
-      this.lines.set(fault.target, line.catch(() => undefined));
+      this.lines.set(
+        fault.target,
+        line.catch(() => undefined),
+      );
       all.push(line);
     }
     await Promise.all(all);
@@ -65,7 +72,10 @@ export class Trouble {
   private deeds({ target, lastsMs }: PlannedFault): Record<FaultKind, { begin(): unknown; end?(): unknown }> {
     const { postgres, rabbit, registry, sandbox, programs } = this.ground;
     const program = programs.find((one) => one.name === target);
-    const network = (mode: 'refuse' | 'black_hole' | 'reset') => ({ begin: () => registry.order({ mode }), end: () => registry.order({ mode: 'pass' }) });
+    const network = (mode: 'refuse' | 'black_hole' | 'reset') => ({
+      begin: () => registry.order({ mode }),
+      end: () => registry.order({ mode: 'pass' }),
+    });
     return {
       kill: { begin: () => program?.kill(), end: () => program?.start() },
       pause: { begin: () => program && this.freeze(program), end: () => program && wake(program) },
@@ -83,7 +93,8 @@ export class Trouble {
   /** With sends in its hands, if it comes to have some soon: only then it can do harm when it wakes. */
   private async freeze(program: Program): Promise<void> {
     const endMs = systemClock.monotonicMs() + SENDS_LIMIT_MS;
-    while (systemClock.monotonicMs() < endMs && (await this.sendsOf(program).catch(() => 0)) < SENDS_IN_HAND) await systemClock.wait(SENDS_POLL_MS);
+    while (systemClock.monotonicMs() < endMs && (await this.sendsOf(program).catch(() => 0)) < SENDS_IN_HAND)
+      await systemClock.wait(SENDS_POLL_MS);
     program.pause();
   }
 

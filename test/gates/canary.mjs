@@ -7,8 +7,9 @@ import { ORDERLY, SEEDS } from './canary-seeds.mjs';
 const SCRATCH = '.pedigree';
 
 /**
- * The canary: seeds one violation per file into a scratch tree and demands that each gate names it by its rule; that no gate
- * finds fault with orderly files; and that a gate with nothing to read fails. A gate that cannot fail is worse than none.
+ * The canary: seeds one violation per file into a scratch tree and demands that each gate names it by its rule; that no
+ * gate finds fault with orderly files; and that a gate with nothing to read fails. A gate that cannot fail is worse
+ * than none.
  */
 export async function runCanary(root) {
   const startedMs = performance.now();
@@ -17,8 +18,17 @@ export async function runCanary(root) {
   const remove = () => rmSync(scratch, { recursive: true, force: true });
   process.once('exit', remove);
   try {
-    const findings = [...(await judgeSeeded(root, join(scratch, 'seeded'))), ...(await judgeEmpty(root, join(scratch, 'empty')))];
-    return { name: 'canary', files: SEEDS.length, findings, notes: [], seconds: (performance.now() - startedMs) / 1000 };
+    const findings = [
+      ...(await judgeSeeded(root, join(scratch, 'seeded'))),
+      ...(await judgeEmpty(root, join(scratch, 'empty'))),
+    ];
+    return {
+      name: 'canary',
+      files: SEEDS.length,
+      findings,
+      notes: [],
+      seconds: (performance.now() - startedMs) / 1000,
+    };
   } finally {
     remove();
     process.off('exit', remove);
@@ -28,22 +38,36 @@ export async function runCanary(root) {
 const canaryFinding = (gate, file, message) => ({ rule: `canary-${gate}`, file, message });
 
 async function judgeSeeded(root, tree) {
-  plant(root, tree, { ...ORDERLY, ...Object.fromEntries(SEEDS.filter((seed) => seed.text !== undefined).map((seed) => [seed.file, seed.text])) });
+  plant(root, tree, {
+    ...ORDERLY,
+    ...Object.fromEntries(SEEDS.filter((seed) => seed.text !== undefined).map((seed) => [seed.file, seed.text])),
+  });
   const names = Object.keys(GATES);
-  const reports = await runTogether(names.map((name) => () => gateInProcess(name, tree)), 2);
+  const reports = await runTogether(
+    names.map((name) => () => gateInProcess(name, tree)),
+    2,
+  );
   return reports.flatMap((report) => [...missedSeeds(report), ...faultsInOrder(report)]);
 }
 
 function missedSeeds({ name, findings }) {
   return SEEDS.filter((seed) => seed.gate === name)
     .filter((seed) => !findings.some((found) => found.rule === seed.rule && found.file === seed.file))
-    .map((seed) => canaryFinding(name, seed.file, `${seed.rule} was seeded and not found (there: ${rulesIn(findings, seed.file)})`));
+    .map((seed) =>
+      canaryFinding(name, seed.file, `${seed.rule} was seeded and not found (there: ${rulesIn(findings, seed.file)})`),
+    );
 }
 
-const rulesIn = (findings, file) => findings.filter((found) => found.file === file).map((found) => found.rule).join(', ') || 'nothing';
+const rulesIn = (findings, file) =>
+  findings
+    .filter((found) => found.file === file)
+    .map((found) => found.rule)
+    .join(', ') || 'nothing';
 
 function faultsInOrder({ name, findings }) {
-  const wrong = findings.filter((found) => found.file in ORDERLY || ['gate-broke', 'not-read', 'read-nothing'].includes(found.rule));
+  const wrong = findings.filter(
+    (found) => found.file in ORDERLY || ['gate-broke', 'not-read', 'read-nothing'].includes(found.rule),
+  );
   return wrong.map((found) => canaryFinding(name, found.file, `in order, yet found: ${found.rule} ${found.message}`));
 }
 
@@ -51,14 +75,29 @@ async function judgeEmpty(root, tree) {
   plant(root, tree, {});
   for (const folder of ['apps', 'libs', 'test']) mkdirSync(join(tree, folder), { recursive: true });
   const names = Object.keys(GATES);
-  const reports = await runTogether(names.map((name) => () => gateInProcess(name, tree)), 2);
-  return reports.filter((report) => report.findings.length === 0).map((report) => canaryFinding(report.name, '.', 'there was nothing to read, and it passed'));
+  const reports = await runTogether(
+    names.map((name) => () => gateInProcess(name, tree)),
+    2,
+  );
+  return reports
+    .filter((report) => report.findings.length === 0)
+    .map((report) => canaryFinding(report.name, '.', 'there was nothing to read, and it passed'));
 }
 
-/** Writes a tree that the gates take for the real one: same manifest, same compiler options, packages found further up. */
+/**
+ * Writes a tree that the gates take for the real one: same manifest, same compiler options, packages found further up.
+ */
 function plant(root, tree, files) {
-  const tsconfig = { extends: '../../../tsconfig.json', compilerOptions: { rootDir: '.' }, include: ['apps/**/*.ts', 'libs/**/*.ts', 'test/**/*.ts'] };
-  const all = { 'package.json': readFileSync(join(root, 'package.json'), 'utf8'), 'tsconfig.json': JSON.stringify(tsconfig), ...files };
+  const tsconfig = {
+    extends: '../../../tsconfig.json',
+    compilerOptions: { rootDir: '.' },
+    include: ['apps/**/*.ts', 'libs/**/*.ts', 'test/**/*.ts'],
+  };
+  const all = {
+    'package.json': readFileSync(join(root, 'package.json'), 'utf8'),
+    'tsconfig.json': JSON.stringify(tsconfig),
+    ...files,
+  };
   for (const [path, text] of Object.entries(all)) {
     mkdirSync(dirname(join(tree, path)), { recursive: true });
     writeFileSync(join(tree, path), text);

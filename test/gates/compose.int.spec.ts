@@ -18,7 +18,12 @@ const IN_IMAGE = '/app/';
 
 const text = z.string().min(1);
 const healthcheck = z.union([
-  z.strictObject({ test: z.tuple([z.enum(['CMD', 'CMD-SHELL'])]).rest(text), interval: text, timeout: text, retries: z.number().int().positive() }),
+  z.strictObject({
+    test: z.tuple([z.enum(['CMD', 'CMD-SHELL'])]).rest(text),
+    interval: text,
+    timeout: text,
+    retries: z.number().int().positive(),
+  }),
   z.strictObject({ disable: z.literal(true) }),
 ]);
 const service = z.strictObject({
@@ -34,22 +39,34 @@ const service = z.strictObject({
   // A trial on one machine is not offered to its network.
   ports: z.array(z.string().regex(/^127\.0\.0\.1:\d+:\d+$/)).optional(),
   healthcheck: healthcheck.optional(),
-  depends_on: z.record(text, z.strictObject({ condition: z.enum(['service_healthy', 'service_completed_successfully']) })).optional(),
+  depends_on: z
+    .record(text, z.strictObject({ condition: z.enum(['service_healthy', 'service_completed_successfully']) }))
+    .optional(),
 });
-const file = z.looseObject({ name: text.optional(), services: z.record(text, service), volumes: z.record(text, z.null()) });
+const file = z.looseObject({
+  name: text.optional(),
+  services: z.record(text, service),
+  volumes: z.record(text, z.null()),
+});
 type Service = z.infer<typeof service>;
 type ComposeFile = Pick<z.infer<typeof file>, 'services' | 'volumes'>;
 
-const read = (name: string): ComposeFile => file.parse(parse(readFileSync(join(ROOT, 'docker', name), 'utf8'), { merge: true }));
+const read = (name: string): ComposeFile =>
+  file.parse(parse(readFileSync(join(ROOT, 'docker', name), 'utf8'), { merge: true }));
 
 const targetOf = (volume: string): string => volume.split(':')[1] as string;
 
-/** Lays one file over another as docker compose does, as far as these files go: maps member by member, volumes by where they are mounted. */
+/**
+ * Lays one file over another as docker compose does, as far as these files go: maps member by member, volumes by where
+ * they are mounted.
+ */
 function overlay(base: ComposeFile, over: ComposeFile): ComposeFile {
   const services = { ...base.services };
   for (const [name, one] of Object.entries(over.services)) {
     const before = services[name] ?? {};
-    const kept = (before.volumes ?? []).filter((volume) => !(one.volumes ?? []).some((other) => targetOf(other) === targetOf(volume)));
+    const kept = (before.volumes ?? []).filter(
+      (volume) => !(one.volumes ?? []).some((other) => targetOf(other) === targetOf(volume)),
+    );
     services[name] = {
       ...{ ...before, ...one, environment: { ...before.environment, ...one.environment } },
       ...{ depends_on: { ...before.depends_on, ...one.depends_on }, volumes: [...kept, ...(one.volumes ?? [])] },
@@ -60,12 +77,20 @@ function overlay(base: ComposeFile, over: ComposeFile): ComposeFile {
 
 const dockerfile = readFileSync(join(ROOT, 'docker/Dockerfile'), 'utf8');
 /** What the image sets by ENV, and whether it says how its health is asked. */
-const imageEnvironment = Object.fromEntries([...dockerfile.matchAll(/^ENV (.*)$/gm)].flatMap((line) => (line[1] as string).split(' ').map((pair) => pair.split('=') as [string, string])));
+const imageEnvironment = Object.fromEntries(
+  [...dockerfile.matchAll(/^ENV (.*)$/gm)].flatMap((line) =>
+    (line[1] as string).split(' ').map((pair) => pair.split('=') as [string, string]),
+  ),
+);
 const imageHasHealthcheck = /^HEALTHCHECK /m.test(dockerfile);
 
-const programOf = (one: Service): string | undefined => (one.build === undefined || one.entrypoint !== undefined ? undefined : one.command?.[0]);
+const programOf = (one: Service): string | undefined =>
+  one.build === undefined || one.entrypoint !== undefined ? undefined : one.command?.[0];
 /** Variables that a program's config.ts declares. */
-const declaredBy = (program: string): string[] => [...readFileSync(join(ROOT, `apps/${program}/src/config.ts`), 'utf8').matchAll(/^ {2}([A-Z][A-Z0-9_]+): ?(z|$)/gm)].map((found) => found[1] as string);
+const declaredBy = (program: string): string[] =>
+  [
+    ...readFileSync(join(ROOT, `apps/${program}/src/config.ts`), 'utf8').matchAll(/^ {2}([A-Z][A-Z0-9_]+): ?(z|$)/gm),
+  ].map((found) => found[1] as string);
 
 let folder: string;
 beforeAll(() => {
@@ -76,13 +101,19 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** The service's environment as the program sees it, its files where they are on this machine. */
 function environmentOf(one: Service): Record<string, string> {
   const local = (value: string): string => value.replace(IN_IMAGE, ROOT).replace('/var/lib/pedigree', folder);
-  return Object.fromEntries(Object.entries({ ...imageEnvironment, ...one.environment }).map(([name, value]) => [name, local(value)]));
+  return Object.fromEntries(
+    Object.entries({ ...imageEnvironment, ...one.environment }).map(([name, value]) => [name, local(value)]),
+  );
 }
 
 /** Runs the one-shot service that makes the key, on this machine's own folder. */
 function makeKey(one: Service): string {
   const [command, ...args] = one.entrypoint as [string, ...string[]];
-  const { status, stderr } = spawnSync(command, args.map((argument) => argument.replace('/var/lib/pedigree', folder)), { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(
+    command,
+    args.map((argument) => argument.replace('/var/lib/pedigree', folder)),
+    { encoding: 'utf8' },
+  );
   expect([status, stderr]).toEqual([0, '']);
   return readFileSync(join(folder, 'key'), 'utf8');
 }
@@ -102,11 +133,14 @@ describe.each(VARIANTS)('docker %s', (_name, load) => {
       if (image !== undefined) expect(image).toMatch(/^[a-z0-9./-]+:\d+\.\d+(\.\d+)?(-[a-z]+)?$/);
     }
     expect(services['kurrentdb']?.image).toBe(KURRENTDB_IMAGE);
-    expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map((from) => from[1])).toEqual(expect.arrayContaining([expect.stringMatching(/^node:\d+\.\d+\.\d+-/)]));
+    expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map((from) => from[1])).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^node:\d+\.\d+\.\d+-/)]),
+    );
   });
 
   it('asks each service for its health, and waits only for services that are there and can say', () => {
-    const tells = ({ healthcheck: asked, build }: Service): boolean => (asked === undefined ? build !== undefined && imageHasHealthcheck : 'test' in asked);
+    const tells = ({ healthcheck: asked, build }: Service): boolean =>
+      asked === undefined ? build !== undefined && imageHasHealthcheck : 'test' in asked;
     for (const [name, one] of all) {
       if (one.entrypoint === undefined) expect([name, tells(one)]).toEqual([name, true]);
       for (const [needed, { condition }] of Object.entries(one.depends_on ?? {})) {
@@ -139,26 +173,40 @@ describe.each(VARIANTS)('docker %s', (_name, load) => {
       if (program === undefined || program === 'sandbox') continue;
       const declared = declaredBy(program);
       expect(declared.length).toBeGreaterThan(4);
-      for (const variable of Object.keys(one.environment ?? {})) expect([name, declared]).toEqual([name, expect.arrayContaining([variable])]);
+      for (const variable of Object.keys(one.environment ?? {}))
+        expect([name, declared]).toEqual([name, expect.arrayContaining([variable])]);
       // The program's own check: it names what is missing or wrong.
       await expect(PROGRAMS[program]?.describe(environmentOf(one))).resolves.toBeDefined();
       const [required] = declared;
-      const without = Object.fromEntries(Object.entries(environmentOf(one)).filter(([variable]) => variable !== required));
+      const without = Object.fromEntries(
+        Object.entries(environmentOf(one)).filter(([variable]) => variable !== required),
+      );
       await expect(PROGRAMS[program]?.describe(without)).rejects.toThrow(new RegExp(`^${required}`));
     }
     expect(services['sandbox']?.environment).toBeUndefined();
-    expect(parseOptions(services['sandbox']?.command?.slice(1) ?? [], {})).toMatchObject({ port: 9080, controlPort: 9081 });
+    expect(parseOptions(services['sandbox']?.command?.slice(1) ?? [], {})).toMatchObject({
+      port: 9080,
+      controlPort: 9081,
+    });
   });
 
   it('names servers that are services here, at their own passwords, and one log for all', async () => {
-    const values = (variable: string): string[] => all.flatMap(([, one]) => (programOf(one) === undefined ? [] : (one.environment?.[variable] ?? [])));
-    const hosts = (address: string): string[] => address.replace(/^[a-z]+:\/\/([^@/]*@)?/, '').replace(/[/?].*$/, '').split(',').map((host) => host.split(':')[0] as string);
+    const values = (variable: string): string[] =>
+      all.flatMap(([, one]) => (programOf(one) === undefined ? [] : (one.environment?.[variable] ?? [])));
+    const hosts = (address: string): string[] =>
+      address
+        .replace(/^[a-z]+:\/\/([^@/]*@)?/, '')
+        .replace(/[/?].*$/, '')
+        .split(',')
+        .map((host) => host.split(':')[0] as string);
     for (const variable of ['DATABASE_URL', 'EVENTSTORE_URL', 'AMQP_URL']) {
       expect(new Set(values(variable)).size).toBe(1);
       for (const host of hosts(values(variable)[0] as string)) expect(Object.keys(services)).toContain(host);
     }
     const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = services['postgres']?.environment ?? {};
-    expect(values('DATABASE_URL')[0]).toBe(`postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@postgres:5432/${POSTGRES_DB}`);
+    expect(values('DATABASE_URL')[0]).toBe(
+      `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@postgres:5432/${POSTGRES_DB}`,
+    );
     const { RABBITMQ_DEFAULT_USER, RABBITMQ_DEFAULT_PASS } = services['rabbitmq']?.environment ?? {};
     expect(values('AMQP_URL')[0]).toContain(`//${RABBITMQ_DEFAULT_USER}:${RABBITMQ_DEFAULT_PASS}@rabbitmq:`);
     await openEventStore({ pool: undefined as never, eventStoreUrl: values('EVENTSTORE_URL')[0] as string }).close();
@@ -171,9 +219,16 @@ describe.each(VARIANTS)('each node of the log in docker %s', (_name, load) => {
     const nodes = Object.entries(services).filter(([name]) => name.startsWith('kurrentdb'));
     expect(nodes.length).toBeGreaterThan(0);
     for (const [name, { environment }] of nodes) {
-      const [append, event] = [Number(environment?.['KURRENTDB_MAX_APPEND_SIZE']), Number(environment?.['KURRENTDB_MAX_APPEND_EVENT_SIZE'])];
-      expect([name, append > DEFAULT_LIMITS.maxDataBytes + DEFAULT_LIMITS.maxMetadataBytes && append <= MOST_APPEND_BYTES]).toEqual([name, true]);
-      // A newer node refuses to start where the limit for one event, which has a default of its own, is above that for an append.
+      const [append, event] = [
+        Number(environment?.['KURRENTDB_MAX_APPEND_SIZE']),
+        Number(environment?.['KURRENTDB_MAX_APPEND_EVENT_SIZE']),
+      ];
+      expect([
+        name,
+        append > DEFAULT_LIMITS.maxDataBytes + DEFAULT_LIMITS.maxMetadataBytes && append <= MOST_APPEND_BYTES,
+      ]).toEqual([name, true]);
+      // A newer node refuses to start where the limit for one event, which has a default of its own, is above that for
+      // an append.
       expect([name, event]).toEqual([name, append]);
     }
   });
@@ -187,8 +242,16 @@ describe('the log of three nodes', () => {
     for (const node of nodes) {
       const environment = services[node]?.environment ?? {};
       expect(environment['KURRENTDB_CLUSTER_SIZE']).toBe('3');
-      expect([environment['KURRENTDB_NODE_HOST_ADVERTISE_AS'], environment['KURRENTDB_REPLICATION_HOST_ADVERTISE_AS']]).toEqual([node, node]);
-      expect(environment['KURRENTDB_GOSSIP_SEED']?.split(',').sort()).toEqual(nodes.filter((other) => other !== node).map((other) => `${other}:2113`).sort());
+      expect([
+        environment['KURRENTDB_NODE_HOST_ADVERTISE_AS'],
+        environment['KURRENTDB_REPLICATION_HOST_ADVERTISE_AS'],
+      ]).toEqual([node, node]);
+      expect(environment['KURRENTDB_GOSSIP_SEED']?.split(',').sort()).toEqual(
+        nodes
+          .filter((other) => other !== node)
+          .map((other) => `${other}:2113`)
+          .sort(),
+      );
     }
     const volumes = nodes.flatMap((node) => services[node]?.volumes ?? []);
     expect(new Set(volumes).size).toBe(3);

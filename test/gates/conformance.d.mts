@@ -11,4 +11,7 @@ export interface ConformanceReport {
   findings: { file: string; rule: string; message: string }[];
 }
 export function conformanceRows(text: string): ConformanceRow[];
-export function checkConformance(text: string, results: { testResults: { name: string; assertionResults: { fullName: string; status: string }[] }[] }): ConformanceReport;
+export function checkConformance(
+  text: string,
+  results: { testResults: { name: string; assertionResults: { fullName: string; status: string }[] }[] },
+): ConformanceReport;

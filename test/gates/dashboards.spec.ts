@@ -18,15 +18,22 @@ interface Panel {
 }
 
 const dashboard = JSON.parse(file('dashboard.json')) as { panels: Panel[] };
-const shown: Expression[] = dashboard.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ where: `panel ${title}`, expr })));
+const shown: Expression[] = dashboard.panels.flatMap(({ title, targets = [] }) =>
+  targets.map(({ expr }) => ({ where: `panel ${title}`, expr })),
+);
 const alarmed: Expression[] = rules.map(({ alert, expr }) => ({ where: `alert ${alert}`, expr }));
 
 /** A metric of ours in an expression, with the labels that it is selected and grouped by. */
 const metricsIn = (expr: string): string[] => [...expr.matchAll(/\bpedigree_[a-z_]+/g)].map(([name]) => name);
-const familyOf = (name: string): string => (table[name] === undefined ? name.replace(/_(bucket|sum|count)$/, '') : name);
+const familyOf = (name: string): string =>
+  table[name] === undefined ? name.replace(/_(bucket|sum|count)$/, '') : name;
 const selected = (expr: string): [string, string[]][] =>
-  [...expr.matchAll(/\b(pedigree_[a-z_]+)\{([^}]*)\}/g)].map(([, name = '', inside = '']) => [name, [...inside.matchAll(/([a-z_]+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label)]);
-const grouped = (expr: string): string[] => [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, inside = '']) => inside.split(',').map((label) => label.trim()));
+  [...expr.matchAll(/\b(pedigree_[a-z_]+)\{([^}]*)\}/g)].map(([, name = '', inside = '']) => [
+    name,
+    [...inside.matchAll(/([a-z_]+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label),
+  ]);
+const grouped = (expr: string): string[] =>
+  [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, inside = '']) => inside.split(',').map((label) => label.trim()));
 
 /** Labels that every process has, or that Prometheus adds. */
 const EVERYWHERE = ['program', 'instance', 'job', 'le'];
@@ -38,12 +45,17 @@ describe('the dashboard and the alert rules', () => {
     expect(names.filter((name) => table[name] === undefined)).toEqual([]);
     const known = new Set([...EVERYWHERE, ...names.flatMap((name) => table[name]?.labels ?? [])]);
     expect(grouped(expr).filter((label) => !known.has(label))).toEqual([]);
-    for (const [name, labels] of selected(expr)) expect(labels.filter((label) => !EVERYWHERE.includes(label) && table[familyOf(name)]?.labels.includes(label) !== true)).toEqual([]);
+    for (const [name, labels] of selected(expr))
+      expect(
+        labels.filter((label) => !EVERYWHERE.includes(label) && table[familyOf(name)]?.labels.includes(label) !== true),
+      ).toEqual([]);
   });
 
   it('take rates of what counts up, and of nothing else', () => {
     for (const { expr } of [...shown, ...alarmed]) {
-      const rated = [...expr.matchAll(/\b(?:rate|increase)\((pedigree_[a-z_]+)/g)].map(([, name = '']) => table[familyOf(name)]?.kind);
+      const rated = [...expr.matchAll(/\b(?:rate|increase)\((pedigree_[a-z_]+)/g)].map(
+        ([, name = '']) => table[familyOf(name)]?.kind,
+      );
       expect(rated.filter((kind) => kind === 'gauge')).toEqual([]);
     }
   });
@@ -64,6 +76,10 @@ describe('the dashboard and the alert rules', () => {
   });
 
   it('would find a metric that is gone', () => {
-    expect(metricsIn('max(pedigree_dead_letters_total) > 0').map(familyOf).filter((name) => table[name] === undefined)).toEqual(['pedigree_dead_letters_total']);
+    expect(
+      metricsIn('max(pedigree_dead_letters_total) > 0')
+        .map(familyOf)
+        .filter((name) => table[name] === undefined),
+    ).toEqual(['pedigree_dead_letters_total']);
   });
 });

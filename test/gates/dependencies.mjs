@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const CRUISER = fileURLToPath(new URL('../../node_modules/dependency-cruiser/bin/dependency-cruise.mjs', import.meta.url));
+const CRUISER = fileURLToPath(
+  new URL('../../node_modules/dependency-cruiser/bin/dependency-cruise.mjs', import.meta.url),
+);
 const CONFIG = fileURLToPath(new URL('../../.dependency-cruiser.mjs', import.meta.url));
 const MOST_OUTPUT_BYTES = 256 * 1024 * 1024;
 
@@ -14,6 +16,10 @@ export async function check(root) {
   const { modules, summary } = JSON.parse(stdout);
   return {
     files: modules.map((module) => module.source).filter((path) => /^(apps|libs|test)\//.test(path)),
-    findings: summary.violations.map((violation) => ({ rule: violation.rule.name, file: violation.from, message: `-> ${violation.to}` })),
+    findings: summary.violations.map((violation) => ({
+      rule: violation.rule.name,
+      file: violation.from,
+      message: `-> ${violation.to}`,
+    })),
   };
 }

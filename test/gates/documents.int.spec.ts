@@ -5,7 +5,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-/** Commands that a document marks as run, and the test that runs each; the gate `tidy` keeps list and documents the same. */
+/**
+ * Commands that a document marks as run, and the test that runs each; the gate `tidy` keeps list and documents the
+ * same.
+ */
 interface DocumentedCommand {
   document: string;
   command: string;
@@ -24,7 +27,10 @@ interface Ending {
   output: string;
 }
 
-/** Runs a line as a reader would type it, in the clone, but with a folder and a port of its own, and never over the network. */
+/**
+ * Runs a line as a reader would type it, in the clone, but with a folder and a port of its own, and never over the
+ * network.
+ */
 function run(command: string, dataDir: string): Promise<Ending> {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, DATA_DIR: dataDir, PORT: '0', npm_config_offline: 'true', NODE_OPTIONS: '' };

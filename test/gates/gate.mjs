@@ -4,11 +4,16 @@ import { pathToFileURL } from 'node:url';
 import { sourceFiles } from './tree.mjs';
 
 /** The gates over the source, by the name that people see. */
-export const GATES = { types: './types.mjs', eslint: './lint.mjs', dependencies: './dependencies.mjs', tidy: './tidy.mjs' };
+export const GATES = {
+  types: './types.mjs',
+  eslint: './lint.mjs',
+  dependencies: './dependencies.mjs',
+  tidy: './tidy.mjs',
+};
 
 /**
- * Runs one gate over the tree at `root` and judges the gate too: one that did not read every source file proves nothing,
- * and one that read none fails whatever it says.
+ * Runs one gate over the tree at `root` and judges the gate too: one that did not read every source file proves
+ * nothing, and one that read none fails whatever it says.
  * @returns {Promise<{ files: number, findings: { rule: string, file: string, message: string }[], notes: string[] }>}
  */
 export async function runGate(name, root) {
@@ -25,7 +30,8 @@ function judgeReading(expected, missed) {
   return missed.map((file) => ({ rule: 'not-read', file, message: 'the gate did not read it' }));
 }
 
-// As a program of its own: `node test/gates/gate.mjs <gate>` judges the working directory and tells its parent, or the terminal.
+// As a program of its own: `node test/gates/gate.mjs <gate>` judges the working directory and tells its parent, or the
+// terminal.
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
   const report = await runGate(process.argv[2], process.cwd());
   if (process.send) process.send(report, () => process.disconnect());

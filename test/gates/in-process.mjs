@@ -7,13 +7,17 @@ const GATE = fileURLToPath(new URL('./gate.mjs', import.meta.url));
 const MOST_SECONDS = 1_800;
 
 /**
- * Runs one gate over `root` in a process of its own, so that gates share two cores and none can take the others down; below the tests
- * in priority, for some of those look at the time.
- * A gate that dies without a word, or lasts too long, is itself a finding.
+ * Runs one gate over `root` in a process of its own, so that gates share two cores and none can take the others down;
+ * below the tests in priority, for some of those look at the time. A gate that dies without a word, or lasts too long,
+ * is itself a finding.
  */
 export function gateInProcess(name, root) {
   return new Promise((resolve) => {
-    const child = fork(GATE, [name], { cwd: root, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], execArgv: ['--no-warnings'] });
+    const child = fork(GATE, [name], {
+      cwd: root,
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      execArgv: ['--no-warnings'],
+    });
     yieldToTests(child.pid);
     const startedMs = performance.now();
     let report;
@@ -23,7 +27,11 @@ export function gateInProcess(name, root) {
     const deadline = setTimeout(() => child.kill('SIGKILL'), MOST_SECONDS * 1000);
     child.on('close', (status, signal) => {
       clearTimeout(deadline);
-      report ??= { files: 0, notes: [], findings: [{ rule: 'gate-broke', file: name, message: `${signal ?? `status ${status}`} ${complaint.trim()}` }] };
+      report ??= {
+        files: 0,
+        notes: [],
+        findings: [{ rule: 'gate-broke', file: name, message: `${signal ?? `status ${status}`} ${complaint.trim()}` }],
+      };
       resolve({ ...report, name, seconds: (performance.now() - startedMs) / 1000 });
     });
   });

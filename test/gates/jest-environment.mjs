@@ -1,13 +1,16 @@
 import { TestEnvironment } from 'jest-environment-node';
 
-/** So long what a file has stopped may take until it is gone, on a busy machine too: a socket says goodbye, a child process ends. */
+/**
+ * So long what a file has stopped may take until it is gone, on a busy machine too: a socket says goodbye, a child
+ * process ends.
+ */
 const GONE_WITHIN_MS = 20_000;
 const POLL_MS = 20;
 
 /**
- * The world of one test file. A file that leaves a timer, a server or a child process behind fails, by name: else all that is seen of it is
- * a worker of Jest that does not end, when nobody can tell any more whose fault it is. Where Jest runs a file in its own process, its own timers
- * stand among those of the file, and nothing is judged.
+ * The world of one test file. A file that leaves a timer, a server or a child process behind fails, by name: else all
+ * that is seen of it is a worker of Jest that does not end, when nobody can tell any more whose fault it is. Where Jest
+ * runs a file in its own process, its own timers stand among those of the file, and nothing is judged.
  */
 export default class NothingLeftOpen extends TestEnvironment {
   constructor(config, context) {
@@ -27,17 +30,22 @@ export default class NothingLeftOpen extends TestEnvironment {
   }
 }
 
-const leftOpen = (before) => Object.entries(countOpen()).flatMap(([kind, count]) => (count > (before[kind] ?? 0) ? [`${count - (before[kind] ?? 0)} ${kind}`] : []));
+const leftOpen = (before) =>
+  Object.entries(countOpen()).flatMap(([kind, count]) =>
+    count > (before[kind] ?? 0) ? [`${count - (before[kind] ?? 0)} ${kind}`] : [],
+  );
 
 /**
- * Pipes are not counted: those of this process itself come into being at their first use, and of those to a child that is left the child tells. Nor are
- * sockets: a connection that fetch keeps for later ends by a time of its own, and of those to a server that is left the server tells.
+ * Pipes are not counted: those of this process itself come into being at their first use, and of those to a child that
+ * is left the child tells. Nor are sockets: a connection that fetch keeps for later ends by a time of its own, and of
+ * those to a server that is left the server tells.
  */
 const NOT_COUNTED = ['PipeWrap', 'TCPSocketWrap'];
 
 /** What keeps this process from ending, by kind: `{ Timeout: 1, TCPServerWrap: 2 }`. */
 function countOpen() {
   const counts = {};
-  for (const kind of process.getActiveResourcesInfo().filter((one) => !NOT_COUNTED.includes(one))) counts[kind] = (counts[kind] ?? 0) + 1;
+  for (const kind of process.getActiveResourcesInfo().filter((one) => !NOT_COUNTED.includes(one)))
+    counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
 }

@@ -35,15 +35,21 @@ const SCENARIO = 30;
 const PER_KB = { withServices: 0.5, alone: 0.1 };
 
 /**
- * The order in which specs begin, so that no worker is left with a long one when the others have ended, and long ones, which mostly wait, run
- * beside short ones, which mostly compute: two rows, each with the longest first, from which whoever is free takes the one whose row is behind in time.
+ * The order in which specs begin, so that no worker is left with a long one when the others have ended, and long ones,
+ * which mostly wait, run beside short ones, which mostly compute: two rows, each with the longest first, from which
+ * whoever is free takes the one whose row is behind in time.
  * @param {{ path: string, bytes: number }[]} specs paths relative to the root, with `/`
  * @returns {string[]} the paths in their order; the same for the same specs, however they came
  */
 export function inOrder(specs) {
-  const weighed = specs.map(({ path, bytes }) => ({ path, seconds: secondsOf(path, bytes) })).sort((a, b) => b.seconds - a.seconds || (a.path < b.path ? -1 : 1));
+  const weighed = specs
+    .map(({ path, bytes }) => ({ path, seconds: secondsOf(path, bytes) }))
+    .sort((a, b) => b.seconds - a.seconds || (a.path < b.path ? -1 : 1));
   const isLong = ({ path }) => path in LONG || isScenario(path);
-  const rows = [weighed.filter(isLong), weighed.filter((spec) => !isLong(spec))].map((waiting) => ({ waiting, seconds: 0 }));
+  const rows = [weighed.filter(isLong), weighed.filter((spec) => !isLong(spec))].map((waiting) => ({
+    waiting,
+    seconds: 0,
+  }));
   return specs.map(() => {
     const [long, short] = rows;
     const row = short.waiting.length === 0 || (long.waiting.length > 0 && long.seconds <= short.seconds) ? long : short;
@@ -65,6 +71,8 @@ function secondsOf(path, bytes) {
 export default class LongestFirst extends TestSequencer {
   sort(tests) {
     const byPath = new Map(tests.map((test) => [relative(ROOT, test.path).replaceAll('\\', '/'), test]));
-    return inOrder([...byPath].map(([path, test]) => ({ path, bytes: statSync(test.path).size }))).map((path) => byPath.get(path));
+    return inOrder([...byPath].map(([path, test]) => ({ path, bytes: statSync(test.path).size }))).map((path) =>
+      byPath.get(path),
+    );
   }
 }

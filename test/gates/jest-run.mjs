@@ -11,17 +11,21 @@ const MOST_SECONDS_TO_END = 30;
 const MOST_MINUTES = 40;
 
 /**
- * Runs Jest and counts. A suite that could not be loaded, a run without a result and a process that does not end count as failures,
- * for Jest's own totals know only tests.
+ * Runs Jest and counts. A suite that could not be loaded, a run without a result and a process that does not end count
+ * as failures, for Jest's own totals know only tests.
  * @param {string[]} extraArgs passed through
- * @returns {Promise<{ passed: number, failed: number, skipped: string[], remarks: string[], seconds: number, results?: object }>} `results` is Jest's JSON
+ * @returns {Promise<{ passed: number, failed: number, skipped: string[], remarks: string[], seconds: number, results?:
+ *   object } >} `results` is Jest's JSON
  */
 export async function runJest(extraArgs) {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-jest-'));
   const output = join(folder, 'results.json');
   const startedMs = performance.now();
   try {
-    const ending = await waitForJest(['--experimental-vm-modules', '--no-warnings', JEST, '--ci', '--json', `--outputFile=${output}`, ...extraArgs], output);
+    const ending = await waitForJest(
+      ['--experimental-vm-modules', '--no-warnings', JEST, '--ci', '--json', `--outputFile=${output}`, ...extraArgs],
+      output,
+    );
     const results = existsSync(output) ? JSON.parse(readFileSync(output, 'utf8')) : undefined;
     return { ...countJest(results, ending), results, seconds: (performance.now() - startedMs) / 1000 };
   } finally {
@@ -40,7 +44,8 @@ function waitForJest(args, output) {
     };
     const deadline = setTimeout(() => stop(`Jest lasted longer than ${MOST_MINUTES} minutes`), MOST_MINUTES * 60_000);
     const watch = setInterval(() => {
-      if (existsSync(output) && ++ticksSinceResults > MOST_SECONDS_TO_END) stop('Jest did not end: something that a test started was not stopped');
+      if (existsSync(output) && ++ticksSinceResults > MOST_SECONDS_TO_END)
+        stop('Jest did not end: something that a test started was not stopped');
     }, 1000);
     child.on('close', (status, signal) => {
       clearTimeout(deadline);
@@ -57,8 +62,18 @@ function waitForJest(args, output) {
  */
 export function countJest(results, ending) {
   const remarks = ending.stuck === undefined ? [] : [ending.stuck];
-  if (results === undefined) return { passed: 0, failed: 1, skipped: [], remarks: [...remarks, `Jest ended with ${ending.signal ?? ending.status} and no results`] };
-  const skipped = results.testResults.flatMap((suite) => suite.assertionResults.filter((test) => ['pending', 'todo', 'skipped', 'disabled'].includes(test.status)).map((test) => test.fullName));
+  if (results === undefined)
+    return {
+      passed: 0,
+      failed: 1,
+      skipped: [],
+      remarks: [...remarks, `Jest ended with ${ending.signal ?? ending.status} and no results`],
+    };
+  const skipped = results.testResults.flatMap((suite) =>
+    suite.assertionResults
+      .filter((test) => ['pending', 'todo', 'skipped', 'disabled'].includes(test.status))
+      .map((test) => test.fullName),
+  );
   let failed = results.numFailedTests + results.numRuntimeErrorTestSuites + remarks.length;
   if (results.numTotalTests === 0) remarks.push('Jest found no test');
   // Jest is unhappy for a reason that its totals do not show: a teardown that threw, or no test at all.

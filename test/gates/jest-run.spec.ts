@@ -13,7 +13,12 @@ const results = (numbers: object, tests: { status: string; fullName: string }[] 
 
 describe('what a run of Jest amounts to', () => {
   it('is its tests when all went well', () => {
-    expect(countJest(results({ numPassedTests: 3 }), ended)).toEqual({ passed: 3, failed: 0, skipped: [], remarks: [] });
+    expect(countJest(results({ numPassedTests: 3 }), ended)).toEqual({
+      passed: 3,
+      failed: 0,
+      skipped: [],
+      remarks: [],
+    });
   });
 
   it('names the tests that did not run', () => {
@@ -26,12 +31,16 @@ describe('what a run of Jest amounts to', () => {
   });
 
   it('counts a suite that could not be loaded', () => {
-    expect(countJest(results({ numPassedTests: 3, numRuntimeErrorTestSuites: 1 }), { status: 1, signal: null }).failed).toBe(1);
+    expect(
+      countJest(results({ numPassedTests: 3, numRuntimeErrorTestSuites: 1 }), { status: 1, signal: null }).failed,
+    ).toBe(1);
   });
 
   it('fails when Jest wrote no results', () => {
     expect(countJest(undefined, { status: 1, signal: null }).failed).toBe(1);
-    expect(countJest(undefined, { status: null, signal: 'SIGKILL' }).remarks).toEqual(['Jest ended with SIGKILL and no results']);
+    expect(countJest(undefined, { status: null, signal: 'SIGKILL' }).remarks).toEqual([
+      'Jest ended with SIGKILL and no results',
+    ]);
   });
 
   it('fails when there was no test', () => {
@@ -43,7 +52,11 @@ describe('what a run of Jest amounts to', () => {
   });
 
   it('fails when Jest did not end', () => {
-    const { failed, remarks } = countJest(results({ numPassedTests: 3 }), { status: null, signal: 'SIGKILL', stuck: 'Jest did not end' });
+    const { failed, remarks } = countJest(results({ numPassedTests: 3 }), {
+      status: null,
+      signal: 'SIGKILL',
+      stuck: 'Jest did not end',
+    });
     expect(failed).toBe(1);
     expect(remarks).toEqual(['Jest did not end']);
   });

@@ -7,20 +7,30 @@ const CONFIG = fileURLToPath(new URL('../../eslint.config.mjs', import.meta.url)
 const ERROR = 2;
 
 /**
- * The gate `eslint`. Warnings are wishes that are counted: their number by rule may not rise above test/gates/ratchet.json.
- * The working directory must be `root`, for the configuration speaks of paths below it.
+ * The gate `eslint`. Warnings are wishes that are counted: their number by rule may not rise above
+ * test/gates/ratchet.json. The working directory must be `root`, for the configuration speaks of paths below it.
  */
 export async function check(root) {
   const eslint = new ESLint({ cwd: root, overrideConfigFile: CONFIG, warnIgnored: false });
   const results = await eslint.lintFiles(['.']);
-  const messages = results.flatMap((result) => result.messages.map((message) => ({ ...message, file: relative(root, result.filePath) })));
+  const messages = results.flatMap((result) =>
+    result.messages.map((message) => ({ ...message, file: relative(root, result.filePath) })),
+  );
   const errors = messages.filter((message) => message.severity === ERROR);
   const wishes = messages.filter((message) => message.severity !== ERROR);
   const ratchet = judgeWishes(root, wishes);
-  return { files: results.map((result) => relative(root, result.filePath)), findings: [...errors.map(describe), ...ratchet.findings], notes: ratchet.notes };
+  return {
+    files: results.map((result) => relative(root, result.filePath)),
+    findings: [...errors.map(describe), ...ratchet.findings],
+    notes: ratchet.notes,
+  };
 }
 
-const describe = (message) => ({ rule: message.ruleId ?? (message.fatal ? 'parse' : 'directive'), file: message.file, message: `line ${message.line}: ${message.message}` });
+const describe = (message) => ({
+  rule: message.ruleId ?? (message.fatal ? 'parse' : 'directive'),
+  file: message.file,
+  message: `line ${message.line}: ${message.message}`,
+});
 
 function judgeWishes(root, wishes) {
   const path = join(root, 'test/gates/ratchet.json');
@@ -32,8 +42,12 @@ function judgeWishes(root, wishes) {
     const mine = wishes.filter((wish) => wish.ruleId === rule);
     const most = allowed[rule] ?? 0;
     if (mine.length > most) {
-      findings.push({ rule, file: 'test/gates/ratchet.json', message: `${mine.length} warnings, at most ${most}:` }, ...mine.map(describe));
-    } else if (mine.length < most) notes.push(`${rule}: ${mine.length} warnings; lower test/gates/ratchet.json from ${most}`);
+      findings.push(
+        { rule, file: 'test/gates/ratchet.json', message: `${mine.length} warnings, at most ${most}:` },
+        ...mine.map(describe),
+      );
+    } else if (mine.length < most)
+      notes.push(`${rule}: ${mine.length} warnings; lower test/gates/ratchet.json from ${most}`);
   }
   return { findings, notes };
 }

@@ -29,10 +29,15 @@ afterAll(() => db.drop());
 describe('the page on what grows', () => {
   it('has a line for every table, and for no other', async () => {
     const { rows } = await db.pool.query<{ name: string }>(
-      `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname`,
+      `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', ` +
+        `'p') AND NOT relispartition ORDER BY relname`,
     );
     expect(rows.length).toBeGreaterThan(40);
-    expect(documented().flatMap((line) => line.tables).sort()).toEqual(rows.map((row) => row.name).sort());
+    expect(
+      documented()
+        .flatMap((line) => line.tables)
+        .sort(),
+    ).toEqual(rows.map((row) => row.name).sort());
   });
 
   it('says of those tables that rows are removed from which a program removes them', () => {
@@ -42,11 +47,14 @@ describe('the page on what grows', () => {
       ...[outcomeRemoval({ keptMs: 1 }), deadLetterRemoval({ keptDays: 1, log: { warn: () => undefined } })],
       ...reconcilerRemovals({ findingsKeptDays: 1 }),
     ];
-    const said = documented().filter((line) => /\bremoved\b/i.test(line.end)).flatMap((line) => line.tables);
+    const said = documented()
+      .filter((line) => /\bremoved\b/i.test(line.end))
+      .flatMap((line) => line.tables);
     expect(said.sort()).toEqual(removals.map((one) => one.table).sort());
   });
 
   it('gives each line an end, or a reason to stay', () => {
-    for (const { tables, end } of documented()) expect(`${tables.join()}: ${end}`).toMatch(/: (Stays: |Removed when |Bounded: |Ends |Goes |See ).{10,}/);
+    for (const { tables, end } of documented())
+      expect(`${tables.join()}: ${end}`).toMatch(/: (Stays: |Removed when |Bounded: |Ends |Goes |See ).{10,}/);
   });
 });

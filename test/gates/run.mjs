@@ -1,7 +1,7 @@
 /**
- * `npm test`: installs and builds what is missing, runs the gates over the source and Jest beside them, and ends with the totals.
- * Each gate counts as one test. Arguments go to Jest (`npm test -- libs/kernel`); `--gates-only` leaves Jest out.
- * Nothing outside Node is imported before the installation has been seen to.
+ * `npm test`: installs and builds what is missing, runs the gates over the source and Jest beside them, and ends with
+ * the totals. Each gate counts as one test. Arguments go to Jest (`npm test -- libs/kernel`); `--gates-only` leaves
+ * Jest out. Nothing outside Node is imported before the installation has been seen to.
  */
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -27,7 +27,10 @@ async function runTests() {
 async function conformance(results) {
   const { readFileSync } = await import('node:fs');
   const { checkConformance } = await import('./conformance.mjs');
-  const { rows, proven, open, findings } = checkConformance(readFileSync(`${ROOT}/docs/conformance.md`, 'utf8'), results);
+  const { rows, proven, open, findings } = checkConformance(
+    readFileSync(`${ROOT}/docs/conformance.md`, 'utf8'),
+    results,
+  );
   const notes = [`${proven} of ${rows} statements proven; not built yet: ${open.join(', ') || 'none'}`];
   const report = { name: 'conformance', files: 1, findings, notes, seconds: 0 };
   showGate(report);
@@ -59,8 +62,12 @@ async function runGates() {
 
 function showGate({ name, files, findings, notes, seconds }) {
   const verdict = findings.length === 0 ? 'passed' : `FAILED (${findings.length})`;
-  console.log(`gate ${name.padEnd(13)} ${verdict.padEnd(12)} ${String(files).padStart(5)} files ${seconds.toFixed(1).padStart(6)} s`);
-  for (const { rule, file, message } of findings.slice(0, MOST_FINDINGS_SHOWN)) console.log(`  ${file}: ${rule}: ${message}`);
+  console.log(
+    `gate ${name.padEnd(13)} ${verdict.padEnd(12)} ${String(files).padStart(5)} files ` +
+      `${seconds.toFixed(1).padStart(6)} s`,
+  );
+  for (const { rule, file, message } of findings.slice(0, MOST_FINDINGS_SHOWN))
+    console.log(`  ${file}: ${rule}: ${message}`);
   if (findings.length > MOST_FINDINGS_SHOWN) console.log(`  and ${findings.length - MOST_FINDINGS_SHOWN} more`);
   for (const note of notes) console.log(`  note: ${note}`);
 }
@@ -76,10 +83,18 @@ function summarise(gateReports, jestTotals) {
   for (const remark of remarks) console.log(`\n!! ${remark}`);
   console.log('\nGate           Verdict   Findings  Files  Seconds');
   for (const { name, findings, files, seconds } of gateReports) {
-    const cells = [name.padEnd(14), (findings.length === 0 ? 'passed' : 'FAILED').padEnd(9), String(findings.length).padStart(8), String(files).padStart(6), seconds.toFixed(1).padStart(8)];
+    const cells = [
+      name.padEnd(14),
+      (findings.length === 0 ? 'passed' : 'FAILED').padEnd(9),
+      String(findings.length).padStart(8),
+      String(files).padStart(6),
+      seconds.toFixed(1).padStart(8),
+    ];
     console.log(cells.join(' '));
   }
-  console.log(`${'Jest'.padEnd(14)} ${(jestTotals.failed === 0 ? 'passed' : 'FAILED').padEnd(9)} ${String(jestTotals.failed).padStart(8)} ${''.padStart(6)} ${jestTotals.seconds.toFixed(1).padStart(8)}`);
+  console.log(
+    `${'Jest'.padEnd(14)} ${(jestTotals.failed === 0 ? 'passed' : 'FAILED').padEnd(9)} ${String(jestTotals.failed).padStart(8)} ${''.padStart(6)} ${jestTotals.seconds.toFixed(1).padStart(8)}`,
+  );
   const passed = jestTotals.passed + gateReports.length - broken.length;
   const failed = jestTotals.failed + broken.length;
   console.log(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped`);

@@ -1,6 +1,6 @@
 /**
- * What the house style asks of the tree itself, beyond what a linter of one file can see. Each rule is a pure function from
- * the files to its findings, so that it can be proven on seeded input (tidy-rules.spec.ts).
+ * What the house style asks of the tree itself, beyond what a linter of one file can see. Each rule is a pure function
+ * from the files to its findings, so that it can be proven on seeded input (tidy-rules.spec.ts).
  */
 
 const MOST_LINES = 400;
@@ -18,7 +18,11 @@ const lineOf = (text, index) => text.slice(0, index).split('\n').length;
 export function fileLines(files) {
   return files
     .filter((file) => file.text !== undefined && CODE.test(file.path))
-    .map((file) => ({ ...file, lines: file.text.replace(/\n$/, '').split('\n').length, most: TEST_FILE.test(file.path) ? MOST_TEST_LINES : MOST_LINES }))
+    .map((file) => ({
+      ...file,
+      lines: file.text.replace(/\n$/, '').split('\n').length,
+      most: TEST_FILE.test(file.path) ? MOST_TEST_LINES : MOST_LINES,
+    }))
     .filter((file) => file.lines > file.most)
     .map((file) => finding('file-lines', file.path, `${file.lines} lines; at most ${file.most}`));
 }
@@ -37,14 +41,19 @@ export function bannedNames(files) {
 /** A noun's folder and a part of it; deeper is a maze. */
 export function folderDepth(files) {
   return files
-    .map((file) => ({ path: file.path, folders: /^(?:apps|libs)\/[^/]+\/src\/(.*)$/.exec(file.path)?.[1]?.split('/').length ?? 0 }))
+    .map((file) => ({
+      path: file.path,
+      folders: /^(?:apps|libs)\/[^/]+\/src\/(.*)$/.exec(file.path)?.[1]?.split('/').length ?? 0,
+    }))
     .filter((file) => file.folders - 1 > MOST_FOLDERS_BELOW_SRC)
     .map((file) => finding('folder-depth', file.path, `at most ${MOST_FOLDERS_BELOW_SRC} folders below src`));
 }
 
 /** Every library opens with three lines: what, promise, where it is proven. The proof must exist. */
 export function libraryOpening(files) {
-  const libraries = new Set(files.map((file) => /^libs\/([^/]+)\/src\/.*\.ts$/.exec(file.path)?.[1]).filter((name) => name !== undefined));
+  const libraries = new Set(
+    files.map((file) => /^libs\/([^/]+)\/src\/.*\.ts$/.exec(file.path)?.[1]).filter((name) => name !== undefined),
+  );
   return [...libraries].flatMap((name) => openingOf(name, files));
 }
 
@@ -53,14 +62,21 @@ function openingOf(name, files) {
   const index = files.find((file) => file.path === path);
   if (index === undefined) return [finding('library-opening', path, 'the library has no front door')];
   const comment = /^\/\*\*\n((?: \*.*\n)+?) \*\/\n/.exec(index.text)?.[1];
-  if (comment === undefined) return [finding('library-opening', path, 'must open with a comment: what, `Promise:`, `Proven in:`')];
+  if (comment === undefined)
+    return [finding('library-opening', path, 'must open with a comment: what, `Promise:`, `Proven in:`')];
   const said = comment.replace(/^ \* ?/gm, '').replace(/\n/g, ' ');
   const [, what, , proof] = /^(.*?)\s*Promise:(.*?)Proven in:(.*)$/.exec(said) ?? [];
-  if (proof === undefined || what === '') return [finding('library-opening', path, 'the opening lacks what, `Promise:` or `Proven in:`, in that order')];
+  if (proof === undefined || what === '')
+    return [finding('library-opening', path, 'the opening lacks what, `Promise:` or `Proven in:`, in that order')];
   const specs = [...proof.matchAll(/[\w./*-]+\.spec\.ts/g)].map((match) => match[0]);
-  if (specs.length === 0) return [finding('library-opening', path, 'the opening names no spec that proves the promise')];
-  const own = files.filter((file) => file.path.startsWith(`libs/${name}/`) || file.path.startsWith('test/')).map((file) => file.path);
-  return specs.filter((spec) => !own.some((file) => matches(file, spec))).map((spec) => finding('proof-exists', path, `names ${spec} as proof, and there is no such file`));
+  if (specs.length === 0)
+    return [finding('library-opening', path, 'the opening names no spec that proves the promise')];
+  const own = files
+    .filter((file) => file.path.startsWith(`libs/${name}/`) || file.path.startsWith('test/'))
+    .map((file) => file.path);
+  return specs
+    .filter((spec) => !own.some((file) => matches(file, spec)))
+    .map((spec) => finding('proof-exists', path, `names ${spec} as proof, and there is no such file`));
 }
 
 /** Whether `path` ends in the pattern, in which `*` stands for anything within one name. */
@@ -77,7 +93,13 @@ export function switchedOffWithReason(files) {
     .flatMap((file) =>
       [...file.text.matchAll(off)]
         .filter((match) => !(match[1].startsWith('@') ? /\S{3}/ : / -- \S/).test(match[2]))
-        .map((match) => finding('switched-off-without-reason', file.path, `line ${lineOf(file.text, match.index)}: ${match[0].trim()}`)),
+        .map((match) =>
+          finding(
+            'switched-off-without-reason',
+            file.path,
+            `line ${lineOf(file.text, match.index)}: ${match[0].trim()}`,
+          ),
+        ),
     );
 }
 
@@ -100,14 +122,16 @@ const KNOWN_HOSTS = [
   /(^|\.)(example|test|invalid|localhost)$/,
   /(^|\.)example\.(com|org|net)$/,
   /^(www\.w3\.org|www\.apache\.org|json\.schemastore\.org|json-schema\.org|spec\.openapis\.org|www\.rfc-editor\.org|datatracker\.ietf\.org|c2sp\.org|nodejs\.org)$/,
-  // Addresses that no webhook may reach, as their tests name them: link-local, shared, multicast, two private ones; and their other spellings.
+  // Addresses that no webhook may reach, as their tests name them: link-local, shared, multicast, two private ones; and
+  // their other spellings.
   /^(169\.254|224|100\.100)\.[\d.]+$/,
   /^10\.0\.0\.[78]$/,
   /^(0x[0-9a-f]{8}|\d{8,10}|\[f[cde][0-9a-f:]*\]|\[(64:ff9b:|2001:0:|2001:db8:|2002:a9fe:)[0-9a-f:]*\])$/i,
   // Services of a compose file and of a container network have names without a dot.
   /^[a-z][a-z0-9-]*$/,
 ];
-const URL_HOST = /\b(?:https?|amqps?|postgres(?:ql)?|esdb|kurrentdb|wss?):\/\/(?:[^\s@/'"`<>]*@)?(\[[0-9a-f:]*\]|[A-Za-z0-9][A-Za-z0-9.-]*)/g;
+const URL_HOST =
+  /\b(?:https?|amqps?|postgres(?:ql)?|esdb|kurrentdb|wss?):\/\/(?:[^\s@/'"`<>]*@)?(\[[0-9a-f:]*\]|[A-Za-z0-9][A-Za-z0-9.-]*)/g;
 
 export function foreignHosts(files) {
   return files
@@ -128,23 +152,32 @@ export function lockWithoutHosts(files) {
 }
 
 /**
- * The lock file holds every package that its packages name, those of other platforms too: with one missing, `npm ci` refuses the whole
- * installation, and a machine that happens to have everything already does not notice.
+ * The lock file holds every package that its packages name, those of other platforms too: with one missing, `npm ci`
+ * refuses the whole installation, and a machine that happens to have everything already does not notice.
  */
 export function lockComplete(files) {
   const lock = files.find((file) => file.path === 'package-lock.json');
   if (lock?.text === undefined) return [finding('lock-complete', 'package-lock.json', 'there is none')];
   const { packages = {} } = JSON.parse(lock.text);
-  const needs = Object.entries(packages).flatMap(([path, entry]) => Object.keys({ ...entry.dependencies, ...entry.optionalDependencies }).map((name) => ({ path, name })));
+  const needs = Object.entries(packages).flatMap(([path, entry]) =>
+    Object.keys({ ...entry.dependencies, ...entry.optionalDependencies }).map((name) => ({ path, name })),
+  );
   return needs
     .filter(({ path, name }) => !places(path, name).some((place) => packages[place]?.version !== undefined))
-    .map(({ path, name }) => finding('lock-complete', 'package-lock.json', `${name}, which ${path || 'the product'} names, is missing`));
+    .map(({ path, name }) =>
+      finding('lock-complete', 'package-lock.json', `${name}, which ${path || 'the product'} names, is missing`),
+    );
 }
 
 /** Where Node looks for a package from a folder, nearest first. */
 function places(path, name) {
   const found = [`${path === '' ? '' : `${path}/`}node_modules/${name}`];
-  for (let at = path.lastIndexOf('node_modules/'); at >= 0; at = at === 0 ? -1 : path.lastIndexOf('node_modules/', at - 1)) found.push(`${path.slice(0, at)}node_modules/${name}`);
+  for (
+    let at = path.lastIndexOf('node_modules/');
+    at >= 0;
+    at = at === 0 ? -1 : path.lastIndexOf('node_modules/', at - 1)
+  )
+    found.push(`${path.slice(0, at)}node_modules/${name}`);
   return found;
 }
 
@@ -159,10 +192,12 @@ export function exactVersions(files) {
     .map(([name, version]) => finding('exact-version', 'package.json', `${name} is "${version}"`));
 }
 
-const leaves = (node) => Object.entries(node).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : leaves(value)));
+const leaves = (node) =>
+  Object.entries(node).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : leaves(value)));
 
 /**
- * Command lines of the blocks that a document marks as run: a fence whose info string begins with a shell's name and the word run.
+ * Command lines of the blocks that a document marks as run: a fence whose info string begins with a shell's name and
+ * the word run.
  * @returns {{ document: string, command: string }[]}
  */
 export function markedCommands(files) {
@@ -174,12 +209,15 @@ export function markedCommands(files) {
 
 function commandsOf(document, block) {
   const lines = block.replace(/\\\n\s*/g, '').split('\n');
-  return lines.map((line) => line.replace(/\s+#.*$/, '').trim()).filter((line) => line !== '' && !line.startsWith('#')).map((command) => ({ document, command }));
+  return lines
+    .map((line) => line.replace(/\s+#.*$/, '').trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((command) => ({ document, command }));
 }
 
 /**
- * Each command that a document marks as run is in the list, with the test that runs it, and the list holds nothing else. A document without a command
- * stands for all of its commands.
+ * Each command that a document marks as run is in the list, with the test that runs it, and the list holds nothing
+ * else. A document without a command stands for all of its commands.
  */
 export function documentedCommands(files) {
   const listPath = 'test/gates/documented-commands.json';
@@ -187,9 +225,29 @@ export function documentedCommands(files) {
   const marked = markedCommands(files);
   const same = (a, b) => a.document === b.document && (b.command === undefined || a.command === b.command);
   return [
-    ...marked.filter((one) => !listed.some((other) => same(one, other))).map((one) => finding('documented-command', one.document, `\`${one.command}\` is marked run and not in ${listPath}`)),
-    ...listed.filter((one) => !marked.some((other) => same(other, one))).map((one) => finding('documented-command', listPath, `\`${one.command ?? 'a command'}\` is not marked run in ${one.document}`)),
-    ...listed.filter((one) => !files.some((file) => file.path === one.ranBy)).map((one) => finding('documented-command', listPath, `${one.ranBy}, which should run \`${one.command ?? one.document}\`, does not exist`)),
+    ...marked
+      .filter((one) => !listed.some((other) => same(one, other)))
+      .map((one) =>
+        finding('documented-command', one.document, `\`${one.command}\` is marked run and not in ${listPath}`),
+      ),
+    ...listed
+      .filter((one) => !marked.some((other) => same(other, one)))
+      .map((one) =>
+        finding(
+          'documented-command',
+          listPath,
+          `\`${one.command ?? 'a command'}\` is not marked run in ${one.document}`,
+        ),
+      ),
+    ...listed
+      .filter((one) => !files.some((file) => file.path === one.ranBy))
+      .map((one) =>
+        finding(
+          'documented-command',
+          listPath,
+          `${one.ranBy}, which should run \`${one.command ?? one.document}\`, does not exist`,
+        ),
+      ),
   ];
 }
 

@@ -3,7 +3,23 @@ import { extname, join } from 'node:path';
 
 /** Folders that are made, not written. */
 const MADE = new Set(['node_modules', 'dist', 'dist-next', 'dist-old', 'coverage', '.git', '.pedigree']);
-const TEXT = new Set(['.ts', '.mts', '.mjs', '.js', '.json', '.md', '.sql', '.yml', '.yaml', '.sh', '.xsd', '.xml', '.html', '.css', '']);
+const TEXT = new Set([
+  '.ts',
+  '.mts',
+  '.mjs',
+  '.js',
+  '.json',
+  '.md',
+  '.sql',
+  '.yml',
+  '.yaml',
+  '.sh',
+  '.xsd',
+  '.xml',
+  '.html',
+  '.css',
+  '',
+]);
 const MOST_TEXT_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -26,7 +42,8 @@ export function listFiles(root) {
 }
 
 /** The TypeScript that every gate must have read. */
-export const sourceFiles = (root) => listFiles(root).filter((path) => /^(apps|libs|test)\/.*\.ts$/.test(path) && !path.endsWith('.d.ts'));
+export const sourceFiles = (root) =>
+  listFiles(root).filter((path) => /^(apps|libs|test)\/.*\.ts$/.test(path) && !path.endsWith('.d.ts'));
 
 /**
  * The tree with the text of its text files; `text` is absent for the rest (keys, archives, very large files).

@@ -5,8 +5,13 @@ import ts from 'typescript';
 export function check(root) {
   const host = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined };
   const config = ts.getParsedCommandLineOfConfigFile(join(root, 'tsconfig.json'), { noEmit: true }, host);
-  if (config === undefined) return { files: [], findings: [{ rule: 'config', file: 'tsconfig.json', message: 'cannot be read' }] };
-  const program = ts.createProgram({ rootNames: config.fileNames, options: config.options, configFileParsingDiagnostics: config.errors });
+  if (config === undefined)
+    return { files: [], findings: [{ rule: 'config', file: 'tsconfig.json', message: 'cannot be read' }] };
+  const program = ts.createProgram({
+    rootNames: config.fileNames,
+    options: config.options,
+    configFileParsingDiagnostics: config.errors,
+  });
   const read = program.getSourceFiles().map((file) => relative(root, file.fileName));
   return {
     files: read.filter((path) => !path.includes('node_modules/')),

@@ -8,9 +8,11 @@ const run = promisify(execFile);
 export const repositoryFile = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 /**
- * Builds dist/ when the sources have changed, as `pedigree` itself would: a scenario that starts programs as processes of their own must
- * not test yesterday's. Type errors stop nothing here; their gate names them.
+ * Builds dist/ when the sources have changed, as `pedigree` itself would: a scenario that starts programs as processes
+ * of their own must not test yesterday's. Type errors stop nothing here; their gate names them.
  */
 export async function buildPrograms(): Promise<void> {
-  await run(process.execPath, [repositoryFile('apps/cli/bin/build.mjs'), '--despite-type-errors'], { timeout: 240_000 });
+  await run(process.execPath, [repositoryFile('apps/cli/bin/build.mjs'), '--despite-type-errors'], {
+    timeout: 240_000,
+  });
 }

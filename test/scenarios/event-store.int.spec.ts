@@ -30,9 +30,18 @@ const fake = new FakeEventStore();
 
 beforeAll(async () => {
   await fake.start();
-  stack = await startStack({ sandbox: { seed: 11, processingMs: 200, intervalMs: 20 }, waits: WAITS, env: { EVENTSTORE_URL: fake.url, LOG_LEVEL: 'fatal' } });
+  stack = await startStack({
+    sandbox: { seed: 11, processingMs: 200, intervalMs: 20 },
+    waits: WAITS,
+    env: { EVENTSTORE_URL: fake.url, LOG_LEVEL: 'fatal' },
+  });
   const whole = sampleDay({
-    ...{ world: readWorld(sandboxFile('data/world.json')), seed: 11, run: 'SCENB', accounts: ['main', 'north', 'south', 'retail'] },
+    ...{
+      world: readWorld(sandboxFile('data/world.json')),
+      seed: 11,
+      run: 'SCENB',
+      accounts: ['main', 'north', 'south', 'retail'],
+    },
     ...{ at: new Date('2026-03-02T07:00:00Z'), consignments: CONSIGNMENTS },
   });
   // The first document of each chain, and one that waits for the first of its own.
@@ -43,7 +52,12 @@ beforeAll(async () => {
   await untilEvents(day.length * 2);
   await fake.stop();
   await fake.start();
-  await waitForConclusion(stack.client, { commands: day, signal: AbortSignal.timeout(LIMIT_MS), limitMs: LIMIT_MS, progress: () => undefined });
+  await waitForConclusion(stack.client, {
+    commands: day,
+    signal: AbortSignal.timeout(LIMIT_MS),
+    limitMs: LIMIT_MS,
+    progress: () => undefined,
+  });
   await stack.caughtUp();
 }, 2 * LIMIT_MS);
 
@@ -64,7 +78,8 @@ async function untilEvents(count: number): Promise<void> {
 
 async function rows(): Promise<(OutcomeRow & { requestId: string })[]> {
   const all: (OutcomeRow & { requestId: string })[] = [];
-  for await (const row of stack.client.list<OutcomeRow & { requestId: string }>('/v1/documents?limit=50')) all.push(row);
+  for await (const row of stack.client.list<OutcomeRow & { requestId: string }>('/v1/documents?limit=50'))
+    all.push(row);
   return all;
 }
 
@@ -74,19 +89,27 @@ describe('a day whose event log is a FAKE EventStoreDB that is killed on the way
   });
 
   it('sends each document once and breaks no rule of the interface', async () => {
-    const { documents } = await stack.control<{ documents: { request_id: string; sends: number }[] }>('/truth/documents?limit=1000');
-    expect(documents.map((one) => [one.request_id, one.sends]).sort()).toEqual((await rows()).map((one) => [one.requestId, 1]).sort());
+    const { documents } = await stack.control<{ documents: { request_id: string; sends: number }[] }>(
+      '/truth/documents?limit=1000',
+    );
+    expect(documents.map((one) => [one.request_id, one.sends]).sort()).toEqual(
+      (await rows()).map((one) => [one.requestId, 1]).sort(),
+    );
     expect(await stack.control('/violations')).toMatchObject({ count: 0 });
   });
 
   it('has every event on the server and none in the database', async () => {
-    const { rows: counted } = await stack.db.pool.query<{ events: number }>('SELECT count(*)::int AS events FROM event');
+    const { rows: counted } = await stack.db.pool.query<{ events: number }>(
+      'SELECT count(*)::int AS events FROM event',
+    );
     expect(counted[0]).toEqual({ events: 0 });
     const [row] = await rows();
     const detail = await stack.client.get<DocumentDetail>(`/v1/documents/${row!.requestId}`);
     const stored = fake.log.stream(`document-${row!.requestId}`).map((record) => record.type);
     expect(stored).toEqual(expect.arrayContaining(['DocumentRegistered', 'DocumentSent', 'DocumentConcluded']));
-    expect(detail.timeline.map((one) => one.type)).toEqual(expect.arrayContaining(['DocumentRegistered', 'DocumentConcluded']));
+    expect(detail.timeline.map((one) => one.type)).toEqual(
+      expect.arrayContaining(['DocumentRegistered', 'DocumentConcluded']),
+    );
   });
 
   it('begins with whose log it is, and no program of another installation begins on it', async () => {
@@ -96,9 +119,18 @@ describe('a day whose event log is a FAKE EventStoreDB that is killed on the way
     const keyFile = join(stack.folder, 'audit.pem');
     writeFileSync(keyFile, newSigningKey());
     const env = { ...stack.env, DATABASE_URL: other.url, AUDIT_KEY_FILE: keyFile };
-    const starts = [() => startGateway(gatewayConfig(env)), () => startWorker(workerConfig(env)), () => startAuditor(auditorConfig(env)), () => startReconciler(reconcilerConfig(env))];
+    const starts = [
+      () => startGateway(gatewayConfig(env)),
+      () => startWorker(workerConfig(env)),
+      () => startAuditor(auditorConfig(env)),
+      () => startReconciler(reconcilerConfig(env)),
+    ];
     try {
-      for (const start of starts) await expect(start()).rejects.toMatchObject({ code: 'invalid_configuration', message: expect.stringMatching(/^EVENTSTORE_URL: the event log at 127.0.0.1:\d+ belongs to installation /) });
+      for (const start of starts)
+        await expect(start()).rejects.toMatchObject({
+          code: 'invalid_configuration',
+          message: expect.stringMatching(/^EVENTSTORE_URL: the event log at 127.0.0.1:\d+ belongs to installation /),
+        });
     } finally {
       await other.drop();
     }

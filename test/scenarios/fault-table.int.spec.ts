@@ -23,7 +23,10 @@ interface DocumentOfRow {
   xml: string;
 }
 
-/** One durable step. Its write is found by its text and by what it carries; `transaction`: it counts with the commit that follows. */
+/**
+ * One durable step. Its write is found by its text and by what it carries; `transaction`: it counts with the commit
+ * that follows.
+ */
 interface Step {
   step: string;
   write: string;
@@ -37,25 +40,72 @@ interface Step {
 }
 
 const APPEND = /append_events/;
-const appends = (type: string) => ({ sql: APPEND, carries: ({ requestId }: DocumentOfRow) => [`document-${requestId}`, type] });
-const appended = (type: string) => ({ requestId }: DocumentOfRow): string[] => [`document-${requestId}`, type];
+const appends = (type: string) => ({
+  sql: APPEND,
+  carries: ({ requestId }: DocumentOfRow) => [`document-${requestId}`, type],
+});
+const appended =
+  (type: string) =>
+  ({ requestId }: DocumentOfRow): string[] => [`document-${requestId}`, type];
 
 /** docs/reliability.md shows this table. */
 const STEPS: Step[] = [
-  { step: 'evidence', write: 'bytes of the document', sql: /INSERT INTO evidence/, carries: ({ xml }) => [Buffer.from(sha256Hex(Buffer.from(xml)), 'hex')] },
-  { step: 'intake', write: 'command and its task, one commit', sql: /INSERT INTO command \(/, carries: ({ requestId }) => [requestId], transaction: true },
+  {
+    step: 'evidence',
+    write: 'bytes of the document',
+    sql: /INSERT INTO evidence/,
+    carries: ({ xml }) => [Buffer.from(sha256Hex(Buffer.from(xml)), 'hex')],
+  },
+  {
+    step: 'intake',
+    write: 'command and its task, one commit',
+    sql: /INSERT INTO command \(/,
+    carries: ({ requestId }) => [requestId],
+    transaction: true,
+  },
   { step: 'append', write: 'DocumentRegistered', ...appends('DocumentRegistered') },
-  { step: 'task', write: 'tasks and state of the saga, one commit', sql: /INSERT INTO task_key/, carries: ({ requestId }) => [`send:${requestId}:1`], transaction: true },
-  { step: 'checkpoint', write: 'position of the saga, one commit', sql: /UPDATE checkpoint SET position/, carries: () => ['saga:document'], after: appended('DocumentRegistered'), transaction: true },
+  {
+    step: 'task',
+    write: 'tasks and state of the saga, one commit',
+    sql: /INSERT INTO task_key/,
+    carries: ({ requestId }) => [`send:${requestId}:1`],
+    transaction: true,
+  },
+  {
+    step: 'checkpoint',
+    write: 'position of the saga, one commit',
+    sql: /UPDATE checkpoint SET position/,
+    carries: () => ['saga:document'],
+    after: appended('DocumentRegistered'),
+    transaction: true,
+  },
   { step: 'intent', write: 'SendAttempted', ...appends('SendAttempted') },
   { step: 'send', write: 'the document at the registry', operation: 'send' },
   { step: 'answer', write: 'DocumentSent', ...appends('DocumentSent') },
-  { step: 'task done', write: 'the task is taken off', sql: /DELETE FROM task t/, carries: () => [], after: appended('DocumentSent') },
+  {
+    step: 'task done',
+    write: 'the task is taken off',
+    sql: /DELETE FROM task t/,
+    carries: () => [],
+    after: appended('DocumentSent'),
+  },
   { step: 'status', write: 'StatusObserved', ...appends('StatusObserved') },
   { step: 'receipt', write: 'the receipt at the registry', operation: 'receipt' },
-  { step: 'receipt kept', write: 'bytes of a receipt', sql: /INSERT INTO evidence/, carries: () => ['application/xml'], after: appended('StatusObserved') },
+  {
+    step: 'receipt kept',
+    write: 'bytes of a receipt',
+    sql: /INSERT INTO evidence/,
+    carries: () => ['application/xml'],
+    after: appended('StatusObserved'),
+  },
   { step: 'conclusion', write: 'ReceiptStored and DocumentConcluded, one append', ...appends('ReceiptStored') },
-  { step: 'outbox', write: 'outcome and position of the outbox, one commit', sql: /INSERT INTO outcome_event/, carries: ({ requestId }) => [requestId], transaction: true },
+  {
+    step: 'outbox',
+    write: 'outcome and position of the outbox, one commit',
+    sql: /INSERT INTO outcome_event/,
+    carries: ({ requestId }) => [requestId],
+    transaction: true,
+  },
 ];
 
 interface Row extends DocumentOfRow {
@@ -75,7 +125,11 @@ function carries(values: unknown, needles: (string | Buffer)[]): boolean {
     else if (ArrayBuffer.isView(value)) texts.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
   };
   walk(values);
-  return needles.every((needle) => texts.some((text) => (typeof text === 'string' ? typeof needle === 'string' && text.includes(needle) : text.includes(needle))));
+  return needles.every((needle) =>
+    texts.some((text) =>
+      typeof text === 'string' ? typeof needle === 'string' && text.includes(needle) : text.includes(needle),
+    ),
+  );
 }
 
 type Query = (...args: unknown[]) => unknown;
@@ -97,7 +151,8 @@ function strikeOnce(rows: Row[], database: string): () => void {
     const text = typeof first === 'string' ? first : (first?.text ?? '');
     const values = typeof first === 'string' ? second : (first?.values ?? second);
     // One fault a transaction: the rows of others that share it have their turn when it is made again.
-    const row = text === 'COMMIT' ? this.doomed : this.doomed === undefined ? rowStruckBy(rows, text, values) : undefined;
+    const row =
+      text === 'COMMIT' ? this.doomed : this.doomed === undefined ? rowStruckBy(rows, text, values) : undefined;
     if (text === 'COMMIT' || text === 'ROLLBACK') this.doomed = undefined;
     if (row === undefined) return run(...args);
     if (row.step.transaction === true && text !== 'COMMIT') {
@@ -111,8 +166,16 @@ function strikeOnce(rows: Row[], database: string): () => void {
 }
 
 function rowStruckBy(rows: Row[], text: string, values: unknown): Row | undefined {
-  for (const row of rows) if (!row.seen && row.step.after !== undefined && APPEND.test(text) && carries(values, row.step.after(row))) row.seen = true;
-  return rows.find((row) => !row.struck && row.seen === (row.step.after !== undefined) && row.step.sql?.test(text) === true && carries(values, row.step.carries?.(row) ?? []));
+  for (const row of rows)
+    if (!row.seen && row.step.after !== undefined && APPEND.test(text) && carries(values, row.step.after(row)))
+      row.seen = true;
+  return rows.find(
+    (row) =>
+      !row.struck &&
+      row.seen === (row.step.after !== undefined) &&
+      row.step.sql?.test(text) === true &&
+      carries(values, row.step.carries?.(row) ?? []),
+  );
 }
 
 /** The connection is gone before the statement left. */
@@ -157,13 +220,29 @@ beforeAll(async () => {
   const world = readWorld(sandboxFile('data/world.json'));
   rows = STEPS.flatMap((step) => FAULTS.map((fault) => ({ step, fault }))).map((of, n) => {
     const commandId = `fault-${n}`;
-    return { ...of, commandId, requestId: requestIdOf(installation, commandId), xml: arrival(world, n, 'FAULT').xml, seen: false, struck: false };
+    return {
+      ...of,
+      commandId,
+      requestId: requestIdOf(installation, commandId),
+      xml: arrival(world, n, 'FAULT').xml,
+      seen: false,
+      struck: false,
+    };
   });
-  for (const operation of ['send', 'receipt']) for (const fault of ['drop_connection_before_work', 'drop_connection_after_work']) await stack.control('/faults', { fault, method: operation, times: 1 });
+  for (const operation of ['send', 'receipt'])
+    for (const fault of ['drop_connection_before_work', 'drop_connection_after_work'])
+      await stack.control('/faults', { fault, method: operation, times: 1 });
   const restore = strikeOnce(rows, new URL(stack.db.url).pathname.slice(1));
   try {
     await Promise.all(rows.map(give));
-    const told = async (): Promise<number> => Number((await stack.db.pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM outcome_event WHERE type = 'pedigree.document.concluded.v1'`)).rows[0]?.n);
+    const told = async (): Promise<number> =>
+      Number(
+        (
+          await stack.db.pool.query<{ n: bigint }>(
+            `SELECT count(*) AS n FROM outcome_event WHERE type = 'pedigree.document.concluded.v1'`,
+          )
+        ).rows[0]?.n,
+      );
     await until('the ERP is told of each', async () => (await told().catch(() => 0)) >= rows.length, LIMIT_MS);
   } finally {
     restore();
@@ -173,17 +252,34 @@ beforeAll(async () => {
 afterAll(() => stack?.stop());
 
 describe('a durable step whose write goes wrong', () => {
-  const table = STEPS.flatMap(({ step, write }) => FAULTS.map((fault) => ({ step, write, fault }))).map((row, n) => ({ ...row, n }));
+  const table = STEPS.flatMap(({ step, write }) => FAULTS.map((fault) => ({ step, write, fault }))).map((row, n) => ({
+    ...row,
+    n,
+  }));
 
   it.each(table)('$step ($write) that $fault: the document concludes once, and the ERP is told once', async ({ n }) => {
     const row = rows[n] as Row;
     if (row.step.operation === undefined) expect(row.struck).toBe(true);
-    const { rows: types } = await stack.db.pool.query<{ type: string }>('SELECT type FROM event WHERE stream = $1 ORDER BY version', [`document-${row.requestId}`]);
-    expect(types.filter(({ type }) => type === 'DocumentConcluded' || type === 'DocumentRegistered').map(({ type }) => type)).toEqual(['DocumentRegistered', 'DocumentConcluded']);
-    const { rows: told } = await stack.db.pool.query<{ topic: string }>('SELECT topic FROM outcome_event WHERE subject = $1', [row.requestId]);
+    const { rows: types } = await stack.db.pool.query<{ type: string }>(
+      'SELECT type FROM event WHERE stream = $1 ORDER BY version',
+      [`document-${row.requestId}`],
+    );
+    expect(
+      types.filter(({ type }) => type === 'DocumentConcluded' || type === 'DocumentRegistered').map(({ type }) => type),
+    ).toEqual(['DocumentRegistered', 'DocumentConcluded']);
+    const { rows: told } = await stack.db.pool.query<{ topic: string }>(
+      'SELECT topic FROM outcome_event WHERE subject = $1',
+      [row.requestId],
+    );
     expect(told.map(({ topic }) => topic)).toEqual(['document.concluded.accepted']);
-    const { documents } = await stack.control<{ documents: { sends: number }[] }>(`/truth/documents?request_id=${row.requestId}`);
-    expect(documents.filter((one) => !('notice_of' in one) || (one as { notice_of: unknown }).notice_of === null).map((one) => one.sends)).toEqual([1]);
+    const { documents } = await stack.control<{ documents: { sends: number }[] }>(
+      `/truth/documents?request_id=${row.requestId}`,
+    );
+    expect(
+      documents
+        .filter((one) => !('notice_of' in one) || (one as { notice_of: unknown }).notice_of === null)
+        .map((one) => one.sends),
+    ).toEqual([1]);
   });
 
   it('struck at the registry too, gave up no task and broke no rule', async () => {

@@ -13,7 +13,12 @@ const RULES = { listPollMs: 300 };
 
 const own = (n: number): string => `${doc.GTIN}INBOUND00000${n}`;
 const suppliers = (n: number): string => `${doc.GTIN}SUPPLIED0000${n}`;
-const [shipped, shippedToo, movedInCabinet, soldAtTill] = [own(1), own(2), own(3), own(4)] as [string, string, string, string];
+const [shipped, shippedToo, movedInCabinet, soldAtTill] = [own(1), own(2), own(3), own(4)] as [
+  string,
+  string,
+  string,
+  string,
+];
 
 let stack: Stack;
 /** request_ids of ours. */
@@ -29,19 +34,30 @@ async function send(commandId: string, xml: string): Promise<string> {
   throw new Error('no result');
 }
 
-const all = async (): Promise<InboundSummary[]> => (await stack.client.get<{ items: InboundSummary[] }>('/v1/inbound')).items;
+const all = async (): Promise<InboundSummary[]> =>
+  (await stack.client.get<{ items: InboundSummary[] }>('/v1/inbound')).items;
 const titles = (): (number | undefined)[] => listed.map((one) => one.docType).sort((a, b) => (a ?? 0) - (b ?? 0));
 const ofType = (docType: number): InboundSummary => listed.find((one) => one.docType === docType) as InboundSummary;
 
 beforeAll(async () => {
-  stack = await startStack({ sandbox: { seed: 5, processingMs: 100 }, waits: WAITS, overrides: { rules: RULES }, env: { LOG_LEVEL: 'error' } });
+  stack = await startStack({
+    sandbox: { seed: 5, processingMs: 100 },
+    waits: WAITS,
+    overrides: { rules: RULES },
+    env: { LOG_LEVEL: 'error' },
+  });
   await stack.control('/plant', {
     packs: [
-      ...[shipped, shippedToo, movedInCabinet, soldAtTill].map((sgtin) => ({ sgtin, owner: 'own', place: doc.PLACES.warehouse })),
+      ...[shipped, shippedToo, movedInCabinet, soldAtTill].map((sgtin) => ({
+        sgtin,
+        owner: 'own',
+        place: doc.PLACES.warehouse,
+      })),
       { sgtin: suppliers(1), owner: 'supplier-a', place: doc.PLACES.supplier },
     ],
   });
-  // The receiver of our shipment takes half of it and refuses the rest; the supplier confirms what is right of our reverse order.
+  // The receiver of our shipment takes half of it and refuses the rest; the supplier confirms what is right of our
+  // reverse order.
   await stack.control('/counterparties', { part: 1, delayMs: 0 });
   shipment = await send('ship', doc.moveOrder([shipped, shippedToo]));
   reverseOrder = await send('reverse', doc.receiveOrder([suppliers(1), suppliers(9)]));
@@ -50,15 +66,28 @@ beforeAll(async () => {
   await until('the first are seen', async () => (await all()).length > 0, LIMIT_MS);
   // In the middle of it the worker ends, and more comes while nobody looks.
   await stack.worker.stop();
-  const receipt = `<receipt><type>3</type><operation_date>2026-11-21T10:00:00+03:00</operation_date><items><item><sgtin>${soldAtTill}</sgtin><cost>10.00</cost><vat_value>1.00</vat_value></item></items></receipt>`;
-  await stack.control('/outside', { via: 'fiscal_operator', xml: doc.envelope(10511, 'retail_sell_kkt', `<subject_id>${doc.PLACES.warehouse}</subject_id><inn>7701234501</inn><sell_details>${receipt}</sell_details>`) });
+  const receipt =
+    '<receipt><type>3</type><operation_date>2026-11-21T10:00:00+03:00</operation_date><items><item><sgtin>' +
+    `${soldAtTill}</sgtin><cost>10.00</cost><vat_value>1.00</vat_value></item></items></receipt>`;
+  await stack.control('/outside', {
+    via: 'fiscal_operator',
+    xml: doc.envelope(
+      10511,
+      'retail_sell_kkt',
+      `<subject_id>${doc.PLACES.warehouse}</subject_id><inn>7701234501</inn><sell_details>${receipt}</sell_details>`,
+    ),
+  });
   stack.worker = await startWorker(workerConfig(stack.env));
   const expected = 7;
   await until(
     'all are concluded, and tied to ours',
     async () => {
       listed = await all();
-      return listed.length >= expected && listed.every((one) => one.phase === 'concluded') && listed.filter((one) => one.belongsTo !== undefined).length >= 4;
+      return (
+        listed.length >= expected &&
+        listed.every((one) => one.phase === 'concluded') &&
+        listed.filter((one) => one.belongsTo !== undefined).length >= 4
+      );
     },
     LIMIT_MS,
   );
@@ -67,7 +96,12 @@ beforeAll(async () => {
 
 afterAll(() => stack?.stop());
 
-const movements = async (sgtin: string) => (await stack.client.get<SgtinHistory>(`/v1/packs/${sgtin}/history`)).movements.map((one) => [one.docType, one.channel ?? 'ours', one.result]);
+const movements = async (sgtin: string) =>
+  (await stack.client.get<SgtinHistory>(`/v1/packs/${sgtin}/history`)).movements.map((one) => [
+    one.docType,
+    one.channel ?? 'ours',
+    one.result,
+  ]);
 
 describe('what comes from others, over a restart', () => {
   it('is seen, each document once, though four accounts list it', async () => {
@@ -88,8 +122,14 @@ describe('what comes from others, over a restart', () => {
   it('keeps bytes and receipt of what went out in our name', async () => {
     for (const docType of [431, 10511]) {
       const detail = await stack.client.get<InboundDetail>(`/v1/inbound/${ofType(docType).documentId}`);
-      expect(detail.timeline.map((one) => one.type)).toEqual(expect.arrayContaining(['InboundSeen', 'InboundDownloaded', 'InboundReceiptStored', 'InboundConcluded']));
-      expect(detail).toMatchObject({ outcome: 'accepted', documentSha256: expect.any(String), receiptSha256: expect.any(String) });
+      expect(detail.timeline.map((one) => one.type)).toEqual(
+        expect.arrayContaining(['InboundSeen', 'InboundDownloaded', 'InboundReceiptStored', 'InboundConcluded']),
+      );
+      expect(detail).toMatchObject({
+        outcome: 'accepted',
+        documentSha256: expect.any(String),
+        receiptSha256: expect.any(String),
+      });
     }
   });
 
@@ -97,20 +137,34 @@ describe('what comes from others, over a restart', () => {
     expect(ofType(617).belongsTo).toEqual({ requestId: reverseOrder, by: 'request_id' });
     expect(ofType(606).belongsTo).toEqual({ requestId: shipment, by: 'items', sharedItems: 1 });
     const accepted = listed.filter((one) => one.docType === 607).map((one) => one.belongsTo);
-    expect(accepted).toEqual(expect.arrayContaining([{ requestId: shipment, by: 'items', sharedItems: 1 }, { requestId: reverseOrder, by: 'items', sharedItems: 1 }]));
+    expect(accepted).toEqual(
+      expect.arrayContaining([
+        { requestId: shipment, by: 'items', sharedItems: 1 },
+        { requestId: reverseOrder, by: 'items', sharedItems: 1 },
+      ]),
+    );
     expect(ofType(601)).not.toHaveProperty('belongsTo');
     const told = (await stack.client.get<DocumentDetail>(`/v1/documents/${shipment}`)).notifications;
     expect(told.map((one) => one.docType).sort()).toEqual([606, 607]);
   });
 
   it('stands in the packs’ lives, with its channel', async () => {
-    expect(await movements(shipped)).toEqual([[415, 'ours', 'applied'], [607, 'counterparty', 'applied']]);
-    expect(await movements(shippedToo)).toEqual([[415, 'ours', 'applied'], [606, 'counterparty', 'applied']]);
+    expect(await movements(shipped)).toEqual([
+      [415, 'ours', 'applied'],
+      [607, 'counterparty', 'applied'],
+    ]);
+    expect(await movements(shippedToo)).toEqual([
+      [415, 'ours', 'applied'],
+      [606, 'counterparty', 'applied'],
+    ]);
     expect(await movements(movedInCabinet)).toEqual([[431, 'cabinet', 'applied']]);
     expect(await movements(soldAtTill)).toEqual([[10511, 'fiscal_operator', 'applied']]);
     const sold = await stack.client.get<SgtinHistory>(`/v1/packs/${soldAtTill}/history`);
     expect(sold.status).toBe((await stack.control<{ status: string }>(`/truth/packs/${soldAtTill}`)).status);
-    expect(await movements(suppliers(9))).toEqual([[416, 'ours', 'refused'], [617, 'counterparty', 'refused']]);
+    expect(await movements(suppliers(9))).toEqual([
+      [416, 'ours', 'refused'],
+      [617, 'counterparty', 'refused'],
+    ]);
   });
 
   it('breaks no rule of the interface, and is not counted among our documents', async () => {

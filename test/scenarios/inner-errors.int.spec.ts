@@ -8,7 +8,11 @@ const LIMIT_MS = 180_000;
 const SOUND = '046000000000000017';
 const SPOILT = '046000000000000024';
 const single = doc.pack(0, 0, 'ALONE');
-const [inSound, inSpoilt, suspended] = [doc.pack(1, 0, 'BOXED'), doc.pack(2, 0, 'BOXED'), doc.pack(3, 0, 'BOXED')] as [string, string, string];
+const [inSound, inSpoilt, suspended] = [doc.pack(1, 0, 'BOXED'), doc.pack(2, 0, 'BOXED'), doc.pack(3, 0, 'BOXED')] as [
+  string,
+  string,
+  string,
+];
 
 interface Told {
   id: string;
@@ -16,7 +20,10 @@ interface Told {
   code?: string;
 }
 
-/** What a shipment of two containers and a pack comes to, when one pack in one container is suspended (public-facts 2.3). */
+/**
+ * What a shipment of two containers and a pack comes to, when one pack in one container is suspended (public-facts
+ * 2.3).
+ */
 const CASES = [
   {
     innerErrors: 'pack',
@@ -44,9 +51,15 @@ describe.each(CASES)('a receipt whose error $about', ({ innerErrors, items, hist
   beforeAll(async () => {
     stack = await quickStack('interface-v1', { innerErrors });
     const at = (sgtin: string, more: object = {}) => ({ sgtin, owner: 'own', place: doc.PLACES.warehouse, ...more });
-    const boxed = [at(inSound, { sscc: SOUND }), at(inSpoilt, { sscc: SPOILT }), at(suspended, { sscc: SPOILT, status: 'paused_circulation' })];
+    const boxed = [
+      at(inSound, { sscc: SOUND }),
+      at(inSpoilt, { sscc: SPOILT }),
+      at(suspended, { sscc: SPOILT, status: 'paused_circulation' }),
+    ];
     await stack.control('/plant', { packs: [at(single), ...boxed] });
-    ({ request_id: requestId } = await stack.client.command(JSON.stringify({ command_id: 'ship', account: 'main', xml: doc.moveOrder([SOUND, SPOILT, single]) })));
+    ({ request_id: requestId } = await stack.client.command(
+      JSON.stringify({ command_id: 'ship', account: 'main', xml: doc.moveOrder([SOUND, SPOILT, single]) }),
+    ));
     const outcome = async () => (await stack.client.get<{ outcome?: string }>(`/v1/documents/${requestId}`)).outcome;
     await until('it ends', async () => (await outcome()) !== undefined, LIMIT_MS);
     await stack.caughtUp();
@@ -57,9 +70,11 @@ describe.each(CASES)('a receipt whose error $about', ({ innerErrors, items, hist
 
   it('leaves undetermined what it may mean, and says so to the ERP', async () => {
     const told = await stack.client.get<{ items: Told[] }>(`/v1/documents/${requestId}/items`);
-    expect(told.items.map(({ id, result, code }) => ({ id, result, ...(code === undefined ? {} : { code }) })).sort((a, b) => a.id.localeCompare(b.id))).toEqual(
-      [...items].sort((a, b) => a.id.localeCompare(b.id)),
-    );
+    expect(
+      told.items
+        .map(({ id, result, code }) => ({ id, result, ...(code === undefined ? {} : { code }) }))
+        .sort((a, b) => a.id.localeCompare(b.id)),
+    ).toEqual([...items].sort((a, b) => a.id.localeCompare(b.id)));
   });
 
   it('leaves it undetermined in the history of each pack', async () => {
@@ -71,7 +86,12 @@ describe.each(CASES)('a receipt whose error $about', ({ innerErrors, items, hist
 
   it('is no guess: the registry did ship the sound container and not the other', async () => {
     const status = async (sgtin: string) => (await stack.control<{ status: string }>(`/truth/packs/${sgtin}`)).status;
-    expect(await Promise.all([single, inSound, inSpoilt, suspended].map(status))).toEqual(['in_realization', 'in_realization', 'in_circulation', 'paused_circulation']);
+    expect(await Promise.all([single, inSound, inSpoilt, suspended].map(status))).toEqual([
+      'in_realization',
+      'in_realization',
+      'in_circulation',
+      'paused_circulation',
+    ]);
     expect(await stack.control('/violations')).toMatchObject({ count: 0 });
   });
 });

@@ -15,8 +15,13 @@ let stack: Stack;
 let day: SampleCommand[];
 
 beforeAll(async () => {
-  // Other specs share this machine, and may hold a call back between its slot and its first byte: the distance kept on top of each interval is wide.
-  stack = await startStack({ overrides: { rules: { guardMs: 40 } }, sandbox: { seed: 7 }, env: { LOG_LEVEL: 'error' } });
+  // Other specs share this machine, and may hold a call back between its slot and its first byte: the distance kept on
+  // top of each interval is wide.
+  stack = await startStack({
+    overrides: { rules: { guardMs: 40 } },
+    sandbox: { seed: 7 },
+    env: { LOG_LEVEL: 'error' },
+  });
   day = sampleDay({
     world: readWorld(sandboxFile('data/world.json')),
     seed: 7,
@@ -26,7 +31,12 @@ beforeAll(async () => {
     consignments: CONSIGNMENTS,
   });
   await feed(stack.client, day);
-  await waitForConclusion(stack.client, { commands: day, signal: AbortSignal.timeout(LIMIT_MS), limitMs: LIMIT_MS, progress: () => undefined });
+  await waitForConclusion(stack.client, {
+    commands: day,
+    signal: AbortSignal.timeout(LIMIT_MS),
+    limitMs: LIMIT_MS,
+    progress: () => undefined,
+  });
   await stack.caughtUp();
 }, LIMIT_MS + 30_000);
 
@@ -51,20 +61,26 @@ describe('a day from the command to the answer', () => {
   });
 
   it('sends each request_id once', async () => {
-    const { documents } = await stack.control<{ documents: { request_id: string; sends: number }[] }>('/truth/documents?limit=1000');
+    const { documents } = await stack.control<{ documents: { request_id: string; sends: number }[] }>(
+      '/truth/documents?limit=1000',
+    );
     expect(documents.map((one) => one.request_id).sort()).toEqual((await rows()).map((one) => one.requestId).sort());
     expect(documents.every((one) => one.sends === 1)).toBe(true);
   });
 
   it('sends nothing before what it comes after has concluded', async () => {
-    const { documents } = await stack.control<{ documents: { request_id: string; accepted_at: string; processed_at: string }[] }>('/truth/documents?limit=1000');
+    const { documents } = await stack.control<{
+      documents: { request_id: string; accepted_at: string; processed_at: string }[];
+    }>('/truth/documents?limit=1000');
     const byRequest = new Map(documents.map((one) => [one.request_id, one]));
     const requestIds = new Map((await rows()).map((one) => [one.commandId, one.requestId]));
-    const at = (commandId: string) => byRequest.get(requestIds.get(commandId) as string) as { accepted_at: string; processed_at: string };
+    const at = (commandId: string) =>
+      byRequest.get(requestIds.get(commandId) as string) as { accepted_at: string; processed_at: string };
     const chained = day.filter((one) => one.after.length > 0);
     expect(chained.length).toBeGreaterThan(CONSIGNMENTS);
     for (const one of chained) {
-      for (const before of one.after) expect(Date.parse(at(before).processed_at)).toBeLessThanOrEqual(Date.parse(at(one.commandId).accepted_at));
+      for (const before of one.after)
+        expect(Date.parse(at(before).processed_at)).toBeLessThanOrEqual(Date.parse(at(one.commandId).accepted_at));
     }
   });
 
@@ -81,7 +97,9 @@ describe('a day from the command to the answer', () => {
     // Turn 1 packs 100 packs into a box, moves the box, and unpacks it.
     const boxed = day.find((one) => one.document.action_id === 912) as SampleCommand;
     const chain = boxed.commandId.split('-')[2] as string;
-    const packed = day.find((one) => one.document.action_id === 911 && one.commandId.includes(`-${chain}-`)) as SampleCommand;
+    const packed = day.find(
+      (one) => one.document.action_id === 911 && one.commandId.includes(`-${chain}-`),
+    ) as SampleCommand;
     const sgtin = (packed.document['content'] as { sgtin: string[] }).sgtin[3] as string;
     const history = await stack.client.get<SgtinHistory>(`/v1/packs/${sgtin}/history`);
     expect(history.movements.map((one) => [one.docType, one.result, one.through])).toEqual([
@@ -104,7 +122,15 @@ describe('a day from the command to the answer', () => {
     const refused = detail.errors[0]?.objectId as string;
     const history = await stack.client.get<SgtinHistory>(`/v1/packs/${refused}/history`);
     expect(history.movements.map((one) => one.result)).toEqual(['refused']);
-    expect(detail.timeline.map((one) => one.type)).toEqual(expect.arrayContaining(['DocumentRegistered', 'SendAttempted', 'DocumentSent', 'ReceiptStored', 'DocumentConcluded']));
+    expect(detail.timeline.map((one) => one.type)).toEqual(
+      expect.arrayContaining([
+        'DocumentRegistered',
+        'SendAttempted',
+        'DocumentSent',
+        'ReceiptStored',
+        'DocumentConcluded',
+      ]),
+    );
   });
 
   it('takes the whole day again as a no-op', async () => {
@@ -115,11 +141,15 @@ describe('a day from the command to the answer', () => {
   });
 
   it('keeps no secret in the log or the evidence', async () => {
-    const { rows: events } = await stack.db.pool.query(`SELECT convert_from(data, 'UTF8') || convert_from(metadata, 'UTF8') AS text FROM event`);
+    const { rows: events } = await stack.db.pool.query(
+      `SELECT convert_from(data, 'UTF8') || convert_from(metadata, 'UTF8') AS text FROM event`,
+    );
     expect(events.length).toBeGreaterThan(day.length);
     const all = events.map((event) => String(event.text)).join('\n');
     expect(all).not.toContain('sandbox-secret-main');
-    const { rows: sessions } = await stack.db.pool.query(`SELECT row_to_json(registry_session)::text AS text FROM registry_session`);
+    const { rows: sessions } = await stack.db.pool.query(
+      `SELECT row_to_json(registry_session)::text AS text FROM registry_session`,
+    );
     expect(sessions.length).toBeGreaterThan(0);
     expect(sessions.map((row) => String(row.text)).join()).not.toContain('token ');
   });

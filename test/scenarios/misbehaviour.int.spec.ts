@@ -9,19 +9,33 @@ const ACCOUNTS = ['main', 'north', 'south', 'retail'];
 const DOCUMENTS = 6;
 const LIMIT_MS = 180_000;
 /** A send that lands late does so within 2 s, and the grace must outlast it; the rest only keeps the test short. */
-const RULES = { unknownGraceMs: 4_000, requestTimeoutMs: 5_000, statusPollMs: 1_000, receiptPollMs: 1_000, failedGraceMs: 4_000 };
+const RULES = {
+  unknownGraceMs: 4_000,
+  requestTimeoutMs: 5_000,
+  statusPollMs: 1_000,
+  receiptPollMs: 1_000,
+  failedGraceMs: 4_000,
+};
 
 interface Trial {
   seed: number;
   profile: ProfileName;
 }
-const TRIALS: Trial[] = [{ seed: 11, profile: 'interface-v1' }, { seed: 12, profile: 'interface-v1' }, { seed: 13, profile: 'mdlp' }];
+const TRIALS: Trial[] = [
+  { seed: 11, profile: 'interface-v1' },
+  { seed: 12, profile: 'interface-v1' },
+  { seed: 13, profile: 'mdlp' },
+];
 
 const stacks: Stack[] = [];
 
 async function feed({ client }: Stack, seed: number): Promise<void> {
   const world = readWorld(sandboxFile('data/world.json'));
-  const commands = Array.from({ length: DOCUMENTS }, (_, n) => ({ command_id: `bad-day-${n}`, account: ACCOUNTS[n % ACCOUNTS.length], xml: arrival(world, n, `BAD${seed}`).xml }));
+  const commands = Array.from({ length: DOCUMENTS }, (_, n) => ({
+    command_id: `bad-day-${n}`,
+    account: ACCOUNTS[n % ACCOUNTS.length],
+    xml: arrival(world, n, `BAD${seed}`).xml,
+  }));
   for await (const result of client.send(commands)) if ('error' in result) throw new Error(result.error.detail);
 }
 
@@ -36,7 +50,9 @@ beforeAll(async () => {
   }
   const endMs = systemClock.monotonicMs() + LIMIT_MS;
   const open = async (): Promise<number> => {
-    const counts = await Promise.all(stacks.map((one) => one.client.get<{ documents: number; unfinished: number }>('/v1/summary')));
+    const counts = await Promise.all(
+      stacks.map((one) => one.client.get<{ documents: number; unfinished: number }>('/v1/summary')),
+    );
     return counts.reduce((sum, one) => sum + DOCUMENTS - (one.documents - one.unfinished), 0);
   };
   while ((await open()) > 0 && systemClock.monotonicMs() < endMs) await systemClock.wait(500);
@@ -46,24 +62,30 @@ afterAll(async () => {
   for (const stack of stacks) await stack.stop();
 });
 
-describe.each(TRIALS.map((trial, n) => ({ ...trial, n })))('a registry that misbehaves in every way, seed $seed, $profile', ({ n }) => {
-  it('ends every document as it should, in the end', async () => {
-    const outcomes: unknown[] = [];
-    for await (const row of (stacks[n] as Stack).client.list<{ outcome?: string }>('/v1/documents')) outcomes.push(row.outcome);
-    expect(outcomes).toEqual(Array.from({ length: DOCUMENTS }, () => 'accepted'));
-  });
+describe.each(TRIALS.map((trial, n) => ({ ...trial, n })))(
+  'a registry that misbehaves in every way, seed $seed, $profile',
+  ({ n }) => {
+    it('ends every document as it should, in the end', async () => {
+      const outcomes: unknown[] = [];
+      for await (const row of (stacks[n] as Stack).client.list<{ outcome?: string }>('/v1/documents'))
+        outcomes.push(row.outcome);
+      expect(outcomes).toEqual(Array.from({ length: DOCUMENTS }, () => 'accepted'));
+    });
 
-  it('has each document once, and saw no rule broken by us', async () => {
-    const { control } = stacks[n] as Stack;
-    const { documents } = await control<{ documents: { request_id: string; sends: number }[] }>('/truth/documents?limit=1000');
-    expect(new Set(documents.map((one) => one.request_id)).size).toBe(DOCUMENTS);
-    expect(documents).toHaveLength(DOCUMENTS);
-    expect(documents.map((one) => one.sends)).toEqual(Array.from({ length: DOCUMENTS }, () => 1));
-    expect(await control('/violations')).toMatchObject({ violations: [], count: 0 });
-  });
+    it('has each document once, and saw no rule broken by us', async () => {
+      const { control } = stacks[n] as Stack;
+      const { documents } = await control<{ documents: { request_id: string; sends: number }[] }>(
+        '/truth/documents?limit=1000',
+      );
+      expect(new Set(documents.map((one) => one.request_id)).size).toBe(DOCUMENTS);
+      expect(documents).toHaveLength(DOCUMENTS);
+      expect(documents.map((one) => one.sends)).toEqual(Array.from({ length: DOCUMENTS }, () => 1));
+      expect(await control('/violations')).toMatchObject({ violations: [], count: 0 });
+    });
 
-  it('did misbehave', async () => {
-    const { knobs } = await (stacks[n] as Stack).control<{ knobs: { strikes: number }[] }>('/misbehaviour');
-    expect(knobs.filter((one) => one.strikes > 0).length).toBeGreaterThan(2);
-  });
-});
+    it('did misbehave', async () => {
+      const { knobs } = await (stacks[n] as Stack).control<{ knobs: { strikes: number }[] }>('/misbehaviour');
+      expect(knobs.filter((one) => one.strikes > 0).length).toBeGreaterThan(2);
+    });
+  },
+);

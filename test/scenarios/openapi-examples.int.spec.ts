@@ -33,34 +33,70 @@ const ajv = new Ajv2020({ strict: false, formats: { uuid: true, 'date-time': tru
 const prepared: Record<string, string> = {};
 
 const ask = async <T>(path: string): Promise<T> => (await (await fetch(`${stack.gateway.url}${path}`)).json()) as T;
-const documentOf = (commandId: string) => ask<{ request_id: string; document?: { phase: string; outcome?: string }; group?: { phase: string; outcome?: string; halt?: string } }>(`/v1/commands/${commandId}`);
+const documentOf = (commandId: string) =>
+  ask<{
+    request_id: string;
+    document?: { phase: string; outcome?: string };
+    group?: { phase: string; outcome?: string; halt?: string };
+  }>(`/v1/commands/${commandId}`);
 const reaches = (commandId: string, expected: object): Promise<void> =>
-  until(`${commandId} is ${JSON.stringify(expected)}`, async () => {
-    const { document, group } = await documentOf(commandId);
-    return Object.entries(expected).every(([name, value]) => (document ?? group)?.[name as 'phase'] === value);
-  }, LIMIT_MS);
+  until(
+    `${commandId} is ${JSON.stringify(expected)}`,
+    async () => {
+      const { document, group } = await documentOf(commandId);
+      return Object.entries(expected).every(([name, value]) => (document ?? group)?.[name as 'phase'] === value);
+    },
+    LIMIT_MS,
+  );
 
 function samplesOf(path: string, method: string, { operationId, parameters = [], requestBody }: Operation): Sample[] {
-  const given = parameters.reduce((text, one) => (one.in === 'path' && one.example !== undefined ? text.replace(`{${one.name}}`, one.example) : text), path);
-  const bodies = Object.entries(requestBody?.content ?? {}).flatMap(([mediaType, { examples }]) => Object.entries(examples).map(([name, { value }]) => ({ mediaType, name, body: value })));
-  return (bodies.length === 0 ? [{ name: '' }] : bodies).map((one) => ({ operationId, method: method.toUpperCase(), path: given, ...one }));
+  const given = parameters.reduce(
+    (text, one) => (one.in === 'path' && one.example !== undefined ? text.replace(`{${one.name}}`, one.example) : text),
+    path,
+  );
+  const bodies = Object.entries(requestBody?.content ?? {}).flatMap(([mediaType, { examples }]) =>
+    Object.entries(examples).map(([name, { value }]) => ({ mediaType, name, body: value })),
+  );
+  return (bodies.length === 0 ? [{ name: '' }] : bodies).map((one) => ({
+    operationId,
+    method: method.toUpperCase(),
+    path: given,
+    ...one,
+  }));
 }
 
 /** Sends one, and holds what comes against what the description says of it. Returns the body. */
 async function send(sample: Sample): Promise<unknown> {
   const { operationId, name, method, mediaType = 'application/json', body } = sample;
-  const path = sample.path.replace(/\{\w+\}/, () => prepared[operationId] ?? 'nothing prepared').replace(/[0-9a-f-]{36}/, (id) => prepared[`${operationId}.${name}`] ?? id);
-  const sent = body === undefined ? {} : { headers: { 'content-type': mediaType }, body: typeof body === 'string' ? body : JSON.stringify(body) };
+  const path = sample.path
+    .replace(/\{\w+\}/, () => prepared[operationId] ?? 'nothing prepared')
+    .replace(/[0-9a-f-]{36}/, (id) => prepared[`${operationId}.${name}`] ?? id);
+  const sent =
+    body === undefined
+      ? {}
+      : { headers: { 'content-type': mediaType }, body: typeof body === 'string' ? body : JSON.stringify(body) };
   const answer = await fetch(`${stack.gateway.url}${path}`, { method, ...sent });
   const text = await answer.text();
-  const described = Object.values(api.paths).flatMap((methods) => Object.values(methods)).find((one) => one.operationId === operationId)?.responses;
-  const good = Object.keys(described ?? {}).map(Number).filter((status) => status < 300);
+  const described = Object.values(api.paths)
+    .flatMap((methods) => Object.values(methods))
+    .find((one) => one.operationId === operationId)?.responses;
+  const good = Object.keys(described ?? {})
+    .map(Number)
+    .filter((status) => status < 300);
   const wanted = NOTHING_THERE[operationId] === undefined ? good : [NOTHING_THERE[operationId]];
-  expect({ path, name, status: wanted.includes(answer.status) ? 'as documented' : answer.status, text: wanted.includes(answer.status) ? '' : text }).toEqual({ path, name, status: 'as documented', text: '' });
+  expect({
+    path,
+    name,
+    status: wanted.includes(answer.status) ? 'as documented' : answer.status,
+    text: wanted.includes(answer.status) ? '' : text,
+  }).toEqual({ path, name, status: 'as documented', text: '' });
   const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
   const schema = described?.[answer.status]?.content?.[type]?.schema;
   if (schema === undefined || !/[/+]json$/.test(type)) return text;
-  const valid = ajv.validate(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object, JSON.parse(text));
+  const valid = ajv.validate(
+    JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object,
+    JSON.parse(text),
+  );
   expect([path, valid ? 'by its schema' : ajv.errorsText()]).toEqual([path, 'by its schema']);
   return JSON.parse(text) as unknown;
 }
@@ -70,7 +106,9 @@ const example = (name: string): Sample => of('giveCommand').find((one) => one.na
 /** The example once more under another name and about other packs, for what can be done only once. */
 const again = (name: string): Sample => {
   const { command_id } = example(name).body as { command_id: string };
-  const body = JSON.stringify(example(name).body).replaceAll(`"${command_id}`, `"${command_id}-b`).replaceAll('DOCSX', 'DOCSY');
+  const body = JSON.stringify(example(name).body)
+    .replaceAll(`"${command_id}`, `"${command_id}-b`)
+    .replaceAll('DOCSX', 'DOCSY');
   return { ...example(name), body: JSON.parse(body) as unknown };
 };
 const done: string[] = [];
@@ -83,31 +121,65 @@ beforeAll(async () => {
   stack = await quickStack('interface-v1', { seed: 5 }, { listPollMs: 500 });
   api = await ask('/v1/openapi.json');
   ajv.addSchema({ $id: 'api', ...api });
-  samples = Object.entries(api.paths).flatMap(([path, methods]) => Object.entries(methods).flatMap(([method, one]) => samplesOf(path, method, one)));
+  samples = Object.entries(api.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, one]) => samplesOf(path, method, one)),
+  );
 }, LIMIT_MS);
 afterAll(() => stack?.stop());
 
 describe('every example of the description, sent to a running system as it stands', () => {
-  it('commands, in their order: what they say becomes true at the registry', async () => {
-    for (const sample of of('giveCommand').filter((one) => one.name !== 'resume' && one.name !== 'lines')) expect(await send(sample)).toMatchObject({ repeated: false });
-    for (const name of ['rejected', 'halting', 'held', 'held_group']) await send(again(name));
-    for (const commandId of ['docs-xml', 'docs-json', 'docs-after', 'docs-group']) await reaches(commandId, { phase: 'concluded', outcome: 'accepted' });
-    for (const commandId of ['docs-rejected', 'docs-rejected-b']) await reaches(commandId, { phase: 'concluded', outcome: 'rejected' });
-    for (const commandId of ['docs-held', 'docs-held-b', 'docs-held-group', 'docs-held-group-b']) await reaches(commandId, { phase: 'held' });
-    for (const commandId of ['docs-halting', 'docs-halting-b']) await reaches(commandId, { phase: 'concluded', halt: 'member_rejected' });
-    await send(example('resume'));
-    await reaches('docs-resume', { phase: 'concluded', outcome: 'accepted' });
-    expect(String(await send(example('lines'))).match(/"repeated":true/g)).toHaveLength(2);
-    done.push('giveCommand');
-  }, LIMIT_MS * 4);
+  it(
+    'commands, in their order: what they say becomes true at the registry',
+    async () => {
+      for (const sample of of('giveCommand').filter((one) => one.name !== 'resume' && one.name !== 'lines'))
+        expect(await send(sample)).toMatchObject({ repeated: false });
+      for (const name of ['rejected', 'halting', 'held', 'held_group']) await send(again(name));
+      for (const commandId of ['docs-xml', 'docs-json', 'docs-after', 'docs-group'])
+        await reaches(commandId, { phase: 'concluded', outcome: 'accepted' });
+      for (const commandId of ['docs-rejected', 'docs-rejected-b'])
+        await reaches(commandId, { phase: 'concluded', outcome: 'rejected' });
+      for (const commandId of ['docs-held', 'docs-held-b', 'docs-held-group', 'docs-held-group-b'])
+        await reaches(commandId, { phase: 'held' });
+      for (const commandId of ['docs-halting', 'docs-halting-b'])
+        await reaches(commandId, { phase: 'concluded', halt: 'member_rejected' });
+      await send(example('resume'));
+      await reaches('docs-resume', { phase: 'concluded', outcome: 'accepted' });
+      expect(String(await send(example('lines'))).match(/"repeated":true/g)).toHaveLength(2);
+      done.push('giveCommand');
+    },
+    LIMIT_MS * 4,
+  );
 
-  it('what a person decides', async () => {
-    const second: Record<string, string> = { 'endDocument.end': 'docs-held-b', 'endGroup.end': 'docs-held-group-b', 'resumeGroup.corrected': 'docs-halting-b', 'resendDocument.unchanged': 'docs-rejected-b' };
-    for (const [sample, commandId] of Object.entries(second)) prepared[sample] = (await documentOf(commandId)).request_id;
-    await sendAll('releaseDocument', 'endDocument', 'releaseGroup', 'endGroup', 'resumeGroup', 'resendDocument', 'resumeAccount', 'replanOrphans', 'retryTask', 'requestReconciliation');
-    for (const commandId of ['docs-held', 'docs-held-group']) await reaches(commandId, { phase: 'concluded', outcome: 'accepted' });
-    for (const commandId of ['docs-held-b', 'docs-held-group-b']) await reaches(commandId, { phase: 'concluded', outcome: 'failed' });
-  }, LIMIT_MS * 4);
+  it(
+    'what a person decides',
+    async () => {
+      const second: Record<string, string> = {
+        'endDocument.end': 'docs-held-b',
+        'endGroup.end': 'docs-held-group-b',
+        'resumeGroup.corrected': 'docs-halting-b',
+        'resendDocument.unchanged': 'docs-rejected-b',
+      };
+      for (const [sample, commandId] of Object.entries(second))
+        prepared[sample] = (await documentOf(commandId)).request_id;
+      await sendAll(
+        'releaseDocument',
+        'endDocument',
+        'releaseGroup',
+        'endGroup',
+        'resumeGroup',
+        'resendDocument',
+        'resumeAccount',
+        'replanOrphans',
+        'retryTask',
+        'requestReconciliation',
+      );
+      for (const commandId of ['docs-held', 'docs-held-group'])
+        await reaches(commandId, { phase: 'concluded', outcome: 'accepted' });
+      for (const commandId of ['docs-held-b', 'docs-held-group-b'])
+        await reaches(commandId, { phase: 'concluded', outcome: 'failed' });
+    },
+    LIMIT_MS * 4,
+  );
 
   it('webhooks and dead letters', async () => {
     await sendAll('addWebhook');
@@ -128,17 +200,24 @@ describe('every example of the description, sent to a running system as it stand
     expect(await letters()).toEqual([]);
   });
 
-  it('and everything that can be read', async () => {
-    const { xml } = example('xml').body as { xml: string };
-    await stack.control('/incoming', { from: 'supplier-a', to: 'own', xml: xml.replace('DOCSX', 'DOCSZ') });
-    const inbound = async () => (await ask<{ items: { document_id: string }[] }>('/v1/inbound')).items;
-    await until('a document of others', async () => (await inbound()).length > 0, LIMIT_MS);
-    prepared['showInbound'] = (await inbound())[0]?.document_id ?? '';
-    prepared['showReconciliation'] = (await ask<{ items: { id: string }[] }>('/v1/reconciliations')).items[0]?.id ?? '';
-    await stack.caughtUp();
-    const left = [...new Set(samples.map((one) => one.operationId))].filter((one) => !done.includes(one));
-    expect(samples.filter((one) => left.includes(one.operationId) && one.method !== 'GET')).toEqual([]);
-    await sendAll(...left);
-    expect(await ask(`/v1/packs/${of('showPackHistory')[0]?.path.split('/')[3] ?? ''}/history`)).toMatchObject({ place: '00000000100102' });
-  }, LIMIT_MS * 2);
+  it(
+    'and everything that can be read',
+    async () => {
+      const { xml } = example('xml').body as { xml: string };
+      await stack.control('/incoming', { from: 'supplier-a', to: 'own', xml: xml.replace('DOCSX', 'DOCSZ') });
+      const inbound = async () => (await ask<{ items: { document_id: string }[] }>('/v1/inbound')).items;
+      await until('a document of others', async () => (await inbound()).length > 0, LIMIT_MS);
+      prepared['showInbound'] = (await inbound())[0]?.document_id ?? '';
+      prepared['showReconciliation'] =
+        (await ask<{ items: { id: string }[] }>('/v1/reconciliations')).items[0]?.id ?? '';
+      await stack.caughtUp();
+      const left = [...new Set(samples.map((one) => one.operationId))].filter((one) => !done.includes(one));
+      expect(samples.filter((one) => left.includes(one.operationId) && one.method !== 'GET')).toEqual([]);
+      await sendAll(...left);
+      expect(await ask(`/v1/packs/${of('showPackHistory')[0]?.path.split('/')[3] ?? ''}/history`)).toMatchObject({
+        place: '00000000100102',
+      });
+    },
+    LIMIT_MS * 2,
+  );
 });

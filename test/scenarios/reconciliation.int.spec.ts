@@ -17,13 +17,22 @@ let ajv: Ajv2020;
 /** One document that the registry has taken, and lists that have not shown it though they were read to their end. */
 beforeAll(async () => {
   trial = await Trial.start(await testDatabase());
-  reconciler = await startReconciler(reconcilerConfig({ DATABASE_URL: trial.db.url, LOG_LEVEL: 'silent', RECONCILE_MISSING_MINUTES: '1' }), silent);
+  reconciler = await startReconciler(
+    reconcilerConfig({ DATABASE_URL: trial.db.url, LOG_LEVEL: 'silent', RECONCILE_MISSING_MINUTES: '1' }),
+    silent,
+  );
   await trial.post({ command_id: 'taken', xml: arrival() });
   await trial.db.pool.query(
-    `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type, subject_id, operation_date, item_count, phase, waiting_for, attempts, document_id, outcome, error_count, document_sha256, duplicate, registered_at, concluded_at)
-     SELECT request_id, 1, 1, command_id, 'main', 701, '', '', 1, 'concluded', '[]', 1, 'registry-1', 'accepted', 0, '', false, now(), now() FROM command`,
+    `INSERT INTO document_outcome (request_id, registered_position, position, command_id, account, doc_type,
+        subject_id, operation_date, item_count, phase, waiting_for, attempts, document_id, outcome, error_count,
+        document_sha256, duplicate, registered_at, concluded_at)
+     SELECT request_id, 1, 1, command_id, 'main', 701, '', '', 1, 'concluded', '[]', 1, 'registry-1', 'accepted', 0,
+       '', false, now(), now() FROM command`,
   );
-  await trial.db.pool.query(`INSERT INTO list_cursor (account, list, since, read_at, covered_from) VALUES ('main', 'outgoing', now(), now() + interval '1 hour', now() - interval '1 day')`);
+  await trial.db.pool.query(
+    `INSERT INTO list_cursor (account, list, since, read_at, covered_from) VALUES ('main', 'outgoing', now(), ` +
+      `now() + interval '1 hour', now() - interval '1 day')`,
+  );
   ajv = new Ajv2020({ strict: false, formats: { 'date-time': true, uuid: true } });
   ajv.addSchema({ $id: 'api', ...(await trial.ask('/v1/openapi.json')).json<object>() });
 });
@@ -42,7 +51,11 @@ async function run(options: { json?: boolean } = {}): Promise<{ status: number; 
   const written: string[] = [];
   const spy = jest.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);
   try {
-    const status = await reconcile(new GatewayClient(trial.gateway.url), { reason: 'a pallet is disputed', wait: '30', ...options });
+    const status = await reconcile(new GatewayClient(trial.gateway.url), {
+      reason: 'a pallet is disputed',
+      wait: '30',
+      ...options,
+    });
     return { status, printed: written.join('') };
   } finally {
     spy.mockRestore();
@@ -58,19 +71,32 @@ describe('a reconciliation that an operator asks for', () => {
   });
 
   it('ends with status 0 once the list shows the document', async () => {
-    await trial.db.pool.query(`INSERT INTO registry_document (document_id, request_id, direction, account, status) SELECT 'registry-1', request_id, 'outgoing', 'main', 'processed' FROM command`);
+    await trial.db.pool.query(
+      `INSERT INTO registry_document (document_id, request_id, direction, account, status) SELECT 'registry-1', ` +
+        `request_id, 'outgoing', 'main', 'processed' FROM command`,
+    );
     const { status, printed } = await run({ json: true });
     expect(status).toBe(0);
-    expect(JSON.parse(printed)).toMatchObject({ state: 'completed', reason: 'a pallet is disputed', requested_by: 'local', result: { findings: 0, counts: { documents: 1, listed: 1 } }, findings: [] });
+    expect(JSON.parse(printed)).toMatchObject({
+      state: 'completed',
+      reason: 'a pallet is disputed',
+      requested_by: 'local',
+      result: { findings: 0, counts: { documents: 1, listed: 1 } },
+      findings: [],
+    });
   });
 
   it('is listed and told as the description of the API says', async () => {
-    const page = (await trial.ask(`${PATH}?limit=100`)).json<{ items: { id: string; result: { findings: number } }[] }>();
+    const page = (await trial.ask(`${PATH}?limit=100`)).json<{
+      items: { id: string; result: { findings: number } }[];
+    }>();
     conform('ReconciliationPage', page);
     const withFinding = page.items.find((one) => one.result.findings === 1);
     const detail = (await trial.ask(`${PATH}/${String(withFinding?.id)}`)).json<{ findings: object[] }>();
     conform('ReconciliationDetail', detail);
-    expect(detail.findings).toMatchObject([{ kind: 'missing_at_registry', document_id: 'registry-1', detail: { outcome: 'accepted' } }]);
+    expect(detail.findings).toMatchObject([
+      { kind: 'missing_at_registry', document_id: 'registry-1', detail: { outcome: 'accepted' } },
+    ]);
     expect((await trial.ask(`${PATH}/${String(withFinding?.id)}?kind=overdue`)).json()).toMatchObject({ findings: [] });
   });
 

@@ -51,8 +51,18 @@ let file: string;
 let headers: Record<string, string> = { 'content-type': 'application/json' };
 
 const envOf = (db: TestDatabase): NodeJS.ProcessEnv => ({
-  ...{ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', DATA_DIR: folder.path, REGISTRY_URL: sandbox.url, REGISTRY_PROFILE_OVERRIDES: join(folder.path, 'overrides.json') },
-  ...{ PEDIGREE_KEY_FILE: join(folder.path, 'key'), PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')) },
+  ...{
+    DATABASE_URL: db.url,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    DATA_DIR: folder.path,
+    REGISTRY_URL: sandbox.url,
+    REGISTRY_PROFILE_OVERRIDES: join(folder.path, 'overrides.json'),
+  },
+  ...{
+    PEDIGREE_KEY_FILE: join(folder.path, 'key'),
+    PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
+  },
 });
 
 async function start(db: TestDatabase): Promise<void> {
@@ -76,7 +86,10 @@ async function give(commands: Command[]): Promise<number[]> {
 }
 
 async function control<T>(method: string, path: string, body?: object): Promise<T> {
-  const answer = await fetch(`${sandbox.controlUrl}${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+  const answer = await fetch(`${sandbox.controlUrl}${path}`, {
+    method,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
   return (await answer.json()) as T;
 }
 
@@ -86,21 +99,43 @@ interface Truth {
   sends: number;
   result: string | null;
 }
-const ofOurs = async (): Promise<Truth[]> => (await control<{ documents: Truth[] }>('GET', '/truth/documents?limit=1000')).documents.filter((one) => one.notice_of === null);
+const ofOurs = async (): Promise<Truth[]> =>
+  (await control<{ documents: Truth[] }>('GET', '/truth/documents?limit=1000')).documents.filter(
+    (one) => one.notice_of === null,
+  );
 const sendsHeard = async (): Promise<number> =>
-  (await control<{ calls: { method: string; calls: number }[] }>('GET', '/truth/calls')).calls.filter((one) => ['send', 'group_start'].includes(one.method)).reduce((sum, one) => sum + one.calls, 0);
-const operations = async () => (await (await fetch(`${gateway.url}/v1/operations`, { headers })).json()) as { restoration?: { state: string; found: { outgoing: number }; unread: { account: string; list: string }[] } };
-const column = async <T>(pool: Pool, sql: string): Promise<T[]> => (await pool.query<{ one: T }>(sql)).rows.map((row) => row.one);
+  (await control<{ calls: { method: string; calls: number }[] }>('GET', '/truth/calls')).calls
+    .filter((one) => ['send', 'group_start'].includes(one.method))
+    .reduce((sum, one) => sum + one.calls, 0);
+const operations = async () =>
+  (await (await fetch(`${gateway.url}/v1/operations`, { headers })).json()) as {
+    restoration?: { state: string; found: { outgoing: number }; unread: { account: string; list: string }[] };
+  };
+const column = async <T>(pool: Pool, sql: string): Promise<T[]> =>
+  (await pool.query<{ one: T }>(sql)).rows.map((row) => row.one);
 const concluded = (pool: Pool, count: number): Promise<void> =>
-  until(`${count} documents concluded`, async () => (await column<bigint>(pool, `SELECT count(*) AS one FROM document_outcome WHERE outcome IS NOT NULL`))[0] === BigInt(count), LIMIT_MS);
+  until(
+    `${count} documents concluded`,
+    async () =>
+      (await column<bigint>(pool, `SELECT count(*) AS one FROM document_outcome WHERE outcome IS NOT NULL`))[0] ===
+      BigInt(count),
+    LIMIT_MS,
+  );
 
-const READ_MODELS = Object.entries(TABLES).flatMap(([table, { use }]) => (use === 'rebuilt' && table !== 'outcome_removed' ? [table] : []));
+const READ_MODELS = Object.entries(TABLES).flatMap(([table, { use }]) =>
+  use === 'rebuilt' && table !== 'outcome_removed' ? [table] : [],
+);
 async function readModels(pool: Pool): Promise<Record<string, string[]>> {
   const store = new PostgresEventStore({ pool });
   const parts = { evidence: new PostgresEvidenceStore({ pool }), documents: documentReading(), store };
   for (const projection of projections(parts)) await catchUpProjection({ projection, store, pool });
   await store.close();
-  const dumps = await Promise.all(READ_MODELS.map(async (table) => [table, await column<string>(pool, `SELECT row(t.*)::text AS one FROM ${table} t ORDER BY 1`)] as const));
+  const dumps = await Promise.all(
+    READ_MODELS.map(
+      async (table) =>
+        [table, await column<string>(pool, `SELECT row(t.*)::text AS one FROM ${table} t ORDER BY 1`)] as const,
+    ),
+  );
   return Object.fromEntries(dumps);
 }
 
@@ -109,11 +144,19 @@ beforeAll(async () => {
   writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
   writeFileSync(join(folder.path, 'overrides.json'), JSON.stringify(OVERRIDES));
   file = join(folder.path, 'old.backup');
-  sandbox = await startSandbox({ language: 'en', processingMs: 50, profileOverrides: join(folder.path, 'overrides.json') });
+  sandbox = await startSandbox({
+    language: 'en',
+    processingMs: 50,
+    profileOverrides: join(folder.path, 'overrides.json'),
+  });
   await start(lost);
   await give(BEFORE);
   // In the middle of it: something has left, and most is still to come.
-  await until('the first was sent', async () => (await column(lost.pool, `SELECT type AS one FROM event WHERE type = 'DocumentSent'`)).length > 0, LIMIT_MS);
+  await until(
+    'the first was sent',
+    async () => (await column(lost.pool, `SELECT type AS one FROM event WHERE type = 'DocumentSent'`)).length > 0,
+    LIMIT_MS,
+  );
   await backup(cliConfig(envOf(lost)), file);
   await give(SINCE);
   await concluded(lost.pool, DOCUMENTS_BEFORE + DOCUMENTS_SINCE);
@@ -127,54 +170,91 @@ afterAll(async () => {
 });
 
 describe('an older backup, restored after the database was lost', () => {
-  it('gives the read models of then, built anew', async () => {
-    const quiet = join(folder.path, 'quiet.backup');
-    await backup(cliConfig(envOf(lost)), quiet);
-    const other = await testDatabase();
-    try {
-      await restore(cliConfig(envOf(other)), quiet);
-      const before = await readModels(lost.pool);
-      expect(before['document_outcome']).toHaveLength(DOCUMENTS_BEFORE + DOCUMENTS_SINCE);
-      expect(await readModels(other.pool)).toEqual(before);
-    } finally {
-      await other.drop();
-    }
-  }, LIMIT_MS);
+  it(
+    'gives the read models of then, built anew',
+    async () => {
+      const quiet = join(folder.path, 'quiet.backup');
+      await backup(cliConfig(envOf(lost)), quiet);
+      const other = await testDatabase();
+      try {
+        await restore(cliConfig(envOf(other)), quiet);
+        const before = await readModels(lost.pool);
+        expect(before['document_outcome']).toHaveLength(DOCUMENTS_BEFORE + DOCUMENTS_SINCE);
+        expect(await readModels(other.pool)).toEqual(before);
+      } finally {
+        await other.drop();
+      }
+    },
+    LIMIT_MS,
+  );
 
-  it('lets nothing leave before the lists since then are compared, whatever the ERP repeats', async () => {
-    await restore(cliConfig(envOf(found)), file);
-    headers = { ...headers, authorization: `Bearer ${await makeKey(found.pool, 'new', ['admin'])}` };
-    await control('POST', '/faults', { fault: 'drop_connection_before_work', method: 'list_outgoing', times: 1_000_000 });
-    await control('DELETE', '/truth/calls');
-    await start(found);
-    expect(await give([...BEFORE, ...SINCE, NEW])).toEqual([...BEFORE.map(() => 200), ...SINCE.map(() => 202), 202]);
-    const waiting = `SELECT key AS one FROM task WHERE kind = 'send' AND last_error LIKE 'a backup was restored%'`;
-    await until('the sends wait, and say why', async () => (await column(found.pool, waiting)).length > 0, LIMIT_MS);
-    expect(await sendsHeard()).toBe(0);
-    const { restoration } = await operations();
-    expect(restoration?.state).toBe('comparing');
-    expect(restoration?.unread).toContainEqual(expect.objectContaining({ account: 'main', list: 'outgoing' }));
-  }, LIMIT_MS);
+  it(
+    'lets nothing leave before the lists since then are compared, whatever the ERP repeats',
+    async () => {
+      await restore(cliConfig(envOf(found)), file);
+      headers = { ...headers, authorization: `Bearer ${await makeKey(found.pool, 'new', ['admin'])}` };
+      await control('POST', '/faults', {
+        fault: 'drop_connection_before_work',
+        method: 'list_outgoing',
+        times: 1_000_000,
+      });
+      await control('DELETE', '/truth/calls');
+      await start(found);
+      expect(await give([...BEFORE, ...SINCE, NEW])).toEqual([...BEFORE.map(() => 200), ...SINCE.map(() => 202), 202]);
+      const waiting = `SELECT key AS one FROM task WHERE kind = 'send' AND last_error LIKE 'a backup was restored%'`;
+      await until('the sends wait, and say why', async () => (await column(found.pool, waiting)).length > 0, LIMIT_MS);
+      expect(await sendsHeard()).toBe(0);
+      const { restoration } = await operations();
+      expect(restoration?.state).toBe('comparing');
+      expect(restoration?.unread).toContainEqual(expect.objectContaining({ account: 'main', list: 'outgoing' }));
+    },
+    LIMIT_MS,
+  );
 
-  it('then sends what the registry has not, and nothing that it has', async () => {
-    await control('DELETE', '/faults');
-    await concluded(found.pool, DOCUMENTS_BEFORE + DOCUMENTS_SINCE + 1);
-    const ours = await ofOurs();
-    expect(ours).toHaveLength(DOCUMENTS_BEFORE + DOCUMENTS_SINCE + 1);
-    expect(new Set(ours.map((one) => one.request_id)).size).toBe(ours.length);
-    expect(ours.map((one) => one.sends)).toEqual(ours.map(() => 1));
-    expect(await sendsHeard()).toBe(1);
-    const outcomes = await column<string>(found.pool, `SELECT command_id || ' ' || outcome AS one FROM document_outcome ORDER BY 1`);
-    expect(outcomes).toEqual(['a-1', 'a-2', 'a-3', 'c-1', 'c-g-1', 'c-g-2', 'n-1'].map((id) => `${id} accepted`));
-    await until('the group concluded', async () => (await column(found.pool, `SELECT command_id AS one FROM document_group WHERE outcome = 'accepted'`)).length === 1, LIMIT_MS);
-    expect(await control('GET', '/violations')).toMatchObject({ violations: [], count: 0 });
-  }, LIMIT_MS * 2);
+  it(
+    'then sends what the registry has not, and nothing that it has',
+    async () => {
+      await control('DELETE', '/faults');
+      await concluded(found.pool, DOCUMENTS_BEFORE + DOCUMENTS_SINCE + 1);
+      const ours = await ofOurs();
+      expect(ours).toHaveLength(DOCUMENTS_BEFORE + DOCUMENTS_SINCE + 1);
+      expect(new Set(ours.map((one) => one.request_id)).size).toBe(ours.length);
+      expect(ours.map((one) => one.sends)).toEqual(ours.map(() => 1));
+      expect(await sendsHeard()).toBe(1);
+      const outcomes = await column<string>(
+        found.pool,
+        `SELECT command_id || ' ' || outcome AS one FROM document_outcome ORDER BY 1`,
+      );
+      expect(outcomes).toEqual(['a-1', 'a-2', 'a-3', 'c-1', 'c-g-1', 'c-g-2', 'n-1'].map((id) => `${id} accepted`));
+      await until(
+        'the group concluded',
+        async () =>
+          (await column(found.pool, `SELECT command_id AS one FROM document_group WHERE outcome = 'accepted'`))
+            .length === 1,
+        LIMIT_MS,
+      );
+      expect(await control('GET', '/violations')).toMatchObject({ violations: [], count: 0 });
+    },
+    LIMIT_MS * 2,
+  );
 
   it('keeps in the log who restored what, and what was found', async () => {
-    const events = await column<string>(found.pool, `SELECT type || ' ' || convert_from(data, 'UTF8') AS one FROM event WHERE stream = 'operations' ORDER BY position`);
+    const events = await column<string>(
+      found.pool,
+      `SELECT type || ' ' || convert_from(data, 'UTF8') AS one FROM event WHERE stream = 'operations' ORDER BY ` +
+        'position',
+    );
     expect(events.map((one) => one.split(' ')[0])).toEqual(['BackupRestored', 'RestorationReleased']);
-    const released = JSON.parse((events[1] as string).slice('RestorationReleased '.length)) as { compared: boolean; found: { outgoing: number } };
-    expect(released).toMatchObject({ compared: true, restoredBy: expect.any(String), takenAt: expect.any(String), found: { outgoing: expect.any(Number) } });
+    const released = JSON.parse((events[1] as string).slice('RestorationReleased '.length)) as {
+      compared: boolean;
+      found: { outgoing: number };
+    };
+    expect(released).toMatchObject({
+      compared: true,
+      restoredBy: expect.any(String),
+      takenAt: expect.any(String),
+      found: { outgoing: expect.any(Number) },
+    });
     expect(released.found.outgoing).toBeGreaterThanOrEqual(DOCUMENTS_SINCE);
     expect((await operations()).restoration).toMatchObject({ state: 'released', unread: [] });
   });

@@ -43,7 +43,11 @@ beforeAll(async () => {
 afterAll(() => Promise.all(stacks.map((one) => one.stop())));
 
 async function tried(offMs: number): Promise<Trial> {
-  const stack = await startStack({ sandbox: { language: 'en', processingMs: PROCESSING_MS }, waits: WAITS, overrides: { rules: RULES } });
+  const stack = await startStack({
+    sandbox: { language: 'en', processingMs: PROCESSING_MS },
+    waits: WAITS,
+    overrides: { rules: RULES },
+  });
   stacks.push(stack);
   await stack.worker.stop();
   const worker = startShifted(stack, offMs);
@@ -53,7 +57,12 @@ async function tried(offMs: number): Promise<Trial> {
     const fault = { lost: 'drop_connection_before_work', taken: 'drop_connection_after_work' }[id];
     if (fault !== undefined) await stack.control('/faults', { fault, method: 'send', times: 1 });
     await stack.client.command(JSON.stringify({ command_id: id, account: 'main', xml: doc.accept([doc.pack(n)]) }));
-    if (fault !== undefined) await until(`${fault} strikes`, async () => (await stack.control<{ open: unknown[] }>('/faults')).open.length === 0, LIMIT_MS);
+    if (fault !== undefined)
+      await until(
+        `${fault} strikes`,
+        async () => (await stack.control<{ open: unknown[] }>('/faults')).open.length === 0,
+        LIMIT_MS,
+      );
   }
   const documents = new Map<string, Document>();
   const ended = async (id: string): Promise<boolean> => {
@@ -69,7 +78,10 @@ async function tried(offMs: number): Promise<Trial> {
 function startShifted({ env }: Stack, offMs: number): { stop(): Promise<void>; shownOffMs(): number } {
   const shift = ['--import', pathToFileURL(repositoryFile('test/support/shifted-clock.mjs')).href];
   const child = spawn(process.execPath, [...shift, fileURLToPath(builtFile('apps/worker/src/main.js'))], {
-    ...{ stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env['PATH'], ...env, LOG_LEVEL: 'info', CLOCK_OFF_MS: String(offMs) } },
+    ...{
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { PATH: process.env['PATH'], ...env, LOG_LEVEL: 'info', CLOCK_OFF_MS: String(offMs) },
+    },
   });
   let [log, saidAtMs] = ['', 0];
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -87,7 +99,9 @@ function startShifted({ env }: Stack, offMs: number): { stop(): Promise<void>; s
 describe.each(OFF)('a worker whose clock is %d ms off', (offMs) => {
   const trial = (): Trial => trials.get(offMs) as Trial;
   const callsTo = async (method: string): Promise<number> => {
-    const { calls } = await trial().stack.control<{ calls: { method: string; account: string; calls: number }[] }>('/truth/calls');
+    const { calls } = await trial().stack.control<{ calls: { method: string; account: string; calls: number }[] }>(
+      '/truth/calls',
+    );
     return calls.find((one) => one.account === 'main' && one.method === method)?.calls ?? 0;
   };
 
@@ -96,14 +110,24 @@ describe.each(OFF)('a worker whose clock is %d ms off', (offMs) => {
   });
 
   it('concludes each document, sent once, in minutes and not after an hour', async () => {
-    expect([...trial().documents].map(([id, { outcome }]) => `${id} ${outcome}`)).toEqual(IDS.map((id) => `${id} accepted`));
+    expect([...trial().documents].map(([id, { outcome }]) => `${id} ${outcome}`)).toEqual(
+      IDS.map((id) => `${id} accepted`),
+    );
     const { documents } = await trial().stack.control<{ documents: { sends: number }[] }>('/truth/documents?limit=100');
     expect(documents.map((one) => one.sends)).toEqual([1, 1, 1]);
   });
 
   it('believes a lost send to be absent in the end, and sends it again', () => {
     const { timeline } = trial().documents.get('lost') as Document;
-    expect(timeline.map((event) => event.type).slice(0, 7)).toEqual(['DocumentRegistered', 'SendAttempted', 'SendUnconfirmed', 'LookUpMissed', 'SendAbsenceProven', 'SendAttempted', 'DocumentSent']);
+    expect(timeline.map((event) => event.type).slice(0, 7)).toEqual([
+      'DocumentRegistered',
+      'SendAttempted',
+      'SendUnconfirmed',
+      'LookUpMissed',
+      'SendAbsenceProven',
+      'SendAttempted',
+      'DocumentSent',
+    ]);
   });
 
   it('polls no faster than the rules say, and breaks none', async () => {

@@ -20,15 +20,17 @@ interface Trial {
 }
 
 /**
- * Every knob once, dealt out to three seeds and both profiles; each trial is a whole stack of its own, and they run side by side. With these seeds
- * every knob strikes among its first chances, so that none is shown harmless by never having struck.
+ * Every knob once, dealt out to three seeds and both profiles; each trial is a whole stack of its own, and they run
+ * side by side. With these seeds every knob strikes among its first chances, so that none is shown harmless by never
+ * having struck.
  */
 const TRIALS: Trial[] = [
   { seed: 8, profile: 'interface-v1', knobs: [] },
   { seed: 64, profile: 'mdlp', knobs: [] },
   { seed: 29, profile: 'interface-v1', knobs: [] },
 ];
-const dealt = (knob: KnobName, n: number): Trial => (knob === 'failed_then_processed' ? TRIALS[1] : TRIALS[n % TRIALS.length]) as Trial;
+const dealt = (knob: KnobName, n: number): Trial =>
+  (knob === 'failed_then_processed' ? TRIALS[1] : TRIALS[n % TRIALS.length]) as Trial;
 KNOB_NAMES.forEach((knob, n) => dealt(knob, n).knobs.push(knob));
 
 interface Seen {
@@ -40,7 +42,9 @@ interface Seen {
 const stacks = new Map<number, Stack>();
 const seen = new Map<KnobName, Seen>();
 
-/** Documents of one round: whole arrivals, some with a pack that is not ours to accept, and one that is refused whole. */
+/**
+ * Documents of one round: whole arrivals, some with a pack that is not ours to accept, and one that is refused whole.
+ */
 const documents = (round: number): string[] =>
   OUTCOMES.map((outcome, n) => {
     const [own, foreign] = [doc.pack(100 * round + n), doc.pack(100 * round + n, FOREIGN)];
@@ -51,14 +55,21 @@ const commandId = (knob: KnobName, n: number): string => `${knob}-${n}`;
 
 /** The knob alone at its rate, until the documents are as they should be or the time is over. */
 async function round({ client, control }: Stack, knob: KnobName, index: number): Promise<Seen> {
-  // A FAILED that turns is shown for a second of the registry's time, the other waits for up to 20: one of ours holds a second of theirs, or 20.
+  // A FAILED that turns is shown for a second of the registry's time, the other waits for up to 20: one of ours holds a
+  // second of theirs, or 20.
   await control('/clock', { speed: knob === 'failed_then_processed' ? 1 : 20 });
   await control('/misbehaviour', { rate: 0, knobs: { [knob]: RATE } });
-  const commands = documents(index).map((xml, n) => ({ command_id: commandId(knob, n), account: ACCOUNTS[n % ACCOUNTS.length], xml }));
+  const commands = documents(index).map((xml, n) => ({
+    command_id: commandId(knob, n),
+    account: ACCOUNTS[n % ACCOUNTS.length],
+    xml,
+  }));
   for await (const result of client.send(commands)) if ('error' in result) throw new Error(result.error.detail);
   const endMs = systemClock.monotonicMs() + LIMIT_MS;
   const ours = async (): Promise<Seen['outcomes']> => {
-    const found = await Promise.all(commands.map(({ command_id: id }) => client.get<{ document?: { outcome?: string } }>(`/v1/commands/${id}`)));
+    const found = await Promise.all(
+      commands.map(({ command_id: id }) => client.get<{ document?: { outcome?: string } }>(`/v1/commands/${id}`)),
+    );
     return Object.fromEntries(found.map((one, n) => [commandId(knob, n), one.document?.outcome]));
   };
   let outcomes = await ours();
@@ -67,7 +78,11 @@ async function round({ client, control }: Stack, knob: KnobName, index: number):
     outcomes = await ours();
   }
   const { knobs } = await control<{ knobs: { knob: KnobName; strikes: number }[] }>('/misbehaviour');
-  return { outcomes, strikes: knobs.find((one) => one.knob === knob)?.strikes ?? 0, violations: (await control<{ byRule: unknown }>('/violations')).byRule };
+  return {
+    outcomes,
+    strikes: knobs.find((one) => one.knob === knob)?.strikes ?? 0,
+    violations: (await control<{ byRule: unknown }>('/violations')).byRule,
+  };
 }
 
 async function run(trial: Trial): Promise<void> {
@@ -80,7 +95,9 @@ async function run(trial: Trial): Promise<void> {
 }
 
 beforeAll(async () => {
-  process.stderr.write(`each misbehaviour alone at ${100 * RATE} %, seeds ${TRIALS.map((one) => one.seed).join(', ')}\n`);
+  process.stderr.write(
+    `each misbehaviour alone at ${100 * RATE} %, seeds ${TRIALS.map((one) => one.seed).join(', ')}\n`,
+  );
   await Promise.all(TRIALS.map(run));
 }, 6 * LIMIT_MS);
 
@@ -98,13 +115,18 @@ describe('a registry that misbehaves in one way at 20 %', () => {
     expect(violations).toEqual({});
   });
 
-  it.each(TRIALS)('has each document once, in the registry and with us (seed $seed, $profile)', async ({ seed, knobs }) => {
-    const { client, control } = stacks.get(seed) as Stack;
-    const { documents: there } = await control<{ documents: { request_id: string; sends: number }[] }>('/truth/documents?limit=1000');
-    const ours: string[] = [];
-    for await (const row of client.list<{ requestId: string }>('/v1/documents')) ours.push(row.requestId);
-    expect(ours).toHaveLength(knobs.length * OUTCOMES.length);
-    expect(there.map((one) => one.request_id).sort()).toEqual(ours.sort());
-    expect(new Set(there.map((one) => one.sends))).toEqual(new Set([1]));
-  });
+  it.each(TRIALS)(
+    'has each document once, in the registry and with us (seed $seed, $profile)',
+    async ({ seed, knobs }) => {
+      const { client, control } = stacks.get(seed) as Stack;
+      const { documents: there } = await control<{ documents: { request_id: string; sends: number }[] }>(
+        '/truth/documents?limit=1000',
+      );
+      const ours: string[] = [];
+      for await (const row of client.list<{ requestId: string }>('/v1/documents')) ours.push(row.requestId);
+      expect(ours).toHaveLength(knobs.length * OUTCOMES.length);
+      expect(there.map((one) => one.request_id).sort()).toEqual(ours.sort());
+      expect(new Set(there.map((one) => one.sends))).toEqual(new Set([1]));
+    },
+  );
 });

@@ -52,7 +52,10 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** A sandbox, and a gateway and a worker in this process, over a database of their own. What was started is stopped when the rest cannot be. */
+/**
+ * A sandbox, and a gateway and a worker in this process, over a database of their own. What was started is stopped when
+ * the rest cannot be.
+ */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
@@ -66,28 +69,61 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-async function started({ sandbox: wanted, profile = 'interface-v1', overrides = {}, waits = {}, sharesOverrides = false, env: more = {} }: StackOptions, stops: (() => Promise<void>)[], stop: () => Promise<void>): Promise<Stack> {
+async function started(
+  {
+    sandbox: wanted,
+    profile = 'interface-v1',
+    overrides = {},
+    waits = {},
+    sharesOverrides = false,
+    env: more = {},
+  }: StackOptions,
+  stops: (() => Promise<void>)[],
+  stop: () => Promise<void>,
+): Promise<Stack> {
   const folder = await temporaryFolder();
   stops.push(() => folder.remove());
   const db = await testDatabase();
   stops.push(() => db.drop());
-  const files = { key: join(folder.path, 'key'), overrides: join(folder.path, 'overrides.json'), registry: join(folder.path, 'registry.json') };
+  const files = {
+    key: join(folder.path, 'key'),
+    overrides: join(folder.path, 'overrides.json'),
+    registry: join(folder.path, 'registry.json'),
+  };
   writeFileSync(files.key, 'ab'.repeat(32));
   const ours = { ...overrides, rules: { ...waits, ...(overrides.rules as object | undefined) } };
   writeFileSync(files.overrides, JSON.stringify(ours));
   writeFileSync(files.registry, JSON.stringify(sharesOverrides ? ours : { rules: waits }));
   const judged = { profile, profileOverrides: files.registry };
   if (Array.isArray(wanted)) await buildPrograms();
-  const sandbox = await (Array.isArray(wanted) ? sandboxProcess({ ...judged, dataDir: join(folder.path, 'sandbox'), flags: wanted }) : startSandbox({ ...judged, ...wanted }));
+  const sandbox = await (Array.isArray(wanted)
+    ? sandboxProcess({ ...judged, dataDir: join(folder.path, 'sandbox'), flags: wanted })
+    : startSandbox({ ...judged, ...wanted }));
   stops.push(() => sandbox.stop());
   const env: Record<string, string> = {
-    ...{ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', REGISTRY_URL: sandbox.url, REGISTRY_PROFILE: profile, REGISTRY_PROFILE_OVERRIDES: files.overrides },
+    ...{
+      DATABASE_URL: db.url,
+      PORT: '0',
+      LOG_LEVEL: 'silent',
+      REGISTRY_URL: sandbox.url,
+      REGISTRY_PROFILE: profile,
+      REGISTRY_PROFILE_OVERRIDES: files.overrides,
+    },
     ...{ PEDIGREE_KEY_FILE: files.key, PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), ...more },
   };
   const gateway = await startGateway(gatewayConfig(env));
   stops.push(() => gateway.stop());
   const stack: Stack = {
-    ...{ db, folder: folder.path, env, sandbox, gateway, worker: await startWorker(workerConfig(env)), client: new GatewayClient(gateway.url), stop },
+    ...{
+      db,
+      folder: folder.path,
+      env,
+      sandbox,
+      gateway,
+      worker: await startWorker(workerConfig(env)),
+      client: new GatewayClient(gateway.url),
+      stop,
+    },
     control: (path, body) => askControl(sandbox.controlUrl, path, body),
     caughtUp: () => caughtUp(gateway.url),
   };

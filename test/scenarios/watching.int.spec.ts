@@ -46,10 +46,17 @@ const requestIds: string[] = [];
 const SECRETS = ['ab'.repeat(32), '<documents', 'Bearer '];
 
 async function start(name: 'gateway' | 'worker', env: NodeJS.ProcessEnv): Promise<Started> {
-  const child = spawn(process.execPath, [fileURLToPath(builtFile(`apps/${name}/src/main.js`))], { stdio: ['ignore', 'pipe', 'pipe'], env });
+  const child = spawn(process.execPath, [fileURLToPath(builtFile(`apps/${name}/src/main.js`))], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env,
+  });
   child.stderr.on('data', (bytes: Buffer) => said.push(bytes.toString('utf8')));
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-  return { child, ...(JSON.parse(line) as { url?: string; healthUrl: string }), url: (JSON.parse(line) as { url?: string }).url };
+  return {
+    child,
+    ...(JSON.parse(line) as { url?: string; healthUrl: string }),
+    url: (JSON.parse(line) as { url?: string }).url,
+  };
 }
 
 async function stop({ child }: Started): Promise<unknown> {
@@ -61,7 +68,13 @@ async function stop({ child }: Started): Promise<unknown> {
 const metricsOf = async ({ healthUrl }: Started): Promise<string> => (await fetch(`${healthUrl}/metrics`)).text();
 /** The value of a metric, summed over the labels that are not named. */
 function value(text: string, name: string, labels: Record<string, string> = {}): number {
-  const lines = text.split('\n').filter((line) => (line.startsWith(`${name}{`) || line.startsWith(`${name} `)) && Object.entries(labels).every(([label, wanted]) => line.includes(`${label}="${wanted}"`)));
+  const lines = text
+    .split('\n')
+    .filter(
+      (line) =>
+        (line.startsWith(`${name}{`) || line.startsWith(`${name} `)) &&
+        Object.entries(labels).every(([label, wanted]) => line.includes(`${label}="${wanted}"`)),
+    );
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
@@ -73,17 +86,33 @@ beforeAll(async () => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
+      const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
+        resourceSpans: { scopeSpans: { spans: Span[] }[] }[];
+      };
       spans.push(...body.resourceSpans.flatMap((one) => one.scopeSpans.flatMap((scope) => scope.spans)));
       response.end('{}');
     });
   }).listen(0, '127.0.0.1');
   await once(receiver, 'listening');
-  sandbox = await sandboxProcess({ dataDir: join(folder.path, 'sandbox'), profile: 'interface-v1', flags: ['--processing-ms', '100'] });
+  sandbox = await sandboxProcess({
+    dataDir: join(folder.path, 'sandbox'),
+    profile: 'interface-v1',
+    flags: ['--processing-ms', '100'],
+  });
   writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
   const env = {
-    ...{ PATH: process.env['PATH'], DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'debug', REGISTRY_URL: sandbox.url, PEDIGREE_KEY_FILE: join(folder.path, 'key') },
-    ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}` },
+    ...{
+      PATH: process.env['PATH'],
+      DATABASE_URL: db.url,
+      PORT: '0',
+      LOG_LEVEL: 'debug',
+      REGISTRY_URL: sandbox.url,
+      PEDIGREE_KEY_FILE: join(folder.path, 'key'),
+    },
+    ...{
+      PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`,
+    },
   };
   [gateway, worker] = await Promise.all([start('gateway', env), start('worker', env)]);
   await until('the gateway is ready', async () => (await fetch(`${gateway.healthUrl}/health/ready`)).ok);
@@ -96,9 +125,17 @@ beforeAll(async () => {
     });
     requestIds.push(((await answer.json()) as { request_id: string }).request_id);
   }
-  await until('the documents are concluded', async () => value(await metricsOf(gateway), 'pedigree_documents', { phase: 'concluded' }) === DOCUMENTS, 180_000);
+  await until(
+    'the documents are concluded',
+    async () => value(await metricsOf(gateway), 'pedigree_documents', { phase: 'concluded' }) === DOCUMENTS,
+    180_000,
+  );
   // A task counts as done when it is off the queue: a moment after what it did stands in the log.
-  await until('the last task is counted', async () => value(await metricsOf(worker), 'pedigree_tasks_done_total', { kind: 'receipt', result: 'done' }) === DOCUMENTS);
+  await until(
+    'the last task is counted',
+    async () =>
+      value(await metricsOf(worker), 'pedigree_tasks_done_total', { kind: 'receipt', result: 'done' }) === DOCUMENTS,
+  );
 }, 400_000);
 
 afterAll(async () => {
@@ -123,24 +160,39 @@ describe('the programs, watched', () => {
     expect(value(atWorker, 'pedigree_registry_rate_limited_total')).toBe(0);
     expect(value(atWorker, 'pedigree_tasks_done_total', { kind: 'receipt', result: 'done' })).toBe(DOCUMENTS);
     expect(value(atWorker, 'pedigree_certificate_expires_seconds')).toBeGreaterThan(0);
-    const told = [...new Set([...`${atGateway}\n${atWorker}`.matchAll(/^# TYPE (pedigree_\w+)/gm)].map(([, name = '']) => name))];
+    const told = [
+      ...new Set([...`${atGateway}\n${atWorker}`.matchAll(/^# TYPE (pedigree_\w+)/gm)].map(([, name = '']) => name)),
+    ];
     expect(told.filter((name) => !(name in METRICS))).toEqual([]);
   });
 
-  it('tell of each document one trace from the ERP to the receipt, linked to the caller’s own, when they have ended in order', async () => {
-    expect(await Promise.all([stop(gateway), stop(worker)])).toEqual([0, 0]);
-    for (const requestId of requestIds) {
-      const trace = spans.filter((span) => span.traceId === requestId.replaceAll('-', ''));
-      const root = trace.find((span) => span.name === 'document');
-      expect(trace.map((span) => span.name)).toEqual(expect.arrayContaining(['intake', 'run_command', 'send', 'status', 'receipt', 'document']));
-      expect(trace.filter((span) => span !== root && span.parentSpanId !== root?.spanId)).toEqual([]);
-      expect(trace.find((span) => span.name === 'intake')?.links).toEqual([expect.objectContaining({ traceId: CALLER.traceId })]);
-    }
-  });
+  it(
+    'tell of each document one trace from the ERP to the receipt, linked to the caller’s own, when they have ended ' +
+      'in order',
+    async () => {
+      expect(await Promise.all([stop(gateway), stop(worker)])).toEqual([0, 0]);
+      for (const requestId of requestIds) {
+        const trace = spans.filter((span) => span.traceId === requestId.replaceAll('-', ''));
+        const root = trace.find((span) => span.name === 'document');
+        expect(trace.map((span) => span.name)).toEqual(
+          expect.arrayContaining(['intake', 'run_command', 'send', 'status', 'receipt', 'document']),
+        );
+        expect(trace.filter((span) => span !== root && span.parentSpanId !== root?.spanId)).toEqual([]);
+        expect(trace.find((span) => span.name === 'intake')?.links).toEqual([
+          expect.objectContaining({ traceId: CALLER.traceId }),
+        ]);
+      }
+    },
+  );
 
   it('log lines of JSON, without a secret and without a document', () => {
     const text = said.join('');
-    expect(text.trim().split('\n').every((line) => typeof (JSON.parse(line) as { msg?: unknown }).msg === 'string')).toBe(true);
+    expect(
+      text
+        .trim()
+        .split('\n')
+        .every((line) => typeof (JSON.parse(line) as { msg?: unknown }).msg === 'string'),
+    ).toBe(true);
     expect(SECRETS.filter((secret) => text.includes(secret))).toEqual([]);
   });
 });

@@ -17,7 +17,10 @@ const MOST_HEAP_GROWTH_MIB = 48;
 const MOST_RSS_GROWTH_MIB = 256;
 
 const SGTIN = '04600000000015FUZZX00000001';
-const XML = `<documents version="1.38"><accept action_id="701"><subject_id>00000000100101</subject_id><counterparty_id>00000000200101</counterparty_id><operation_date>2026-03-02T10:00:00+03:00</operation_date><order_details><sgtin>${SGTIN}</sgtin></order_details></accept></documents>`;
+const XML =
+  '<documents version="1.38"><accept action_id="701"><subject_id>00000000100101</subject_id>' +
+  '<counterparty_id>00000000200101</counterparty_id><operation_date>2026-03-02T10:00:00+03:00</operation_date>' +
+  `<order_details><sgtin>${SGTIN}</sgtin></order_details></accept></documents>`;
 
 interface Memory {
   rssMiB: number;
@@ -35,13 +38,36 @@ export interface FuzzReport {
   faults: string[];
 }
 
-/** Everything on embedded parts in a process of its own, under nonsense at every route of its description for so long. */
-export async function fuzzRun({ root, folder, minutes, seed }: { root: string; folder: string; minutes: number; seed: number }): Promise<FuzzReport> {
+/**
+ * Everything on embedded parts in a process of its own, under nonsense at every route of its description for so long.
+ */
+export async function fuzzRun({
+  root,
+  folder,
+  minutes,
+  seed,
+}: {
+  root: string;
+  folder: string;
+  minutes: number;
+  seed: number;
+}): Promise<FuzzReport> {
   const port = await quietPort();
   const url = `http://127.0.0.1:${port}`;
-  const env = { ...process.env, DATA_DIR: join(folder, 'fuzz'), PORT: String(port), LOG_LEVEL: 'error', NODE_OPTIONS: '' };
+  const env = {
+    ...process.env,
+    DATA_DIR: join(folder, 'fuzz'),
+    PORT: String(port),
+    LOG_LEVEL: 'error',
+    NODE_OPTIONS: '',
+  };
   const args = ['--import', fileURLToPath(PROBE), join(root, 'apps/cli/bin/pedigree.mjs'), 'up', '--no-sample'];
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], detached: true });
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    detached: true,
+  });
   let log = '';
   child.stderr?.on('data', (text: Buffer) => (log += text.toString()));
   try {
@@ -56,7 +82,11 @@ export async function fuzzRun({ root, folder, minutes, seed }: { root: string; f
 }
 
 const isUp = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null;
-const isReady = (url: string): Promise<boolean> => fetch(`${url}/health/ready`).then((answer) => answer.ok, () => false);
+const isReady = (url: string): Promise<boolean> =>
+  fetch(`${url}/health/ready`).then(
+    (answer) => answer.ok,
+    () => false,
+  );
 
 async function untilReady(child: ChildProcess, url: string, log: () => string): Promise<void> {
   for (let waitedMs = 0; waitedMs < START_LIMIT_MS && isUp(child); waitedMs += POLL_MS) {
@@ -72,38 +102,108 @@ async function memoryOf(child: ChildProcess): Promise<Memory> {
   return memory;
 }
 
-async function fuzzed({ child, url, minutes, seed, log }: { child: ChildProcess; url: string; minutes: number; seed: number; log: () => string }): Promise<FuzzReport> {
+async function fuzzed({
+  child,
+  url,
+  minutes,
+  seed,
+  log,
+}: {
+  child: ChildProcess;
+  url: string;
+  minutes: number;
+  seed: number;
+  log: () => string;
+}): Promise<FuzzReport> {
   const openApi = (await (await fetch(`${url}/v1/openapi.json`)).json()) as OpenApi;
-  const given = await fetch(`${url}/v1/commands`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ command_id: 'one', xml: XML }) });
+  const given = await fetch(`${url}/v1/commands`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ command_id: 'one', xml: XML }),
+  });
   const { request_id: requestId } = (await given.json()) as { request_id: string };
-  const known = ['one', 'new', requestId, SGTIN, XML, XML.replace(SGTIN, '0460'), 'main', 'a good reason', '2026-01-15T09:00:00Z', 'a'.repeat(64), '0', '1', '100'];
+  const known = [
+    'one',
+    'new',
+    requestId,
+    SGTIN,
+    XML,
+    XML.replace(SGTIN, '0460'),
+    'main',
+    'a good reason',
+    '2026-01-15T09:00:00Z',
+    'a'.repeat(64),
+    '0',
+    '1',
+    '100',
+  ];
   const routes = [...routesOf(openApi), ...FURTHER_ROUTES];
   const forMinutes = (part: number, of: number): Promise<Fuzzed> => {
     const endMs = systemClock.monotonicMs() + part * minutes * 60_000;
-    return fuzz(url, { routes, known, schemas: openApi.components.schemas }, { seed: seed + of, goesOn: () => systemClock.monotonicMs() < endMs && isUp(child) });
+    return fuzz(
+      url,
+      { routes, known, schemas: openApi.components.schemas },
+      { seed: seed + of, goesOn: () => systemClock.monotonicMs() < endMs && isUp(child) },
+    );
   };
   const first = await forMinutes(WARM_UP_PART, 0);
-  if (!isUp(child)) return { seed, minutes, routes: routes.length, ...first, memory: { warm: NONE, end: NONE }, faults: ended(child, log()) };
+  if (!isUp(child))
+    return {
+      seed,
+      minutes,
+      routes: routes.length,
+      ...first,
+      memory: { warm: NONE, end: NONE },
+      faults: ended(child, log()),
+    };
   const warm = await memoryOf(child);
   const second = await forMinutes(1 - WARM_UP_PART, 1);
   const end = isUp(child) ? await memoryOf(child) : NONE;
   const statuses = { ...first.statuses };
   for (const [status, count] of Object.entries(second.statuses)) statuses[status] = (statuses[status] ?? 0) + count;
-  const faults = [...first.wrong, ...second.wrong, ...ended(child, log()), ...growth(warm, end), ...errorsIn(log()), ...shallow(statuses), ...((await isReady(url)) ? [] : ['it is not ready afterwards'])];
-  return { seed, minutes, requests: first.requests + second.requests, routes: routes.length, statuses, memory: { warm, end }, faults };
+  const faults = [
+    ...first.wrong,
+    ...second.wrong,
+    ...ended(child, log()),
+    ...growth(warm, end),
+    ...errorsIn(log()),
+    ...shallow(statuses),
+    ...((await isReady(url)) ? [] : ['it is not ready afterwards']),
+  ];
+  return {
+    seed,
+    minutes,
+    requests: first.requests + second.requests,
+    routes: routes.length,
+    statuses,
+    memory: { warm, end },
+    faults,
+  };
 }
 
 const NONE: Memory = { rssMiB: 0, heapMiB: 0 };
-const ended = (child: ChildProcess, log: string): string[] => (isUp(child) ? [] : [`it ended (${child.exitCode ?? child.signalCode}): ${log.slice(-2_000)}`]);
+const ended = (child: ChildProcess, log: string): string[] =>
+  isUp(child) ? [] : [`it ended (${child.exitCode ?? child.signalCode}): ${log.slice(-2_000)}`];
 
 function growth(warm: Memory, end: Memory): string[] {
   const heap = end.heapMiB - warm.heapMiB;
   const rss = end.rssMiB - warm.rssMiB;
-  return [...(heap > MOST_HEAP_GROWTH_MIB ? [`the heap grew by ${heap} MiB; at most ${MOST_HEAP_GROWTH_MIB}`] : []), ...(rss > MOST_RSS_GROWTH_MIB ? [`the process grew by ${rss} MiB; at most ${MOST_RSS_GROWTH_MIB}`] : [])];
+  return [
+    ...(heap > MOST_HEAP_GROWTH_MIB ? [`the heap grew by ${heap} MiB; at most ${MOST_HEAP_GROWTH_MIB}`] : []),
+    ...(rss > MOST_RSS_GROWTH_MIB ? [`the process grew by ${rss} MiB; at most ${MOST_RSS_GROWTH_MIB}`] : []),
+  ];
 }
 
 /** Lines of the log at `error` or above. */
-const errorsIn = (log: string): string[] => log.split('\n').filter((line) => /^\{"level":(50|60|"error"|"fatal")/.test(line)).slice(0, 5).map((line) => `the log: ${line.slice(0, 600)}`);
+const errorsIn = (log: string): string[] =>
+  log
+    .split('\n')
+    .filter((line) => /^\{"level":(50|60|"error"|"fatal")/.test(line))
+    .slice(0, 5)
+    .map((line) => `the log: ${line.slice(0, 600)}`);
 
 /** The run is worth something only when many requests got past the front door. */
-const shallow = (statuses: Record<string, number>): string[] => ['200', '400', '404'].filter((status) => (statuses[status] ?? 0) < 20).map((status) => `hardly any request was answered ${status}`);
+const shallow = (statuses: Record<string, number>): string[] =>
+  ['200', '400', '404']
+    .filter((status) => (statuses[status] ?? 0) < 20)
+    .map((status) => `hardly any request was answered ${status}`);

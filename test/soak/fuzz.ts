@@ -5,10 +5,19 @@ const AT_ONCE = 8;
 const MOST_FAULTS = 5;
 
 /** Words of JavaScript for a fault of ours, wherever they are told. */
-const OUR_FAULT = /is not a function|Cannot (read|set|convert)|is not iterable|is not defined|of undefined|not supported/;
+const OUR_FAULT =
+  /is not a function|Cannot (read|set|convert)|is not iterable|is not defined|of undefined|not supported/;
 
 /** Routes of the gateway that its description leaves out, and some that are not there. */
-export const FURTHER_ROUTES: DescribedRoute[] = ['/docs', '/docs/{file}', '/v1/openapi.json', '/health/live', '/health/ready', '/{x}', '/v1/{x}'].map((path) => ({ verb: 'GET', path, query: [] }));
+export const FURTHER_ROUTES: DescribedRoute[] = [
+  '/docs',
+  '/docs/{file}',
+  '/v1/openapi.json',
+  '/health/live',
+  '/health/ready',
+  '/{x}',
+  '/v1/{x}',
+].map((path) => ({ verb: 'GET', path, query: [] }));
 
 export interface Fuzzed {
   requests: number;
@@ -24,12 +33,17 @@ function whyWrong(answer: Awaited<ReturnType<typeof exchange>>): string | undefi
   if (answer === 'closed') return undefined;
   const { status, body } = answer;
   // A HEAD has no body.
-  if (status >= 500 && !(status === 503 && (body === '' || /"code":"(backlog_full|unavailable)"/.test(body)))) return `${status}: ${body.slice(0, 300)}`;
+  if (status >= 500 && !(status === 503 && (body === '' || /"code":"(backlog_full|unavailable)"/.test(body))))
+    return `${status}: ${body.slice(0, 300)}`;
   return status >= 400 && OUR_FAULT.test(body) ? `${status}: ${body.slice(0, 300)}` : undefined;
 }
 
 /** Sends requests of all kinds to a port while `goesOn` says so, each from its seed and number alone. */
-export async function fuzz(url: string, material: Omit<Material, 'host'>, { seed, goesOn }: { seed: number; goesOn: (requests: number) => boolean }): Promise<Fuzzed> {
+export async function fuzz(
+  url: string,
+  material: Omit<Material, 'host'>,
+  { seed, goesOn }: { seed: number; goesOn: (requests: number) => boolean },
+): Promise<Fuzzed> {
   const port = Number(new URL(url).port);
   const fuzzed: Fuzzed = { requests: 0, statuses: {}, wrong: [] };
   const { statuses, wrong } = fuzzed;

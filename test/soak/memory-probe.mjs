@@ -1,4 +1,7 @@
-/** Loaded before a program (--import): tells its parent, when asked, how much memory it holds after everything was collected, and ends with it. */
+/**
+ * Loaded before a program (--import): tells its parent, when asked, how much memory it holds after everything was
+ * collected, and ends with it.
+ */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

@@ -31,10 +31,28 @@ export async function checkMentions(markdown: string, root: string): Promise<Men
     const help = helps.get(name) ?? '';
     const usage = /^Usage: pedigree ([a-z -]*[a-z])(.*)$/m.exec(help);
     // What is left over is an argument, where the command takes one.
-    if (usage === null || !name.startsWith(usage[1] as string) || (name !== usage[1] && !/[<[](?!options|command)/.test(usage[2] ?? ''))) wrong.push(`\`${command}\`: there is no command pedigree ${name}`);
-    wrong.push(...options.filter((option) => !help.includes(option)).map((option) => `\`${command}\`: pedigree ${name} has no option ${option}`));
+    if (
+      usage === null ||
+      !name.startsWith(usage[1] as string) ||
+      (name !== usage[1] && !/[<[](?!options|command)/.test(usage[2] ?? ''))
+    )
+      wrong.push(`\`${command}\`: there is no command pedigree ${name}`);
+    wrong.push(
+      ...options
+        .filter((option) => !help.includes(option))
+        .map((option) => `\`${command}\`: pedigree ${name} has no option ${option}`),
+    );
   }
-  return { commands: commands.length, requests: requests.length, wrong: [...wrong, ...requests.filter((one) => !HEALTH_PORT.has(one) && !isRoute(one)).map((one) => `\`${one}\`: there is no such route or parameter`)] };
+  return {
+    commands: commands.length,
+    requests: requests.length,
+    wrong: [
+      ...wrong,
+      ...requests
+        .filter((one) => !HEALTH_PORT.has(one) && !isRoute(one))
+        .map((one) => `\`${one}\`: there is no such route or parameter`),
+    ],
+  };
 }
 
 /** The names of commands, up to the first argument, and the options. */
@@ -45,11 +63,15 @@ function partsOf(command: string): [string[], string[]] {
 }
 
 async function helpOf(words: string[], root: string): Promise<string> {
-  const { stdout } = await run(process.execPath, [join(root, 'dist/apps/cli/src/main.js'), ...words, '--help']).catch((error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }));
+  const { stdout } = await run(process.execPath, [join(root, 'dist/apps/cli/src/main.js'), ...words, '--help']).catch(
+    (error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }),
+  );
   return stdout;
 }
 
-const { paths } = openApiDocument(ANY_INSTALLATION) as { paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>> };
+const { paths } = openApiDocument(ANY_INSTALLATION) as {
+  paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>;
+};
 
 function isRoute(request: string): boolean {
   const [verb = '', target = ''] = request.split(' ');
@@ -60,6 +82,10 @@ function isRoute(request: string): boolean {
     // `…` stands for what was said before.
     const shape = new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`);
     const fits = path.startsWith('…') ? template.endsWith(path.slice(1)) : shape.test(path);
-    return operation !== undefined && fits && query.split('&').every((one) => one === '' || known.includes(one.split('=')[0] ?? ''));
+    return (
+      operation !== undefined &&
+      fits &&
+      query.split('&').every((one) => one === '' || known.includes(one.split('=')[0] ?? ''))
+    );
   });
 }

@@ -21,7 +21,16 @@ export interface JsonSchema {
 }
 
 export interface OpenApi {
-  paths: Record<string, Record<string, { parameters?: { name: string; in: string; schema: JsonSchema }[]; requestBody?: { content: Record<string, { schema: JsonSchema }> } }>>;
+  paths: Record<
+    string,
+    Record<
+      string,
+      {
+        parameters?: { name: string; in: string; schema: JsonSchema }[];
+        requestBody?: { content: Record<string, { schema: JsonSchema }> };
+      }
+    >
+  >;
   components: { schemas: Record<string, JsonSchema> };
 }
 
@@ -43,37 +52,132 @@ export interface Material {
   schemas?: Record<string, JsonSchema>;
 }
 
-const NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'then', '%00', '%2e%2e', '..%2f..', '%', '%zz', '%ff', '%c0%af', '.', '*', ':', '%EF%BB%BF', '%ud800'];
-const VERBS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'CONNECT', 'PROPFIND', 'SEARCH', 'QUERY', 'BREW', 'get', ''];
-const TYPES = ['application/json', 'application/x-ndjson', 'application/json; charset=utf-16', 'application/jsonx', 'text/plain', 'multipart/form-data; boundary=x', '__proto__', '/', ''];
-const ODD_HEADERS = ['expect: 100-continue', 'expect: nonsense', 'upgrade: websocket\r\nconnection: upgrade', 'content-encoding: gzip', ': empty', 'a b: c', 'x: \u0001', '__proto__: 1', 'host: other', 'transfer-encoding: gzip, chunked', 'traceparent: 00-x', 'range: bytes=0-', 'accept: application/x-ndjson', 'content-type: application/json', 'authorization: Bearer x'];
-const ODD_JSON = ['', '{', '[]', 'null', '1e999', '"', '{"a":1,"a":2}', '{"__proto__":{}}', `${'['.repeat(5_000)}`, `{${'"a":{'.repeat(5_000)}`, '\ufeff{}', '{"\u0000":1}', '\ud800'];
+const NAMES = [
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'hasOwnProperty',
+  'then',
+  '%00',
+  '%2e%2e',
+  '..%2f..',
+  '%',
+  '%zz',
+  '%ff',
+  '%c0%af',
+  '.',
+  '*',
+  ':',
+  '%EF%BB%BF',
+  '%ud800',
+];
+const VERBS = [
+  'GET',
+  'POST',
+  'PUT',
+  'DELETE',
+  'HEAD',
+  'OPTIONS',
+  'PATCH',
+  'TRACE',
+  'CONNECT',
+  'PROPFIND',
+  'SEARCH',
+  'QUERY',
+  'BREW',
+  'get',
+  '',
+];
+const TYPES = [
+  'application/json',
+  'application/x-ndjson',
+  'application/json; charset=utf-16',
+  'application/jsonx',
+  'text/plain',
+  'multipart/form-data; boundary=x',
+  '__proto__',
+  '/',
+  '',
+];
+const ODD_HEADERS = [
+  'expect: 100-continue',
+  'expect: nonsense',
+  'upgrade: websocket\r\nconnection: upgrade',
+  'content-encoding: gzip',
+  ': empty',
+  'a b: c',
+  'x: \u0001',
+  '__proto__: 1',
+  'host: other',
+  'transfer-encoding: gzip, chunked',
+  'traceparent: 00-x',
+  'range: bytes=0-',
+  'accept: application/x-ndjson',
+  'content-type: application/json',
+  'authorization: Bearer x',
+];
+const ODD_JSON = [
+  '',
+  '{',
+  '[]',
+  'null',
+  '1e999',
+  '"',
+  '{"a":1,"a":2}',
+  '{"__proto__":{}}',
+  `${'['.repeat(5_000)}`,
+  `{${'"a":{'.repeat(5_000)}`,
+  '\ufeff{}',
+  '{"\u0000":1}',
+  '\ud800',
+];
 
 /** A request that is nearly right, or anything else: bytes as they go over the wire. */
 export function nonsense(dice: Dice, material: Material): Buffer {
   if (dice.chance(4)) return Buffer.from(dice.text(1 + dice.number(2_000)));
   const route = dice.of(material.routes);
   const body = bodyOf(dice, route, material);
-  const lines = [`${dice.chance(85) ? route.verb : dice.of(VERBS)} ${targetOf(dice, route, material)} ${dice.chance(98) ? 'HTTP/1.1' : dice.of(['HTTP/1.0', 'HTTP/9.9', 'FTP/1.1', ''])}`];
+  const lines = [
+    `${dice.chance(85) ? route.verb : dice.of(VERBS)} ${targetOf(dice, route, material)} ${dice.chance(98) ? 'HTTP/1.1' : dice.of(['HTTP/1.0', 'HTTP/9.9', 'FTP/1.1', ''])}`,
+  ];
   if (dice.chance(97)) lines.push(`host: ${material.host}`);
   lines.push(`content-type: ${dice.chance(80) ? 'application/json' : dice.of(TYPES)}`);
   if (dice.chance(10)) lines.push(dice.of(ODD_HEADERS));
   if (dice.chance(2)) lines.push(`x-giant: ${'g'.repeat(dice.number(40_000))}`);
   if (dice.chance(2)) lines.push(...Array.from({ length: dice.number(2_500) }, (_, at) => `x-${at}: 1`));
   if (dice.chance(5)) lines.push('transfer-encoding: chunked');
-  else if (dice.chance(97)) lines.push(`content-length: ${dice.chance(95) ? body.length : dice.of(['-1', '1e9', 'x', '99999999999', String(body.length + 5)])}`);
+  else if (dice.chance(97))
+    lines.push(
+      'content-length: ' +
+        `${dice.chance(95) ? body.length : dice.of(['-1', '1e9', 'x', '99999999999', String(body.length + 5)])}`,
+    );
   // Without it, what follows is taken for the next request of the connection.
   if (dice.chance(90)) lines.push('connection: close');
-  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body, Buffer.from(dice.chance(5) ? dice.text(dice.number(500)) : '')]);
+  return Buffer.concat([
+    Buffer.from(`${lines.join('\r\n')}\r\n\r\n`),
+    body,
+    Buffer.from(dice.chance(5) ? dice.text(dice.number(500)) : ''),
+  ]);
 }
 
 function targetOf(dice: Dice, { path, query }: DescribedRoute, material: Material): string {
-  const value = (): string => (dice.chance(60) ? encodeURIComponent(dice.of(material.known)) : dice.chance(60) ? dice.of(NAMES) : encodeURIComponent(dice.text(1 + dice.number(40))));
+  const value = (): string =>
+    dice.chance(60)
+      ? encodeURIComponent(dice.of(material.known))
+      : dice.chance(60)
+        ? dice.of(NAMES)
+        : encodeURIComponent(dice.text(1 + dice.number(40)));
   let target = path.replace(/\{\w+\}/g, value);
   if (dice.chance(15)) target = target.replace(/[^/]*$/, value);
   if (dice.chance(5)) target += `/${Array.from({ length: dice.number(40) }, value).join('/')}`;
   if (dice.chance(2)) target += 'x'.repeat(dice.number(17_000));
-  const asked = query.filter(({ name }) => name !== 'wait' && dice.chance(30)).map(({ name, schema }) => `${name}=${dice.chance(70) ? encodeURIComponent(String(valueOf(dice, schema, material))) : value()}`);
+  const asked = query
+    .filter(({ name }) => name !== 'wait' && dice.chance(30))
+    .map(
+      ({ name, schema }) =>
+        `${name}=${dice.chance(70) ? encodeURIComponent(String(valueOf(dice, schema, material))) : value()}`,
+    );
   if (dice.chance(5)) asked.push(`${dice.of(NAMES)}=${value()}`);
   if (asked.length > 0) target += `?${asked.join('&')}`;
   return dice.chance(2) ? `http://other.example${target}` : target;
@@ -92,7 +196,21 @@ function bodyOf(dice: Dice, { body }: DescribedRoute, material: Material): Buffe
 function valueOf(dice: Dice, schema: JsonSchema, material: Material): unknown {
   const { $ref, type, properties, items, anyOf } = schema;
   if ($ref !== undefined) return valueOf(dice, material.schemas?.[$ref.split('/').at(-1) ?? ''] ?? {}, material);
-  if (dice.chance(6)) return dice.of<unknown>([null, true, -1, 1.5, 1e308, 2 ** 53, '', [], {}, dice.text(30), '9'.repeat(400), ['__proto__']]);
+  if (dice.chance(6))
+    return dice.of<unknown>([
+      null,
+      true,
+      -1,
+      1.5,
+      1e308,
+      2 ** 53,
+      '',
+      [],
+      {},
+      dice.text(30),
+      '9'.repeat(400),
+      ['__proto__'],
+    ]);
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return dice.of(schema.enum);
   if (anyOf !== undefined) return valueOf(dice, dice.of(anyOf), material);
@@ -100,7 +218,9 @@ function valueOf(dice: Dice, schema: JsonSchema, material: Material): unknown {
   if (type === 'integer' || type === 'number') return dice.of([0, 1, 10, 701, 415, 9_007_199_254_740_991]);
   if (type === 'boolean') return dice.chance(50);
   if (properties === undefined) return dice.chance(70) ? dice.of(material.known) : dice.text(dice.number(60));
-  const entries = Object.entries(properties).filter(() => dice.chance(70)).map(([name, one]) => [name, valueOf(dice, one, material)] as const);
+  const entries = Object.entries(properties)
+    .filter(() => dice.chance(70))
+    .map(([name, one]) => [name, valueOf(dice, one, material)] as const);
   return Object.fromEntries(dice.chance(5) ? [...entries, [dice.of(['constructor', 'x', '__proto__ ']), 1]] : entries);
 }
 

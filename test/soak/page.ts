@@ -32,11 +32,20 @@ export const isShell = (block: Block): boolean => SHELLS.has(block.language);
 /** Every fenced block of a page, in order. */
 export function blocksOf(page: string, markdown: string): Block[] {
   return [...markdown.matchAll(FENCE)].map(({ 1: language = '', 2: info = '', 3: text = '', index }) => {
-    const words = new Map([...info.matchAll(WORD)].map(([, word = '', ...values]) => [word, values.find((one) => one !== undefined) ?? '']));
+    const words = new Map(
+      [...info.matchAll(WORD)].map(([, word = '', ...values]) => [word, values.find((one) => one !== undefined) ?? '']),
+    );
     const file = [...words.keys()].find((word) => /\.\w+$/.test(word));
     const mark = words.has('run') ? 'run' : words.has('not-run') ? 'not-run' : undefined;
     return {
-      ...{ page, line: markdown.slice(0, index).split('\n').length, language, text, terminal: words.has('terminal'), exits: Number(words.get('exits') ?? 0) },
+      ...{
+        page,
+        line: markdown.slice(0, index).split('\n').length,
+        language,
+        text,
+        terminal: words.has('terminal'),
+        exits: Number(words.get('exits') ?? 0),
+      },
       ...(mark === undefined ? {} : { mark }),
       ...(words.get('not-run') === undefined ? {} : { reason: words.get('not-run') as string }),
       ...(file === undefined ? {} : { file }),
@@ -47,7 +56,10 @@ export function blocksOf(page: string, markdown: string): Block[] {
   });
 }
 
-/** The commands of a block as a person would paste them: continued lines, texts over several lines and here-documents belong to their command. */
+/**
+ * The commands of a block as a person would paste them: continued lines, texts over several lines and here-documents
+ * belong to their command.
+ */
 export function commandsIn(text: string): string[] {
   const commands: string[] = [];
   let open = '';

@@ -43,8 +43,14 @@ export const PAGES: { page: string; begin?: (stage: Stage) => Promise<unknown>; 
       'dead-letters': async (stage) => ({ ID: await stage.deadLetter() }),
       discard: async (stage) => ({ ID: await stage.deadLetter() }),
       accounts: () => Promise.resolve({ NAME: 'main' }),
-      webhooks: async (stage) => ({ ID: ((await stage.ask('/v1/webhooks', { url: 'https://erp.example/outcomes' })) as { id: string }).id }),
-      proof: async (stage) => ({ REQUEST_ID: ((await stage.ask('/v1/documents?limit=1')) as { items: { request_id: string }[] }).items[0]?.request_id ?? '' }),
+      webhooks: async (stage) => ({
+        ID: ((await stage.ask('/v1/webhooks', { url: 'https://erp.example/outcomes' })) as { id: string }).id,
+      }),
+      proof: async (stage) => ({
+        REQUEST_ID:
+          ((await stage.ask('/v1/documents?limit=1')) as { items: { request_id: string }[] }).items[0]?.request_id ??
+          '',
+      }),
     },
   },
 ];

@@ -24,7 +24,10 @@ const AGAIN_LIMIT_MS = 60_000;
 /** From the clone to the first document of one's own. */
 const MOST_COMMANDS = 10;
 const BEFORE_THE_PAGE = ['git clone', 'cd'];
-const FIRST_DOCUMENT = [{ page: 'README.md', name: 'first-accepted' }, { page: 'docs/sandbox.md', name: 'accepted' }];
+const FIRST_DOCUMENT = [
+  { page: 'README.md', name: 'first-accepted' },
+  { page: 'docs/sandbox.md', name: 'accepted' },
+];
 
 interface Tally {
   passed: number;
@@ -43,7 +46,11 @@ export async function runSoak(options: SoakOptions): Promise<number> {
   const tally: Tally = { passed: 0, failed: 0, skipped: 0, commands: 0 };
   try {
     if (options.pages.length > 0) await typePages(options, folder, tally);
-    if (options.fuzzMinutes > 0) reportFuzz(await fuzzRun({ root: options.root, folder, minutes: options.fuzzMinutes, seed: options.seed }), tally);
+    if (options.fuzzMinutes > 0)
+      reportFuzz(
+        await fuzzRun({ root: options.root, folder, minutes: options.fuzzMinutes, seed: options.seed }),
+        tally,
+      );
   } catch (error) {
     fail(tally, `the soak itself: ${(error as Error).stack ?? String(error)}`);
   } finally {
@@ -86,11 +93,20 @@ async function typePages({ root, pages }: SoakOptions, folder: string, tally: Ta
   }
   const ran = tally.commands;
   for (const [page, text] of texts) tellMentions(page, await checkMentions(text, root), tally);
-  for (const { page, name } of FIRST_DOCUMENT.filter((one) => texts.has(one.page))) countCommands(blocksOf(page, texts.get(page) ?? ''), { page, name, tally });
-  say(`\n${ran} commands were typed on ${texts.size} pages in ${Math.round((performance.now() - startedMs) / 1_000)} s; psql, systemctl and runuser were stand-ins; useradd and chown did nothing`);
+  for (const { page, name } of FIRST_DOCUMENT.filter((one) => texts.has(one.page)))
+    countCommands(blocksOf(page, texts.get(page) ?? ''), { page, name, tally });
+  say(
+    `\n${ran} commands were typed on ${texts.size} pages in ` +
+      `${Math.round((performance.now() - startedMs) / 1_000)} s; psql, systemctl and runuser were stand-ins; ` +
+      'useradd and chown did nothing',
+  );
 }
 
-async function typeBlock(stage: TypingStage, block: Block, { scene = NO_WORDS, tally }: { scene: Scene | undefined; tally: Tally }): Promise<void> {
+async function typeBlock(
+  stage: TypingStage,
+  block: Block,
+  { scene = NO_WORDS, tally }: { scene: Scene | undefined; tally: Tally },
+): Promise<void> {
   if (block.mark === undefined) return;
   const commands = commandsIn(block.text);
   const where = `${block.page}:${block.line}`;
@@ -103,7 +119,9 @@ async function typeBlock(stage: TypingStage, block: Block, { scene = NO_WORDS, t
     return pass(tally, `${where} ${block.file} is written`);
   }
   const startedMs = performance.now();
-  const why = await scene(stage).then((words) => typed(stage, block, words)).catch((error: Error) => error.message);
+  const why = await scene(stage)
+    .then((words) => typed(stage, block, words))
+    .catch((error: Error) => error.message);
   tally.commands += commands.length;
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
   if (why === undefined) pass(tally, `${where} ${seconds} s: ${commands.map(brief).join(' ; ')}`);
@@ -115,40 +133,72 @@ async function typed(stage: TypingStage, block: Block, words: Record<string, str
   const text = stage.read(block.text, words);
   if (block.terminal) {
     const terminal = await stage.startTerminal(text, block);
-    return (await terminal.says(block.until ?? '', BLOCK_LIMIT_MS)) ? undefined : `it did not say ${JSON.stringify(block.until)}:\n${terminal.output.slice(-3_000)}`;
+    return (await terminal.says(block.until ?? '', BLOCK_LIMIT_MS))
+      ? undefined
+      : `it did not say ${JSON.stringify(block.until)}:\n${terminal.output.slice(-3_000)}`;
   }
   const endMs = performance.now() + (block.until === undefined ? 0 : UNTIL_LIMIT_MS);
   for (;;) {
     const { status, output } = await stage.type(text, block.until === undefined ? BLOCK_LIMIT_MS : AGAIN_LIMIT_MS);
     const good = status === block.exits && (block.until === undefined || output.includes(block.until));
     if (good) return undefined;
-    if (performance.now() > endMs) return `status ${status} where ${block.exits} was expected${block.until === undefined ? '' : `, and ${JSON.stringify(block.until)} in what it says`}:\n${output.slice(-3_000)}`;
+    if (performance.now() > endMs)
+      return (
+        `status ${status} where ${block.exits} was ` +
+        `expected${block.until === undefined ? '' : `, and ${JSON.stringify(block.until)} in what it says`}:\n${output.slice(-3_000)}`
+      );
     await stage.pause();
   }
 }
 
 const brief = (command: string): string => (command.split('\n')[0] ?? '').slice(0, 100);
 
-function tellMentions(page: string, { commands, requests, wrong }: Awaited<ReturnType<typeof checkMentions>>, tally: Tally): void {
-  if (wrong.length === 0) pass(tally, `${page} names ${commands} commands and ${requests} requests in its text, and each is there`);
+function tellMentions(
+  page: string,
+  { commands, requests, wrong }: Awaited<ReturnType<typeof checkMentions>>,
+  tally: Tally,
+): void {
+  if (wrong.length === 0)
+    pass(tally, `${page} names ${commands} commands and ${requests} requests in its text, and each is there`);
   else fail(tally, `${page} names what is not there:\n${wrong.join('\n')}`);
 }
 
 function countCommands(blocks: Block[], { page, name, tally }: { page: string; name: string; tally: Tally }): void {
   const last = blocks.findIndex((one) => one.name === name);
-  const needed = blocks.slice(0, last + 1).filter((one) => one.mark === 'run' && !/--once/.test(one.text)).flatMap((one) => commandsIn(one.text));
+  const needed = blocks
+    .slice(0, last + 1)
+    .filter((one) => one.mark === 'run' && !/--once/.test(one.text))
+    .flatMap((one) => commandsIn(one.text));
   const count = BEFORE_THE_PAGE.length + needed.length;
-  const text = `from the clone to the first document, accepted, by ${page}: ${count} commands (${BEFORE_THE_PAGE.join(', ')}, and ${needed.length} of the page); at most ${MOST_COMMANDS}`;
+  const text =
+    `from the clone to the first document, accepted, by ${page}: ${count} commands (${BEFORE_THE_PAGE.join(', ')}, ` +
+    `and ${needed.length} of the page); at most ${MOST_COMMANDS}`;
   if (last >= 0 && count <= MOST_COMMANDS) pass(tally, text);
   else fail(tally, text);
 }
 
-function reportFuzz({ seed, minutes, requests, routes, statuses, memory: { warm, end }, faults }: FuzzReport, tally: Tally): void {
-  const counts = Object.entries(statuses).map(([status, count]) => `${count} x ${status}`).join(', ');
-  const text = `${requests} requests in ${minutes} min at ${routes} routes, seed ${seed}: ${counts}; heap ${warm.heapMiB} MiB after the warm-up, ${end.heapMiB} at the end; process ${warm.rssMiB} and ${end.rssMiB}`;
+function reportFuzz(
+  { seed, minutes, requests, routes, statuses, memory: { warm, end }, faults }: FuzzReport,
+  tally: Tally,
+): void {
+  const counts = Object.entries(statuses)
+    .map(([status, count]) => `${count} x ${status}`)
+    .join(', ');
+  const text =
+    `${requests} requests in ${minutes} min at ${routes} routes, seed ${seed}: ${counts}; heap ${warm.heapMiB} MiB ` +
+    `after the warm-up, ${end.heapMiB} at the end; process ${warm.rssMiB} and ${end.rssMiB}`;
   if (faults.length === 0) pass(tally, text);
   else fail(tally, `${text}\n${faults.join('\n')}`);
 }
 
 /** Ports of this machine that the pages name, but for PostgreSQL's, which the soak has its own of. */
-const portsIn = (text: string): number[] => [...new Set([...text.matchAll(/(?:127\.0\.0\.1:|--(?:control-)?port |_PORT=|(?:gateway|worker|auditor|reconciler)=)(\d{4})\b/g)].map((match) => Number(match[1])))].filter((port) => port !== 5432);
+const portsIn = (text: string): number[] =>
+  [
+    ...new Set(
+      [
+        ...text.matchAll(
+          /(?:127\.0\.0\.1:|--(?:control-)?port |_PORT=|(?:gateway|worker|auditor|reconciler)=)(\d{4})\b/g,
+        ),
+      ].map((match) => Number(match[1])),
+    ),
+  ].filter((port) => port !== 5432);

@@ -28,18 +28,30 @@ export class Shell {
   private ended = false;
 
   constructor(private readonly place: Place) {
-    this.child = spawn('bash', ['--noprofile', '--norc'], { cwd: place.cwd, env: place.env, stdio: 'pipe', detached: true });
-    for (const stream of [this.child.stdout, this.child.stderr]) stream?.on('data', (text: Buffer) => (this.output += text.toString()));
+    this.child = spawn('bash', ['--noprofile', '--norc'], {
+      cwd: place.cwd,
+      env: place.env,
+      stdio: 'pipe',
+      detached: true,
+    });
+    for (const stream of [this.child.stdout, this.child.stderr])
+      stream?.on('data', (text: Buffer) => (this.output += text.toString()));
     this.child.once('close', () => (this.ended = true));
   }
 
-  /** Types a block and waits for its end. One that takes longer than `limitMs` has the status 124, and the shell is at its end. */
+  /**
+   * Types a block and waits for its end. One that takes longer than `limitMs` has the status 124, and the shell is at
+   * its end.
+   */
   async type(text: string, limitMs: number): Promise<Said> {
     const file = join(this.place.folder, `block-${(this.blocks += 1)}.sh`);
     const mark = `end-of-block-${this.blocks}`;
     writeFileSync(file, text);
     const from = this.output.length;
-    this.child.stdin?.write(`__status=0; trap '__status=$?' ERR; . '${file}' < /dev/null; trap - ERR; printf '\\n${mark} %s\\n' "$__status"\n`);
+    this.child.stdin?.write(
+      `__status=0; trap '__status=$?' ERR; . '${file}' < /dev/null; trap - ERR; printf '\\n${mark} %s\\n' ` +
+        '"$__status"\n',
+    );
     const end = new RegExp(`\\n${mark} (\\d+)\\n`);
     for (let waitedMs = 0; waitedMs < limitMs && !this.ended; waitedMs += POLL_MS) {
       const found = end.exec(this.output.slice(from));
@@ -60,8 +72,14 @@ export class Terminal {
   output = '';
 
   constructor(text: string, { cwd, env }: Place) {
-    this.child = spawn('bash', ['--noprofile', '--norc', '-c', text], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-    for (const stream of [this.child.stdout, this.child.stderr]) stream?.on('data', (part: Buffer) => (this.output += part.toString()));
+    this.child = spawn('bash', ['--noprofile', '--norc', '-c', text], {
+      cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    for (const stream of [this.child.stdout, this.child.stderr])
+      stream?.on('data', (part: Buffer) => (this.output += part.toString()));
   }
 
   get alive(): boolean {

@@ -10,9 +10,17 @@ import { Shell, Terminal, type Said } from './shell.js';
 /** What is made, not written, or is of this machine. */
 const LEFT_BEHIND = /^(node_modules|dist|dist-.*|\.git|\.pedigree.*|coverage|.*\.log)$/;
 /** Variables that a reader does not have, or that would lead a program away from what it was told. */
-const NOT_A_READERS = /^(npm_|NODE_OPTIONS$|DATA_DIR$|DATABASE_URL$|EVENTSTORE_URL$|AMQP_|REGISTRY_|PEDIGREE_|PORT$|HOST$|HEALTH_|AUDIT_|RECONCILE_|SANDBOX_|LOG_LEVEL$)/;
+const NOT_A_READERS =
+  /^(npm_|NODE_OPTIONS$|DATA_DIR$|DATABASE_URL$|EVENTSTORE_URL$|AMQP_|REGISTRY_|PEDIGREE_|PORT$|HOST$|HEALTH_|AUDIT_|RECONCILE_|SANDBOX_|LOG_LEVEL$)/;
 /** Folders of a server that the pages name. The first would be found in what the others are read as. */
-const SERVER_FOLDERS = ['/tmp/', '/etc/pedigree', '/etc/systemd/system', '/etc/cron.d', '/var/backups/pedigree', '/opt/pedigree'];
+const SERVER_FOLDERS = [
+  '/tmp/',
+  '/etc/pedigree',
+  '/etc/systemd/system',
+  '/etc/cron.d',
+  '/var/backups/pedigree',
+  '/opt/pedigree',
+];
 const STAND_INS = { psql: 'psql.mjs', systemctl: 'systemctl.mjs' };
 /** What only root may do, and what nobody here needs: the user of the programs is the one who types. */
 const NOTHING = ['useradd', 'chown'];
@@ -28,7 +36,9 @@ export interface StageOptions {
   say(text: string): void;
 }
 
-/** Where the soak types: a copy of the clone in an empty folder, with terminals, and stand-ins for what a server has. */
+/**
+ * Where the soak types: a copy of the clone in an empty folder, with terminals, and stand-ins for what a server has.
+ */
 export class TypingStage implements Stage {
   readonly clone: string;
   said = '';
@@ -43,10 +53,16 @@ export class TypingStage implements Stage {
   constructor(private readonly options: StageOptions) {
     const { folder, root } = options;
     this.clone = join(folder, 'clone');
-    cpSync(root, this.clone, { recursive: true, filter: (path) => path === root || !LEFT_BEHIND.test(path.slice(root.length + 1)) });
+    cpSync(root, this.clone, {
+      recursive: true,
+      filter: (path) => path === root || !LEFT_BEHIND.test(path.slice(root.length + 1)),
+    });
     // What `npm ci` makes of the lock file; that it does is shown wherever this repository is tested from a clone.
     symlinkSync(join(root, 'node_modules'), join(this.clone, 'node_modules'), 'junction');
-    this.env = { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !NOT_A_READERS.test(name))), PATH: [this.makeStandIns(), dirname(process.execPath), process.env['PATH']].join(delimiter) };
+    this.env = {
+      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !NOT_A_READERS.test(name))),
+      PATH: [this.makeStandIns(), dirname(process.execPath), process.env['PATH']].join(delimiter),
+    };
     for (const path of SERVER_FOLDERS) this.readFolder(path);
   }
 
@@ -74,7 +90,8 @@ export class TypingStage implements Stage {
       writeFileSync(join(bin, name), `#!/bin/sh\n${line}\n`);
       chmodSync(join(bin, name), 0o755);
     };
-    for (const [name, file] of Object.entries(STAND_INS)) put(name, `exec "${process.execPath}" "${join(this.options.root, 'test/soak/stand-ins', file)}" "$@"`);
+    for (const [name, file] of Object.entries(STAND_INS))
+      put(name, `exec "${process.execPath}" "${join(this.options.root, 'test/soak/stand-ins', file)}" "$@"`);
     for (const name of NOTHING) put(name, `echo "${name}: nothing to do here"`);
     put('runuser', 'while [ "$1" != -- ]; do shift; done\nshift\nexec "$@"');
     return bin;
@@ -84,7 +101,13 @@ export class TypingStage implements Stage {
   read(text: string, words: Record<string, string> = {}): string {
     const entries = Object.entries(words);
     const token = (at: number): string => `\u0001${at}\u0001`;
-    const marked = entries.reduce((read, [word], at) => (/^[A-Z_]+$/.test(word) ? read.replace(new RegExp(`\\b${word}\\b`, 'g'), token(at)) : read.replaceAll(word, token(at))), text);
+    const marked = entries.reduce(
+      (read, [word], at) =>
+        /^[A-Z_]+$/.test(word)
+          ? read.replace(new RegExp(`\\b${word}\\b`, 'g'), token(at))
+          : read.replaceAll(word, token(at)),
+      text,
+    );
     const meant = this.rewrites.reduce((read, { from, to }) => read.replace(from, () => to), marked);
     return entries.reduce((read, [, value], at) => read.replaceAll(token(at), () => value), meant);
   }
@@ -116,7 +139,10 @@ export class TypingStage implements Stage {
     return said;
   }
 
-  async startTerminal(text: string, { name = `terminal-${(this.blocks += 1)}`, replaces }: { name?: string | undefined; replaces?: string | undefined }): Promise<Terminal> {
+  async startTerminal(
+    text: string,
+    { name = `terminal-${(this.blocks += 1)}`, replaces }: { name?: string | undefined; replaces?: string | undefined },
+  ): Promise<Terminal> {
     if (replaces !== undefined) await this.terminals.get(replaces)?.stop();
     const terminal = new Terminal(text, this.place());
     this.terminals.set(name, terminal);
@@ -133,11 +159,24 @@ export class TypingStage implements Stage {
     const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), durable: false });
     this.stops.push(() => postgres.stop());
     this.rewrites.push({ from: /127\.0\.0\.1:5432/g, to: new URL(postgres.url).host });
-    Object.assign(this.env, { SOAK_POSTGRES_URL: await asUsualServer(postgres.url), SOAK_UNITS: join(folder, 'server/etc/systemd/system') });
-    const sandbox = await this.startTerminal(`exec node '${root}/dist/apps/sandbox/src/main.js' --misbehave 0 --counterparties off`, { name: 'registry' });
-    if (!(await sandbox.says('controlUrl', START_LIMIT_MS))) throw new Error(`the sandbox did not start: ${sandbox.output}`);
+    Object.assign(this.env, {
+      SOAK_POSTGRES_URL: await asUsualServer(postgres.url),
+      SOAK_UNITS: join(folder, 'server/etc/systemd/system'),
+    });
+    const sandbox = await this.startTerminal(
+      `exec node '${root}/dist/apps/sandbox/src/main.js' --misbehave 0 --counterparties off`,
+      { name: 'registry' },
+    );
+    if (!(await sandbox.says('controlUrl', START_LIMIT_MS)))
+      throw new Error(`the sandbox did not start: ${sandbox.output}`);
     this.registryUrl = (JSON.parse(sandbox.output.split('\n')[0] ?? '') as { url: string }).url;
-    this.stops.push(async () => void (await this.shell?.type('systemctl stop pedigree@gateway pedigree@worker pedigree@auditor pedigree@reconciler', START_LIMIT_MS)));
+    this.stops.push(
+      async () =>
+        void (await this.shell?.type(
+          'systemctl stop pedigree@gateway pedigree@worker pedigree@auditor pedigree@reconciler',
+          START_LIMIT_MS,
+        )),
+    );
   }
 
   async deadLetter(): Promise<string> {
@@ -157,24 +196,36 @@ export class TypingStage implements Stage {
 
   async ask(path: string, body?: object): Promise<unknown> {
     const data = body === undefined ? '' : ` -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
-    const { status, output } = (await this.shell?.type(this.read(`curl -sS --fail-with-body -H "authorization: Bearer $PEDIGREE_API_KEY" '127.0.0.1:8080${path}'${data}`), ASK_LIMIT_MS)) ?? { status: 1, output: '' };
+    const { status, output } = (await this.shell?.type(
+      this.read(
+        `curl -sS --fail-with-body -H "authorization: Bearer $PEDIGREE_API_KEY" '127.0.0.1:8080${path}'${data}`,
+      ),
+      ASK_LIMIT_MS,
+    )) ?? { status: 1, output: '' };
     if (status !== 0) throw new Error(`${path}: ${output}`);
     return JSON.parse(output) as unknown;
   }
 
   async stop(): Promise<void> {
-    for (const stop of this.stops.splice(0).reverse()) await stop().catch((error: Error) => this.options.say(error.message));
+    for (const stop of this.stops.splice(0).reverse())
+      await stop().catch((error: Error) => this.options.say(error.message));
     await this.shell?.stop();
     await this.stopTerminals();
   }
 }
 
-/** The embedded server's superuser is called as the page calls its own user. Returns the address for one that is called `postgres`. */
+/**
+ * The embedded server's superuser is called as the page calls its own user. Returns the address for one that is called
+ * `postgres`.
+ */
 async function asUsualServer(url: string): Promise<string> {
   const usual = new URL(url);
   const { username, password } = usual;
   usual.username = 'postgres';
-  for (const [connectionString, sql] of [[url, `CREATE ROLE postgres SUPERUSER LOGIN PASSWORD '${decodeURIComponent(password)}'`], [usual.href, `ALTER ROLE "${username}" RENAME TO installer`]] as const) {
+  for (const [connectionString, sql] of [
+    [url, `CREATE ROLE postgres SUPERUSER LOGIN PASSWORD '${decodeURIComponent(password)}'`],
+    [usual.href, `ALTER ROLE "${username}" RENAME TO installer`],
+  ] as const) {
     const pool = openPool({ connectionString });
     await pool.query(sql);
     await pool.end();

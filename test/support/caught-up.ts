@@ -5,8 +5,8 @@ interface Operations {
 }
 
 /**
- * Waits until sagas and read models have taken in every event of the log, as the gateway at `url` tells it. A document's stream says that it has
- * ended before the lists, the outcomes and the packs' histories show it.
+ * Waits until sagas and read models have taken in every event of the log, as the gateway at `url` tells it. A
+ * document's stream says that it has ended before the lists, the outcomes and the packs' histories show it.
  */
 export async function caughtUp(url: string): Promise<void> {
   await until('every subscription has caught up', async () => {

@@ -23,7 +23,8 @@ async function findServer(): Promise<string> {
   const given = process.env['DATABASE_URL'];
   if (given !== undefined) return given;
   const dataDir = process.env['PEDIGREE_TEST_POSTGRES_DIR'];
-  if (dataDir === undefined) throw new Error('neither DATABASE_URL nor PEDIGREE_TEST_POSTGRES_DIR is set: Jest ran without its globalSetup');
+  if (dataDir === undefined)
+    throw new Error('neither DATABASE_URL nor PEDIGREE_TEST_POSTGRES_DIR is set: Jest ran without its globalSetup');
   const durable = process.env['PEDIGREE_TEST_FSYNC'] === 'on';
   return (await startEmbeddedPostgres({ dataDir, durable, settings: { shared_buffers: '64MB' } })).url;
 }

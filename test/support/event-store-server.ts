@@ -15,12 +15,16 @@ const PORT = 2113;
 const MOST_BYTES = '16000000';
 
 /**
- * Chooses, in this order and once per run: the server that EVENTSTORE_URL names; one in a container, where an engine answers; a fake on the
- * client's own gRPC stubs, which is said in the title of every test that meets it.
+ * Chooses, in this order and once per run: the server that EVENTSTORE_URL names; one in a container, where an engine
+ * answers; a fake on the client's own gRPC stubs, which is said in the title of every test that meets it.
  */
 export async function eventStoreServer(): Promise<EventStoreServer> {
   const named = process.env['EVENTSTORE_URL'];
-  if (named !== undefined && named !== '') return { name: 'the server of EVENTSTORE_URL', start: () => Promise.resolve({ url: named, stop: () => Promise.resolve() }) };
+  if (named !== undefined && named !== '')
+    return {
+      name: 'the server of EVENTSTORE_URL',
+      start: () => Promise.resolve({ url: named, stop: () => Promise.resolve() }),
+    };
   if (await hasContainerEngine()) return { name: `${KURRENTDB_IMAGE} in a container`, start: inContainer };
   return { name: 'a FAKE server on gRPC', start: onFake };
 }
@@ -36,12 +40,21 @@ async function hasContainerEngine(): Promise<boolean> {
 async function inContainer(): Promise<{ url: string; stop(): Promise<void> }> {
   const { GenericContainer, Wait } = await import('testcontainers');
   const container = await new GenericContainer(KURRENTDB_IMAGE)
-    .withEnvironment({ KURRENTDB_INSECURE: 'true', KURRENTDB_MEM_DB: 'true', KURRENTDB_RUN_PROJECTIONS: 'None', KURRENTDB_MAX_APPEND_SIZE: MOST_BYTES, KURRENTDB_MAX_APPEND_EVENT_SIZE: MOST_BYTES })
+    .withEnvironment({
+      KURRENTDB_INSECURE: 'true',
+      KURRENTDB_MEM_DB: 'true',
+      KURRENTDB_RUN_PROJECTIONS: 'None',
+      KURRENTDB_MAX_APPEND_SIZE: MOST_BYTES,
+      KURRENTDB_MAX_APPEND_EVENT_SIZE: MOST_BYTES,
+    })
     .withExposedPorts(PORT)
     .withWaitStrategy(Wait.forHttp('/health/live', PORT).forStatusCode(204))
     .withStartupTimeout(START_LIMIT_MS)
     .start();
-  return { url: `esdb://${container.getHost()}:${container.getMappedPort(PORT)}?tls=false`, stop: async () => void (await container.stop()) };
+  return {
+    url: `esdb://${container.getHost()}:${container.getMappedPort(PORT)}?tls=false`,
+    stop: async () => void (await container.stop()),
+  };
 }
 
 async function onFake(): Promise<{ url: string; stop(): Promise<void> }> {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 const PREFIX = 'pedigree-test-';
 
 /**
- * Once per Jest run, before the workers. Without DATABASE_URL it names the folder of the run's one PostgreSQL; the first
- * `testDatabase()` starts it there, so that a run of unit tests pays nothing.
+ * Once per Jest run, before the workers. Without DATABASE_URL it names the folder of the run's one PostgreSQL; the
+ * first `testDatabase()` starts it there, so that a run of unit tests pays nothing.
  */
 export default async function globalSetup(): Promise<void> {
   if (process.env['DATABASE_URL'] !== undefined) return;
@@ -21,7 +21,8 @@ export default async function globalSetup(): Promise<void> {
 async function sweepLeftovers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
-    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined);
+    if (pid !== undefined && !isAlive(Number(pid)))
+      await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined);
   }
 }
 

@@ -15,17 +15,23 @@ export interface PlanNode {
 
 /** Runs a statement and tells how it was done. */
 export async function planOf(db: Queryable, text: string, values: unknown[]): Promise<PlanNode> {
-  const { rows } = await db.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values);
+  const { rows } = await db.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+    `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
+    values,
+  );
   const [first] = rows[0]?.['QUERY PLAN'] ?? [];
   if (first === undefined) throw new Error('EXPLAIN gave no plan');
   return first.Plan;
 }
 
-/** Rows that the scans of a plan looked at, those included that a filter threw away: what must not grow with the table. */
+/**
+ * Rows that the scans of a plan looked at, those included that a filter threw away: what must not grow with the table.
+ */
 export function rowsVisited(node: PlanNode): number {
   const below = (node.Plans ?? []).reduce((sum, one) => sum + rowsVisited(one), 0);
   if (!/Scan$/.test(node['Node Type'])) return below;
-  const perLoop = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+  const perLoop =
+    node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
   return below + Math.ceil(perLoop * node['Actual Loops']);
 }
 

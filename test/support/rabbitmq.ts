@@ -32,25 +32,37 @@ const ANSWER_MS = 3_000;
 const START_MS = 180_000;
 
 /**
- * A real RabbitMQ: that of AMQP_URL, the one of this machine, a container, or a `rabbitmq-server` that is started here; undefined when there is none
- * of them, and that is said. Others may use it too: take a prefix of your own, and delete what you declared.
+ * A real RabbitMQ: that of AMQP_URL, the one of this machine, a container, or a `rabbitmq-server` that is started here;
+ * undefined when there is none of them, and that is said. Others may use it too: take a prefix of your own, and delete
+ * what you declared.
  */
 export async function testBroker(): Promise<TestBroker | undefined> {
   const given = process.env['AMQP_URL'];
   const shared = async (): Promise<void> => undefined;
   if (given !== undefined) return { url: given, found: 'AMQP_URL', stop: shared, control: async () => false };
-  if (await answers(LOCAL, ANSWER_MS)) return { url: LOCAL, found: 'this machine', stop: shared, control: async (args) => controlled(args, process.env) };
+  if (await answers(LOCAL, ANSWER_MS))
+    return { url: LOCAL, found: 'this machine', stop: shared, control: async (args) => controlled(args, process.env) };
   const own = (await container()) ?? (await ownServer());
-  if (own === undefined) process.stderr.write('SKIPPED: no RabbitMQ (AMQP_URL, 127.0.0.1:5672, a container engine, rabbitmq-server on PATH): nothing goes over a real broker\n');
+  if (own === undefined)
+    process.stderr.write(
+      'SKIPPED: no RabbitMQ (AMQP_URL, 127.0.0.1:5672, a container engine, rabbitmq-server on PATH): nothing ' +
+        'goes over a real broker\n',
+    );
   return own;
 }
 
-const controlled = (args: string[], env: NodeJS.ProcessEnv): boolean => spawnSync('rabbitmqctl', args, { env, timeout: 30_000 }).status === 0;
+const controlled = (args: string[], env: NodeJS.ProcessEnv): boolean =>
+  spawnSync('rabbitmqctl', args, { env, timeout: 30_000 }).status === 0;
 
-/** Another user of the broker, who may do everything. Undefined, and that is said, where the broker cannot be told to make one. */
+/**
+ * Another user of the broker, who may do everything. Undefined, and that is said, where the broker cannot be told to
+ * make one.
+ */
 export async function brokerUser(broker: TestBroker): Promise<BrokerUser | undefined> {
   const name = `test-${randomBytes(6).toString('hex')}`;
-  const isMade = (await broker.control(['add_user', name, 'trial'])) && (await broker.control(['set_permissions', name, '.*', '.*', '.*']));
+  const isMade =
+    (await broker.control(['add_user', name, 'trial'])) &&
+    (await broker.control(['set_permissions', name, '.*', '.*', '.*']));
   if (!isMade) {
     process.stderr.write(`SKIPPED: ${broker.found} has no second user: nothing is published by anybody but us\n`);
     return undefined;
@@ -68,7 +80,8 @@ export async function deleteTopology(url: string, prefix: string): Promise<void>
   connection.on('error', () => undefined);
   try {
     for (const queue of [`${prefix}.commands`, `${prefix}.commands.dead`]) await connection.queueDelete({ queue });
-    for (const exchange of [`${prefix}.commands.dead`, `${prefix}.outcomes`]) await connection.exchangeDelete({ exchange });
+    for (const exchange of [`${prefix}.commands.dead`, `${prefix}.outcomes`])
+      await connection.exchangeDelete({ exchange });
   } finally {
     await connection.close();
   }
@@ -90,9 +103,14 @@ async function answers(url: string, withinMs: number): Promise<boolean> {
 async function container(): Promise<TestBroker | undefined> {
   if (spawnSync('docker', ['info'], { timeout: ANSWER_MS }).status !== 0) return undefined;
   try {
-    const started = await new GenericContainer(IMAGE).withExposedPorts(5672).withWaitStrategy(Wait.forLogMessage(/Server startup complete/)).withStartupTimeout(START_MS).start();
+    const started = await new GenericContainer(IMAGE)
+      .withExposedPorts(5672)
+      .withWaitStrategy(Wait.forLogMessage(/Server startup complete/))
+      .withStartupTimeout(START_MS)
+      .start();
     const url = `amqp://guest:guest@${started.getHost()}:${started.getMappedPort(5672)}`;
-    const control = async (args: string[]): Promise<boolean> => (await started.exec(['rabbitmqctl', ...args])).exitCode === 0;
+    const control = async (args: string[]): Promise<boolean> =>
+      (await started.exec(['rabbitmqctl', ...args])).exitCode === 0;
     return { url, found: `container ${IMAGE}`, stop: async () => void (await started.stop()), control };
   } catch (error) {
     process.stderr.write(`no container ${IMAGE}: ${(error as Error).message}\n`);
@@ -111,10 +129,28 @@ async function ownServer(): Promise<TestBroker | undefined> {
   }
   const [port, distribution, names] = [await quietPort(), await quietPort(), await quietPort()];
   const env = {
-    ...{ PATH: process.env['PATH'], HOME: join(folder.path, 'home'), RABBITMQ_NODENAME: `${ownPrefix()}@${hostname().split('.')[0]}`, ERL_EPMD_PORT: String(names) },
-    ...{ RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1', RABBITMQ_NODE_PORT: String(port), RABBITMQ_DIST_PORT: String(distribution), RABBITMQ_CONF_ENV_FILE: '/dev/null' },
-    ...{ RABBITMQ_MNESIA_BASE: join(folder.path, 'data'), RABBITMQ_LOG_BASE: join(folder.path, 'log'), RABBITMQ_PID_FILE: join(folder.path, 'data', 'pid') },
-    ...{ RABBITMQ_ENABLED_PLUGINS_FILE: join(folder.path, 'data', 'plugins'), RABBITMQ_CONFIG_FILE: join(folder.path, 'none'), RABBITMQ_LOGS: '-' },
+    ...{
+      PATH: process.env['PATH'],
+      HOME: join(folder.path, 'home'),
+      RABBITMQ_NODENAME: `${ownPrefix()}@${hostname().split('.')[0]}`,
+      ERL_EPMD_PORT: String(names),
+    },
+    ...{
+      RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
+      RABBITMQ_NODE_PORT: String(port),
+      RABBITMQ_DIST_PORT: String(distribution),
+      RABBITMQ_CONF_ENV_FILE: '/dev/null',
+    },
+    ...{
+      RABBITMQ_MNESIA_BASE: join(folder.path, 'data'),
+      RABBITMQ_LOG_BASE: join(folder.path, 'log'),
+      RABBITMQ_PID_FILE: join(folder.path, 'data', 'pid'),
+    },
+    ...{
+      RABBITMQ_ENABLED_PLUGINS_FILE: join(folder.path, 'data', 'plugins'),
+      RABBITMQ_CONFIG_FILE: join(folder.path, 'none'),
+      RABBITMQ_LOGS: '-',
+    },
   };
   const server = spawn('rabbitmq-server', [], { env, detached: true, stdio: 'ignore' });
   const url = `amqp://guest:guest@127.0.0.1:${port}`;
@@ -123,12 +159,16 @@ async function ownServer(): Promise<TestBroker | undefined> {
     spawnSync('epmd', ['-port', String(names), '-kill'], { env });
     await folder.remove();
   };
-  if (await answers(url, START_MS)) return { url, found: 'rabbitmq-server, started here', stop, control: async (args) => controlled(args, env) };
+  if (await answers(url, START_MS))
+    return { url, found: 'rabbitmq-server, started here', stop, control: async (args) => controlled(args, env) };
   await stop();
   return undefined;
 }
 
-/** The scripts are a process group of ours; the server itself may have left it when it took another user, and wrote down its id. */
+/**
+ * The scripts are a process group of ours; the server itself may have left it when it took another user, and wrote down
+ * its id.
+ */
 async function ended(server: ChildProcess, pidFile: string): Promise<void> {
   if (server.pid === undefined || server.exitCode !== null) return;
   const exit = new Promise((resolve) => server.once('exit', resolve));

@@ -1,7 +1,8 @@
-// Loaded by `node --import` before a program: its time of day is CLOCK_OFF_MS away from that of its machine. What measures durations (performance,
-// timers) is left alone, as on a machine whose clock was set wrong.
+// Loaded by `node --import` before a program: its time of day is CLOCK_OFF_MS away from that of its machine. What
+// measures durations (performance, timers) is left alone, as on a machine whose clock was set wrong.
 const offMs = Number(process.env['CLOCK_OFF_MS']);
-if (!Number.isFinite(offMs)) throw new Error(`CLOCK_OFF_MS must be a number of milliseconds, not ${process.env['CLOCK_OFF_MS']}`);
+if (!Number.isFinite(offMs))
+  throw new Error(`CLOCK_OFF_MS must be a number of milliseconds, not ${process.env['CLOCK_OFF_MS']}`);
 const RealDate = Date;
 const now = () => RealDate.now() + offMs;
 

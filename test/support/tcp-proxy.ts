@@ -1,6 +1,8 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Stands between a client and a server that others use too, so that a test can cut the one without harming the other. */
+/**
+ * Stands between a client and a server that others use too, so that a test can cut the one without harming the other.
+ */
 export interface TcpProxy {
   port: number;
   /** Breaks every connection; new ones are let through. */

@@ -17,11 +17,15 @@ export async function watchedRegistry(target: string): Promise<WatchedRegistry> 
   const passOn = (call: IncomingMessage, answer: ServerResponse): void => {
     const path = call.url as string;
     asked.add(`${call.method} ${path.split('?')[0]}`);
-    const onward = request(new URL(path, target), { method: call.method as string, headers: call.headers, agent: false }, (given) => {
-      answer.writeHead(given.statusCode as number, given.headers);
-      given.on('data', (chunk: Buffer) => (said += chunk.toString()));
-      given.pipe(answer);
-    });
+    const onward = request(
+      new URL(path, target),
+      { method: call.method as string, headers: call.headers, agent: false },
+      (given) => {
+        answer.writeHead(given.statusCode as number, given.headers);
+        given.on('data', (chunk: Buffer) => (said += chunk.toString()));
+        given.pipe(answer);
+      },
+    );
     onward.on('error', () => answer.destroy());
     call.pipe(onward);
   };

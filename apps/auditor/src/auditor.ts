@@ -33,12 +33,23 @@ export interface RunningAuditor {
   stop(): Promise<void>;
 }
 
-export const auditorLog = (config: AuditorConfig): Logger => pino({ name: 'auditor', level: config.logLevel }, pino.destination(2));
+export const auditorLog = (config: AuditorConfig): Logger =>
+  pino({ name: 'auditor', level: config.logLevel }, pino.destination(2));
 
-/** Seals every event of the log into the Merkle tree, and signs a checkpoint when it has grown. Several may run: one seals, the others stand by. */
-export async function startAuditor(config: AuditorConfig, log: ServiceLog = boundedLog(auditorLog(config))): Promise<RunningAuditor> {
+/**
+ * Seals every event of the log into the Merkle tree, and signs a checkpoint when it has grown. Several may run: one
+ * seals, the others stand by.
+ */
+export async function startAuditor(
+  config: AuditorConfig,
+  log: ServiceLog = boundedLog(auditorLog(config)),
+): Promise<RunningAuditor> {
   const signer = signerOf(config);
-  const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 4, applicationName: 'pedigree-auditor' });
+  const pool = openPool({
+    connectionString: config.databaseUrl,
+    maxConnections: 4,
+    applicationName: 'pedigree-auditor',
+  });
   const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   try {
     await refuseUnfinishedRestore(pool);
@@ -53,7 +64,13 @@ export async function startAuditor(config: AuditorConfig, log: ServiceLog = boun
   const stopping = new AbortController();
   const { signal } = stopping;
   const subscriptions = new SubscriptionWatch({ log });
-  const signing = new RegularSigning({ pool, signer, trusted: config.previousKeys, everyMs: config.checkpointEveryMs, log });
+  const signing = new RegularSigning({
+    pool,
+    signer,
+    trusted: config.previousKeys,
+    everyMs: config.checkpointEveryMs,
+    log,
+  });
   const running = [
     runSubscription({
       ...{ store, pool, name: AUDITOR_SUBSCRIPTION, handle: seal, signal },
@@ -78,17 +95,35 @@ export async function startAuditor(config: AuditorConfig, log: ServiceLog = boun
 }
 
 /** What this auditor is set to stands in the log before it seals anything. */
-async function recordSettings(config: AuditorConfig, { pool, store }: { pool: Pool; store: EventStore }): Promise<void> {
+async function recordSettings(
+  config: AuditorConfig,
+  { pool, store }: { pool: Pool; store: EventStore },
+): Promise<void> {
   const { healthPort, healthHost, logLevel, keyFile, ...configuration } = describeAuditorConfig(config);
   await recordConfiguration({
     ...{ store, program: 'auditor', actor: starterOf(config.changedBy), reason: config.changeReason },
-    installation: { id: await installationId(pool), participant: config.participant, softwareVersion: SOFTWARE_VERSION, profile: 'none' },
+    installation: {
+      id: await installationId(pool),
+      participant: config.participant,
+      softwareVersion: SOFTWARE_VERSION,
+      profile: 'none',
+    },
     parts: [
-      { part: 'configuration', state: configuration, local: { healthPort: healthPort ?? null, healthHost: healthHost ?? null, logLevel: logLevel ?? null, keyFile: keyFile ?? null } },
+      {
+        part: 'configuration',
+        state: configuration,
+        local: {
+          healthPort: healthPort ?? null,
+          healthHost: healthHost ?? null,
+          logLevel: logLevel ?? null,
+          keyFile: keyFile ?? null,
+        },
+      },
       { part: 'schemas', state: { migrations: await migrationsApplied(pool, auditorSchemas) } },
       { part: 'software', state: { version: SOFTWARE_VERSION } },
     ],
   });
 }
 
-const signerOf = ({ origin, keyFile }: AuditorConfig): NoteSigner => readVariable('AUDIT_KEY_FILE', () => noteSigner(origin, readSecretFile(keyFile).toString('utf8')));
+const signerOf = ({ origin, keyFile }: AuditorConfig): NoteSigner =>
+  readVariable('AUDIT_KEY_FILE', () => noteSigner(origin, readSecretFile(keyFile).toString('utf8')));

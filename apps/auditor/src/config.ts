@@ -8,16 +8,28 @@ export const DEFAULT_ORIGIN = 'pedigree/log';
 const environment = z.object({
   /** PostgreSQL connection string. */
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://'),
-  /** Connection string of EventStoreDB or KurrentDB, for installations whose log has a server of its own. Absent: the log lies in the database. */
-  EVENTSTORE_URL: z.string().regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://').optional(),
+  /**
+   * Connection string of EventStoreDB or KurrentDB, for installations whose log has a server of its own. Absent: the
+   * log lies in the database.
+   */
+  EVENTSTORE_URL: z
+    .string()
+    .regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://')
+    .optional(),
   /** File with the Ed25519 private key (PEM) that signs checkpoints; `pedigree audit new-key` makes one. */
   AUDIT_KEY_FILE: z.string().min(1),
-  /** Name of this Merkle log in its checkpoints: without blanks and plus signs, and best a domain name of yours followed by a path. */
+  /**
+   * Name of this Merkle log in its checkpoints: without blanks and plus signs, and best a domain name of yours followed
+   * by a path.
+   */
   AUDIT_ORIGIN: z
     .string()
     .regex(/^[^\s+]{1,200}$/, 'must be a name without blanks and plus signs')
     .default(DEFAULT_ORIGIN),
-  /** Verifier keys of earlier signing keys, split by commas: a checkpoint that one of them signed is believed, and the next is signed by the new key. */
+  /**
+   * Verifier keys of earlier signing keys, split by commas: a checkpoint that one of them signed is believed, and the
+   * next is signed by the new key.
+   */
   AUDIT_PREVIOUS_KEYS: z.string().default(''),
   /** How often a checkpoint is signed while the log grows, in seconds. */
   AUDIT_CHECKPOINT_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
@@ -28,7 +40,10 @@ const environment = z.object({
   /** Address of the same. It is open to whoever reaches it, and tells nothing of the business. */
   HEALTH_HOST: z.string().min(1).default('127.0.0.1'),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
-  /** Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every change of settings. */
+  /**
+   * Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every
+   * change of settings.
+   */
   PEDIGREE_CHANGED_BY: z.string().trim().min(1).max(200).optional(),
   /** Why the settings are as they are now; kept with every change that this start finds. */
   PEDIGREE_CHANGE_REASON: z.string().trim().min(3).max(1_000).optional(),
@@ -71,19 +86,37 @@ export function auditorConfig(env: NodeJS.ProcessEnv): AuditorConfig {
 }
 
 function previousKeys(text: string): string[] {
-  const keys = text.split(',').map((key) => key.trim()).filter((key) => key !== '');
+  const keys = text
+    .split(',')
+    .map((key) => key.trim())
+    .filter((key) => key !== '');
   for (const key of keys) {
     try {
       parseVerifierKey(key);
     } catch (error) {
-      throw new PedigreeError('invalid_configuration', `AUDIT_PREVIOUS_KEYS: ${(error as Error).message}: ${key.slice(0, 100)}`, { field: 'AUDIT_PREVIOUS_KEYS' });
+      throw new PedigreeError(
+        'invalid_configuration',
+        `AUDIT_PREVIOUS_KEYS: ${(error as Error).message}: ${key.slice(0, 100)}`,
+        { field: 'AUDIT_PREVIOUS_KEYS' },
+      );
     }
   }
   return keys;
 }
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
-export function describeAuditorConfig({ databaseUrl, eventStoreUrl, keyFile, origin, previousKeys: previous, checkpointEveryMs, participant, healthPort, healthHost, logLevel }: AuditorConfig): JsonObject {
+export function describeAuditorConfig({
+  databaseUrl,
+  eventStoreUrl,
+  keyFile,
+  origin,
+  previousKeys: previous,
+  checkpointEveryMs,
+  participant,
+  healthPort,
+  healthHost,
+  logLevel,
+}: AuditorConfig): JsonObject {
   return {
     databaseUrl: addressWithoutSecrets(databaseUrl),
     eventStoreUrl: serverWithoutSecrets(eventStoreUrl),

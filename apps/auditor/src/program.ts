@@ -13,9 +13,18 @@ export const auditorProgram = (config: AuditorConfig): Program => ({
   start: async ({ log, health, healthPort }) => {
     const auditor = await startAuditor(config, log);
     health.degradedBy(() => auditor.troubles());
-    serveMetrics(openWatching({ program: 'auditor', version: SOFTWARE_VERSION, profile: '', otlpEndpoint: undefined }).metrics, healthPort, health);
+    serveMetrics(
+      openWatching({ program: 'auditor', version: SOFTWARE_VERSION, profile: '', otlpEndpoint: undefined }).metrics,
+      healthPort,
+      health,
+    );
     return auditor;
   },
 });
 
-export const auditorLine: ProgramLine = { name: 'auditor', version: SOFTWARE_VERSION, variables: auditorVariables, make: (env) => auditorProgram(auditorConfig(env)) };
+export const auditorLine: ProgramLine = {
+  name: 'auditor',
+  version: SOFTWARE_VERSION,
+  variables: auditorVariables,
+  make: (env) => auditorProgram(auditorConfig(env)),
+};

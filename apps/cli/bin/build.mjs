@@ -4,4 +4,9 @@
  */
 import { inWords, setUp } from './setup.mjs';
 
-await inWords(() => setUp({ rebuild: process.argv.includes('--force'), despiteTypeErrors: process.argv.includes('--despite-type-errors') }));
+await inWords(() =>
+  setUp({
+    rebuild: process.argv.includes('--force'),
+    despiteTypeErrors: process.argv.includes('--despite-type-errors'),
+  }),
+);

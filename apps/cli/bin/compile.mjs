@@ -1,20 +1,44 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** What tsconfig.build.json compiles; other files in these folders are data of the programs and are copied beside them. */
-const SOURCE_FOLDERS = ['apps', 'libs', 'test/bench', 'test/chaos', 'test/soak', 'test/support/event-log', 'test/support/event-store-fake'];
+/**
+ * What tsconfig.build.json compiles; other files in these folders are data of the programs and are copied beside them.
+ */
+const SOURCE_FOLDERS = [
+  'apps',
+  'libs',
+  'test/bench',
+  'test/chaos',
+  'test/soak',
+  'test/support/event-log',
+  'test/support/event-store-fake',
+];
 /** What else decides how the result looks. */
 const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'apps/cli/bin/compile.mjs'];
-/** What the gateway serves of a package of development, with its licence: an installation without such packages has it beside the program. */
+/**
+ * What the gateway serves of a package of development, with its licence: an installation without such packages has it
+ * beside the program.
+ */
 const PAGE_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt', 'LICENSE', 'NOTICE'];
 const PAGE_PACKAGE = 'node_modules/swagger-ui-dist';
 const PAGE_FOLDER = 'apps/gateway/swagger-ui';
 const STAMP = '.stamp';
 
 /**
- * Whether dist/ was built from the sources as they are. An installation without sources (an image) has nothing to compare with.
+ * Whether dist/ was built from the sources as they are. An installation without sources (an image) has nothing to
+ * compare with.
  * @param {string} root the folder of package.json
  */
 export function isBuilt(root) {
@@ -24,7 +48,8 @@ export function isBuilt(root) {
 
 /**
  * Compiles and copies to dist-next/, then puts it in the place of dist/: a build that is cut off, or that fails, leaves
- * the old dist/ whole. Callers hold the lock of setup.mjs. The compiler remembers what it saw and emits only what changed.
+ * the old dist/ whole. Callers hold the lock of setup.mjs. The compiler remembers what it saw and emits only what
+ * changed.
  * @param {string} root the folder of package.json
  * @param {{ despiteTypeErrors?: boolean }} options
  * @throws Error when the compiler finds fault; it has said what on stderr.
@@ -87,8 +112,19 @@ function sourceStamp(root, sources) {
 
 function compile(root, despiteTypeErrors) {
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  if (!existsSync(tsc)) throw new Error('dist/ is not what the sources say, and TypeScript is not installed to build it: run "npm ci --include=dev"');
-  const args = ['-p', 'tsconfig.build.json', '--outDir', 'dist-next', '--incremental', '--tsBuildInfoFile', 'dist-next/.tsbuildinfo'];
+  if (!existsSync(tsc))
+    throw new Error(
+      'dist/ is not what the sources say, and TypeScript is not installed to build it: run "npm ci --include=dev"',
+    );
+  const args = [
+    '-p',
+    'tsconfig.build.json',
+    '--outDir',
+    'dist-next',
+    '--incremental',
+    '--tsBuildInfoFile',
+    'dist-next/.tsbuildinfo',
+  ];
   return new Promise((resolve, reject) => {
     // Standard output belongs to the program that is being started; the compiler talks on standard error.
     const child = spawn(process.execPath, [tsc, ...args], { cwd: root, stdio: ['ignore', 2, 2] });
@@ -102,7 +138,11 @@ function compile(root, despiteTypeErrors) {
 
 /** What an earlier build made of sources that are gone. */
 function removeLeftovers(next, sources) {
-  const wanted = new Set(sources.flatMap((path) => (isTypeScript(path) ? [path.replace(/\.ts$/, '.js'), path.replace(/\.ts$/, '.js.map')] : [path])));
+  const wanted = new Set(
+    sources.flatMap((path) =>
+      isTypeScript(path) ? [path.replace(/\.ts$/, '.js'), path.replace(/\.ts$/, '.js.map')] : [path],
+    ),
+  );
   const walk = (folder) => {
     for (const entry of readdirSync(join(next, folder), { withFileTypes: true })) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;

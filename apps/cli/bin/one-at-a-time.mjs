@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-// Plain Node: this file runs before any package is installed. The library's lock (libs/postgres) is the same idea, built later.
+// Plain Node: this file runs before any package is installed. The library's lock (libs/postgres) is the same idea,
+// built later.
 const POLL_MS = 100;
 const WAIT_MS = 15 * 60_000;
 /** Breaking a dead owner's lock takes microseconds; a breaker at it for so long is dead too. */
@@ -47,7 +48,10 @@ async function acquire(path, mine, onWait) {
     if (waitedMs === 0) onWait();
     await delay(POLL_MS);
   }
-  throw new Error(`${path} is held by process ${readOwner(path)} for more than ${WAIT_MS / 60_000} minutes; remove it if that is none of ours`);
+  throw new Error(
+    `${path} is held by process ${readOwner(path)} for more than ${WAIT_MS / 60_000} minutes; remove it if that ` +
+      'is none of ours',
+  );
 }
 
 function readOwner(path) {
@@ -63,7 +67,9 @@ function isAbandoned(path) {
   return owner !== '' && processIdentity(Number.parseInt(owner, 10)) !== owner;
 }
 
-/** Only one process may look again and remove, else a second would remove the lock that the first has just taken anew. */
+/**
+ * Only one process may look again and remove, else a second would remove the lock that the first has just taken anew.
+ */
 function breakLock(path) {
   const breaker = `${path}.breaking`;
   try {
@@ -83,7 +89,10 @@ function breakLock(path) {
   }
 }
 
-/** Process id and, on Linux, its start time, which tells it from a later process with the same id; empty when there is none. */
+/**
+ * Process id and, on Linux, its start time, which tells it from a later process with the same id; empty when there is
+ * none.
+ */
 function processIdentity(pid) {
   try {
     process.kill(pid, 0);
@@ -91,7 +100,9 @@ function processIdentity(pid) {
     if (error.code !== 'EPERM') return '';
   }
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
     return `${pid} ${fields[19]}`;
   } catch {
     return String(pid);

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `pedigree`: makes the clone ready (packages, build), then hands over to apps/cli/src/main.ts in this process,
- * so that arguments, signals and the exit status are that program's own.
+ * The command `pedigree`: makes the clone ready (packages, build), then hands over to apps/cli/src/main.ts in this
+ * process, so that arguments, signals and the exit status are that program's own.
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

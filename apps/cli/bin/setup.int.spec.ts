@@ -13,7 +13,16 @@ const ROOT = join(HERE, '../../..');
 const FILES: Record<string, string> = {
   'package.json': '{"type":"module"}',
   'tsconfig.json': JSON.stringify({
-    compilerOptions: { target: 'es2023', module: 'nodenext', strict: true, skipLibCheck: true, types: [], lib: ['es2023'], rootDir: '.', outDir: 'dist' },
+    compilerOptions: {
+      target: 'es2023',
+      module: 'nodenext',
+      strict: true,
+      skipLibCheck: true,
+      types: [],
+      lib: ['es2023'],
+      rootDir: '.',
+      outDir: 'dist',
+    },
     include: ['apps/**/*.ts', 'libs/**/*.ts'],
   }),
   'tsconfig.build.json': '{"extends":"./tsconfig.json","exclude":["**/*.spec.ts"]}',
@@ -35,7 +44,8 @@ beforeEach(async () => {
   folder = await temporaryFolder();
   for (const [path, text] of Object.entries(FILES)) await write(path, text);
   await mkdir(at('apps/cli/bin'));
-  for (const name of await readdir(HERE)) if (name.endsWith('.mjs')) await cp(join(HERE, name), at(`apps/cli/bin/${name}`));
+  for (const name of await readdir(HERE))
+    if (name.endsWith('.mjs')) await cp(join(HERE, name), at(`apps/cli/bin/${name}`));
 });
 afterEach(() => folder.remove());
 
@@ -53,7 +63,8 @@ async function pretendNpm(): Promise<NodeJS.ProcessEnv> {
     `import { appendFileSync, mkdirSync, symlinkSync } from 'node:fs';
      appendFileSync(${JSON.stringify(at('npm/calls'))}, process.argv.slice(2).join(' ') + '\\n');
      mkdirSync('node_modules', { recursive: true });
-     try { symlinkSync(${JSON.stringify(join(ROOT, 'node_modules/typescript'))}, 'node_modules/typescript', 'junction'); } catch {}
+     try { symlinkSync(${JSON.stringify(join(ROOT, 'node_modules/typescript'))}, 'node_modules/typescript', \
+'junction'); } catch {}
      console.log('npm was here');`,
   );
   return { npm_execpath: at('npm/npm-cli.js') };
@@ -63,8 +74,14 @@ async function npmCalls(): Promise<string[]> {
   return (await readFile(at('npm/calls'), 'utf8')).trim().split('\n');
 }
 
-function pedigree(args: string[] = [], env: NodeJS.ProcessEnv = {}): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [at('apps/cli/bin/pedigree.mjs'), ...args], { encoding: 'utf8', env: { ...process.env, ...env } });
+function pedigree(
+  args: string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [at('apps/cli/bin/pedigree.mjs'), ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  });
 }
 
 describe('pedigree in a clone', () => {
@@ -89,7 +106,9 @@ describe('pedigree in a clone', () => {
     expect(pedigree().stderr).toBe('Building ...\n');
     expect(await readdir(at('dist/libs/stock/src/migrations'))).toEqual(['0001-pack.sql', '0002-series.sql']);
     // The page of the API's description comes from a package that an installation does not have.
-    expect(await readdir(at('dist/apps/gateway/swagger-ui'))).toEqual(expect.arrayContaining(['LICENSE', 'NOTICE', 'swagger-ui-bundle.js', 'swagger-ui.css']));
+    expect(await readdir(at('dist/apps/gateway/swagger-ui'))).toEqual(
+      expect.arrayContaining(['LICENSE', 'NOTICE', 'swagger-ui-bundle.js', 'swagger-ui.css']),
+    );
 
     await write('libs/stock/src/series.ts', 'export const series = 2;\n');
     await rm(at('libs/stock/src/pack.ts'));
@@ -110,7 +129,9 @@ describe('pedigree in a clone', () => {
     expect(await readFile(at('dist/libs/stock/src/pack.js'), 'utf8')).toBe(before);
     await expect(stat(at('dist-next'))).rejects.toThrow('ENOENT');
 
-    const build = spawnSync(process.execPath, [at('apps/cli/bin/build.mjs'), '--despite-type-errors'], { encoding: 'utf8' });
+    const build = spawnSync(process.execPath, [at('apps/cli/bin/build.mjs'), '--despite-type-errors'], {
+      encoding: 'utf8',
+    });
     expect(build.status).toBe(0);
     expect(await readFile(at('dist/libs/stock/src/pack.js'), 'utf8')).toMatch(/'two'/);
   });
@@ -121,7 +142,10 @@ describe('pedigree in a clone', () => {
     const gone = spawnSync(process.execPath, ['-e', '']).pid;
     await write('.pedigree-setup.lock', `${String(gone)} 12345`);
     const run = async (): Promise<{ status: number | null; stdout: string }> => {
-      const child = spawn(process.execPath, [at('apps/cli/bin/pedigree.mjs')], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+      const child = spawn(process.execPath, [at('apps/cli/bin/pedigree.mjs')], {
+        env: { ...process.env, ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
       let stdout = '';
       child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
       child.stderr.resume();
@@ -129,14 +153,24 @@ describe('pedigree in a clone', () => {
       return { status, stdout };
     };
     const both = await Promise.all([run(), run()]);
-    expect(both).toEqual([{ status: 7, stdout: '{"args":[]}\n' }, { status: 7, stdout: '{"args":[]}\n' }]);
+    expect(both).toEqual([
+      { status: 7, stdout: '{"args":[]}\n' },
+      { status: 7, stdout: '{"args":[]}\n' },
+    ]);
     expect(await npmCalls()).toEqual(['ci --ignore-scripts --include=dev --include=optional --no-audit --no-fund']);
     await expect(stat(at('.pedigree-setup.lock'))).rejects.toThrow('ENOENT');
   });
 
   it('installs again for another package-lock.json, and believes the record of an npm that somebody ran by hand', async () => {
     const env = await pretendNpm();
-    const lockOf = (version: string): string => JSON.stringify({ packages: { '': {}, 'node_modules/a': { version }, 'node_modules/elsewhere': { version: '1.0.0', optional: true } } });
+    const lockOf = (version: string): string =>
+      JSON.stringify({
+        packages: {
+          '': {},
+          'node_modules/a': { version },
+          'node_modules/elsewhere': { version: '1.0.0', optional: true },
+        },
+      });
     await write('package-lock.json', lockOf('1.0.0'));
     expect(pedigree([], env).stderr).toContain('npm was here');
     expect(pedigree([], env).stderr).toBe('');
@@ -145,7 +179,10 @@ describe('pedigree in a clone', () => {
     expect(pedigree([], env).stderr).toContain('npm was here');
 
     await write('package-lock.json', lockOf('1.0.2'));
-    await write('node_modules/.package-lock.json', JSON.stringify({ packages: { 'node_modules/a': { version: '1.0.2' } } }));
+    await write(
+      'node_modules/.package-lock.json',
+      JSON.stringify({ packages: { 'node_modules/a': { version: '1.0.2' } } }),
+    );
     expect(pedigree([], env).stderr).toBe('Building ...\n');
     expect(await npmCalls()).toHaveLength(2);
   });
@@ -153,7 +190,11 @@ describe('pedigree in a clone', () => {
   it('says so when npm fails', async () => {
     await write('package-lock.json', '{"packages":{"":{}}}');
     await write('npm/npm-cli.js', 'process.exit(3);');
-    expect(pedigree([], { npm_execpath: at('npm/npm-cli.js') })).toMatchObject({ status: 1, stdout: '', stderr: expect.stringMatching(/pedigree: npm ci failed \(3\)/) });
+    expect(pedigree([], { npm_execpath: at('npm/npm-cli.js') })).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/pedigree: npm ci failed \(3\)/),
+    });
   });
 
   it.each([
@@ -164,6 +205,8 @@ describe('pedigree in a clone', () => {
   ])('on Node %s: %s', (version, answer) => {
     const script = `import { refuseOldNode } from ${JSON.stringify(at('apps/cli/bin/setup.mjs'))};
       try { refuseOldNode('${version}'); console.log('fine'); } catch (error) { console.log(error.message); }`;
-    expect(spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stdout).toContain(answer);
+    expect(spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stdout).toContain(
+      answer,
+    );
   });
 });

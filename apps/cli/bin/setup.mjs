@@ -12,8 +12,8 @@ export const ROOT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.ur
 const LOCK_STAMP = 'node_modules/.pedigree-lock';
 
 /**
- * Makes a clone ready to run: packages as package-lock.json says, dist/ as the sources say. Does nothing, and writes nothing,
- * when both are so. Two processes that come together do it once. Everything it says goes to standard error.
+ * Makes a clone ready to run: packages as package-lock.json says, dist/ as the sources say. Does nothing, and writes
+ * nothing, when both are so. Two processes that come together do it once. Everything it says goes to standard error.
  * @param {{ quiet?: boolean, rebuild?: boolean, despiteTypeErrors?: boolean, root?: string }} options
  * @throws Error in words: Node too old, npm failed, the compiler found fault.
  */
@@ -43,10 +43,14 @@ export async function setUp(options = {}) {
 export function refuseOldNode(version) {
   const [major, minor] = version.split('.').map(Number);
   if (major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])) return;
-  throw new Error(`Pedigree needs Node ${OLDEST_NODE.join('.')} or newer; this is Node ${version}. See https://nodejs.org/`);
+  throw new Error(
+    `Pedigree needs Node ${OLDEST_NODE.join('.')} or newer; this is Node ${version}. See https://nodejs.org/`,
+  );
 }
 
-/** Whether node_modules holds what package-lock.json names: by our stamp, else by npm's own record of what it installed. */
+/**
+ * Whether node_modules holds what package-lock.json names: by our stamp, else by npm's own record of what it installed.
+ */
 export function isInstalled(root) {
   const lock = readIfThere(join(root, 'package-lock.json'));
   // An image may carry node_modules alone; there is nothing to compare it with.
@@ -60,12 +64,14 @@ function matchesNpmRecord(lock, record) {
   if (record === undefined) return false;
   const wanted = JSON.parse(lock).packages;
   const present = JSON.parse(record).packages;
-  const isPresent = ([path, entry]) => path === '' || present[path]?.version === entry.version || (present[path] === undefined && entry.optional === true);
+  const isPresent = ([path, entry]) =>
+    path === '' || present[path]?.version === entry.version || (present[path] === undefined && entry.optional === true);
   return Object.entries(wanted).every(isPresent);
 }
 
 async function install(root) {
-  // Install scripts are not needed: every native part comes ready, and the starters restore what scripts would have done.
+  // Install scripts are not needed: every native part comes ready, and the starters restore what scripts would have
+  // done.
   const args = ['ci', '--ignore-scripts', '--include=dev', '--include=optional', '--no-audit', '--no-fund'];
   const { command, prefix, shell } = npmProgram();
   const code = await new Promise((resolve, reject) => {

@@ -4,7 +4,8 @@ import { commandLine } from './command-line.js';
 import { PROGRAMS } from './programs.js';
 
 const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
-const nameOf = (command: Command): string => (command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`);
+const nameOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 const commands = all(commandLine(() => undefined)).map((command) => [nameOf(command), command] as const);
 
 describe('every command', () => {
@@ -13,6 +14,7 @@ describe('every command', () => {
     const help = command.configureOutput({ getOutHelpWidth: () => 80 }).helpInformation();
     expect(help).toMatch(new RegExp(`^Usage: ${name}\\b`));
     // Programs and the sandbox answer both flags themselves.
-    if (!(command.name() in PROGRAMS) && command.name() !== 'sandbox') expect(help).toMatch(/-V, --version.*\n.*-h, --help/);
+    if (!(command.name() in PROGRAMS) && command.name() !== 'sandbox')
+      expect(help).toMatch(/-V, --version.*\n.*-h, --help/);
   });
 });

@@ -8,7 +8,13 @@ import { addAccountCommands } from './commands/accounts.js';
 import { addBackupCommands } from './commands/backup-commands.js';
 import { addChaosCommand, addChaosMutantsCommand } from './commands/chaos.js';
 import { addConsumerCommands } from './commands/consumers.js';
-import { discardDeadLetter, listDeadLetters, replayDeadLetter, showDeadLetter, type ListOptions } from './commands/dead-letters.js';
+import {
+  discardDeadLetter,
+  listDeadLetters,
+  replayDeadLetter,
+  showDeadLetter,
+  type ListOptions,
+} from './commands/dead-letters.js';
 import { addAuditCommands } from './commands/audit-commands.js';
 import { reconcile, type ReconcileOptions } from './commands/reconcile.js';
 import { decideHold } from './commands/holds.js';
@@ -40,14 +46,25 @@ const JSON_OPTION = ['--json', 'print JSON for programs'] as const;
 function gateway(): GatewayClient {
   const config = ownConfig();
   const url = config.gatewayUrl ?? new DataDir(config.dataDir).readAddress()?.url;
-  if (url === undefined) throw new PedigreeError('invalid_configuration', `PEDIGREE_URL: not set, and nothing is up on ${config.dataDir}; run npm start first`, { field: 'PEDIGREE_URL' });
+  if (url === undefined)
+    throw new PedigreeError(
+      'invalid_configuration',
+      `PEDIGREE_URL: not set, and nothing is up on ${config.dataDir}; run npm start first`,
+      { field: 'PEDIGREE_URL' },
+    );
   return new GatewayClient(url, config.apiKey);
 }
 
 /** Every command; `finish` gets the exit status of the one that was run. */
 export function commandLine(finish: (status: number) => void): Command {
-  const pedigree = new Command('pedigree').description('Between your ERP and the registry of marked medicines').exitOverride().showHelpAfterError('(add --help to see how)');
-  const action = <Args extends unknown[]>(run: (...args: Args) => Promise<number>) => async (...args: Args): Promise<void> => finish(await run(...args));
+  const pedigree = new Command('pedigree')
+    .description('Between your ERP and the registry of marked medicines')
+    .exitOverride()
+    .showHelpAfterError('(add --help to see how)');
+  const action =
+    <Args extends unknown[]>(run: (...args: Args) => Promise<number>) =>
+    async (...args: Args): Promise<void> =>
+      finish(await run(...args));
 
   pedigree
     .command('up')
@@ -83,23 +100,37 @@ export function commandLine(finish: (status: number) => void): Command {
   return pedigree;
 }
 
-/** For commands that run until a signal: an end of npm ends them too, and they end their process themselves, for what a library might leave open must not keep it. */
-const lasting: Action = (run) => async (...args) => {
-  endWithNpm(ownEnvironment());
-  process.exit(await run(...args));
-};
+/**
+ * For commands that run until a signal: an end of npm ends them too, and they end their process themselves, for what a
+ * library might leave open must not keep it.
+ */
+const lasting: Action =
+  (run) =>
+  async (...args) => {
+    endWithNpm(ownEnvironment());
+    process.exit(await run(...args));
+  };
 
 /** Programs answer --help and --version themselves, as they do without us. */
 function addPrograms(pedigree: Command): void {
   for (const [name, { does, line }] of Object.entries(PROGRAMS)) {
-    const run = async (args: string[]): Promise<number> => runProgramLine({ ...(await line()), does }, { args, env: ownEnvironment() });
-    pedigree.command(name).description(does).helpOption(false).allowUnknownOption().allowExcessArguments().argument('[flags...]', '--help, --version').action(lasting(run));
+    const run = async (args: string[]): Promise<number> =>
+      runProgramLine({ ...(await line()), does }, { args, env: ownEnvironment() });
+    pedigree
+      .command(name)
+      .description(does)
+      .helpOption(false)
+      .allowUnknownOption()
+      .allowExcessArguments()
+      .argument('[flags...]', '--help, --version')
+      .action(lasting(run));
   }
 }
 
 /** Each command says the version, and its help says so; programs and the sandbox answer it themselves. */
 function tellVersion(command: Command): void {
-  if (command.parent === null || !(command.name() in PROGRAMS || command.name() === 'sandbox')) command.version(SOFTWARE_VERSION);
+  if (command.parent === null || !(command.name() in PROGRAMS || command.name() === 'sandbox'))
+    command.version(SOFTWARE_VERSION);
   command.commands.forEach(tellVersion);
 }
 
@@ -107,11 +138,20 @@ function addConfigCommand(pedigree: Command, action: Action): void {
   pedigree
     .command('config')
     .description('print the configuration, without secrets')
-    .argument('[program]', `of one program: ${Object.keys(PROGRAMS).join(' or ')}; absent: of up and of the other commands`)
+    .argument(
+      '[program]',
+      `of one program: ${Object.keys(PROGRAMS).join(' or ')}; absent: of up and of the other commands`,
+    )
     .option('--history', 'instead, what each program was set to in the past, who changed it and why (asks the gateway)')
     .option('--limit <n>', 'changes of the history, the newest', '20')
     .option(...JSON_OPTION)
-    .action(action((name: string | undefined, options: HistoryOptions) => (options.history === true ? showConfigHistory(gateway(), name, options) : Promise.resolve(showConfig(ownEnvironment(), name)))));
+    .action(
+      action((name: string | undefined, options: HistoryOptions) =>
+        options.history === true
+          ? showConfigHistory(gateway(), name, options)
+          : Promise.resolve(showConfig(ownEnvironment(), name)),
+      ),
+    );
 }
 
 function addBench(pedigree: Command, action: Action): void {
@@ -121,7 +161,11 @@ function addBench(pedigree: Command, action: Action): void {
     .argument('<name>')
     .option(...JSON_OPTION)
     .option('--quick', 'end in under 50 seconds')
-    .action(action((name: string, options: { json?: boolean; quick?: boolean }) => import('../../../test/bench/run.js').then((bench) => bench.runBench(name, options))));
+    .action(
+      action((name: string, options: { json?: boolean; quick?: boolean }) =>
+        import('../../../test/bench/run.js').then((bench) => bench.runBench(name, options)),
+      ),
+    );
 }
 
 function addQuestions(pedigree: Command, action: Action): void {
@@ -130,46 +174,63 @@ function addQuestions(pedigree: Command, action: Action): void {
     .description('show one document with its timeline')
     .argument('<document>', NAMED)
     .option(...JSON_OPTION)
-    .action(action((requestId: string, options: { json?: boolean }) => showDocument(gateway(), requestId, options.json === true)));
+    .action(
+      action((requestId: string, options: { json?: boolean }) =>
+        showDocument(gateway(), requestId, options.json === true),
+      ),
+    );
   pedigree
     .command('history')
     .description('show the life of one pack')
     .argument('<sgtin>')
     .option(...JSON_OPTION)
-    .action(action((sgtin: string, options: { json?: boolean }) => showHistory(gateway(), sgtin, options.json === true)));
+    .action(
+      action((sgtin: string, options: { json?: boolean }) => showHistory(gateway(), sgtin, options.json === true)),
+    );
   pedigree
     .command('inbound')
     .description('list the documents that are not ours, or show one of them')
     .argument('[document_id]')
     .option(...JSON_OPTION)
-    .action(action((documentId: string | undefined, options: { json?: boolean }) => showInbound(gateway(), documentId, options.json === true)));
+    .action(
+      action((documentId: string | undefined, options: { json?: boolean }) =>
+        showInbound(gateway(), documentId, options.json === true),
+      ),
+    );
 }
 
 function addGroupCommands(pedigree: Command, action: Action): void {
   pedigree
     .command('group')
     .description('show one group of documents with its members and its timeline')
-    .argument('<group>', 'its id, or the ERP\'s command id')
+    .argument('<group>', "its id, or the ERP's command id")
     .option(...JSON_OPTION)
-    .action(action((groupId: string, options: { json?: boolean }) => showGroup(gateway(), groupId, options.json === true)));
+    .action(
+      action((groupId: string, options: { json?: boolean }) => showGroup(gateway(), groupId, options.json === true)),
+    );
   pedigree
     .command('resume')
     .description('resume a group that halted: the corrected document, and what was not processed')
-    .argument('<group>', 'its id, or the ERP\'s command id')
+    .argument('<group>', "its id, or the ERP's command id")
     .option('--corrected <file>', 'XML that takes the place of the document that stopped it')
     .requiredOption('--reason <text>', 'why: it is kept')
     .action(action((groupId: string, options: ResumeOptions) => resumeGroup(gateway(), groupId, options)));
 }
 
 function addHoldCommands(pedigree: Command, action: Action): void {
-  const does = { release: 'send a held document, or group, all the same', end: 'end a held document, or group, as failed' };
+  const does = {
+    release: 'send a held document, or group, all the same',
+    end: 'end a held document, or group, as failed',
+  };
   for (const decision of ['release', 'end'] as const) {
     pedigree
       .command(decision)
       .description(does[decision])
       .argument('<document>', NAMED)
       .requiredOption('--reason <text>', 'why: it is kept')
-      .action(action((named: string, { reason }: { reason: string }) => decideHold(gateway(), decision, { named, reason })));
+      .action(
+        action((named: string, { reason }: { reason: string }) => decideHold(gateway(), decision, { named, reason })),
+      );
   }
 }
 
@@ -192,8 +253,15 @@ function addOperationCommands(pedigree: Command, action: Action): void {
     .action(action((key: string, options: { reason: string }) => retryTask(gateway(), key, options.reason)));
 }
 
-function tasks(gateway: GatewayClient, { orphans, reason, json }: { json?: boolean; orphans?: boolean; reason?: string }): Promise<number> {
-  if (orphans === true) return showOrphans(gateway, { ...(reason === undefined ? {} : { reason }), ...(json === undefined ? {} : { json }) });
+function tasks(
+  gateway: GatewayClient,
+  { orphans, reason, json }: { json?: boolean; orphans?: boolean; reason?: string },
+): Promise<number> {
+  if (orphans === true)
+    return showOrphans(gateway, {
+      ...(reason === undefined ? {} : { reason }),
+      ...(json === undefined ? {} : { json }),
+    });
   if (reason !== undefined) {
     say('pedigree: --reason goes with --orphans; pedigree retry KEY --reason TEXT has a task tried again');
     return Promise.resolve(USAGE_STATUS);
@@ -212,7 +280,11 @@ function addReconcileCommand(pedigree: Command, action: Action): void {
 }
 
 function addDeadLetterCommands(pedigree: Command, action: Action): void {
-  const letters = pedigree.command('dead-letters').description('messages of the bus that could not be handled: list, show ID, replay ID --reason TEXT, discard ID --reason TEXT');
+  const letters = pedigree
+    .command('dead-letters')
+    .description(
+      'messages of the bus that could not be handled: list, show ID, replay ID --reason TEXT, discard ID --reason TEXT',
+    );
   letters
     .command('list', { isDefault: true })
     .description('those that wait for a person; status 2 while there are any')

@@ -3,8 +3,8 @@ import { readVariable } from '#service';
 import type { CliConfig } from './config.js';
 
 /**
- * Reads the files that the configuration names, so that a wrong one is told before anything is started. Returns what may be shown of the
- * accounts. Throws PedigreeError that names the variable.
+ * Reads the files that the configuration names, so that a wrong one is told before anything is started. Returns what
+ * may be shown of the accounts. Throws PedigreeError that names the variable.
  */
 export function checkConfigFiles(config: CliConfig): ReturnType<typeof describeAccounts> {
   readProfile(config.registryProfile, config.registryProfileOverrides);

@@ -29,7 +29,14 @@ describe('the configuration of the command line', () => {
   it('needs nothing, and takes an empty variable for an absent one', () => {
     const config = cliConfig({ DATABASE_URL: '', PORT: '', REGISTRY_URL: '' });
     expect({ ...config, environment: {} }).toEqual({ ...cliConfig({}), environment: {} });
-    expect(config).toMatchObject({ port: 8080, portIsGiven: false, host: '127.0.0.1', databaseUrl: undefined, registryUrl: undefined, sampleConsignments: 75 });
+    expect(config).toMatchObject({
+      port: 8080,
+      portIsGiven: false,
+      host: '127.0.0.1',
+      databaseUrl: undefined,
+      registryUrl: undefined,
+      sampleConsignments: 75,
+    });
   });
 
   const wrong: [string, string][] = [
@@ -55,7 +62,16 @@ describe('the configuration of the command line', () => {
 });
 
 describe('pedigree config', () => {
-  const SECRETS = ['db-word', 'query-word', 'client-word', 'p12-word', 'key-word-that-is-long-enough', 'registry-word', 'control-word', 'url-word'];
+  const SECRETS = [
+    'db-word',
+    'query-word',
+    'client-word',
+    'p12-word',
+    'key-word-that-is-long-enough',
+    'registry-word',
+    'control-word',
+    'url-word',
+  ];
 
   async function shown(environment: NodeJS.ProcessEnv): Promise<string> {
     let printed = '';
@@ -71,7 +87,10 @@ describe('pedigree config', () => {
   it('prints what is in force, and no secret however it was given', async () => {
     const accounts = join(folder.path, 'accounts.json');
     const signer = { kind: 'pkcs12', file: 'main.p12', password: 'p12-word' };
-    writeFileSync(accounts, JSON.stringify([{ name: 'main', client_id: 'client', client_secret: 'client-word', user_id: 'user', signer }]));
+    writeFileSync(
+      accounts,
+      JSON.stringify([{ name: 'main', client_id: 'client', client_secret: 'client-word', user_id: 'user', signer }]),
+    );
     const printed = await shown({
       DATABASE_URL: 'postgres://pedigree:db-word@db.example.test:5432/pedigree?password=query-word&sslmode=require',
       PEDIGREE_ACCOUNTS: accounts,
@@ -90,7 +109,10 @@ describe('pedigree config', () => {
   });
 
   it('names the variable when what it points to is wrong', async () => {
-    await expect(showConfig({ PEDIGREE_ACCOUNTS: join(folder.path, 'none.json') })).rejects.toMatchObject({ code: 'invalid_configuration', message: expect.stringMatching(/^PEDIGREE_ACCOUNTS: .*none\.json/) });
+    await expect(showConfig({ PEDIGREE_ACCOUNTS: join(folder.path, 'none.json') })).rejects.toMatchObject({
+      code: 'invalid_configuration',
+      message: expect.stringMatching(/^PEDIGREE_ACCOUNTS: .*none\.json/),
+    });
     await expect(showConfig({ REGISTRY_PROFILE: 'interface-v9' })).rejects.toThrow(/^REGISTRY_PROFILE: .*interface-v9/);
   });
 });

@@ -11,7 +11,10 @@ const environment = z.object({
   REGISTRY_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
   REGISTRY_PROFILE: z.string().min(1).default('interface-v1'),
   REGISTRY_PROFILE_OVERRIDES: z.string().min(1).optional(),
-  /** Control port of the sandbox at REGISTRY_URL, where broken rules are counted. Absent: that registry is taken for a real one and asked for nothing outside the interface. */
+  /**
+   * Control port of the sandbox at REGISTRY_URL, where broken rules are counted. Absent: that registry is taken for a
+   * real one and asked for nothing outside the interface.
+   */
   REGISTRY_CONTROL_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
   /** Absent: `up` starts an embedded PostgreSQL under DATA_DIR. */
   DATABASE_URL: z
@@ -19,7 +22,10 @@ const environment = z.object({
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
     .optional(),
   /** Connection string of EventStoreDB or KurrentDB, where the event log is. Absent: in PostgreSQL. */
-  EVENTSTORE_URL: z.string().regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://').optional(),
+  EVENTSTORE_URL: z
+    .string()
+    .regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://')
+    .optional(),
   DATA_DIR: z.string().min(1).default('.pedigree'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
   HOST: z.string().min(1).default('127.0.0.1'),
@@ -33,7 +39,10 @@ const environment = z.object({
   PEDIGREE_API_KEY: z.string().min(20).optional(),
   /** Seed of the sample day. */
   PEDIGREE_SAMPLE_SEED: z.coerce.number().int().min(0).max(4_294_967_295).default(1),
-  /** Consignments of the sample day, each a chain of four documents. A consignment's number has three digits, and those from 900 on are not ours. */
+  /**
+   * Consignments of the sample day, each a chain of four documents. A consignment's number has three digits, and those
+   * from 900 on are not ours.
+   */
   PEDIGREE_SAMPLE_CONSIGNMENTS: z.coerce.number().int().min(1).max(900).default(75),
 });
 
@@ -65,7 +74,10 @@ export interface CliConfig {
 
 /** Reads and checks the configuration of the command line. Throws PedigreeError that names the variable. */
 export function cliConfig(env: NodeJS.ProcessEnv): CliConfig {
-  const data = parseEnvironment(environment, Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
+  const data = parseEnvironment(
+    environment,
+    Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')),
+  );
   const dataDir = resolve(data.DATA_DIR);
   return {
     environment: env,

@@ -2,11 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { starterOf, type ReadProc } from './end-with-npm.js';
 
 /** A process table: what each process is called with, and who its parent is. */
-const proc = (table: Record<number, { line: string[]; parent: number }>): ReadProc => (pid, file) => {
-  const one = table[pid];
-  if (one === undefined) return undefined;
-  return file === 'cmdline' ? `${one.line.join('\0')}\0` : `${pid} (a name) with) S ${one.parent} 1 1`;
-};
+const proc =
+  (table: Record<number, { line: string[]; parent: number }>): ReadProc =>
+  (pid, file) => {
+    const one = table[pid];
+    if (one === undefined) return undefined;
+    return file === 'cmdline' ? `${one.line.join('\0')}\0` : `${pid} (a name) with) S ${one.parent} 1 1`;
+  };
 const npm = { line: ['npm exec pedigree up'], parent: 10 };
 const shell = { line: ['sh', '-c', "'pedigree' up"], parent: 20 };
 

@@ -4,8 +4,9 @@ import { systemClock } from '#kernel';
 const LOOK_EVERY_MS = 500;
 
 /**
- * Started by npm or npx, a long-running command ends when they do: whoever kills npm means the program, and a shell between the two passes no signal on. The
- * end is an ordered one, by SIGTERM to ourselves. Whoever starts a program without npm may leave it running.
+ * Started by npm or npx, a long-running command ends when they do: whoever kills npm means the program, and a shell
+ * between the two passes no signal on. The end is an ordered one, by SIGTERM to ourselves. Whoever starts a program
+ * without npm may leave it running.
  */
 export function endWithNpm(env: NodeJS.ProcessEnv): void {
   if (env['npm_command'] === undefined) return;
@@ -29,8 +30,9 @@ const readProc: ReadProc = (pid, file) => {
 };
 
 /**
- * Who has started us, by our parent: npm itself, or the shell that npm has put between and npm behind it. Npm's own parent does not count: npm may be left running
- * when that goes. Where there is no /proc, the shell gives its place to the command (macOS), and the parent is npm.
+ * Who has started us, by our parent: npm itself, or the shell that npm has put between and npm behind it. Npm's own
+ * parent does not count: npm may be left running when that goes. Where there is no /proc, the shell gives its place to
+ * the command (macOS), and the parent is npm.
  */
 export function starterOf(parent: number, read: ReadProc = readProc): string {
   const [program = '', option] = (read(parent, 'cmdline') ?? '').split('\0');

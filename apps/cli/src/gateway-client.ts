@@ -7,7 +7,10 @@ import { sentenceOf } from '#service';
 /** One line of the answer to NDJSON commands. */
 export type CommandResult =
   | { line: number; command_id: string; request_id: string; repeated: boolean }
-  | { line?: number; error: { code: ErrorCode; detail: string; status: number; field?: string; line?: number; item?: string } };
+  | {
+      line?: number;
+      error: { code: ErrorCode; detail: string; status: number; field?: string; line?: number; item?: string };
+    };
 
 export interface Acknowledgement {
   command_id: string;
@@ -42,16 +45,30 @@ export class GatewayClient {
     return this.sendLines(Readable.from(lines()));
   }
 
-  /** Sends NDJSON as it is: what is wrong with a line is said by the gateway, and the other lines are taken. `account` is for commands that name none. */
+  /**
+   * Sends NDJSON as it is: what is wrong with a line is said by the gateway, and the other lines are taken. `account`
+   * is for commands that name none.
+   */
   async *sendLines(lines: Readable, account?: string): AsyncGenerator<CommandResult> {
-    const { statusCode, body } = await this.call(commandsPath(account), { method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body: lines, headersTimeout: 0, bodyTimeout: 0 });
+    const { statusCode, body } = await this.call(commandsPath(account), {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-ndjson' },
+      body: lines,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
     if (statusCode !== 200) throw problem(await body.text(), statusCode);
     yield* jsonLines<CommandResult>(body);
   }
 
   /** Sends one command, JSON as it is. */
   async command(json: string | Uint8Array, account?: string): Promise<Acknowledgement> {
-    const { statusCode, body } = await this.call(commandsPath(account), { method: 'POST', headers: JSON_BODY, body: json, ...LIMITS });
+    const { statusCode, body } = await this.call(commandsPath(account), {
+      method: 'POST',
+      headers: JSON_BODY,
+      body: json,
+      ...LIMITS,
+    });
     const text = await body.text();
     if (statusCode !== 200 && statusCode !== 202) throw problem(text, statusCode);
     return JSON.parse(text) as Acknowledgement;
@@ -72,7 +89,11 @@ export class GatewayClient {
 
   /** Changes something by a body of JSON, and gives the answer as the API writes it; undefined where there is none. */
   async change(method: 'POST' | 'DELETE', path: string, body?: object): Promise<unknown> {
-    const { statusCode, body: answer } = await this.call(path, { method, ...(body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) }), ...LIMITS });
+    const { statusCode, body: answer } = await this.call(path, {
+      method,
+      ...(body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) }),
+      ...LIMITS,
+    });
     const text = await answer.text();
     if (statusCode < 200 || statusCode > 299) throw problem(text, statusCode);
     return text === '' ? undefined : (JSON.parse(text) as unknown);
@@ -95,12 +116,20 @@ export class GatewayClient {
 
   /** Sends a rejected or failed document again, for a reason that is kept. */
   async resend(requestId: string, asked: Resend): Promise<Acknowledgement> {
-    return (await this.change('POST', `/v1/documents/${encodeURIComponent(requestId)}/resends`, asked)) as Acknowledgement;
+    return (await this.change(
+      'POST',
+      `/v1/documents/${encodeURIComponent(requestId)}/resends`,
+      asked,
+    )) as Acknowledgement;
   }
 
   /** Resumes a group that halted, for a reason that is kept. */
   async resume(groupId: string, resumption: object): Promise<Acknowledgement> {
-    return (await this.change('POST', `/v1/groups/${encodeURIComponent(groupId)}/resumptions`, resumption)) as Acknowledgement;
+    return (await this.change(
+      'POST',
+      `/v1/groups/${encodeURIComponent(groupId)}/resumptions`,
+      resumption,
+    )) as Acknowledgement;
   }
 
   /** All items of a list, streamed, with the names that our own code uses. Throws when the list breaks off. */
@@ -110,8 +139,14 @@ export class GatewayClient {
     for await (const item of jsonLines<Snake<T>>(body)) yield camelCase<T>(item);
   }
 
-  private async call(path: string, options: Omit<Dispatcher.RequestOptions, 'path' | 'method' | 'origin'> & { method?: Dispatcher.HttpMethod }): Promise<Dispatcher.ResponseData> {
-    const headers = { ...(options.headers as Record<string, string> | undefined), ...(this.apiKey === undefined ? {} : { authorization: `Bearer ${this.apiKey}` }) };
+  private async call(
+    path: string,
+    options: Omit<Dispatcher.RequestOptions, 'path' | 'method' | 'origin'> & { method?: Dispatcher.HttpMethod },
+  ): Promise<Dispatcher.ResponseData> {
+    const headers = {
+      ...(options.headers as Record<string, string> | undefined),
+      ...(this.apiKey === undefined ? {} : { authorization: `Bearer ${this.apiKey}` }),
+    };
     try {
       return await request(`${this.url}${path}`, { ...options, headers });
     } catch (error) {
@@ -122,7 +157,8 @@ export class GatewayClient {
   }
 }
 
-const commandsPath = (account: string | undefined): string => `/v1/commands${account === undefined ? '' : `?account=${encodeURIComponent(account)}`}`;
+const commandsPath = (account: string | undefined): string =>
+  `/v1/commands${account === undefined ? '' : `?account=${encodeURIComponent(account)}`}`;
 
 async function* jsonLines<T>(body: Readable): AsyncGenerator<T> {
   let pending = '';
@@ -137,8 +173,18 @@ async function* jsonLines<T>(body: Readable): AsyncGenerator<T> {
 
 function problem(text: string, statusCode: number): Error {
   try {
-    const { code, detail, field, line, item } = JSON.parse(text) as { code: ErrorCode; detail: string; field?: string; line?: number; item?: string };
-    return new PedigreeError(code, detail, { ...(field === undefined ? {} : { field }), ...(line === undefined ? {} : { line }), ...(item === undefined ? {} : { item }) });
+    const { code, detail, field, line, item } = JSON.parse(text) as {
+      code: ErrorCode;
+      detail: string;
+      field?: string;
+      line?: number;
+      item?: string;
+    };
+    return new PedigreeError(code, detail, {
+      ...(field === undefined ? {} : { field }),
+      ...(line === undefined ? {} : { line }),
+      ...(item === undefined ? {} : { item }),
+    });
   } catch {
     return new Error(`the gateway answered ${statusCode}: ${text.slice(0, 500)}`);
   }

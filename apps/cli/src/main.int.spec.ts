@@ -28,8 +28,14 @@ afterAll(async () => {
 const dataDir = (): string => join(folder.path, 'data');
 
 /** The program itself, in a process of its own, with nothing of our environment but the way to its tools. */
-async function pedigree(args: string[], environment: Record<string, string> = {}, input = ''): Promise<{ status: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [repositoryFile('apps/cli/bin/pedigree.mjs'), ...args], { env: { PATH: process.env['PATH'], DATA_DIR: dataDir(), ...environment } });
+async function pedigree(
+  args: string[],
+  environment: Record<string, string> = {},
+  input = '',
+): Promise<{ status: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [repositoryFile('apps/cli/bin/pedigree.mjs'), ...args], {
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir(), ...environment },
+  });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
@@ -44,7 +50,8 @@ describe('the exit status of pedigree', () => {
   it('is 0 for help, which names every command', async () => {
     const { status, stdout } = await pedigree(['--help']);
     expect(status).toBe(0);
-    for (const command of ['up', 'sandbox', 'send', 'document', 'history', 'config', 'bench']) expect(stdout).toMatch(new RegExp(`^ {2}${command}\\b`, 'm'));
+    for (const command of ['up', 'sandbox', 'send', 'document', 'history', 'config', 'bench'])
+      expect(stdout).toMatch(new RegExp(`^ {2}${command}\\b`, 'm'));
   });
 
   it.each([
@@ -52,7 +59,12 @@ describe('the exit status of pedigree', () => {
     ['a missing argument', ['document'], {}, /missing required argument 'document'/],
     ['an unknown option', ['up', '--twice'], {}, /--twice/],
     ['a wrong variable', ['config'], { PORT: 'http' }, /^pedigree: PORT: /m],
-    ['a wrong variable of another command', ['send', 'x.xml'], { PEDIGREE_URL: 'gateway' }, /^pedigree: PEDIGREE_URL: /m],
+    [
+      'a wrong variable of another command',
+      ['send', 'x.xml'],
+      { PEDIGREE_URL: 'gateway' },
+      /^pedigree: PEDIGREE_URL: /m,
+    ],
     ['no gateway to talk to', ['send', 'x.xml'], {}, /^pedigree: PEDIGREE_URL: .*npm start/m],
   ])('is 2 for %s, and standard error says so', async (_what, args, environment, words) => {
     const { status, stdout, stderr } = await pedigree(args, environment as Record<string, string>);
@@ -62,32 +74,88 @@ describe('the exit status of pedigree', () => {
   });
 
   it.each(['tasks', 'worker', 'sandbox'])('is 0 for %s --help and --version', async (name) => {
-    expect(await pedigree([name, '--help'])).toMatchObject({ status: 0, stdout: expect.stringMatching(new RegExp(`^Usage: pedigree ${name}\\b`)), stderr: '' });
-    expect(await pedigree([name, '--version'])).toEqual({ status: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), stderr: '' });
+    expect(await pedigree([name, '--help'])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(new RegExp(`^Usage: pedigree ${name}\\b`)),
+      stderr: '',
+    });
+    expect(await pedigree([name, '--version'])).toEqual({
+      status: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+      stderr: '',
+    });
   });
 
-  it.each(['gateway', 'worker', 'auditor', 'reconciler', 'sandbox'])('is 0 for --help of the %s that is started by itself', async (name) => {
-    const { stdout } = await execute(process.execPath, [repositoryFile(`dist/apps/${name}/src/main.js`), '--help']);
-    expect(stdout).toMatch(new RegExp(`^Usage: pedigree ${name}\\b`));
-  });
+  it.each(['gateway', 'worker', 'auditor', 'reconciler', 'sandbox'])(
+    'is 0 for --help of the %s that is started by itself',
+    async (name) => {
+      const { stdout } = await execute(process.execPath, [repositoryFile(`dist/apps/${name}/src/main.js`), '--help']);
+      expect(stdout).toMatch(new RegExp(`^Usage: pedigree ${name}\\b`));
+    },
+  );
 
   it.each([
-    ['a program without its settings, all of them named', 2, ['worker'], {}, /^pedigree: DATABASE_URL: must be set; REGISTRY_URL: must be set; PEDIGREE_ACCOUNTS: must be set; PEDIGREE_KEY_FILE: must be set$/],
-    ['an argument that a program does not take', 2, ['gateway', '--port'], {}, /^pedigree gateway: it takes no argument --port; .*$/],
-    ['a flag that the sandbox does not know', 2, ['sandbox', '--prot', '1'], {}, /^sandbox: Unknown option '--prot'; --help names the flags$/],
-    ['a gateway that does not answer', 1, ['tasks'], { PEDIGREE_URL: 'http://127.0.0.1:1' }, /^pedigree: the gateway at http:\/\/127\.0\.0\.1:1 does not answer: connect ECONNREFUSED 127\.0\.0\.1:1$/],
-    ['a database that is away', 1, ['keys', 'list'], { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/d' }, /^pedigree: the database does not answer: connect ECONNREFUSED 127\.0\.0\.1:1$/],
-    ['a file that is not there', 1, ['audit', 'verify', '/nowhere.json', '--key', 'k'], {}, /^pedigree: ENOENT: no such file or directory, open '\/nowhere\.json'$/],
-  ])('is that of an ordinary mistake for %s: one sentence, and no stack', async (_what, wanted, args, environment, words) => {
-    const { status, stdout, stderr } = await pedigree(args, environment as Record<string, string>);
-    expect({ status, stdout }).toEqual({ status: wanted, stdout: '' });
-    expect(stderr.trimEnd()).toMatch(words);
-  });
+    [
+      'a program without its settings, all of them named',
+      2,
+      ['worker'],
+      {},
+      /^pedigree: DATABASE_URL: must be set; REGISTRY_URL: must be set; PEDIGREE_ACCOUNTS: must be set; PEDIGREE_KEY_FILE: must be set$/,
+    ],
+    [
+      'an argument that a program does not take',
+      2,
+      ['gateway', '--port'],
+      {},
+      /^pedigree gateway: it takes no argument --port; .*$/,
+    ],
+    [
+      'a flag that the sandbox does not know',
+      2,
+      ['sandbox', '--prot', '1'],
+      {},
+      /^sandbox: Unknown option '--prot'; --help names the flags$/,
+    ],
+    [
+      'a gateway that does not answer',
+      1,
+      ['tasks'],
+      { PEDIGREE_URL: 'http://127.0.0.1:1' },
+      /^pedigree: the gateway at http:\/\/127\.0\.0\.1:1 does not answer: connect ECONNREFUSED 127\.0\.0\.1:1$/,
+    ],
+    [
+      'a database that is away',
+      1,
+      ['keys', 'list'],
+      { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/d' },
+      /^pedigree: the database does not answer: connect ECONNREFUSED 127\.0\.0\.1:1$/,
+    ],
+    [
+      'a file that is not there',
+      1,
+      ['audit', 'verify', '/nowhere.json', '--key', 'k'],
+      {},
+      /^pedigree: ENOENT: no such file or directory, open '\/nowhere\.json'$/,
+    ],
+  ])(
+    'is that of an ordinary mistake for %s: one sentence, and no stack',
+    async (_what, wanted, args, environment, words) => {
+      const { status, stdout, stderr } = await pedigree(args, environment as Record<string, string>);
+      expect({ status, stdout }).toEqual({ status: wanted, stdout: '' });
+      expect(stderr.trimEnd()).toMatch(words);
+    },
+  );
 
   it('is 1 for a wrong key, and 1 for a port of the sandbox that is taken, with a sentence', async () => {
     const { port } = new URL(trial.gateway.url);
-    expect(await pedigree(['sandbox', '--port', port])).toMatchObject({ status: 1, stderr: expect.stringMatching(/^sandbox: .*EADDRINUSE.*\n$/) });
-    const refused = await pedigree(['tasks'], { PEDIGREE_URL: trial.gateway.url, PEDIGREE_API_KEY: 'a-key-that-nobody-has-made' });
+    expect(await pedigree(['sandbox', '--port', port])).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^sandbox: .*EADDRINUSE.*\n$/),
+    });
+    const refused = await pedigree(['tasks'], {
+      PEDIGREE_URL: trial.gateway.url,
+      PEDIGREE_API_KEY: 'a-key-that-nobody-has-made',
+    });
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringMatching(/^pedigree: [^\n]*key[^\n]*\n$/) });
   }, 60_000);
 
@@ -107,7 +175,12 @@ describe('the exit status of pedigree', () => {
     const line = (id: string): string => JSON.stringify({ command_id: id, xml: arrival() });
     const { status, stdout } = await withGateway(['send', '-', '--json'], `${line('in-1')}\n{oops\n${line('in-3')}\n`);
     expect(status).toBe(1);
-    expect(stdout.trim().split('\n').map((text) => JSON.parse(text) as unknown)).toEqual([
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((text) => JSON.parse(text) as unknown),
+    ).toEqual([
       expect.objectContaining({ source: '-:1', command_id: 'in-1', repeated: false }),
       { source: '-:2', error: expect.stringMatching(/^invalid_json: /) },
       expect.objectContaining({ source: '-:3', command_id: 'in-3', repeated: false }),
@@ -117,8 +190,14 @@ describe('the exit status of pedigree', () => {
   it('is 0 when all was sent, and again when it is known already', async () => {
     const path = join(folder.path, 'good.xml');
     writeFileSync(path, arrival());
-    expect(await withGateway(['send', path])).toMatchObject({ status: 0, stdout: expect.stringContaining('acknowledged') });
-    expect(await withGateway(['send', path])).toMatchObject({ status: 0, stdout: expect.stringContaining('known already') });
+    expect(await withGateway(['send', path])).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('acknowledged'),
+    });
+    expect(await withGateway(['send', path])).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('known already'),
+    });
   });
 
   it.each([
@@ -131,26 +210,44 @@ describe('the exit status of pedigree', () => {
   });
 
   it('is 1 for a pack’s number of the wrong shape', async () => {
-    expect(await withGateway(['history', '0460'])).toMatchObject({ status: 1, stderr: expect.stringMatching(/^pedigree: .*0460/m) });
+    expect(await withGateway(['history', '0460'])).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^pedigree: .*0460/m),
+    });
   });
 });
 
 describe('a long-running command that npm has started', () => {
-  it.each(['SIGKILL', 'SIGTERM'] as const)('ends in order when npm is ended by %s, though a shell stands between', async (signal) => {
-    // As npm does it: a shell, which waits for the command and passes no signal on.
-    const line = `exec sh -c '"$NODE" "$PEDIGREE" sandbox --data "$FOLDER"; true' & wait`;
-    const env = { PATH: process.env['PATH'], NODE: process.execPath, PEDIGREE: repositoryFile('apps/cli/bin/pedigree.mjs'), FOLDER: join(folder.path, `sandbox-${signal}`), npm_command: 'exec' };
-    const npm = spawn('sh', ['-c', line], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    let said = '';
-    npm.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    const closed = once(npm, 'close');
-    await until('the sandbox is up', () => said.includes('\n'));
-    const { controlUrl } = JSON.parse(said) as { controlUrl: string };
-    npm.kill(signal);
-    await until('it is gone', () => fetch(`${controlUrl}/health`).then(() => false, () => true));
-    // Its end of the pipe is closed as well: no process is left of it.
-    await closed;
-  }, 60_000);
+  it.each(['SIGKILL', 'SIGTERM'] as const)(
+    'ends in order when npm is ended by %s, though a shell stands between',
+    async (signal) => {
+      // As npm does it: a shell, which waits for the command and passes no signal on.
+      const line = `exec sh -c '"$NODE" "$PEDIGREE" sandbox --data "$FOLDER"; true' & wait`;
+      const env = {
+        PATH: process.env['PATH'],
+        NODE: process.execPath,
+        PEDIGREE: repositoryFile('apps/cli/bin/pedigree.mjs'),
+        FOLDER: join(folder.path, `sandbox-${signal}`),
+        npm_command: 'exec',
+      };
+      const npm = spawn('sh', ['-c', line], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      let said = '';
+      npm.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      const closed = once(npm, 'close');
+      await until('the sandbox is up', () => said.includes('\n'));
+      const { controlUrl } = JSON.parse(said) as { controlUrl: string };
+      npm.kill(signal);
+      await until('it is gone', () =>
+        fetch(`${controlUrl}/health`).then(
+          () => false,
+          () => true,
+        ),
+      );
+      // Its end of the pipe is closed as well: no process is left of it.
+      await closed;
+    },
+    60_000,
+  );
 });
 
 describe('pedigree dead-letters', () => {
@@ -161,10 +258,22 @@ describe('pedigree dead-letters', () => {
     const [letter] = await bus.deadLetters({ limit: 1 });
     const id = letter?.id ?? '';
     await bus.close();
-    expect(await withGateway(['dead-letters'])).toMatchObject({ status: 2, stdout: expect.stringMatching(/erp-message-1.*invalid_json/s) });
-    expect(await withGateway(['dead-letters', 'show', id])).toMatchObject({ status: 0, stdout: expect.stringContaining('{"command_id":\n') });
-    expect(await withGateway(['dead-letters', 'replay', id, '--reason', 'the ERP was mended'])).toMatchObject({ status: 0, stdout: `${id} stands in the queue again\n` });
-    expect(await withGateway(['dead-letters', 'show', id])).toMatchObject({ status: 1, stderr: expect.stringContaining(`no dead letter is called ${id}`) });
+    expect(await withGateway(['dead-letters'])).toMatchObject({
+      status: 2,
+      stdout: expect.stringMatching(/erp-message-1.*invalid_json/s),
+    });
+    expect(await withGateway(['dead-letters', 'show', id])).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('{"command_id":\n'),
+    });
+    expect(await withGateway(['dead-letters', 'replay', id, '--reason', 'the ERP was mended'])).toMatchObject({
+      status: 0,
+      stdout: `${id} stands in the queue again\n`,
+    });
+    expect(await withGateway(['dead-letters', 'show', id])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`no dead letter is called ${id}`),
+    });
   });
 
   it('discards what nobody will mend for a reason, ends in 0 then, and shows it on request', async () => {
@@ -173,26 +282,58 @@ describe('pedigree dead-letters', () => {
     await until('the letter', async () => (await bus.deadLetters({ limit: 1 })).length === 1);
     const id = (await bus.deadLetters({ limit: 1 }))[0]?.id ?? '';
     await bus.close();
-    expect(await withGateway(['dead-letters', 'discard', id])).toMatchObject({ status: 2, stderr: expect.stringContaining('--reason') });
-    expect(await withGateway(['dead-letters', 'discard', id, '--reason', 'a test of the ERP'])).toMatchObject({ status: 0, stdout: expect.stringContaining(`${id} is discarded`) });
+    expect(await withGateway(['dead-letters', 'discard', id])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--reason'),
+    });
+    expect(await withGateway(['dead-letters', 'discard', id, '--reason', 'a test of the ERP'])).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(`${id} is discarded`),
+    });
     expect(await withGateway(['dead-letters'])).toMatchObject({ status: 0, stdout: 'no dead letters\n' });
-    expect(await withGateway(['dead-letters', '--discarded'])).toMatchObject({ status: 0, stdout: expect.stringMatching(/erp-message-1.*invalid_json.*local.*a test of the ERP/s) });
-    expect(await withGateway(['dead-letters', 'show', id])).toMatchObject({ status: 0, stdout: expect.stringMatching(/a test of the ERP.*\{"command_id":\n/s) });
-    expect(await withGateway(['dead-letters', 'discard', id, '--reason', 'once more'])).toMatchObject({ status: 1, stderr: expect.stringContaining(`no dead letter is called ${id}`) });
+    expect(await withGateway(['dead-letters', '--discarded'])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/erp-message-1.*invalid_json.*local.*a test of the ERP/s),
+    });
+    expect(await withGateway(['dead-letters', 'show', id])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/a test of the ERP.*\{"command_id":\n/s),
+    });
+    expect(await withGateway(['dead-letters', 'discard', id, '--reason', 'once more'])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`no dead letter is called ${id}`),
+    });
   });
 });
 
 describe('pedigree webhooks', () => {
   it('makes one and tells its secret, lists it, has it go on, and removes it', async () => {
-    const made = await withGateway(['webhooks', 'add', 'https://erp.example/outcomes', '--description', 'ERP', '--reason', 'no bus there']);
+    const made = await withGateway([
+      'webhooks',
+      'add',
+      'https://erp.example/outcomes',
+      '--description',
+      'ERP',
+      '--reason',
+      'no bus there',
+    ]);
     const [, id = ''] = /^id {6}([0-9a-f-]{36})\nsecret {2}whsec_\S+\n$/.exec(made.stdout) ?? [];
     expect({ status: made.status, id }).toEqual({ status: 0, id: expect.stringMatching(/^\S{36}$/) as unknown });
     const listed = await withGateway(['webhooks', 'list']);
-    expect(listed).toMatchObject({ status: 0, stdout: expect.stringContaining('https://erp.example/outcomes') as unknown });
+    expect(listed).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('https://erp.example/outcomes') as unknown,
+    });
     expect(listed.stdout).not.toContain('whsec_');
-    expect(await withGateway(['webhooks', 'resume', id, '--from', 'now'])).toMatchObject({ status: 0, stdout: `${id} is active; it lacks 0\n` });
+    expect(await withGateway(['webhooks', 'resume', id, '--from', 'now'])).toMatchObject({
+      status: 0,
+      stdout: `${id} is active; it lacks 0\n`,
+    });
     expect(await withGateway(['webhooks', 'remove', id])).toMatchObject({ status: 0, stdout: `${id} is removed\n` });
-    expect(await withGateway(['webhooks', 'remove', id])).toMatchObject({ status: 1, stderr: expect.stringContaining(id) as unknown });
+    expect(await withGateway(['webhooks', 'remove', id])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(id) as unknown,
+    });
   });
 
   it('says what is wrong with an address', async () => {

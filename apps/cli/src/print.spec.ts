@@ -26,7 +26,15 @@ describe('what is printed on the terminal', () => {
   });
 
   it('keeps the columns of a table by what is shown', () => {
-    expect(table(['address', 'state'], [[HOSTILE, 'active'], ['x', 1]]).split('\n')[2]).toBe(`${SHOWN}  active`);
+    expect(
+      table(
+        ['address', 'state'],
+        [
+          [HOSTILE, 'active'],
+          ['x', 1],
+        ],
+      ).split('\n')[2],
+    ).toBe(`${SHOWN}  active`);
   });
 
   it('leaves lines, tabs and letters of any script as they are, and JSON the same for programs', () => {
@@ -44,23 +52,63 @@ describe('a table', () => {
   const wordsOf = (text: string): string[] => text.split(/\s+/);
 
   it('has a header and one rule, and no column that is empty', () => {
-    expect(table(['id', 'why', 'count'], [['a', '', 1], ['bcd', undefined, 22]])).toBe('id   count\n──────────\na    1\nbcd  22');
+    expect(
+      table(
+        ['id', 'why', 'count'],
+        [
+          ['a', '', 1],
+          ['bcd', undefined, 22],
+        ],
+      ),
+    ).toBe('id   count\n──────────\na    1\nbcd  22');
   });
 
   it('fits the terminal by wrapping sentences, and breaks no word', () => {
-    const text = table(['request_id', 'outcome', 'what'], [[ID, 'rejected', SENTENCE], [ID, 'failed', 'short']], 80);
+    const text = table(
+      ['request_id', 'outcome', 'what'],
+      [
+        [ID, 'rejected', SENTENCE],
+        [ID, 'failed', 'short'],
+      ],
+      80,
+    );
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
     expect(wordsOf(text)).toEqual(expect.arrayContaining([ID, ...WORDS, 'short']));
     expect(text.split('\n')[2]).toMatch(new RegExp(`^${ID}  rejected  The registry`));
   });
 
   it('becomes a block of lines for each row where it cannot fit', () => {
-    const text = table(['request_id', 'document_id', 'what'], [[ID, ID, SENTENCE], [ID, ID, 'x\ny']], 80);
-    expect(text).toBe([`request_id   ${ID}`, `document_id  ${ID}`, `what         ${SENTENCE}`, '', `request_id   ${ID}`, `document_id  ${ID}`, 'what         x', '             y'].join('\n'));
+    const text = table(
+      ['request_id', 'document_id', 'what'],
+      [
+        [ID, ID, SENTENCE],
+        [ID, ID, 'x\ny'],
+      ],
+      80,
+    );
+    expect(text).toBe(
+      [
+        `request_id   ${ID}`,
+        `document_id  ${ID}`,
+        `what         ${SENTENCE}`,
+        '',
+        `request_id   ${ID}`,
+        `document_id  ${ID}`,
+        'what         x',
+        '             y',
+      ].join('\n'),
+    );
   });
 
   it('stays a table though an id in its last column passes the edge', () => {
-    const lines = table(['request_id', 'outcome', 'what'], [[ID, 'rejected', `sent again as ${ID}`], [ID, 'failed', 'short']], 80).split('\n');
+    const lines = table(
+      ['request_id', 'outcome', 'what'],
+      [
+        [ID, 'rejected', `sent again as ${ID}`],
+        [ID, 'failed', 'short'],
+      ],
+      80,
+    ).split('\n');
     expect(lines.filter((line) => line.startsWith(ID))).toHaveLength(2);
     expect(lines[3]?.trim()).toBe(ID);
   });

@@ -1,8 +1,14 @@
-/** What steers a terminal instead of being shown (a line's end and a tab may), or turns the direction of what follows. */
+/**
+ * What steers a terminal instead of being shown (a line's end and a tab may), or turns the direction of what follows.
+ */
 const STEERS = /(?!\r\n)[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** As in JSON: words of others (a receiver's answer, a registry's reason, the id of a command) are read on the terminal and never obeyed by it. */
-const escaped = (text: string): string => text.replace(STEERS, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+/**
+ * As in JSON: words of others (a receiver's answer, a registry's reason, the id of a command) are read on the terminal
+ * and never obeyed by it.
+ */
+const escaped = (text: string): string =>
+  text.replace(STEERS, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 type Cell = string | number | undefined;
 
@@ -14,15 +20,26 @@ const LEAST_TEXT_WIDTH = 20;
 const terminalWidth = (): number | undefined => (process.stdout.isTTY ? process.stdout.columns : undefined);
 
 /**
- * A table for people: a header, a rule, and no column that is empty. Where it is wider than the terminal, sentences are wrapped between words; where that is
- * not enough, each row is a block of lines. Nothing is cut, and no word is broken: an id can be copied whole.
+ * A table for people: a header, a rule, and no column that is empty. Where it is wider than the terminal, sentences are
+ * wrapped between words; where that is not enough, each row is a block of lines. Nothing is cut, and no word is broken:
+ * an id can be copied whole.
  */
 export function table(head: string[], rows: Cell[][], width = terminalWidth()): string {
-  const columns = head.map((name, index) => ({ name, cells: rows.map((row) => textOf(row[index])) })).filter(({ cells }) => rows.length === 0 || cells.some((cell) => cell !== ''));
-  const widths = fittingWidths(columns.map(({ name, cells }) => [name, ...cells]), width);
-  if (widths === undefined) return rows.map((_, row) => block(columns.map(({ name, cells }) => [name, cells[row] ?? '']))).join('\n\n');
+  const columns = head
+    .map((name, index) => ({ name, cells: rows.map((row) => textOf(row[index])) }))
+    .filter(({ cells }) => rows.length === 0 || cells.some((cell) => cell !== ''));
+  const widths = fittingWidths(
+    columns.map(({ name, cells }) => [name, ...cells]),
+    width,
+  );
+  if (widths === undefined)
+    return rows.map((_, row) => block(columns.map(({ name, cells }) => [name, cells[row] ?? '']))).join('\n\n');
   const line = (row: string[]): string => sideBySide(row, widths);
-  return [line(columns.map((one) => one.name)), '─'.repeat(lengthOf(widths)), ...rows.map((_, row) => line(columns.map(({ cells }) => cells[row] ?? '')))].join('\n');
+  return [
+    line(columns.map((one) => one.name)),
+    '─'.repeat(lengthOf(widths)),
+    ...rows.map((_, row) => line(columns.map(({ cells }) => cells[row] ?? ''))),
+  ].join('\n');
 }
 
 /** The first of these that is no wider than the terminal, else the last. */
@@ -38,21 +55,28 @@ export const facts = (pairs: [string, Cell][]): string => block(pairs.map(([name
 export const instant = (iso: string | undefined): string | undefined => iso?.replace(/\.\d+Z$/, 'Z');
 
 const textOf = (cell: Cell): string => escaped(String(cell ?? '')).replaceAll('\t', ' ');
-const lengthOf = (widths: number[]): number => widths.reduce((sum, width) => sum + width, 0) + GAP.length * Math.max(0, widths.length - 1);
+const lengthOf = (widths: number[]): number =>
+  widths.reduce((sum, width) => sum + width, 0) + GAP.length * Math.max(0, widths.length - 1);
 const longest = (texts: string[]): number => Math.max(0, ...texts.map((text) => text.length));
 
 /**
- * As wide as the longest line of each column; where that is too wide, the widest of those that can be wrapped gives way first. Undefined when it cannot be done.
- * A long id in the last column may pass the edge, where the terminal itself breaks the line: for one such row the others need not become blocks.
+ * As wide as the longest line of each column; where that is too wide, the widest of those that can be wrapped gives way
+ * first. Undefined when it cannot be done. A long id in the last column may pass the edge, where the terminal itself
+ * breaks the line: for one such row the others need not become blocks.
  */
 function fittingWidths(columns: string[][], width: number | undefined): number[] | undefined {
   const widths = columns.map((cells) => longest(cells.flatMap((cell) => cell.split('\n'))));
   const least = columns.map((cells, index) => {
     const asText = Math.min(widths[index] ?? 0, LEAST_TEXT_WIDTH);
-    return index === columns.length - 1 ? asText : Math.max(longest(cells.flatMap((cell) => cell.split(/\s+/))), asText);
+    return index === columns.length - 1
+      ? asText
+      : Math.max(longest(cells.flatMap((cell) => cell.split(/\s+/))), asText);
   });
   for (let over = width === undefined ? 0 : lengthOf(widths) - width; over > 0; over -= 1) {
-    const widest = widths.reduce((best, one, index) => (one > (least[index] ?? 0) && one > (widths[best] ?? 0) ? index : best), -1);
+    const widest = widths.reduce(
+      (best, one, index) => (one > (least[index] ?? 0) && one > (widths[best] ?? 0) ? index : best),
+      -1,
+    );
     if (widest < 0) return undefined;
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
@@ -62,7 +86,12 @@ function fittingWidths(columns: string[][], width: number | undefined): number[]
 function sideBySide(row: string[], widths: number[]): string {
   const cells = row.map((cell, index) => wrapped(cell, widths[index] ?? 0));
   const height = Math.max(1, ...cells.map((lines) => lines.length));
-  return Array.from({ length: height }, (_, line) => cells.map((lines, index) => (lines[line] ?? '').padEnd(widths[index] ?? 0)).join(GAP).trimEnd()).join('\n');
+  return Array.from({ length: height }, (_, line) =>
+    cells
+      .map((lines, index) => (lines[line] ?? '').padEnd(widths[index] ?? 0))
+      .join(GAP)
+      .trimEnd(),
+  ).join('\n');
 }
 
 /** The lines of a text, none longer than `width` unless a single word is. */
@@ -82,7 +111,9 @@ function wrapped(text: string, width: number): string[] {
 function block(pairs: [string, string][]): string {
   const shown = pairs.filter(([, text]) => text !== '');
   const width = longest(shown.map(([name]) => name));
-  return shown.map(([name, text]) => `${name.padEnd(width)}${GAP}${text.replaceAll('\n', `\n${' '.repeat(width)}${GAP}`)}`).join('\n');
+  return shown
+    .map(([name, text]) => `${name.padEnd(width)}${GAP}${text.replaceAll('\n', `\n${' '.repeat(width)}${GAP}`)}`)
+    .join('\n');
 }
 
 export const out = (text: string): void => void process.stdout.write(`${escaped(text)}\n`);

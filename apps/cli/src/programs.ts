@@ -1,6 +1,9 @@
 import type { ProgramLine } from '#service';
 
-/** A long-running program that `pedigree NAME` starts by itself, on services that others run. Its code is loaded when it is asked for. */
+/**
+ * A long-running program that `pedigree NAME` starts by itself, on services that others run. Its code is loaded when it
+ * is asked for.
+ */
 export interface ProgramEntry {
   does: string;
   line(): Promise<ProgramLine>;

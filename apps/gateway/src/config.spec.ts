@@ -19,11 +19,18 @@ function configured(accounts: string, more: NodeJS.ProcessEnv = {}): () => Gatew
 
 describe('the gateway’s configuration', () => {
   it('has the names of the accounts and nothing else of their file', () => {
-    expect(configured('[{"name":"main","client_secret":"very-secret"},{"name":"north"}]')()).toMatchObject({ accounts: ['main', 'north'] });
+    expect(configured('[{"name":"main","client_secret":"very-secret"},{"name":"north"}]')()).toMatchObject({
+      accounts: ['main', 'north'],
+    });
   });
 
   it('is shown, and kept in the log, without the passwords of any address', () => {
-    const addresses = { DATABASE_URL: 'postgres://me:word@db/x', EVENTSTORE_URL: 'esdb://me:wo/rd@log:2113', AMQP_URL: 'amqp://me:word@bus', OTEL_EXPORTER_OTLP_ENDPOINT: 'https://me:word@collector/?api-key=word' };
+    const addresses = {
+      DATABASE_URL: 'postgres://me:word@db/x',
+      EVENTSTORE_URL: 'esdb://me:wo/rd@log:2113',
+      AMQP_URL: 'amqp://me:word@bus',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://me:word@collector/?api-key=word',
+    };
     const shown = JSON.stringify(describeGatewayConfig(configured('[{"name":"main"}]', addresses)()));
     expect(shown).not.toMatch(/wo\/?rd/);
     for (const host of ['db', 'log', 'bus', 'collector']) expect(shown).toContain(`***@${host}`);
@@ -33,9 +40,16 @@ describe('the gateway’s configuration', () => {
     const [accounts, key] = [join(folder.path, 'accounts.json'), join(folder.path, 'key')];
     writeFileSync(key, 'ab'.repeat(32), { mode: 0o600 });
     const read = configured('[{"name":"main"}]', { PEDIGREE_KEY_FILE: key });
-    const modes = (ofAccounts: number, ofKey: number): void => [[folder.path, 0o755], [accounts, ofAccounts], [key, ofKey]].forEach(([path, mode]) => chmodSync(path as string, mode as number));
+    const modes = (ofAccounts: number, ofKey: number): void =>
+      [
+        [folder.path, 0o755],
+        [accounts, ofAccounts],
+        [key, ofKey],
+      ].forEach(([path, mode]) => chmodSync(path as string, mode as number));
     modes(0o644, 0o600);
-    expect(read).toThrow(/^PEDIGREE_ACCOUNTS: .*every user of this machine can read or change \S+accounts\.json \(mode 0644\)/);
+    expect(read).toThrow(
+      /^PEDIGREE_ACCOUNTS: .*every user of this machine can read or change \S+accounts\.json \(mode 0644\)/,
+    );
     modes(0o600, 0o604);
     expect(read).toThrow(/^PEDIGREE_KEY_FILE: every user of this machine can read or change \S+key \(mode 0604\)/);
     modes(0o640, 0o600);

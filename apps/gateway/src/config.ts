@@ -15,22 +15,37 @@ const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 const environment = z.object({
   /** PostgreSQL connection string. */
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://'),
-  /** Connection string of EventStoreDB or KurrentDB, for installations whose log has a server of its own. Absent: the log lies in the database. */
-  EVENTSTORE_URL: z.string().regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://').optional(),
+  /**
+   * Connection string of EventStoreDB or KurrentDB, for installations whose log has a server of its own. Absent: the
+   * log lies in the database.
+   */
+  EVENTSTORE_URL: z
+    .string()
+    .regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://')
+    .optional(),
   /** The RabbitMQ over which the ERP's commands come and the outcomes go. Absent: the embedded bus, on the database. */
   AMQP_URL: z
     .string()
     .regex(/^amqps?:\/\/[^/]/, 'must begin with amqp:// or amqps://')
     .optional(),
   /** Begins the names of our queues and exchanges, where several installations share a broker. */
-  AMQP_PREFIX: z.string().regex(/^[\w.-]{1,100}$/, 'must be letters, digits, dots, hyphens or underscores').default('pedigree'),
-  /** Deliveries of one command before it is put among the dead letters. It is a property of the queue: to change it, delete the empty queue. */
+  AMQP_PREFIX: z
+    .string()
+    .regex(/^[\w.-]{1,100}$/, 'must be letters, digits, dots, hyphens or underscores')
+    .default('pedigree'),
+  /**
+   * Deliveries of one command before it is put among the dead letters. It is a property of the queue: to change it,
+   * delete the empty queue.
+   */
   AMQP_DELIVERY_LIMIT: z.coerce.number().int().min(1).max(1_000).default(10),
   /** TCP port of the API; 0 takes a free one. */
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
   /** Address to listen on. Any other than loopback is refused before the first API key. */
   HOST: z.string().min(1).default('127.0.0.1'),
-  /** Whether a reverse proxy passes calls on to us. What it passes on comes from loopback and is not this machine's: every call needs a key then. */
+  /**
+   * Whether a reverse proxy passes calls on to us. What it passes on comes from loopback and is not this machine's:
+   * every call needs a key then.
+   */
   PEDIGREE_BEHIND_PROXY: z.enum(['true', 'false']).default('false'),
   /** TCP port on which health and metrics are told, beside the API's own /health; 0 takes a free one. */
   HEALTH_PORT: z.coerce.number().int().min(0).max(65_535).default(0),
@@ -47,19 +62,28 @@ const environment = z.object({
   /** Base address of an OpenTelemetry receiver (OTLP over HTTP). Absent: no traces are made. */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
-  /** File with the 32-byte key, as 64 hexadecimal digits, that encrypts the secrets of webhooks. Absent: no webhook can be made. */
+  /**
+   * File with the 32-byte key, as 64 hexadecimal digits, that encrypts the secrets of webhooks. Absent: no webhook can
+   * be made.
+   */
   PEDIGREE_KEY_FILE: z.string().min(1).optional(),
   /** Days for which outcomes are kept for the feed, after everybody has them. */
   PEDIGREE_OUTCOMES_KEPT_DAYS: z.coerce.number().int().min(1).max(36_500).default(90),
   /** Days for which dead letters of the embedded bus wait for somebody to replay them. */
   PEDIGREE_DEAD_LETTERS_KEPT_DAYS: z.coerce.number().int().min(1).max(36_500).default(365),
-  /** Networks (10.0.0.0/8) and addresses, with commas between, to which webhooks may go by http and though they are link-local. */
+  /**
+   * Networks (10.0.0.0/8) and addresses, with commas between, to which webhooks may go by http and though they are
+   * link-local.
+   */
   PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES: z.string().default(''),
   /** Most tasks, of any kind, that may wait to be done before HTTP answers 503. */
   PEDIGREE_MAX_BACKLOG: z.coerce.number().int().min(1).default(100_000),
   /** Programs that should run, with commas between: readiness says when one of them does not. */
   PEDIGREE_EXPECTED_PROGRAMS: z.string().default('worker,auditor,reconciler'),
-  /** Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every change of settings. */
+  /**
+   * Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every
+   * change of settings.
+   */
   PEDIGREE_CHANGED_BY: z.string().trim().min(1).max(200).optional(),
   /** Why the settings are as they are now; kept with every change that this start finds. */
   PEDIGREE_CHANGE_REASON: z.string().trim().min(3).max(1_000).optional(),
@@ -113,7 +137,11 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     otlpEndpoint: data.OTEL_EXPORTER_OTLP_ENDPOINT,
     databaseUrl: data.DATABASE_URL,
     eventStoreUrl: data.EVENTSTORE_URL,
-    bus: { ...(data.AMQP_URL === undefined ? {} : { amqpUrl: data.AMQP_URL }), prefix: data.AMQP_PREFIX, deliveryLimit: data.AMQP_DELIVERY_LIMIT },
+    bus: {
+      ...(data.AMQP_URL === undefined ? {} : { amqpUrl: data.AMQP_URL }),
+      prefix: data.AMQP_PREFIX,
+      deliveryLimit: data.AMQP_DELIVERY_LIMIT,
+    },
     port: data.PORT,
     host: data.HOST,
     isBehindProxy: data.PEDIGREE_BEHIND_PROXY === 'true',
@@ -128,11 +156,20 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     participant: data.PEDIGREE_PARTICIPANT,
     maxBacklog: data.PEDIGREE_MAX_BACKLOG,
     bodyLimits: DEFAULT_BODY_LIMITS,
-    encryptionKey: keyFile === undefined ? undefined : readVariable('PEDIGREE_KEY_FILE', () => readEncryptionKey(keyFile)),
+    encryptionKey:
+      keyFile === undefined ? undefined : readVariable('PEDIGREE_KEY_FILE', () => readEncryptionKey(keyFile)),
     outcomesKeptMs: data.PEDIGREE_OUTCOMES_KEPT_DAYS * DAY_MS,
     deadLettersKeptDays: data.PEDIGREE_DEAD_LETTERS_KEPT_DAYS,
-    webhookAllowed: readVariable('PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES', () => blockList(data.PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES.split(',').map((one) => one.trim()).filter((one) => one !== ''))),
-    expectedPrograms: readVariable('PEDIGREE_EXPECTED_PROGRAMS', () => expectedPrograms(data.PEDIGREE_EXPECTED_PROGRAMS)),
+    webhookAllowed: readVariable('PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES', () =>
+      blockList(
+        data.PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES.split(',')
+          .map((one) => one.trim())
+          .filter((one) => one !== ''),
+      ),
+    ),
+    expectedPrograms: readVariable('PEDIGREE_EXPECTED_PROGRAMS', () =>
+      expectedPrograms(data.PEDIGREE_EXPECTED_PROGRAMS),
+    ),
     changedBy: data.PEDIGREE_CHANGED_BY,
     changeReason: data.PEDIGREE_CHANGE_REASON,
   };
@@ -140,13 +177,47 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeGatewayConfig(config: GatewayConfig): JsonObject {
-  const { port, host, isBehindProxy, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, deadLettersKeptDays, expectedPrograms: expected } = config;
+  const {
+    port,
+    host,
+    isBehindProxy,
+    healthPort,
+    healthHost,
+    accounts,
+    logLevel,
+    maxDocumentBytes,
+    profile,
+    participant,
+    maxBacklog,
+    outcomesKeptMs,
+    deadLettersKeptDays,
+    expectedPrograms: expected,
+  } = config;
   const { otlpEndpoint } = config;
   return {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
     eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
-    bus: { amqpUrl: serverWithoutSecrets(config.bus.amqpUrl), prefix: config.bus.prefix, deliveryLimit: config.bus.deliveryLimit },
-    ...{ port, host, isBehindProxy, healthPort, healthHost, accounts, logLevel, maxDocumentBytes, profile, participant, maxBacklog, outcomesKeptMs, deadLettersKeptDays, expectedPrograms: expected },
+    bus: {
+      amqpUrl: serverWithoutSecrets(config.bus.amqpUrl),
+      prefix: config.bus.prefix,
+      deliveryLimit: config.bus.deliveryLimit,
+    },
+    ...{
+      port,
+      host,
+      isBehindProxy,
+      healthPort,
+      healthHost,
+      accounts,
+      logLevel,
+      maxDocumentBytes,
+      profile,
+      participant,
+      maxBacklog,
+      outcomesKeptMs,
+      deadLettersKeptDays,
+      expectedPrograms: expected,
+    },
     otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
     bodyLimits: { ...config.bodyLimits },
     encryptionKey: config.encryptionKey === undefined ? 'none' : 'set',
@@ -155,23 +226,37 @@ export function describeGatewayConfig(config: GatewayConfig): JsonObject {
 }
 
 function expectedPrograms(text: string): ExpectedProgram[] {
-  const names = text.split(',').map((one) => one.trim()).filter((one) => one !== '');
+  const names = text
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
   const unknown = names.filter((name) => !(name in PROGRAM_DUTIES));
-  if (unknown.length > 0) throw new Error(`${unknown.join(', ')}: must be of ${Object.keys(PROGRAM_DUTIES).join(', ')}`);
+  if (unknown.length > 0)
+    throw new Error(`${unknown.join(', ')}: must be of ${Object.keys(PROGRAM_DUTIES).join(', ')}`);
   return names as ExpectedProgram[];
 }
 
 function mostItems({ rules }: Profile, docType: number): number {
-  return Math.min(documentTypeOf(docType)?.maxItems ?? Infinity, rules.maxItemsPerDocument, rules.maxItemsByType[String(docType)] ?? Infinity);
+  return Math.min(
+    documentTypeOf(docType)?.maxItems ?? Infinity,
+    rules.maxItemsPerDocument,
+    rules.maxItemsByType[String(docType)] ?? Infinity,
+  );
 }
 
-/** Whether nobody but this machine's own programs can call: it listens on loopback, and no proxy lets others through. */
-export const isForThisMachine = ({ host, isBehindProxy }: Pick<GatewayConfig, 'host' | 'isBehindProxy'>): boolean => LOOPBACK.includes(host) && !isBehindProxy;
+/**
+ * Whether nobody but this machine's own programs can call: it listens on loopback, and no proxy lets others through.
+ */
+export const isForThisMachine = ({ host, isBehindProxy }: Pick<GatewayConfig, 'host' | 'isBehindProxy'>): boolean =>
+  LOOPBACK.includes(host) && !isBehindProxy;
 
 /** The gateway needs the accounts' names and nothing else of the file: no secret passes through it. */
 function accountNames(file: string): string[] {
   try {
-    const accounts = z.array(z.looseObject({ name: z.string().min(1) })).min(1).parse(JSON.parse(readSecretFile(file).toString('utf8')));
+    const accounts = z
+      .array(z.looseObject({ name: z.string().min(1) }))
+      .min(1)
+      .parse(JSON.parse(readSecretFile(file).toString('utf8')));
     return accounts.map((account) => account.name);
   } catch (error) {
     // The parser's own message quotes the text around the fault, which may be a secret.

@@ -9,13 +9,20 @@ import { startGateway, type RunningGateway } from './gateway.js';
 
 const SGTIN = '04600000000015ABCDE00100001';
 const accept = (items = `<sgtin>${SGTIN}</sgtin>`) =>
-  `<documents version="1.38"><accept action_id="701"><subject_id>00000000100101</subject_id><counterparty_id>00000000200101</counterparty_id><operation_date>2026-01-15T09:00:00+03:00</operation_date><order_details>${items}</order_details></accept></documents>`;
+  '<documents version="1.38"><accept action_id="701"><subject_id>00000000100101</subject_id>' +
+  '<counterparty_id>00000000200101</counterparty_id><operation_date>2026-01-15T09:00:00+03:00</operation_date>' +
+  `<order_details>${items}</order_details></accept></documents>`;
 
 let db: TestDatabase;
 let gateway: RunningGateway;
 let folder: string;
 
-const environment = (): NodeJS.ProcessEnv => ({ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', PEDIGREE_ACCOUNTS: join(folder, 'accounts.json') });
+const environment = (): NodeJS.ProcessEnv => ({
+  DATABASE_URL: db.url,
+  PORT: '0',
+  LOG_LEVEL: 'silent',
+  PEDIGREE_ACCOUNTS: join(folder, 'accounts.json'),
+});
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'pedigree-gateway-'));
@@ -32,7 +39,11 @@ afterAll(async () => {
 
 async function post(body: string | Buffer | object, headers: Record<string, string> = {}) {
   const sent = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-  const answer = await fetch(`${gateway.url}/v1/commands`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: sent as never });
+  const answer = await fetch(`${gateway.url}/v1/commands`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: sent as never,
+  });
   return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Record<string, unknown> };
 }
 
@@ -41,19 +52,35 @@ async function get(path: string, headers: Record<string, string> = {}) {
   return { status: answer.status, headers: answer.headers, text: await answer.text() };
 }
 
-const registered = async (): Promise<number> => Number((await db.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM command')).rows[0]?.n);
+const registered = async (): Promise<number> =>
+  Number((await db.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM command')).rows[0]?.n);
 
 describe('taking commands', () => {
   it('acknowledges with 202 and a place to look, a repeat with 200, and refuses other content with 409', async () => {
     const first = await post({ command_id: 'a/1', xml: accept() });
-    expect([first.status, first.headers.get('location'), first.body['repeated']]).toEqual([202, '/v1/commands/a%2F1', false]);
+    expect([first.status, first.headers.get('location'), first.body['repeated']]).toEqual([
+      202,
+      '/v1/commands/a%2F1',
+      false,
+    ]);
     const again = await post({ xml: accept(), command_id: 'a/1' });
-    expect([again.status, again.body['repeated'], again.body['request_id']]).toEqual([200, true, first.body['request_id']]);
+    expect([again.status, again.body['repeated'], again.body['request_id']]).toEqual([
+      200,
+      true,
+      first.body['request_id'],
+    ]);
     const other = await post({ command_id: 'a/1', xml: accept(), reference: 'other' });
-    expect([other.status, other.body['code'], other.body['field'], other.body['item']]).toEqual([409, 'command_conflict', '/command_id', 'a/1']);
+    expect([other.status, other.body['code'], other.body['field'], other.body['item']]).toEqual([
+      409,
+      'command_conflict',
+      '/command_id',
+      'a/1',
+    ]);
     const shown = await get('/v1/commands/a%2F1');
     expect(JSON.parse(shown.text)).toMatchObject({ command_id: 'a/1', request_id: first.body['request_id'] });
-    const { rows } = await db.pool.query('SELECT count(*) AS n FROM task WHERE key = $1', [`run_command:${String(first.body['request_id'])}`]);
+    const { rows } = await db.pool.query('SELECT count(*) AS n FROM task WHERE key = $1', [
+      `run_command:${String(first.body['request_id'])}`,
+    ]);
     expect(rows[0].n).toBe(1n);
   });
 
@@ -74,16 +101,36 @@ describe('taking commands', () => {
       order_details: { sgtin: [SGTIN] },
     };
     expect((await post({ command_id: 'json', document })).status).toBe(202);
-    const { rows } = await db.pool.query(`SELECT count(DISTINCT document_sha256) AS n FROM command WHERE command_id IN ('json', 'a/1')`);
+    const { rows } = await db.pool.query(
+      `SELECT count(DISTINCT document_sha256) AS n FROM command WHERE command_id IN ('json', 'a/1')`,
+    );
     expect(rows[0].n).toBe(1n);
   });
 
   it('answers NDJSON line by line, and one bad line does not stop the others', async () => {
-    const lines = [JSON.stringify({ command_id: 'n1', xml: accept() }), '{oops', '', JSON.stringify({ command_id: 'n2', xml: accept(), account: 'nobody' }), JSON.stringify({ command_id: 'n3', xml: accept() })];
-    const answer = await fetch(`${gateway.url}/v1/commands`, { method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body: lines.join('\n') });
+    const lines = [
+      JSON.stringify({ command_id: 'n1', xml: accept() }),
+      '{oops',
+      '',
+      JSON.stringify({ command_id: 'n2', xml: accept(), account: 'nobody' }),
+      JSON.stringify({ command_id: 'n3', xml: accept() }),
+    ];
+    const answer = await fetch(`${gateway.url}/v1/commands`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-ndjson' },
+      body: lines.join('\n'),
+    });
     expect(answer.status).toBe(200);
-    const results = (await answer.text()).trim().split('\n').map((line) => JSON.parse(line) as { line: number; error?: { code: string; line: number } });
-    expect(results.map((one) => [one.line, one.error?.code])).toEqual([[1, undefined], [2, 'invalid_json'], [4, 'unknown_account'], [5, undefined]]);
+    const results = (await answer.text())
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { line: number; error?: { code: string; line: number } });
+    expect(results.map((one) => [one.line, one.error?.code])).toEqual([
+      [1, undefined],
+      [2, 'invalid_json'],
+      [4, 'unknown_account'],
+      [5, undefined],
+    ]);
     expect(results[1]?.error?.line).toBe(2);
   });
 });
@@ -100,12 +147,48 @@ describe('bad input: a clear error that names the place, nothing registered, the
     ['malformed XML', { command_id: 'x', xml: accept().replace('</accept>', '') }, 422, 'malformed_xml', { line: 1 }],
     ['a DOCTYPE', { command_id: 'x', xml: doctype + accept() }, 422, 'forbidden_xml', { line: 1 }],
     ['an entity', { command_id: 'x', xml: accept('<sgtin>&boom;</sgtin>') }, 422, 'forbidden_xml', { line: 1 }],
-    ['an unknown document type', { command_id: 'x', xml: accept().replaceAll('accept', 'accept_all').replace('701', '799') }, 422, 'unknown_document_type', {}],
-    ['an SGTIN of the wrong shape', { command_id: 'x', xml: accept('<sgtin>0460</sgtin>') }, 422, 'invalid_identifier', { item: '0460', line: 1 }],
-    ['a missing field', { command_id: 'x', xml: accept().replace(/<subject_id>.*<\/subject_id>/, '') }, 422, 'schema_violation', { element: expect.stringContaining('subject_id') as unknown }],
-    ['an unknown account', { command_id: 'x', xml: accept(), account: 'nobody' }, 422, 'unknown_account', { field: '/account', item: 'nobody' }],
-    ['a command after itself', { command_id: 'x', xml: accept(), after: ['x'] }, 400, 'invalid_command', { field: '/after' }],
-    ['an unknown JSON field', { command_id: 'x', document: { action_id: 701, colour: 'red' } }, 400, 'invalid_command', {}],
+    [
+      'an unknown document type',
+      { command_id: 'x', xml: accept().replaceAll('accept', 'accept_all').replace('701', '799') },
+      422,
+      'unknown_document_type',
+      {},
+    ],
+    [
+      'an SGTIN of the wrong shape',
+      { command_id: 'x', xml: accept('<sgtin>0460</sgtin>') },
+      422,
+      'invalid_identifier',
+      { item: '0460', line: 1 },
+    ],
+    [
+      'a missing field',
+      { command_id: 'x', xml: accept().replace(/<subject_id>.*<\/subject_id>/, '') },
+      422,
+      'schema_violation',
+      { element: expect.stringContaining('subject_id') as unknown },
+    ],
+    [
+      'an unknown account',
+      { command_id: 'x', xml: accept(), account: 'nobody' },
+      422,
+      'unknown_account',
+      { field: '/account', item: 'nobody' },
+    ],
+    [
+      'a command after itself',
+      { command_id: 'x', xml: accept(), after: ['x'] },
+      400,
+      'invalid_command',
+      { field: '/after' },
+    ],
+    [
+      'an unknown JSON field',
+      { command_id: 'x', document: { action_id: 701, colour: 'red' } },
+      400,
+      'invalid_command',
+      {},
+    ],
   ];
 
   it.each(cases)('%s', async (_name, body, status, code, place) => {
@@ -122,7 +205,8 @@ describe('bad input: a clear error that names the place, nothing registered, the
   it('a body of 60 MB', async () => {
     const before = await registered();
     const answer = await post(Buffer.alloc(60 * 1024 * 1024, 'x')).catch((error: Error) => error);
-    // The server answers and closes before it has read everything; a client still writing may see the reset instead of the answer.
+    // The server answers and closes before it has read everything; a client still writing may see the reset instead of
+    // the answer.
     if (!(answer instanceof Error)) expect([answer.status, answer.body['code']]).toEqual([413, 'body_too_large']);
     expect(await registered()).toBe(before);
     expect((await get('/health/live')).status).toBe(200);
@@ -152,16 +236,28 @@ describe('asking', () => {
   });
 
   it('gives back evidence byte for byte, as a file', async () => {
-    const { rows } = await db.pool.query(`SELECT encode(document_sha256, 'hex') AS sha FROM command WHERE command_id = 'a/1'`);
+    const { rows } = await db.pool.query(
+      `SELECT encode(document_sha256, 'hex') AS sha FROM command WHERE command_id = 'a/1'`,
+    );
     const answer = await get(`/v1/evidence/${rows[0].sha}`);
-    expect([answer.status, answer.text, answer.headers.get('content-disposition')]).toEqual([200, accept(), `attachment; filename="${rows[0].sha}"`]);
+    expect([answer.status, answer.text, answer.headers.get('content-disposition')]).toEqual([
+      200,
+      accept(),
+      `attachment; filename="${rows[0].sha}"`,
+    ]);
   });
 
   it('describes every route that it has', async () => {
-    const document = JSON.parse((await get('/v1/openapi.json')).text) as { openapi: string; paths: Record<string, object>; components: { schemas: { Command: { properties: object } } } };
+    const document = JSON.parse((await get('/v1/openapi.json')).text) as {
+      openapi: string;
+      paths: Record<string, object>;
+      components: { schemas: { Command: { properties: object } } };
+    };
     expect(document.openapi).toBe('3.1.0');
     expect(Object.keys(document.components.schemas.Command.properties)).toContain('command_id');
-    const described = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
     expect(described.sort()).toEqual(gateway.routes.filter((route) => !/^GET \/(docs|v1\/openapi)/.test(route)).sort());
   });
 
@@ -172,25 +268,60 @@ describe('asking', () => {
     ['/docs/swagger-ui.css', 'text/css', '.swagger-ui'],
   ])('shows them on %s with its own scripts alone, in no frame', async (path, type, text) => {
     const answer = await get(path);
-    expect([answer.status, answer.headers.get('content-type'), answer.text]).toEqual([200, type, expect.stringContaining(text)]);
-    const policy = Object.fromEntries((answer.headers.get('content-security-policy') ?? '').split('; ').map((one) => [one.split(' ')[0], one.split(' ').slice(1).join(' ')]));
-    expect(policy).toMatchObject({ 'default-src': "'none'", 'script-src': "'self'", 'connect-src': "'self'", 'frame-ancestors': "'none'", 'base-uri': "'none'", 'form-action': "'none'" });
-    expect([answer.headers.get('x-content-type-options'), answer.headers.get('x-frame-options')]).toEqual(['nosniff', 'DENY']);
+    expect([answer.status, answer.headers.get('content-type'), answer.text]).toEqual([
+      200,
+      type,
+      expect.stringContaining(text),
+    ]);
+    const policy = Object.fromEntries(
+      (answer.headers.get('content-security-policy') ?? '')
+        .split('; ')
+        .map((one) => [one.split(' ')[0], one.split(' ').slice(1).join(' ')]),
+    );
+    expect(policy).toMatchObject({
+      'default-src': "'none'",
+      'script-src': "'self'",
+      'connect-src': "'self'",
+      'frame-ancestors': "'none'",
+      'base-uri': "'none'",
+      'form-action': "'none'",
+    });
+    expect([answer.headers.get('x-content-type-options'), answer.headers.get('x-frame-options')]).toEqual([
+      'nosniff',
+      'DENY',
+    ]);
   });
 });
 
 describe('access', () => {
   it('wants a key with the right role as soon as one exists, and refuses the open door', async () => {
-    await expect(startGateway(gatewayConfig({ ...environment(), HOST: '0.0.0.0' }))).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'HOST' } });
+    await expect(startGateway(gatewayConfig({ ...environment(), HOST: '0.0.0.0' }))).rejects.toMatchObject({
+      code: 'invalid_configuration',
+      place: { field: 'HOST' },
+    });
     const auditor = await makeKey(db.pool, 'anna', ['auditor']);
     const erp = await makeKey(db.pool, 'erp-1', ['erp']);
     const guarded = await startGateway(gatewayConfig(environment()));
     try {
       const ask = async (path: string, key?: string, init: RequestInit = {}) =>
-        (await fetch(`${guarded.url}${path}`, { ...init, headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) } })).status;
+        (
+          await fetch(`${guarded.url}${path}`, {
+            ...init,
+            headers: {
+              'content-type': 'application/json',
+              ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+            },
+          })
+        ).status;
       const command = { method: 'POST', body: JSON.stringify({ command_id: 'by-key', xml: accept() }) };
-      expect([await ask('/v1/summary'), await ask('/v1/summary', 'x'.repeat(40)), await ask('/v1/summary', auditor)]).toEqual([401, 401, 200]);
-      expect([await ask('/v1/commands', auditor, command), await ask('/v1/commands', erp, command)]).toEqual([403, 202]);
+      expect([
+        await ask('/v1/summary'),
+        await ask('/v1/summary', 'x'.repeat(40)),
+        await ask('/v1/summary', auditor),
+      ]).toEqual([401, 401, 200]);
+      expect([await ask('/v1/commands', auditor, command), await ask('/v1/commands', erp, command)]).toEqual([
+        403, 202,
+      ]);
       expect([await ask(`/v1/packs/${SGTIN}/history`, erp), await ask('/health/ready')]).toEqual([403, 200]);
       const { rows } = await db.pool.query(`SELECT actor FROM command WHERE command_id = 'by-key'`);
       expect(rows[0].actor).toEqual({ kind: 'system', name: 'erp-1', authenticatedBy: 'api-key' });
@@ -202,13 +333,17 @@ describe('access', () => {
   });
 });
 
-it('a gateway guards its requests for as long as it runs: no error of theirs ends the process, under `pedigree up` neither', async () => {
-  const before = process.listenerCount('uncaughtException');
-  const guarded = await startGateway(gatewayConfig(environment()));
-  expect(process.listenerCount('uncaughtException')).toBe(before + 1);
-  await guarded.stop();
-  expect(process.listenerCount('uncaughtException')).toBe(before);
-});
+it(
+  'a gateway guards its requests for as long as it runs: no error of theirs ends the process, under `pedigree up` ' +
+    'neither',
+  async () => {
+    const before = process.listenerCount('uncaughtException');
+    const guarded = await startGateway(gatewayConfig(environment()));
+    expect(process.listenerCount('uncaughtException')).toBe(before + 1);
+    await guarded.stop();
+    expect(process.listenerCount('uncaughtException')).toBe(before);
+  },
+);
 
 describe('a full backlog', () => {
   it('answers 503 with Retry-After, and takes nothing', async () => {

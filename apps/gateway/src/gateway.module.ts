@@ -55,7 +55,21 @@ export class GatewayModule {
     return {
       module: GatewayModule,
       imports: [CqrsModule.forRoot()],
-      controllers: [CommandsController, ReadController, InboundController, ResendsController, HoldsController, GroupsController, AccountsController, OperationsController, DeadLettersController, OutcomesController, WebhooksController, ReconciliationsController, DocumentationController],
+      controllers: [
+        CommandsController,
+        ReadController,
+        InboundController,
+        ResendsController,
+        HoldsController,
+        GroupsController,
+        AccountsController,
+        OperationsController,
+        DeadLettersController,
+        OutcomesController,
+        WebhooksController,
+        ReconciliationsController,
+        DocumentationController,
+      ],
       providers: [
         { provide: POOL, useValue: parts.pool },
         { provide: Intake, useValue: parts.intake },

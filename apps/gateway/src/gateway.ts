@@ -6,13 +6,33 @@ import { refuseUnfinishedRestore, restorationSchema } from '#backup';
 import { busSchema, openBus, type MessageBus } from '#bus';
 import { recordConfiguration, starterOf } from '#configuration';
 import { readReceipt, titleOfType } from '#documents';
-import { SOFTWARE_VERSION, eventStoreSchema, openEventStore, settleLog, whileLogIsAway, type EventStore } from '#event-store';
+import {
+  SOFTWARE_VERSION,
+  eventStoreSchema,
+  openEventStore,
+  settleLog,
+  whileLogIsAway,
+  type EventStore,
+} from '#event-store';
 import { PostgresEvidenceStore, evidenceSchema, type EvidenceStore } from '#evidence';
 import { PedigreeError, systemClock } from '#kernel';
 import { installationId, installationSchema, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
 import { orphans, PostgresReadModels, readModelSchemas } from '#read-models';
 import { reconciliationSchema } from '#reconciliation';
-import { announcePresence, boundedLog, guardRequests, Health, HttpPort, optionalNeed, postgresNeed, programProcesses, serviceSchema, watchNeeds, type Need, type ServiceLog } from '#service';
+import {
+  announcePresence,
+  boundedLog,
+  guardRequests,
+  Health,
+  HttpPort,
+  optionalNeed,
+  postgresNeed,
+  programProcesses,
+  serviceSchema,
+  watchNeeds,
+  type Need,
+  type ServiceLog,
+} from '#service';
 import { subscriptionLag, subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { openWatching, type Watching } from '#telemetry';
@@ -90,20 +110,32 @@ export interface GatewayFrame {
   health: Health;
 }
 
-export const gatewayLog = (config: GatewayConfig): Logger => pino({ name: 'gateway', level: config.logLevel }, pino.destination(2));
+export const gatewayLog = (config: GatewayConfig): Logger =>
+  pino({ name: 'gateway', level: config.logLevel }, pino.destination(2));
 
 /** Opens the API's port: health is answered from now on, everything else is turned away until the gateway is built. */
 export const openApiPort = (config: GatewayConfig, health: Health): Promise<HttpPort> =>
   HttpPort.open({
     ...{ port: config.port, host: config.host, health },
-    // Bodies have limits of their own (api/body-limits.ts): a limit on whole requests would cut a long upload that keeps coming.
+    // Bodies have limits of their own (api/body-limits.ts): a limit on whole requests would cut a long upload that
+    // keeps coming.
     server: { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS },
   });
 
-export const gatewayNeeds = (config: GatewayConfig): Need[] => [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl), ...optionalNeed('rabbitmq', config.bus.amqpUrl, { isRequired: false })];
+export const gatewayNeeds = (config: GatewayConfig): Need[] => [
+  postgresNeed(config.databaseUrl),
+  ...optionalNeed('eventstore', config.eventStoreUrl),
+  ...optionalNeed('rabbitmq', config.bus.amqpUrl, { isRequired: false }),
+];
 
-/** Starts the HTTP API where the database is there. Throws PedigreeError when the configuration would expose it without keys. */
-export async function startGateway(config: GatewayConfig, log: ServiceLog = boundedLog(gatewayLog(config))): Promise<RunningGateway> {
+/**
+ * Starts the HTTP API where the database is there. Throws PedigreeError when the configuration would expose it without
+ * keys.
+ */
+export async function startGateway(
+  config: GatewayConfig,
+  log: ServiceLog = boundedLog(gatewayLog(config)),
+): Promise<RunningGateway> {
   const health = new Health('gateway');
   const port = await openApiPort(config, health);
   const watching = new AbortController();
@@ -129,10 +161,22 @@ export async function startGateway(config: GatewayConfig, log: ServiceLog = boun
 
 /** What the gateway tells of itself. */
 export const watchingOf = (config: GatewayConfig, log: ServiceLog): Watching =>
-  openWatching({ program: 'gateway', version: SOFTWARE_VERSION, profile: config.profile, otlpEndpoint: config.otlpEndpoint, onError: (error) => log.warn({ err: error }, 'a figure could not be read') });
+  openWatching({
+    program: 'gateway',
+    version: SOFTWARE_VERSION,
+    profile: config.profile,
+    otlpEndpoint: config.otlpEndpoint,
+    onError: (error) => log.warn({ err: error }, 'a figure could not be read'),
+  });
 
-/** Builds the API behind its port. Leaves nothing behind when it throws, but the port, which is the caller's until the gateway is stopped. */
-export async function buildGateway(config: GatewayConfig, { port, log, watching, health }: GatewayFrame): Promise<RunningGateway> {
+/**
+ * Builds the API behind its port. Leaves nothing behind when it throws, but the port, which is the caller's until the
+ * gateway is stopped.
+ */
+export async function buildGateway(
+  config: GatewayConfig,
+  { port, log, watching, health }: GatewayFrame,
+): Promise<RunningGateway> {
   const services = openServices(config, log);
   let side: OutcomesSide | undefined;
   const closeParts = async () => {
@@ -146,16 +190,39 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
     await settleLog({ ...config, db: services.pool, store: services.store, program: 'gateway' });
     const evidence = new PostgresEvidenceStore({ pool: services.pool });
     side = startOutcomes({ ...services, evidence, config, log });
-    const orphanWatch = new OrphanWatch({ find: () => orphans(services.pool, services.store), clock: systemClock, log });
+    const orphanWatch = new OrphanWatch({
+      find: () => orphans(services.pool, services.store),
+      clock: systemClock,
+      log,
+    });
     const { keys, keyWatch } = await keysOf(config, { ...services, log, watching });
     const programWatch = programWatchOf(config, services, log);
-    const parts = await partsOf(config, { ...services, evidence, log, watching, side, orphanWatch, keys, keyWatch, programWatch });
+    const parts = await partsOf(config, {
+      ...services,
+      evidence,
+      log,
+      watching,
+      side,
+      orphanWatch,
+      keys,
+      keyWatch,
+      programWatch,
+    });
     const { app, routes } = await serve({ config, log, parts, port });
     const busIntake = openBusIntake(config, { ...services, parts, log });
     busIntake.start();
     const looking = new AbortController();
-    const watches = [parts.accounts, orphanWatch, programWatch, keyWatch, new DeadLetterWatch({ bus: services.bus, clock: systemClock, log })];
-    const looked = [...watches.map((one) => one.watch(looking.signal)), announcePresence({ pool: services.pool, program: 'gateway', signal: looking.signal, log })];
+    const watches = [
+      parts.accounts,
+      orphanWatch,
+      programWatch,
+      keyWatch,
+      new DeadLetterWatch({ bus: services.bus, clock: systemClock, log }),
+    ];
+    const looked = [
+      ...watches.map((one) => one.watch(looking.signal)),
+      announcePresence({ pool: services.pool, program: 'gateway', signal: looking.signal, log }),
+    ];
     health.degradedBy(() => watches.flatMap((one) => one.troubles()));
     const stop = async (): Promise<void> => {
       looking.abort();
@@ -174,14 +241,39 @@ export async function buildGateway(config: GatewayConfig, { port, log, watching,
   }
 }
 
-function openBusIntake({ bus: { amqpUrl, deliveryLimit }, participant, profile }: GatewayConfig, { bus, store, parts, log }: Services & { parts: GatewayParts; log: ServiceLog }): BusIntake {
+function openBusIntake(
+  { bus: { amqpUrl, deliveryLimit }, participant, profile }: GatewayConfig,
+  { bus, store, parts, log }: Services & { parts: GatewayParts; log: ServiceLog },
+): BusIntake {
   const { intake, installationId } = parts;
-  const refusals = new Refusals({ store, installationId, says: { participant, profile, softwareVersion: SOFTWARE_VERSION }, clock: systemClock });
-  return new BusIntake({ bus, intake, refusals, deliveryLimit, authenticatedBy: amqpUrl === undefined ? 'database' : 'amqp', log });
+  const refusals = new Refusals({
+    store,
+    installationId,
+    says: { participant, profile, softwareVersion: SOFTWARE_VERSION },
+    clock: systemClock,
+  });
+  return new BusIntake({
+    bus,
+    intake,
+    refusals,
+    deliveryLimit,
+    authenticatedBy: amqpUrl === undefined ? 'database' : 'amqp',
+    log,
+  });
 }
 
-const programWatchOf = ({ expectedPrograms: expected }: GatewayConfig, { pool, store }: Services, log: ServiceLog): ProgramWatch =>
-  new ProgramWatch({ processes: () => programProcesses(pool), subscriptions: () => subscriptionLag(pool, store), expected, clock: systemClock, log });
+const programWatchOf = (
+  { expectedPrograms: expected }: GatewayConfig,
+  { pool, store }: Services,
+  log: ServiceLog,
+): ProgramWatch =>
+  new ProgramWatch({
+    processes: () => programProcesses(pool),
+    subscriptions: () => subscriptionLag(pool, store),
+    expected,
+    clock: systemClock,
+    log,
+  });
 
 interface Services {
   pool: Pool;
@@ -192,10 +284,19 @@ interface Services {
 
 /** Opens the ways to the services; none of them is asked anything yet. */
 function openServices(config: GatewayConfig, log: ServiceLog): Services & { close(): Promise<void> } {
-  const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 8, applicationName: 'pedigree-gateway' });
+  const pool = openPool({
+    connectionString: config.databaseUrl,
+    maxConnections: 8,
+    applicationName: 'pedigree-gateway',
+  });
   const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const queue = new PostgresTaskQueue({ pool });
-  const bus = openBus({ ...config.bus, pool, connectionName: 'pedigree-gateway', report: (problem) => log.warn({ problem }, 'the bus has a problem') });
+  const bus = openBus({
+    ...config.bus,
+    pool,
+    connectionName: 'pedigree-gateway',
+    report: (problem) => log.warn({ problem }, 'the bus has a problem'),
+  });
   const close = async (): Promise<void> => {
     await bus.close();
     await store.close();
@@ -206,13 +307,29 @@ function openServices(config: GatewayConfig, log: ServiceLog): Services & { clos
 }
 
 /** Who may call, and what looks after their keys. Throws PedigreeError when the API would be open to everybody. */
-async function keysOf(config: GatewayConfig, { pool, store, log, watching }: Pick<Services, 'pool' | 'store'> & { log: ServiceLog; watching: Watching }): Promise<{ keys: ApiKeys; keyWatch: KeyWatch }> {
+async function keysOf(
+  config: GatewayConfig,
+  { pool, store, log, watching }: Pick<Services, 'pool' | 'store'> & { log: ServiceLog; watching: Watching },
+): Promise<{ keys: ApiKeys; keyWatch: KeyWatch }> {
   const { participant, profile } = config;
-  const register = new KeyRegister({ pool, store, program: 'gateway', participant, profile, softwareVersion: SOFTWARE_VERSION });
+  const register = new KeyRegister({
+    pool,
+    store,
+    program: 'gateway',
+    participant,
+    profile,
+    softwareVersion: SOFTWARE_VERSION,
+  });
   await whileLogIsAway(systemClock, () => register.catchUp());
   await refuseOpenDoor(config, pool);
   const wrongKeys = new WrongKeys({ clock: systemClock, log, metrics: watching.metrics });
-  const keyWatch = new KeyWatch({ register, list: () => listKeys(pool), isKeyed: () => wasEverKeyed(pool), clock: systemClock, log });
+  const keyWatch = new KeyWatch({
+    register,
+    list: () => listKeys(pool),
+    isKeyed: () => wasEverKeyed(pool),
+    clock: systemClock,
+    log,
+  });
   return { keys: new ApiKeys({ pool, trustsLoopback: isForThisMachine(config), register, wrongKeys, log }), keyWatch };
 }
 
@@ -228,24 +345,62 @@ interface PartsGiven extends Services {
 }
 
 /** What the controllers are built on. */
-async function partsOf(config: GatewayConfig, { pool, store, queue, bus, evidence, log, watching, side, orphanWatch, programWatch, keys, keyWatch }: PartsGiven): Promise<GatewayParts> {
+async function partsOf(
+  config: GatewayConfig,
+  { pool, store, queue, bus, evidence, log, watching, side, orphanWatch, programWatch, keys, keyWatch }: PartsGiven,
+): Promise<GatewayParts> {
   await recordSettings(config, pool, store);
   const { accounts, maxBacklog, maxDocumentBytes, maxItems, bodyLimits, participant, profile } = config;
   const installation = await installationId(pool);
   const limits = { accounts, maxBacklog, maxDocumentBytes, maxItems };
-  const intake = new ObservedIntake({ pool, evidence, queue, installationId: installation, ...limits, groupState: (groupId) => groupStateIn(store, groupId) }, watching);
+  const intake = new ObservedIntake(
+    {
+      pool,
+      evidence,
+      queue,
+      installationId: installation,
+      ...limits,
+      groupState: (groupId) => groupStateIn(store, groupId),
+    },
+    watching,
+  );
   const says = { participant, profile, softwareVersion: SOFTWARE_VERSION };
   const paused = new Accounts({ store, queue, accounts, ...says, clock: systemClock, log });
-  collectGatewayMetrics(watching.metrics, { pool, queue, bus, accounts: paused, orphans: orphanWatch, keys: keyWatch, programs: programWatch });
+  collectGatewayMetrics(watching.metrics, {
+    pool,
+    queue,
+    bus,
+    accounts: paused,
+    orphans: orphanWatch,
+    keys: keyWatch,
+    programs: programWatch,
+  });
   return {
-    ...{ pool, intake, keys, evidence, installationId: installation, bodyLimits, log, outcomes: side.outcomes, webhooks: side.webhooks },
+    ...{
+      pool,
+      intake,
+      keys,
+      evidence,
+      installationId: installation,
+      bodyLimits,
+      log,
+      outcomes: side.outcomes,
+      webhooks: side.webhooks,
+    },
     accounts: paused,
     operations: new Operations({ pool, store, queue, orphans: orphanWatch, programs: programWatch, ...says }),
     deadLetters: new DeadLetters({ bus, store, evidence, ...says }),
     reconciliations: new Reconciliations({ pool, store, queue }),
     holds: new Holds({ pool, store, queue }),
     resends: new Resends({ pool, store, evidence, intake, failedGraceMs: config.failedGraceMs }),
-    readModels: new PostgresReadModels({ pool, store, evidence, documents: { readReceipt }, titleOf: titleOfType, received: (requestIds) => acknowledgedAmong(pool, requestIds) }),
+    readModels: new PostgresReadModels({
+      pool,
+      store,
+      evidence,
+      documents: { readReceipt },
+      titleOf: titleOfType,
+      received: (requestIds) => acknowledgedAmong(pool, requestIds),
+    }),
   };
 }
 
@@ -253,13 +408,25 @@ async function partsOf(config: GatewayConfig, { pool, store, queue, bus, evidenc
 async function recordSettings(config: GatewayConfig, pool: Pool, store: EventStore): Promise<void> {
   const { participant, profile, changedBy, changeReason } = config;
   const installation = { id: await installationId(pool), participant, profile, softwareVersion: SOFTWARE_VERSION };
-  await recordConfiguration({ store, installation, program: 'gateway', parts: await gatewayParts(config, pool, gatewaySchemas), actor: starterOf(changedBy), reason: changeReason });
+  await recordConfiguration({
+    store,
+    installation,
+    program: 'gateway',
+    parts: await gatewayParts(config, pool, gatewaySchemas),
+    actor: starterOf(changedBy),
+    reason: changeReason,
+  });
 }
 
-/** Whoever can reach the machine, or the proxy before it, could command it: another address than loopback needs an API key first. */
+/**
+ * Whoever can reach the machine, or the proxy before it, could command it: another address than loopback needs an API
+ * key first.
+ */
 async function refuseOpenDoor(config: GatewayConfig, pool: Pool): Promise<void> {
   if (isForThisMachine(config) || (await wasEverKeyed(pool))) return;
-  const [field, what] = config.isBehindProxy ? ['PEDIGREE_BEHIND_PROXY', 'serving a proxy'] : ['HOST', `listening on ${config.host}`];
+  const [field, what] = config.isBehindProxy
+    ? ['PEDIGREE_BEHIND_PROXY', 'serving a proxy']
+    : ['HOST', `listening on ${config.host}`];
   const message = `${field}: ${what} is refused before the first API key; make one with: ${MAKE_A_KEY}`;
   throw new PedigreeError('invalid_configuration', message, { field });
 }
@@ -271,7 +438,12 @@ interface Serving {
   port: HttpPort;
 }
 
-async function serve({ config, log, parts, port }: Serving): Promise<{ app: NestFastifyApplication; routes: string[] }> {
+async function serve({
+  config,
+  log,
+  parts,
+  port,
+}: Serving): Promise<{ app: NestFastifyApplication; routes: string[] }> {
   let handler: RequestListener | undefined;
   const adapter = new FastifyAdapter({
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
@@ -282,11 +454,16 @@ async function serve({ config, log, parts, port }: Serving): Promise<{ app: Nest
       return port.server;
     },
   });
-  const app = await NestFactory.create<NestFastifyApplication>(GatewayModule.of(parts), adapter, { bodyParser: false, logger: ['error', 'warn'], abortOnError: false });
+  const app = await NestFactory.create<NestFastifyApplication>(GatewayModule.of(parts), adapter, {
+    bodyParser: false,
+    logger: ['error', 'warn'],
+    abortOnError: false,
+  });
   const fastify = app.getHttpAdapter().getInstance();
   const routes = ['GET /health/live', 'GET /health/ready'];
   fastify.addHook('onRoute', ({ method, url }) => {
-    for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url.replace(/:(\w+)/g, '{$1}')}`);
+    for (const one of [method].flat())
+      if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url.replace(/:(\w+)/g, '{$1}')}`);
   });
   guardAccess(fastify, parts.keys);
   refuseNul(fastify);

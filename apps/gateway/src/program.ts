@@ -28,4 +28,9 @@ export function gatewayProgram(config: GatewayConfig): Program {
   };
 }
 
-export const gatewayLine: ProgramLine = { name: 'gateway', version: SOFTWARE_VERSION, variables: gatewayVariables, make: (env) => gatewayProgram(gatewayConfig(env)) };
+export const gatewayLine: ProgramLine = {
+  name: 'gateway',
+  version: SOFTWARE_VERSION,
+  variables: gatewayVariables,
+  make: (env) => gatewayProgram(gatewayConfig(env)),
+};

@@ -3,7 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { ABSENT, decide, documentStream, evolve, type DocumentCommand, type DocumentState, type Registration } from '#domain';
+import {
+  ABSENT,
+  decide,
+  documentStream,
+  evolve,
+  type DocumentCommand,
+  type DocumentState,
+  type Registration,
+} from '#domain';
 import { documentReading } from '#documents';
 import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
@@ -17,7 +25,9 @@ export const SGTIN = '04600000000015ABCDE00100001';
 
 /** An arrival (701) of these items. */
 export const arrival = (items = `<sgtin>${SGTIN}</sgtin>`, operationDate = '2026-01-15T09:00:00+03:00'): string =>
-  `<documents version="1.38"><accept action_id="701"><subject_id>00000000100101</subject_id><counterparty_id>00000000200101</counterparty_id><operation_date>${operationDate}</operation_date><order_details>${items}</order_details></accept></documents>`;
+  '<documents version="1.38"><accept action_id="701"><subject_id>00000000100101</subject_id>' +
+  `<counterparty_id>00000000200101</counterparty_id><operation_date>${operationDate}</operation_date>` +
+  `<order_details>${items}</order_details></accept></documents>`;
 
 /** What `testDatabase()` of test/support gives to a spec. */
 export interface Database {
@@ -49,14 +59,25 @@ export class Trial {
   static async start(db: Database, over: Partial<GatewayConfig> = {}): Promise<Trial> {
     const folder = mkdtempSync(join(tmpdir(), 'pedigree-gateway-'));
     writeFileSync(join(folder, 'accounts.json'), JSON.stringify([{ name: 'main' }, { name: 'north' }]));
-    const environment = { DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', PEDIGREE_ACCOUNTS: join(folder, 'accounts.json') };
+    const environment = {
+      DATABASE_URL: db.url,
+      PORT: '0',
+      LOG_LEVEL: 'silent',
+      PEDIGREE_ACCOUNTS: join(folder, 'accounts.json'),
+    };
     const logged: Record<string, unknown>[] = [];
     const write = (line: Buffer, _: unknown, done: () => void): void => {
       logged.push(JSON.parse(line.toString()) as Record<string, unknown>);
       done();
     };
     const log = pino({ level: 'info' }, new Writable({ write }));
-    return new Trial(db, await startGateway({ ...gatewayConfig(environment), ...over }, log), environment, logged, folder);
+    return new Trial(
+      db,
+      await startGateway({ ...gatewayConfig(environment), ...over }, log),
+      environment,
+      logged,
+      folder,
+    );
   }
 
   async stop(): Promise<void> {
@@ -66,7 +87,11 @@ export class Trial {
   }
 
   async ask(path: string, init: RequestInit = {}): Promise<Answer> {
-    const { status, headers, ...answer } = await fetch(`${this.gateway.url}${path}`, init).then(async (one) => ({ status: one.status, headers: one.headers, text: await one.text() }));
+    const { status, headers, ...answer } = await fetch(`${this.gateway.url}${path}`, init).then(async (one) => ({
+      status: one.status,
+      headers: one.headers,
+      text: await one.text(),
+    }));
     return { status, headers, ...answer, json: <T>() => JSON.parse(answer.text) as T };
   }
 
@@ -79,14 +104,20 @@ export class Trial {
   async postLines(lines: (string | object)[], path = '/v1/commands'): Promise<Record<string, unknown>[]> {
     const body = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n');
     const answer = await this.ask(path, { method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body });
-    return answer.text.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+    return answer.text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
   async registered(): Promise<number> {
     return Number((await this.db.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM command')).rows[0]?.n);
   }
 
-  /** Runs a command as the worker would, gives its document these further commands, and brings every read model up to date, unless nobody looks at them. Returns its request_id. */
+  /**
+   * Runs a command as the worker would, gives its document these further commands, and brings every read model up to
+   * date, unless nobody looks at them. Returns its request_id.
+   */
   async run(commandId: string, commands: DocumentCommand[] = [], { projected = true } = {}): Promise<string> {
     const { rows } = await this.db.pool.query<{ payload: string }>(
       `SELECT payload FROM task WHERE key = (SELECT 'run_command:' || request_id FROM command WHERE command_id = $1)`,
@@ -99,10 +130,22 @@ export class Trial {
       for (const command of [{ type: 'Register', registration } as const, ...commands]) {
         const events = decide(state, command);
         state = events.reduce(evolve, state);
-        await store.append(documentStream(registration.requestId), 'any', events.map((event) => ({ id: crypto.randomUUID(), type: event.type, schemaVersion: 1, data: event.data, metadata })));
+        await store.append(
+          documentStream(registration.requestId),
+          'any',
+          events.map((event) => ({
+            id: crypto.randomUUID(),
+            type: event.type,
+            schemaVersion: 1,
+            data: event.data,
+            metadata,
+          })),
+        );
       }
       const evidence = new PostgresEvidenceStore({ pool: this.db.pool });
-      if (projected) for (const projection of projections({ evidence, documents: documentReading(), store })) await rebuildProjection({ projection, store, pool: this.db.pool });
+      if (projected)
+        for (const projection of projections({ evidence, documents: documentReading(), store }))
+          await rebuildProjection({ projection, store, pool: this.db.pool });
     } finally {
       await store.close();
     }

@@ -6,11 +6,22 @@ const HOUR_MS = 3_600_000;
 
 describe('the reconciler’s configuration', () => {
   it('needs the database and has defaults for the rest', () => {
-    expect(reconcilerConfig(GOOD)).toMatchObject({ dailyHour: 1, participant: 'own', rules: { windowMs: 40 * 24 * HOUR_MS, missingAfterMs: HOUR_MS, overdueAfterMs: 24 * HOUR_MS, overdueAfterMsByType: {} } });
+    expect(reconcilerConfig(GOOD)).toMatchObject({
+      dailyHour: 1,
+      participant: 'own',
+      rules: {
+        windowMs: 40 * 24 * HOUR_MS,
+        missingAfterMs: HOUR_MS,
+        overdueAfterMs: 24 * HOUR_MS,
+        overdueAfterMsByType: {},
+      },
+    });
   });
 
   it('has limits by document type', () => {
-    expect(reconcilerConfig({ ...GOOD, RECONCILE_OVERDUE_HOURS_BY_TYPE: '415=48,701=0.5' }).rules.overdueAfterMsByType).toEqual({ 415: 48 * HOUR_MS, 701: HOUR_MS / 2 });
+    expect(
+      reconcilerConfig({ ...GOOD, RECONCILE_OVERDUE_HOURS_BY_TYPE: '415=48,701=0.5' }).rules.overdueAfterMsByType,
+    ).toEqual({ 415: 48 * HOUR_MS, 701: HOUR_MS / 2 });
   });
 
   it.each([

@@ -10,8 +10,14 @@ const DAY_MS = 24 * HOUR_MS;
 const environment = z.object({
   /** PostgreSQL connection string. */
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://'),
-  /** Connection string of EventStoreDB or KurrentDB, for installations whose log has a server of its own. Absent: the log lies in the database. */
-  EVENTSTORE_URL: z.string().regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://').optional(),
+  /**
+   * Connection string of EventStoreDB or KurrentDB, for installations whose log has a server of its own. Absent: the
+   * log lies in the database.
+   */
+  EVENTSTORE_URL: z
+    .string()
+    .regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://')
+    .optional(),
   /** Hour of the day, in UTC, from which the day's run is made. */
   RECONCILE_DAILY_HOUR: z.coerce.number().int().min(0).max(23).default(1),
   /** Documents registered longer ago are not compared, unless they have no outcome. */
@@ -34,7 +40,10 @@ const environment = z.object({
   /** Address of the same. It is open to whoever reaches it, and tells nothing of the business. */
   HEALTH_HOST: z.string().min(1).default('127.0.0.1'),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
-  /** Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every change of settings. */
+  /**
+   * Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every
+   * change of settings.
+   */
   PEDIGREE_CHANGED_BY: z.string().trim().min(1).max(200).optional(),
   /** Why the settings are as they are now; kept with every change that this start finds. */
   PEDIGREE_CHANGE_REASON: z.string().trim().min(3).max(1_000).optional(),
@@ -82,11 +91,25 @@ export function reconcilerConfig(env: NodeJS.ProcessEnv): ReconcilerConfig {
 
 function limitsByType(text: string): Record<string, number> {
   const pairs = text.split(',').filter((one) => one !== '');
-  return Object.fromEntries(pairs.map((pair) => pair.split('=')).map(([type, hours]) => [String(Number(type)), Math.round(Number(hours) * HOUR_MS)]));
+  return Object.fromEntries(
+    pairs
+      .map((pair) => pair.split('='))
+      .map(([type, hours]) => [String(Number(type)), Math.round(Number(hours) * HOUR_MS)]),
+  );
 }
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
-export function describeReconcilerConfig({ databaseUrl, eventStoreUrl, dailyHour, findingsKeptDays, rules, participant, healthPort, healthHost, logLevel }: ReconcilerConfig): JsonObject {
+export function describeReconcilerConfig({
+  databaseUrl,
+  eventStoreUrl,
+  dailyHour,
+  findingsKeptDays,
+  rules,
+  participant,
+  healthPort,
+  healthHost,
+  logLevel,
+}: ReconcilerConfig): JsonObject {
   return {
     databaseUrl: addressWithoutSecrets(databaseUrl),
     eventStoreUrl: serverWithoutSecrets(eventStoreUrl),

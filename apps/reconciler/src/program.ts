@@ -12,9 +12,18 @@ export const reconcilerProgram = (config: ReconcilerConfig): Program => ({
   needs: [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl)],
   start: async ({ log, health, healthPort }) => {
     const reconciler = await startReconciler(config, log);
-    serveMetrics(openWatching({ program: 'reconciler', version: SOFTWARE_VERSION, profile: '', otlpEndpoint: undefined }).metrics, healthPort, health);
+    serveMetrics(
+      openWatching({ program: 'reconciler', version: SOFTWARE_VERSION, profile: '', otlpEndpoint: undefined }).metrics,
+      healthPort,
+      health,
+    );
     return reconciler;
   },
 });
 
-export const reconcilerLine: ProgramLine = { name: 'reconciler', version: SOFTWARE_VERSION, variables: reconcilerVariables, make: (env) => reconcilerProgram(reconcilerConfig(env)) };
+export const reconcilerLine: ProgramLine = {
+  name: 'reconciler',
+  version: SOFTWARE_VERSION,
+  variables: reconcilerVariables,
+  make: (env) => reconcilerProgram(reconcilerConfig(env)),
+};

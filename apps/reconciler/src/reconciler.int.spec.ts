@@ -49,7 +49,9 @@ describe('reconcilers', () => {
       ['the run of 2026-03-10', 'reconciler'],
     ]);
     const settings = await store.readStream('configuration');
-    expect(settings.map((event) => [event.data['program'], event.data['part']])).toEqual(['configuration', 'schemas', 'software'].map((part) => ['reconciler', part]));
+    expect(settings.map((event) => [event.data['program'], event.data['part']])).toEqual(
+      ['configuration', 'schemas', 'software'].map((part) => ['reconciler', part]),
+    );
   });
 
   it('make no second run of a day after a restart', async () => {

@@ -4,9 +4,27 @@ import { migrationsApplied, recordConfiguration, starterOf } from '#configuratio
 import { eventStoreSchema, openEventStore, settleLog, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { evidenceSchema } from '#evidence';
 import { systemClock, type Clock } from '#kernel';
-import { installationId, installationSchema, inTransaction, migrate, openPool, type MigrationSet, type Pool } from '#postgres';
+import {
+  installationId,
+  installationSchema,
+  inTransaction,
+  migrate,
+  openPool,
+  type MigrationSet,
+  type Pool,
+} from '#postgres';
 import { readModelSchemas } from '#read-models';
-import { dailyRunId, keepRequest, makeRun, RECONCILE_KIND, RECONCILE_LANE, reconciliationSchema, registryListsSchema, removeFindings, runTask } from '#reconciliation';
+import {
+  dailyRunId,
+  keepRequest,
+  makeRun,
+  RECONCILE_KIND,
+  RECONCILE_LANE,
+  reconciliationSchema,
+  registryListsSchema,
+  removeFindings,
+  runTask,
+} from '#reconciliation';
 import { runRemovals, type Removal } from '#retention';
 import { announcePresence, boundedLog, serviceSchema, type ServiceLog } from '#service';
 import { subscriptionsSchema } from '#subscriptions';
@@ -38,11 +56,23 @@ const MAX_ATTEMPTS = 8;
 const LEASE_MS = 30_000;
 const GRACE_MS = 20_000;
 
-export const reconcilerLog = (config: ReconcilerConfig): Logger => pino({ name: 'reconciler', level: config.logLevel }, pino.destination(2));
+export const reconcilerLog = (config: ReconcilerConfig): Logger =>
+  pino({ name: 'reconciler', level: config.logLevel }, pino.destination(2));
 
-/** Makes the runs that are asked for, by people and once by each day. It reads what others have stored, and calls nobody. Leaves nothing behind when it throws. */
-export async function startReconciler(config: ReconcilerConfig, log: ServiceLog = boundedLog(reconcilerLog(config)), clock: Clock = systemClock): Promise<RunningReconciler> {
-  const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 4, applicationName: 'pedigree-reconciler' });
+/**
+ * Makes the runs that are asked for, by people and once by each day. It reads what others have stored, and calls
+ * nobody. Leaves nothing behind when it throws.
+ */
+export async function startReconciler(
+  config: ReconcilerConfig,
+  log: ServiceLog = boundedLog(reconcilerLog(config)),
+  clock: Clock = systemClock,
+): Promise<RunningReconciler> {
+  const pool = openPool({
+    connectionString: config.databaseUrl,
+    maxConnections: 4,
+    applicationName: 'pedigree-reconciler',
+  });
   const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const queue = new PostgresTaskQueue({ pool });
   const close = async (): Promise<void> => {
@@ -53,7 +83,12 @@ export async function startReconciler(config: ReconcilerConfig, log: ServiceLog 
   try {
     await migrate(pool, reconcilerSchemas);
     await settleLog({ ...config, db: pool, store, program: 'reconciler' });
-    const installation = { id: await installationId(pool), participant: config.participant, softwareVersion: SOFTWARE_VERSION, profile: 'none' };
+    const installation = {
+      id: await installationId(pool),
+      participant: config.participant,
+      softwareVersion: SOFTWARE_VERSION,
+      profile: 'none',
+    };
     await recordSettings(config, { pool, store, installation });
     const stopping = new AbortController();
     const running = runAll({ config, pool, store, queue, installation, log, clock, signal: stopping.signal });
@@ -87,35 +122,65 @@ function runAll(parts: Parts): Promise<void>[] {
     await makeRun({ pool, store, installation, rules: config.rules, clock }, String(task.payload['runId']));
     return { kind: 'done' };
   };
-  const report = (one: RunnerReport): void => log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
+  const report = (one: RunnerReport): void =>
+    log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
   const holder = `${hostname()}:${process.pid} reconciler`;
   return [
-    runLane({ queue, lane: RECONCILE_LANE, holder, signal, kinds: { [RECONCILE_KIND]: { handle } }, concurrency: 1, leaseMs: LEASE_MS, graceMs: GRACE_MS, maxAttempts: MAX_ATTEMPTS, report }),
+    runLane({
+      queue,
+      lane: RECONCILE_LANE,
+      holder,
+      signal,
+      kinds: { [RECONCILE_KIND]: { handle } },
+      concurrency: 1,
+      leaseMs: LEASE_MS,
+      graceMs: GRACE_MS,
+      maxAttempts: MAX_ATTEMPTS,
+      report,
+    }),
     askDaily(parts),
     announcePresence({ pool, program: 'reconciler', signal, log, clock }),
     runRemovals({
-      ...{ pool, signal, clock, report: (table: string, err: unknown) => log.warn({ err, table }, 'old rows could not be removed') },
+      ...{
+        pool,
+        signal,
+        clock,
+        report: (table: string, err: unknown) => log.warn({ err, table }, 'old rows could not be removed'),
+      },
       removals: reconcilerRemovals(config),
     }),
   ];
 }
 
 /** What the reconciler removes from its tables. */
-export const reconcilerRemovals = ({ findingsKeptDays: keptDays }: Pick<ReconcilerConfig, 'findingsKeptDays'>): Removal[] => [
+export const reconcilerRemovals = ({
+  findingsKeptDays: keptDays,
+}: Pick<ReconcilerConfig, 'findingsKeptDays'>): Removal[] => [
   { table: 'reconciliation_finding', removeSome: (tx, limit) => removeFindings(tx, { keptDays, limit }) },
 ];
 
-/** Asks for the day's run once its hour has come; a day on which no reconciler ran is not made up for. Errors are said, never thrown. */
+/**
+ * Asks for the day's run once its hour has come; a day on which no reconciler ran is not made up for. Errors are said,
+ * never thrown.
+ */
 async function askDaily({ config, pool, queue, installation, log, clock, signal }: Parts): Promise<void> {
   for (let asked = ''; !signal.aborted; await clock.wait(LOOK_EVERY_MS, signal)) {
     const day = clock.now().toISOString().slice(0, 10);
     if (asked === day || clock.now().getUTCHours() < config.dailyHour) continue;
     try {
       const runId = dailyRunId(installation.id, day);
-      await inTransaction(pool, async (tx) => {
-        await keepRequest(tx, { runId, reason: `the run of ${day}`, actor: { kind: 'system', name: 'reconciler', authenticatedBy: 'process' } });
-        await queue.schedule(tx, [runTask(runId)]);
-      }, { name: 'the daily request for a reconciliation' });
+      await inTransaction(
+        pool,
+        async (tx) => {
+          await keepRequest(tx, {
+            runId,
+            reason: `the run of ${day}`,
+            actor: { kind: 'system', name: 'reconciler', authenticatedBy: 'process' },
+          });
+          await queue.schedule(tx, [runTask(runId)]);
+        },
+        { name: 'the daily request for a reconciliation' },
+      );
       asked = day;
     } catch (error) {
       log.error({ err: error }, 'the day’s reconciliation could not be asked for');
@@ -124,12 +189,19 @@ async function askDaily({ config, pool, queue, installation, log, clock, signal 
 }
 
 /** What this reconciler is set to stands in the log before it does anything. */
-async function recordSettings(config: ReconcilerConfig, { pool, store, installation }: Pick<Parts, 'pool' | 'store' | 'installation'>): Promise<void> {
+async function recordSettings(
+  config: ReconcilerConfig,
+  { pool, store, installation }: Pick<Parts, 'pool' | 'store' | 'installation'>,
+): Promise<void> {
   const { healthPort, healthHost, logLevel, ...configuration } = describeReconcilerConfig(config);
   await recordConfiguration({
     ...{ store, installation, program: 'reconciler', actor: starterOf(config.changedBy), reason: config.changeReason },
     parts: [
-      { part: 'configuration', state: configuration, local: { healthPort: healthPort ?? null, healthHost: healthHost ?? null, logLevel: logLevel ?? null } },
+      {
+        part: 'configuration',
+        state: configuration,
+        local: { healthPort: healthPort ?? null, healthHost: healthHost ?? null, logLevel: logLevel ?? null },
+      },
       { part: 'schemas', state: { migrations: await migrationsApplied(pool, reconcilerSchemas) } },
       { part: 'software', state: { version: SOFTWARE_VERSION } },
     ],

@@ -7,7 +7,11 @@ import { loadProfile } from './profile.js';
 
 describe('options of the sandbox', () => {
   it('come from flags, then from the environment, then from defaults', () => {
-    const options = parseOptions(['--port', '8080', '--limits', 'off', '--data', 'd'], { SANDBOX_PORT: '1', SANDBOX_SPEED: '2.5', SANDBOX_CONTROL_PORT: '9' });
+    const options = parseOptions(['--port', '8080', '--limits', 'off', '--data', 'd'], {
+      SANDBOX_PORT: '1',
+      SANDBOX_SPEED: '2.5',
+      SANDBOX_CONTROL_PORT: '9',
+    });
     expect(options).toEqual({ port: 8080, limits: false, dataDir: 'd', speed: 2.5, controlPort: 9 });
     expect(withDefaults(options)).toMatchObject({ seed: 1, profile: 'interface-v1', processingMs: 1000 });
   });
@@ -42,12 +46,23 @@ describe('overrides of the profile', () => {
   };
 
   it('rename paths, fields and statuses, and shorten the waits', () => {
-    const profile = overridden({ operations: { send: { path: '/x' } }, fields: { sgtin: 'pack' }, statuses: { DONE: 'processed' }, rules: { statusAfterSendMs: 50, listPollMs: 7 } });
+    const profile = overridden({
+      operations: { send: { path: '/x' } },
+      fields: { sgtin: 'pack' },
+      statuses: { DONE: 'processed' },
+      rules: { statusAfterSendMs: 50, listPollMs: 7 },
+    });
     expect(profile.operations['send']).toEqual({ ...loadProfile('mdlp').operations['send'], path: '/x' });
-    expect(profile.named({ sgtin: '1', sgtin_status: 'marked', unheard: true })).toEqual({ pack: '1', status: 'marked', unheard: true });
+    expect(profile.named({ sgtin: '1', sgtin_status: 'marked', unheard: true })).toEqual({
+      pack: '1',
+      status: 'marked',
+      unheard: true,
+    });
     expect([profile.statusName('processed'), profile.statusName('failed')]).toEqual(['DONE', 'FAILED']);
     expect(profile.rules).toMatchObject({ statusAfterSendMs: 50, tokensPerUser: 10 });
-    expect(Object.keys(overridden({ statuses: { PROCESSED_DOCUMENT: null } }).statuses)).not.toContain('PROCESSED_DOCUMENT');
+    expect(Object.keys(overridden({ statuses: { PROCESSED_DOCUMENT: null } }).statuses)).not.toContain(
+      'PROCESSED_DOCUMENT',
+    );
   });
 
   it.each([

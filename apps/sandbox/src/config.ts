@@ -43,13 +43,18 @@ export interface SandboxOptions {
   productLabel?: 'new' | 'old' | 'both';
   /** How a list of one entry comes in the answers of registries. */
   singleAs?: 'array' | 'object';
-  /** What packs in a full hierarchy call their status and series: status and batch, or internal_state and series_number. */
+  /**
+   * What packs in a full hierarchy call their status and series: status and batch, or internal_state and series_number.
+   */
   leafNames?: 'status' | 'internal_state';
   /** Rate at which every misbehaviour knob strikes, 0 to 1 (misbehaviour/knobs.ts). */
   misbehave?: number;
   /** Rates of single knobs, above `misbehave`. */
   knobs?: Record<string, number>;
-  /** Longest time for which `land_late` holds a send back at a rate, in ms, less than the profile's unknownGraceMs. Without it 2 s, and at most a third of that grace. */
+  /**
+   * Longest time for which `land_late` holds a send back at a rate, in ms, less than the profile's unknownGraceMs.
+   * Without it 2 s, and at most a third of that grace.
+   */
   landLateMs?: number;
   /** What simulated participants do by themselves. */
   counterparties?: CounterpartyKnobs;
@@ -86,38 +91,151 @@ const DEFAULTS = {
   partialStopsGroup: true,
 } as const;
 
-/** What differs when the sandbox is started as a program: the registry that it stands for misbehaves a little, and others trade. */
+/**
+ * What differs when the sandbox is started as a program: the registry that it stands for misbehaves a little, and
+ * others trade.
+ */
 export const PROGRAM_DEFAULTS = { misbehave: 0.005, counterparties: LIVELY } as const;
 
 type Reader = (text: string, name: string) => unknown;
 
 const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: string; read: Reader }> = {
-  port: { flag: 'port', value: 'N', does: 'port of the registry, on loopback; 0 takes a free one (default 0)', read: numberBetween(0, 65_535) },
-  controlPort: { flag: 'control-port', value: 'N', does: 'port of the control server, on loopback (default 0)', read: numberBetween(0, 65_535) },
-  seed: { flag: 'seed', value: 'N', does: 'processing times and document ids follow from it (default 1)', read: numberBetween(0, 4_294_967_295) },
-  speed: { flag: 'speed', value: 'N', does: 'virtual milliseconds in a real one (default 1)', read: numberBetween(0.001, 1_000_000, false) },
-  dataDir: { flag: 'data', value: 'DIR', does: 'folder of the journal; without it the state ends with the process', read: (text) => text },
+  port: {
+    flag: 'port',
+    value: 'N',
+    does: 'port of the registry, on loopback; 0 takes a free one (default 0)',
+    read: numberBetween(0, 65_535),
+  },
+  controlPort: {
+    flag: 'control-port',
+    value: 'N',
+    does: 'port of the control server, on loopback (default 0)',
+    read: numberBetween(0, 65_535),
+  },
+  seed: {
+    flag: 'seed',
+    value: 'N',
+    does: 'processing times and document ids follow from it (default 1)',
+    read: numberBetween(0, 4_294_967_295),
+  },
+  speed: {
+    flag: 'speed',
+    value: 'N',
+    does: 'virtual milliseconds in a real one (default 1)',
+    read: numberBetween(0.001, 1_000_000, false),
+  },
+  dataDir: {
+    flag: 'data',
+    value: 'DIR',
+    does: 'folder of the journal; without it the state ends with the process',
+    read: (text) => text,
+  },
   profile: { flag: 'profile', value: 'NAME', does: 'interface-v1 or mdlp (default interface-v1)', read: profileName },
-  profileOverrides: { flag: 'profile-overrides', value: 'FILE', does: 'JSON whose fields replace those of the profile', read: (text) => text },
-  limits: { flag: 'limits', value: 'on|off', does: 'whether a call that comes too soon gets 429 (default on)', read: onOff },
-  intervalMs: { flag: 'interval-ms', value: 'MS', does: 'one interval for every method, instead of the profile\'s', read: numberBetween(0, 3_600_000) },
-  processingMs: { flag: 'processing-ms', value: 'MS', does: 'mean processing time, virtual (default 1000)', read: numberBetween(0, 86_400_000) },
-  processingSpread: { flag: 'processing-spread', value: 'half|full', does: 'how far that is spread (default half)', read: oneOf('half', 'full') },
+  profileOverrides: {
+    flag: 'profile-overrides',
+    value: 'FILE',
+    does: 'JSON whose fields replace those of the profile',
+    read: (text) => text,
+  },
+  limits: {
+    flag: 'limits',
+    value: 'on|off',
+    does: 'whether a call that comes too soon gets 429 (default on)',
+    read: onOff,
+  },
+  intervalMs: {
+    flag: 'interval-ms',
+    value: 'MS',
+    does: "one interval for every method, instead of the profile's",
+    read: numberBetween(0, 3_600_000),
+  },
+  processingMs: {
+    flag: 'processing-ms',
+    value: 'MS',
+    does: 'mean processing time, virtual (default 1000)',
+    read: numberBetween(0, 86_400_000),
+  },
+  processingSpread: {
+    flag: 'processing-spread',
+    value: 'half|full',
+    does: 'how far that is spread (default half)',
+    read: oneOf('half', 'full'),
+  },
   language: { flag: 'language', value: 'ru|en', does: 'language of error texts (default ru)', read: oneOf('ru', 'en') },
-  retryAfter: { flag: 'retry-after', value: 'on|off', does: 'whether a 429 carries Retry-After (default off)', read: onOff },
-  linkBase: { flag: 'link-base', value: 'URL', does: 'base of the links to receipts and documents', read: (text) => text.replace(/\/+$/, '') },
+  retryAfter: {
+    flag: 'retry-after',
+    value: 'on|off',
+    does: 'whether a 429 carries Retry-After (default off)',
+    read: onOff,
+  },
+  linkBase: {
+    flag: 'link-base',
+    value: 'URL',
+    does: 'base of the links to receipts and documents',
+    read: (text) => text.replace(/\/+$/, ''),
+  },
   worldFile: { flag: 'world', value: 'FILE', does: 'another world than the built-in one', read: (text) => text },
-  maxPacks: { flag: 'max-packs', value: 'N', does: 'packs that may be touched before sends get 503 (default 8000000)', read: numberBetween(1, 16_000_000) },
-  exportMs: { flag: 'export-ms', value: 'MS', does: 'mean time of an export, virtual (default 30000)', read: numberBetween(0, 86_400_000) },
-  productLabel: { flag: 'product-label', value: 'new|old|both', does: 'how products carry their name (default new)', read: oneOf('new', 'old', 'both') },
-  singleAs: { flag: 'single-as', value: 'array|object', does: 'how a list of one entry comes (default array)', read: oneOf('array', 'object') },
-  leafNames: { flag: 'leaf-names', value: 'status|internal_state', does: 'names of the fields of packs in a full hierarchy (default status)', read: oneOf('status', 'internal_state') },
-  misbehave: { flag: 'misbehave', value: 'RATE', does: 'of every knob of misbehaviour, 0 to 1 (default 0.005)', read: numberBetween(0, 1, false) },
+  maxPacks: {
+    flag: 'max-packs',
+    value: 'N',
+    does: 'packs that may be touched before sends get 503 (default 8000000)',
+    read: numberBetween(1, 16_000_000),
+  },
+  exportMs: {
+    flag: 'export-ms',
+    value: 'MS',
+    does: 'mean time of an export, virtual (default 30000)',
+    read: numberBetween(0, 86_400_000),
+  },
+  productLabel: {
+    flag: 'product-label',
+    value: 'new|old|both',
+    does: 'how products carry their name (default new)',
+    read: oneOf('new', 'old', 'both'),
+  },
+  singleAs: {
+    flag: 'single-as',
+    value: 'array|object',
+    does: 'how a list of one entry comes (default array)',
+    read: oneOf('array', 'object'),
+  },
+  leafNames: {
+    flag: 'leaf-names',
+    value: 'status|internal_state',
+    does: 'names of the fields of packs in a full hierarchy (default status)',
+    read: oneOf('status', 'internal_state'),
+  },
+  misbehave: {
+    flag: 'misbehave',
+    value: 'RATE',
+    does: 'of every knob of misbehaviour, 0 to 1 (default 0.005)',
+    read: numberBetween(0, 1, false),
+  },
   knobs: { flag: 'knob', value: 'NAME=RATE', does: 'of one knob; may be repeated', read: knobRates },
-  landLateMs: { flag: 'land-late-ms', value: 'MS', does: 'longest time for which a send is held back', read: numberBetween(1, 3_600_000) },
-  counterparties: { flag: 'counterparties', value: 'on|off', does: 'whether others act by themselves (default on)', read: (text, name) => (onOff(text, name) ? LIVELY : SILENT) },
-  innerErrors: { flag: 'inner-errors', value: 'container|pack|nothing', does: 'what an error names when a pack inside is wrong (default container)', read: oneOf(...INNER_ERRORS) },
-  partialStopsGroup: { flag: 'partial-stops-group', value: 'on|off', does: 'whether a partial result stops a group (default on)', read: onOff },
+  landLateMs: {
+    flag: 'land-late-ms',
+    value: 'MS',
+    does: 'longest time for which a send is held back',
+    read: numberBetween(1, 3_600_000),
+  },
+  counterparties: {
+    flag: 'counterparties',
+    value: 'on|off',
+    does: 'whether others act by themselves (default on)',
+    read: (text, name) => (onOff(text, name) ? LIVELY : SILENT),
+  },
+  innerErrors: {
+    flag: 'inner-errors',
+    value: 'container|pack|nothing',
+    does: 'what an error names when a pack inside is wrong (default container)',
+    read: oneOf(...INNER_ERRORS),
+  },
+  partialStopsGroup: {
+    flag: 'partial-stops-group',
+    value: 'on|off',
+    does: 'whether a partial result stops a group (default on)',
+    read: onOff,
+  },
 };
 
 /**
@@ -125,7 +243,9 @@ const FLAGS: Record<keyof SandboxOptions, { flag: string; value: string; does: s
  * Throws an Error that names the flag or variable at fault.
  */
 export function parseOptions(args: string[], environment: Record<string, string | undefined>): SandboxOptions {
-  const options = Object.fromEntries(Object.values(FLAGS).map(({ flag }) => [flag, { type: 'string' as const, multiple: flag === 'knob' }]));
+  const options = Object.fromEntries(
+    Object.values(FLAGS).map(({ flag }) => [flag, { type: 'string' as const, multiple: flag === 'knob' }]),
+  );
   const { values } = parseArgs({ args, options, strict: true, allowPositionals: false });
   const parsed: Record<string, unknown> = {};
   for (const [name, { flag, read }] of Object.entries(FLAGS)) {
@@ -159,7 +279,13 @@ export const withDefaults = (options: SandboxOptions): SandboxSettings => ({ ...
 function numberBetween(least: number, most: number, whole = true): Reader {
   return (text, name) => {
     const value = Number(text);
-    if (text.trim() === '' || !Number.isFinite(value) || value < least || value > most || (whole && !Number.isInteger(value))) {
+    if (
+      text.trim() === '' ||
+      !Number.isFinite(value) ||
+      value < least ||
+      value > most ||
+      (whole && !Number.isInteger(value))
+    ) {
       throw new Error(`${name} must be a ${whole ? 'whole ' : ''}number from ${least} to ${most}, not "${text}"`);
     }
     return value;

@@ -9,7 +9,10 @@ export { startSandbox, type Sandbox } from './sandbox.js';
 /** Exit status: 0 after a signal, 1 for what the world refuses (a port, a folder), 2 for wrong usage. */
 const EXIT = { stopped: 0, fault: 1, usage: 2 } as const;
 
-/** Runs until SIGTERM or SIGINT, or answers --help and --version; resolves with the exit status. Prints one JSON line with the addresses when both ports are open. */
+/**
+ * Runs until SIGTERM or SIGINT, or answers --help and --version; resolves with the exit status. Prints one JSON line
+ * with the addresses when both ports are open.
+ */
 export async function runSandbox(args: string[], environment: Record<string, string | undefined>): Promise<number> {
   if (args.some((one) => one === '--help' || one === '-h')) return said(usage());
   if (args.some((one) => one === '--version' || one === '-V')) return said(version());

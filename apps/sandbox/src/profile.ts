@@ -4,7 +4,11 @@ import { profileFile, readJsonFile } from './data-files.js';
 /** Canonical kinds of document status, whatever a profile calls them (interface 3.1). */
 export type StatusKind = 'uploading' | 'processing' | 'processed' | 'failed_result_ready' | 'failed';
 
-const operation = z.object({ method: z.enum(['GET', 'POST', 'PUT', 'DELETE']), path: z.string(), intervalMs: z.number().nonnegative() });
+const operation = z.object({
+  method: z.enum(['GET', 'POST', 'PUT', 'DELETE']),
+  path: z.string(),
+  intervalMs: z.number().nonnegative(),
+});
 
 const profileShape = z.object({
   name: z.string(),
@@ -51,9 +55,13 @@ export interface Profile extends z.infer<typeof profileShape> {
 
 type Fields = Record<string, unknown>;
 
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `over` laid onto `base`: objects merge by key, anything else replaces. It is the rule by which clients read the same file. */
+/**
+ * `over` laid onto `base`: objects merge by key, anything else replaces. It is the rule by which clients read the same
+ * file.
+ */
 function merge(base: unknown, over: unknown): unknown {
   if (!isObject(base) || !isObject(over)) return over;
   const merged: Fields = { ...base };
@@ -63,7 +71,10 @@ function merge(base: unknown, over: unknown): unknown {
 
 /** The tables whose keys are the registry's own words: there null takes a built-in word away. */
 const WORDS = ['statuses', 'exportStatuses', 'uploadChannels'];
-/** Parts of a profile whose keys are fixed: another one is a typing error, which would leave the built-in name in force without a word. */
+/**
+ * Parts of a profile whose keys are fixed: another one is a typing error, which would leave the built-in name in force
+ * without a word.
+ */
 const FIXED_KEYS = ['operations', 'fields', 'rules'];
 
 function overridden(base: unknown, file: string): unknown {
@@ -73,12 +84,14 @@ function overridden(base: unknown, file: string): unknown {
     const known = part === '' ? base : (base as Fields)[part];
     const given = part === '' ? over : over[part];
     const unknown = isObject(given) && isObject(known) ? Object.keys(given).find((key) => !(key in known)) : undefined;
-    if (unknown !== undefined) throw new Error(`${file}: a profile has no ${part === '' ? unknown : `${part}.${unknown}`}`);
+    if (unknown !== undefined)
+      throw new Error(`${file}: a profile has no ${part === '' ? unknown : `${part}.${unknown}`}`);
   }
   const merged = merge(base, over) as Fields;
   for (const table of WORDS) {
     const words = merged[table];
-    if (isObject(words)) merged[table] = Object.fromEntries(Object.entries(words).filter(([, meaning]) => meaning !== null));
+    if (isObject(words))
+      merged[table] = Object.fromEntries(Object.entries(words).filter(([, meaning]) => meaning !== null));
   }
   return merged;
 }
@@ -108,7 +121,8 @@ function profileOf(data: z.infer<typeof profileShape>): Profile {
       return written;
     },
     statusName: (kind) => named(kind).at(-1) ?? kind.toUpperCase(),
-    exportStatus: (kind) => Object.keys(data.exportStatuses).findLast((status) => data.exportStatuses[status] === kind) ?? kind.toUpperCase(),
+    exportStatus: (kind) =>
+      Object.keys(data.exportStatuses).findLast((status) => data.exportStatuses[status] === kind) ?? kind.toUpperCase(),
     intermediateStatuses: [...named('uploading'), ...named('processing')],
     zoneMinutes: sign * (Number(data.zone.slice(1, 3)) * 60 + Number(data.zone.slice(4, 6))),
   };

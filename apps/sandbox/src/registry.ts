@@ -40,7 +40,10 @@ interface Replayed {
 
 type Place = { offset: number; length: number };
 
-/** The registry's whole state and the few ways to change it. A change is journalled first and then applied; a restart applies again. */
+/**
+ * The registry's whole state and the few ways to change it. A change is journalled first and then applied; a restart
+ * applies again.
+ */
 export class Registry {
   readonly profile: Profile;
   readonly world: World;
@@ -73,12 +76,15 @@ export class Registry {
     this.world = loadWorld(settings.worldFile ?? defaultWorldFile());
     this.packs = new PackStore(this.world);
     this.schemas = new Schemas(schemasFolder());
-    if (!this.schemas.has('1.38')) process.stderr.write(`sandbox: there are no schemas in ${schemasFolder()}; documents are not validated\n`);
+    if (!this.schemas.has('1.38'))
+      process.stderr.write(`sandbox: there are no schemas in ${schemasFolder()}; documents are not validated\n`);
     this.limits = new CallLimits(this.profile, { enabled: settings.limits, intervalMs: settings.intervalMs });
     this.exports = new Exports(this.packs, this.world);
     const { seed, misbehave: rate, knobs, landLateMs } = settings;
     const spanEnds = landLateMs === undefined ? {} : { land_late: landLateMs };
-    this.faults = new Faults(new Misbehaviour({ seed, rate, knobs, longest: longestBearable(this.profile, landLateMs), spanEnds }));
+    this.faults = new Faults(
+      new Misbehaviour({ seed, rate, knobs, longest: longestBearable(this.profile, landLateMs), spanEnds }),
+    );
     this.intake = new Intake(this);
     this.counterparties = new Counterparties(this, settings.counterparties);
     this.processing = this.newProcessing();
@@ -94,7 +100,9 @@ export class Registry {
     this.processing.start();
   }
 
-  /** Plants packs. Everything due is processed before, so that a replay meets the same state. Throws on a bad request. */
+  /**
+   * Plants packs. Everything due is processed before, so that a replay meets the same state. Throws on a bad request.
+   */
   plant(body: unknown): { packs: number } {
     this.processing.drainNow();
     const plan = plantPacks(this.packs, this.world, body);
@@ -113,7 +121,10 @@ export class Registry {
     plan();
   }
 
-  /** A decision of the regulator. Everything due is processed before, so that a replay meets the same packs. Throws on a bad order. */
+  /**
+   * A decision of the regulator. Everything due is processed before, so that a replay meets the same packs. Throws on a
+   * bad order.
+   */
   suspend(body: unknown): Decision {
     this.processing.drainNow();
     const decision = decisionOf(body, this.clock.nowMs());
@@ -130,7 +141,10 @@ export class Registry {
     return entry;
   }
 
-  /** Before a list is read: what is old goes to the archive. Documents that are due are left to their turn. Returns the virtual moment. */
+  /**
+   * Before a list is read: what is old goes to the archive. Documents that are due are left to their turn. Returns the
+   * virtual moment.
+   */
   upToNow(): number {
     const now = this.clock.nowMs();
     this.packs.sweep(now);
@@ -146,7 +160,8 @@ export class Registry {
 
   /** Blocks a user, or lets him in again. Throws on a bad order. */
   block({ name, blocked = true }: Record<string, unknown>): { name: string; blocked: boolean } {
-    if (typeof name !== 'string' || !this.world.accountsByName.has(name) || typeof blocked !== 'boolean') throw new Refusal(400, 'name must be that of a user, and blocked true or false');
+    if (typeof name !== 'string' || !this.world.accountsByName.has(name) || typeof blocked !== 'boolean')
+      throw new Refusal(400, 'name must be that of a user, and blocked true or false');
     this.journal.append({ k: 'block', a: name, b: blocked });
     this.noteBlocked(name, blocked);
     return { name, blocked };
@@ -205,14 +220,26 @@ export class Registry {
   private tooManyCalls(intervalMs: number): Refusal {
     const text =
       this.settings.language === 'ru'
-        ? `Ошибка при выполнении операции: превышен лимит вызовов метода, минимальный интервал между запросами ${intervalMs} мс`
+        ? 'Ошибка при выполнении операции: превышен лимит вызовов метода, минимальный интервал между запросами ' +
+          `${intervalMs} мс`
         : `Error during operation: call limit exceeded, the minimum interval between requests is ${intervalMs} ms`;
-    return new Refusal(429, text, this.settings.retryAfter ? { 'retry-after': String(Math.ceil(intervalMs / 1000)) } : {});
+    return new Refusal(
+      429,
+      text,
+      this.settings.retryAfter ? { 'retry-after': String(Math.ceil(intervalMs / 1000)) } : {},
+    );
   }
 
   private newProcessing(): Processing {
     const { maxItemsPerDocument, maxItemsByType } = this.profile.rules;
-    const parts = { schemas: this.schemas, packs: this.packs, world: this.world, maxItemsPerDocument, maxItemsByType, innerErrors: this.settings.innerErrors };
+    const parts = {
+      schemas: this.schemas,
+      packs: this.packs,
+      world: this.world,
+      maxItemsPerDocument,
+      maxItemsByType,
+      innerErrors: this.settings.innerErrors,
+    };
     const registry = this;
     return new Processing({
       // The clock and the journal come to be after the replay, which needs neither.
@@ -234,11 +261,15 @@ export class Registry {
     });
   }
 
-  /** A user's document above its limit breaks a rule. What a replay meets again was counted when it came, and those counts are gone. */
+  /**
+   * A user's document above its limit breaks a rule. What a replay meets again was counted when it came, and those
+   * counts are gone.
+   */
   private watchItems({ account, verdict, requestId }: RegistryDocument): void {
     if (this.openedRealMs === Infinity || account === undefined || verdict?.kind !== 'receipt') return;
     const [error] = verdict.errors;
-    if (error?.code === REASONS.too_many_items.code) this.violations.record('too_many_items', { call: 'send', account, note: `${requestId}: ${error.text}` });
+    if (error?.code === REASONS.too_many_items.code)
+      this.violations.record('too_many_items', { call: 'send', account, note: `${requestId}: ${error.text}` });
   }
 
   private mark(virtualMs: number): void {
@@ -286,9 +317,20 @@ function resumedAt({ virtualMs, wallMs, speed }: Replayed): number {
   return virtualMs === undefined ? now : virtualMs + Math.max(0, now - wallMs) * speed;
 }
 
-/** A knob may not outlast what the profile tells its clients to bear. Throws an Error where a longer time was asked for. */
-function longestBearable({ rules }: Profile, landLateMs: number | undefined): { failed_then_processed: number; land_late: number } {
+/**
+ * A knob may not outlast what the profile tells its clients to bear. Throws an Error where a longer time was asked for.
+ */
+function longestBearable(
+  { rules }: Profile,
+  landLateMs: number | undefined,
+): { failed_then_processed: number; land_late: number } {
   const { unknownGraceMs, failedGraceMs } = rules;
-  if (landLateMs !== undefined && landLateMs >= unknownGraceMs) throw new Error(`a send may land late by less than the unknownGraceMs of the profile, ${unknownGraceMs}, not by ${landLateMs}`);
-  return { failed_then_processed: Math.floor(failedGraceMs / 2), land_late: landLateMs ?? Math.floor(unknownGraceMs / 3) };
+  if (landLateMs !== undefined && landLateMs >= unknownGraceMs)
+    throw new Error(
+      `a send may land late by less than the unknownGraceMs of the profile, ${unknownGraceMs}, not by ${landLateMs}`,
+    );
+  return {
+    failed_then_processed: Math.floor(failedGraceMs / 2),
+    land_late: landLateMs ?? Math.floor(unknownGraceMs / 3),
+  };
 }

@@ -17,7 +17,9 @@ export interface Sandbox {
 
 const LOOPBACK = '127.0.0.1';
 
-/** Starts the registry on a laptop. Rejects with an Error that says what is wrong with an option, a data file or a port. */
+/**
+ * Starts the registry on a laptop. Rejects with an Error that says what is wrong with an option, a data file or a port.
+ */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = withDefaults(options);
   const registry = new Registry(settings);

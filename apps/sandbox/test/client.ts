@@ -41,16 +41,25 @@ export class TestClient {
   }
 
   control(method: string, path: string, body?: unknown): Promise<HttpAnswer> {
-    return this.http(`${this.sandbox.controlUrl}${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    return this.http(`${this.sandbox.controlUrl}${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
   }
 
   credentials(account = 'main') {
-    const { client_id, client_secret, user_id } = accounts.find((one) => one.name === account) as (typeof accounts)[number];
+    const { client_id, client_secret, user_id } = accounts.find(
+      (one) => one.name === account,
+    ) as (typeof accounts)[number];
     return { client_id, client_secret, user_id, auth_type: 'SIGNED_CODE' };
   }
 
   post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<HttpAnswer> {
-    return this.http(`${this.sandbox.url}/api/v1${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), headers });
+    return this.http(`${this.sandbox.url}/api/v1${path}`, {
+      method: 'POST',
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      headers,
+    });
   }
 
   async newToken(account = 'main'): Promise<HttpAnswer> {
@@ -76,7 +85,10 @@ export class TestClient {
     return this.http(url, { headers: await this.headers(account) });
   }
 
-  async send(xml: string | Buffer, options: { account?: string; requestId?: string; fields?: Record<string, unknown> } = {}): Promise<HttpAnswer> {
+  async send(
+    xml: string | Buffer,
+    options: { account?: string; requestId?: string; fields?: Record<string, unknown> } = {},
+  ): Promise<HttpAnswer> {
     const { account = 'main', requestId = randomUUID(), fields = {} } = options;
     const bytes = Buffer.from(xml);
     const body = { document: bytes.toString('base64'), sign: signAs(account, bytes), request_id: requestId, ...fields };
@@ -124,7 +136,11 @@ export interface Outcome {
 }
 
 function readReceipt(receipt: string | undefined): { result: string | undefined; errors: string[] } {
-  const errors = [...(receipt ?? '').matchAll(/<errors><error_code>(.*?)<\/error_code><error_desc>.*?<\/error_desc>(?:<object_id>(.*?)<\/object_id>)?<\/errors>/gs)];
+  const errors = [
+    ...(receipt ?? '').matchAll(
+      /<errors><error_code>(.*?)<\/error_code><error_desc>.*?<\/error_desc>(?:<object_id>(.*?)<\/object_id>)?<\/errors>/gs,
+    ),
+  ];
   return {
     result: /<operation_result>(.*?)<\/operation_result>/.exec(receipt ?? '')?.[1],
     errors: errors.map(([, code, object]) => (object === undefined ? `${code}` : `${code} ${object}`)),

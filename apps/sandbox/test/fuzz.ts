@@ -42,7 +42,14 @@ export interface FuzzRequest {
 }
 
 const VERBS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'BREW', 'get', ''];
-const TYPES = ['application/json', 'application/xml', 'text/html', 'multipart/form-data; boundary=x', 'application/json; charset=utf-16', ''];
+const TYPES = [
+  'application/json',
+  'application/xml',
+  'text/html',
+  'multipart/form-data; boundary=x',
+  'application/json; charset=utf-16',
+  '',
+];
 
 /** A request that may be anything from nearly right to noise. */
 export function fuzzRequest(dice: Dice, material: Material): FuzzRequest {
@@ -50,30 +57,57 @@ export function fuzzRequest(dice: Dice, material: Material): FuzzRequest {
   const route = dice.of(material.routes);
   const verb = dice.chance(90) ? route.verb : dice.of(VERBS);
   const body = bodyOf(dice, material);
-  const lines = [`${verb} ${targetOf(dice, route.path, material)} ${dice.chance(98) ? 'HTTP/1.1' : dice.of(['HTTP/1.0', 'HTTP/9.9', 'FTP/1.1', ''])}`];
+  const lines = [
+    `${verb} ${targetOf(dice, route.path, material)} ${dice.chance(98) ? 'HTTP/1.1' : dice.of(['HTTP/1.0', 'HTTP/9.9', 'FTP/1.1', ''])}`,
+  ];
   if (dice.chance(98)) lines.push('host: sandbox');
   lines.push(...headersOf(dice, material));
   if (dice.chance(4)) lines.push('transfer-encoding: chunked');
-  else if (dice.chance(97)) lines.push(`content-length: ${dice.chance(96) ? body.length : dice.of(['-1', '1e9', 'x', '99999999999', String(body.length + 5)])}`);
+  else if (dice.chance(97))
+    lines.push(
+      'content-length: ' +
+        `${dice.chance(96) ? body.length : dice.of(['-1', '1e9', 'x', '99999999999', String(body.length + 5)])}`,
+    );
   const bytes = Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\nconnection: close\r\n\r\n`), body]);
   return dice.chance(4) ? { bytes: bytes.subarray(0, dice.number(bytes.length)), cut: true } : { bytes, cut: false };
 }
 
 function targetOf(dice: Dice, path: string, { ids, tokens }: Material): string {
-  let target = path.replace(/\{\w+\}/g, () => (dice.chance(80) ? dice.of(ids) : encodeURIComponent(dice.text(1 + dice.number(40)))));
-  if (dice.chance(5)) target = `/${Array.from({ length: dice.number(60) }, () => dice.of(['a', '..', '%00', '%ff', '%', '~', 'webdav'])).join('/')}`;
+  let target = path.replace(/\{\w+\}/g, () =>
+    dice.chance(80) ? dice.of(ids) : encodeURIComponent(dice.text(1 + dice.number(40))),
+  );
+  if (dice.chance(5))
+    target = `/${Array.from({ length: dice.number(60) }, () => dice.of(['a', '..', '%00', '%ff', '%', '~', 'webdav'])).join('/')}`;
   if (dice.chance(2)) target += '/'.repeat(1 + dice.number(4000));
-  if (dice.chance(15)) target += `?${dice.of(['count', 'start_from', 'filter', 'document_ids', 'sgtin', 'page', 'size', 'token', '__proto__'])}=${encodeURIComponent(dice.of([dice.text(20), '-1', '1e99', dice.of(tokens), '{"a":', '[]', '{"__proto__":{}}']))}`;
+  if (dice.chance(15))
+    target += `?${dice.of(['count', 'start_from', 'filter', 'document_ids', 'sgtin', 'page', 'size', 'token', '__proto__'])}=${encodeURIComponent(dice.of([dice.text(20), '-1', '1e99', dice.of(tokens), '{"a":', '[]', '{"__proto__":{}}']))}`;
   return dice.chance(2) ? `http://other.example${target}` : target;
 }
 
 function headersOf(dice: Dice, { tokens }: Material): string[] {
   const lines = [`content-type: ${dice.of(TYPES)}`];
-  if (dice.chance(92)) lines.push(`authorization: ${dice.chance(95) ? `token ${dice.of(tokens)}` : dice.of(['token', 'token  ', 'Bearer x', `token ${'x'.repeat(9000)}`])}`);
+  if (dice.chance(92))
+    lines.push(
+      'authorization: ' +
+        `${dice.chance(95) ? `token ${dice.of(tokens)}` : dice.of(['token', 'token  ', 'Bearer x', `token ${'x'.repeat(9000)}`])}`,
+    );
   if (dice.chance(3)) lines.push(`x-giant: ${'g'.repeat(dice.number(120_000))}`);
   if (dice.chance(3)) lines.push(...Array.from({ length: dice.number(2500) }, (_, at) => `x-${at}: 1`));
-  if (dice.chance(5)) lines.push(`content-range: ${dice.of(['bytes 0-9/10', 'bytes 5-1/3', 'bytes */9', 'bytes 0-99999999999/99999999999', 'x'])}`);
-  if (dice.chance(3)) lines.push(dice.of(['expect: 100-continue', 'upgrade: websocket', 'content-encoding: gzip', ': empty', 'a b: c', `x: ${String.fromCharCode(1)}`]));
+  if (dice.chance(5))
+    lines.push(
+      `content-range: ${dice.of(['bytes 0-9/10', 'bytes 5-1/3', 'bytes */9', 'bytes 0-99999999999/99999999999', 'x'])}`,
+    );
+  if (dice.chance(3))
+    lines.push(
+      dice.of([
+        'expect: 100-continue',
+        'upgrade: websocket',
+        'content-encoding: gzip',
+        ': empty',
+        'a b: c',
+        `x: ${String.fromCharCode(1)}`,
+      ]),
+    );
   return lines;
 }
 
@@ -83,12 +117,39 @@ function bodyOf(dice: Dice, { bodies }: Material): Buffer {
   if (kind < 50) return mutated(dice, Buffer.from(dice.of(bodies)));
   if (kind < 55) return Buffer.from(dice.of(['[', '{"a":', '{"filter":']).repeat(1 + dice.number(20_000)));
   if (kind < 60) return Buffer.from(dice.text(dice.number(5000)));
-  return Buffer.from(JSON.stringify(Object.fromEntries(Array.from({ length: dice.number(8) }, () => [dice.of(KEYS), valueOf(dice, 0)]))));
+  return Buffer.from(
+    JSON.stringify(Object.fromEntries(Array.from({ length: dice.number(8) }, () => [dice.of(KEYS), valueOf(dice, 0)]))),
+  );
 }
 
 const KEYS = [
-  'document', 'sign', 'request_id', 'bulk_processing', 'document_id', 'request_ids', 'hash_sum', 'filter', 'start_from', 'count', 'code', 'signature',
-  'client_id', 'client_secret', 'user_id', 'auth_type', 'password', 'document_ids', 'sgtins', 'sgtin', 'gtin', 'sscc', 'status', 'start_date', 'report_id', '__proto__', 'constructor',
+  'document',
+  'sign',
+  'request_id',
+  'bulk_processing',
+  'document_id',
+  'request_ids',
+  'hash_sum',
+  'filter',
+  'start_from',
+  'count',
+  'code',
+  'signature',
+  'client_id',
+  'client_secret',
+  'user_id',
+  'auth_type',
+  'password',
+  'document_ids',
+  'sgtins',
+  'sgtin',
+  'gtin',
+  'sscc',
+  'status',
+  'start_date',
+  'report_id',
+  '__proto__',
+  'constructor',
 ];
 
 function valueOf(dice: Dice, depth: number): unknown {
@@ -147,7 +208,9 @@ function answerOf(text: string): FuzzAnswer {
   const head = match[2] ?? '';
   const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? Infinity);
   // Bytes behind the request may have got an answer of their own.
-  const body = Buffer.from(match[3] ?? '').subarray(0, length).toString('utf8');
+  const body = Buffer.from(match[3] ?? '')
+    .subarray(0, length)
+    .toString('utf8');
   return { status: Number(match[1]), body };
 }
 
@@ -163,7 +226,8 @@ export function whyUndocumented(answer: FuzzAnswer, verb: string): string | unde
   try {
     const parsed = JSON.parse(body) as Record<string, unknown>;
     const business = typeof parsed['error_description'] === 'string' || typeof parsed['error_desc'] === 'string';
-    const framework = typeof parsed['error'] === 'string' && parsed['status'] === status && typeof parsed['path'] === 'string';
+    const framework =
+      typeof parsed['error'] === 'string' && parsed['status'] === status && typeof parsed['path'] === 'string';
     return business || framework ? undefined : `an unknown shape: ${body.slice(0, 200)}`;
   } catch {
     return `no JSON: ${body.slice(0, 200)}`;

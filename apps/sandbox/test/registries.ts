@@ -1,7 +1,11 @@
 import type { HttpAnswer, TestClient } from './client.js';
 
 /** A list of a registry: POST with { filter, start_from, count }. */
-export async function list(client: TestClient, path: string, ...[filter = {}, page = {}]: Record<string, unknown>[]): Promise<HttpAnswer> {
+export async function list(
+  client: TestClient,
+  path: string,
+  ...[filter = {}, page = {}]: Record<string, unknown>[]
+): Promise<HttpAnswer> {
   return client.post(path, { filter, ...page }, await client.headers());
 }
 

@@ -27,13 +27,23 @@ function keyPairOf(account: string): KeyPair {
   return pair;
 }
 
-/** The library's own arithmetic takes over a second for a signature on Node 21 and newer, where it mistakes the runtime for a browser. */
+/**
+ * The library's own arithmetic takes over a second for a signature on Node 21 and newer, where it mistakes the runtime
+ * for a browser.
+ */
 function signNatively(key: forge.pki.rsa.PrivateKey): void {
   const native = { key: createPrivateKey(forge.pki.privateKeyToPem(key)), padding: constants.RSA_PKCS1_PADDING };
-  key.sign = (digest: forge.md.MessageDigest) => privateEncrypt(native, Buffer.concat([SHA256_DIGEST_INFO, Buffer.from(digest.digest().getBytes(), 'binary')])).toString('binary');
+  key.sign = (digest: forge.md.MessageDigest) =>
+    privateEncrypt(
+      native,
+      Buffer.concat([SHA256_DIGEST_INFO, Buffer.from(digest.digest().getBytes(), 'binary')]),
+    ).toString('binary');
 }
 
-/** A detached CMS over the bytes by an account of the default world, in base64; made by another library than the one that checks it. */
+/**
+ * A detached CMS over the bytes by an account of the default world, in base64; made by another library than the one
+ * that checks it.
+ */
 export function signAs(account: string, bytes: Uint8Array, options: { detached?: boolean } = {}): string {
   const { key, certificate } = keyPairOf(account);
   const oids = forge.pki.oids as Record<string, string>;

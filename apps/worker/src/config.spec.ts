@@ -6,7 +6,13 @@ import { temporaryFolder, type TemporaryFolder } from '../../../test/support/tem
 import { describeWorkerConfig, workerConfig } from './config.js';
 
 const KEY = 'ab'.repeat(32);
-const ACCOUNT = { name: 'main', client_id: 'c', client_secret: 'very-secret', user_id: 'u', signer: { kind: 'pkcs12', file: 'main.p12', password: 'also-secret' } };
+const ACCOUNT = {
+  name: 'main',
+  client_id: 'c',
+  client_secret: 'very-secret',
+  user_id: 'u',
+  signer: { kind: 'pkcs12', file: 'main.p12', password: 'also-secret' },
+};
 
 let folder: TemporaryFolder;
 let good: NodeJS.ProcessEnv;
@@ -39,18 +45,28 @@ function errorOf(environment: NodeJS.ProcessEnv): PedigreeError {
 describe('the worker’s configuration', () => {
   it('needs four variables and has defaults for the others', () => {
     expect(workerConfig(good)).toMatchObject({
-      ...{ databaseUrl: good['DATABASE_URL'], registryUrl: 'https://registry.example.test', participant: 'own', logLevel: 'info' },
+      ...{
+        databaseUrl: good['DATABASE_URL'],
+        registryUrl: 'https://registry.example.test',
+        participant: 'own',
+        logLevel: 'info',
+      },
       ...{ profile: { name: 'interface-v1' }, accounts: [{ name: 'main' }], encryptionKey: Buffer.from(KEY, 'hex') },
     });
   });
 
   it('lays an installation’s overrides over the profile', () => {
     const overrides = file('overrides.json', JSON.stringify({ rules: { unknownGraceMs: 1_500 } }));
-    expect(workerConfig({ ...good, REGISTRY_PROFILE: 'mdlp', REGISTRY_PROFILE_OVERRIDES: overrides }).profile).toMatchObject({ name: 'mdlp', rules: { unknownGraceMs: 1_500 } });
+    expect(
+      workerConfig({ ...good, REGISTRY_PROFILE: 'mdlp', REGISTRY_PROFILE_OVERRIDES: overrides }).profile,
+    ).toMatchObject({ name: 'mdlp', rules: { unknownGraceMs: 1_500 } });
   });
 
   it('is shown, and kept in the log, without the passwords of any address', () => {
-    const addresses = { EVENTSTORE_URL: 'esdb://me:word@log:2113', OTEL_EXPORTER_OTLP_ENDPOINT: 'https://me:word@collector/?api-key=word' };
+    const addresses = {
+      EVENTSTORE_URL: 'esdb://me:word@log:2113',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://me:word@collector/?api-key=word',
+    };
     expect(JSON.stringify(describeWorkerConfig(workerConfig({ ...good, ...addresses })))).not.toMatch(/[:=]word/);
   });
 
@@ -63,11 +79,21 @@ describe('the worker’s configuration', () => {
     ['REGISTRY_PROFILE', 'unknown', () => 'interface-v9', /interface-v1 and mdlp/],
     ['REGISTRY_PROFILE_OVERRIDES', 'not there', () => join(folder.path, 'none.json'), /ENOENT/],
     ['REGISTRY_PROFILE_OVERRIDES', 'not JSON', () => file('bad.json', '{'), /JSON/],
-    ['REGISTRY_PROFILE_OVERRIDES', 'with an unknown field', () => file('unknown.json', '{"rules":{"graceMs":1}}'), /rules\.graceMs/],
+    [
+      'REGISTRY_PROFILE_OVERRIDES',
+      'with an unknown field',
+      () => file('unknown.json', '{"rules":{"graceMs":1}}'),
+      /rules\.graceMs/,
+    ],
     ['PEDIGREE_ACCOUNTS', 'missing', () => undefined, /PEDIGREE_ACCOUNTS/],
     ['PEDIGREE_ACCOUNTS', 'not there', () => join(folder.path, 'none.json'), /ENOENT/],
     ['PEDIGREE_ACCOUNTS', 'not JSON', () => file('accounts-cut.json', '[{"client_secret":"very-secret"'), /JSON/],
-    ['PEDIGREE_ACCOUNTS', 'without a user', () => file('accounts-bad.json', JSON.stringify([{ ...ACCOUNT, user_id: undefined }])), /accounts\[0\]\.user_id/],
+    [
+      'PEDIGREE_ACCOUNTS',
+      'without a user',
+      () => file('accounts-bad.json', JSON.stringify([{ ...ACCOUNT, user_id: undefined }])),
+      /accounts\[0\]\.user_id/,
+    ],
     ['PEDIGREE_ACCOUNTS', 'empty', () => file('accounts-none.json', '[]'), /PEDIGREE_ACCOUNTS/],
     ['PEDIGREE_KEY_FILE', 'missing', () => undefined, /PEDIGREE_KEY_FILE/],
     ['PEDIGREE_KEY_FILE', 'not there', () => join(folder.path, 'none'), /ENOENT/],

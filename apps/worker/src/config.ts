@@ -6,8 +6,14 @@ import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSec
 const environment = z.object({
   /** PostgreSQL connection string. */
   DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://'),
-  /** Connection string of EventStoreDB or KurrentDB, for installations whose log has a server of its own. Absent: the log lies in the database. */
-  EVENTSTORE_URL: z.string().regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://').optional(),
+  /**
+   * Connection string of EventStoreDB or KurrentDB, for installations whose log has a server of its own. Absent: the
+   * log lies in the database.
+   */
+  EVENTSTORE_URL: z
+    .string()
+    .regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://')
+    .optional(),
   /** Base address of the registry, without the profile's base path (/api/v1). */
   REGISTRY_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }),
   /** Name of a built-in profile. */
@@ -30,7 +36,10 @@ const environment = z.object({
   HEALTH_HOST: z.string().min(1).default('127.0.0.1'),
   /** Base address of an OpenTelemetry receiver (OTLP over HTTP). Absent: no traces are made. */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
-  /** Types of document, by number, that are ended at once when what they come after ends badly, for example `415,701`. All others are held. */
+  /**
+   * Types of document, by number, that are ended at once when what they come after ends badly, for example `415,701`.
+   * All others are held.
+   */
   PEDIGREE_END_AT_ONCE_DOC_TYPES: z
     .string()
     .regex(/^\s*(\d{2,5}\s*(,\s*\d{2,5}\s*)*)?$/, 'must be numbers of document types with commas between them')
@@ -38,7 +47,10 @@ const environment = z.object({
   /** For so long a document may be held before the metric for the alert counts it. */
   PEDIGREE_HELD_ALERT_HOURS: z.coerce.number().positive().max(8_760).default(24),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
-  /** Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every change of settings. */
+  /**
+   * Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every
+   * change of settings.
+   */
   PEDIGREE_CHANGED_BY: z.string().trim().min(1).max(200).optional(),
   /** Why the settings are as they are now; kept with every change that this start finds. */
   PEDIGREE_CHANGE_REASON: z.string().trim().min(3).max(1_000).optional(),
@@ -84,7 +96,9 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
     healthPort: data.HEALTH_PORT,
     healthHost: data.HEALTH_HOST,
     logLevel: data.LOG_LEVEL,
-    endAtOnceDocTypes: data.PEDIGREE_END_AT_ONCE_DOC_TYPES.split(',').filter((one) => one.trim() !== '').map(Number),
+    endAtOnceDocTypes: data.PEDIGREE_END_AT_ONCE_DOC_TYPES.split(',')
+      .filter((one) => one.trim() !== '')
+      .map(Number),
     heldAlertHours: data.PEDIGREE_HELD_ALERT_HOURS,
     changedBy: data.PEDIGREE_CHANGED_BY,
     changeReason: data.PEDIGREE_CHANGE_REASON,
@@ -93,7 +107,17 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
 export function describeWorkerConfig(config: WorkerConfig): JsonObject {
-  const { participant, taskKeysKeptDays, uploadLinksKeptDays, healthPort, healthHost, logLevel, otlpEndpoint, endAtOnceDocTypes, heldAlertHours } = config;
+  const {
+    participant,
+    taskKeysKeptDays,
+    uploadLinksKeptDays,
+    healthPort,
+    healthHost,
+    logLevel,
+    otlpEndpoint,
+    endAtOnceDocTypes,
+    heldAlertHours,
+  } = config;
   return {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
     eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
@@ -101,6 +125,15 @@ export function describeWorkerConfig(config: WorkerConfig): JsonObject {
     profile: config.profile as unknown as JsonObject,
     accounts: config.accounts.map(({ name, userId, signer }) => ({ name, userId, signer: signer.kind })),
     otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
-    ...{ participant, taskKeysKeptDays, uploadLinksKeptDays, healthPort, healthHost, logLevel, endAtOnceDocTypes, heldAlertHours },
+    ...{
+      participant,
+      taskKeysKeptDays,
+      uploadLinksKeptDays,
+      healthPort,
+      healthHost,
+      logLevel,
+      endAtOnceDocTypes,
+      heldAlertHours,
+    },
   };
 }

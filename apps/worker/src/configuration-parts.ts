@@ -7,14 +7,30 @@ import type { MigrationSet, Pool } from '#postgres';
 import type { Account } from '#registry-client';
 import { describeWorkerConfig, type WorkerConfig } from './config.js';
 
-/** What the worker's settings are made of, as the log keeps them (stream `configuration`): the profile with its overrides field by field. */
+/**
+ * What the worker's settings are made of, as the log keeps them (stream `configuration`): the profile with its
+ * overrides field by field.
+ */
 export async function workerParts(config: WorkerConfig, pool: Pool, sets: MigrationSet[]): Promise<DescribedPart[]> {
   const { profile, accounts: _, healthPort, healthHost, logLevel, ...configuration } = describeWorkerConfig(config);
   return [
-    { part: 'configuration', state: { ...configuration, profile: config.profile.name }, local: { healthPort, healthHost, logLevel } as JsonObject },
+    {
+      part: 'configuration',
+      state: { ...configuration, profile: config.profile.name },
+      local: { healthPort, healthHost, logLevel } as JsonObject,
+    },
     { part: 'profile', state: profile as JsonObject },
-    { part: 'accounts', state: Object.fromEntries(config.accounts.map((account) => [account.name, describedAccount(account)])) },
-    { part: 'schemas', state: { documents: { version: SCHEMA_VERSION, sha256: schemaSetDigest() }, migrations: await migrationsApplied(pool, sets) } },
+    {
+      part: 'accounts',
+      state: Object.fromEntries(config.accounts.map((account) => [account.name, describedAccount(account)])),
+    },
+    {
+      part: 'schemas',
+      state: {
+        documents: { version: SCHEMA_VERSION, sha256: schemaSetDigest() },
+        migrations: await migrationsApplied(pool, sets),
+      },
+    },
     { part: 'software', state: { version: SOFTWARE_VERSION } },
   ];
 }

@@ -27,7 +27,11 @@ const UPLOAD_HANDS = 2;
 
 /** The lanes that call nobody. */
 const internalLanes = (context: TaskContext): Lane[] => [
-  { name: 'intake', kinds: { run_command: { handle: (task) => runCommand(context, task) } }, concurrency: INTERNAL_HANDS },
+  {
+    name: 'intake',
+    kinds: { run_command: { handle: (task) => runCommand(context, task) } },
+    concurrency: INTERNAL_HANDS,
+  },
   {
     name: 'internal',
     kinds: {
@@ -42,15 +46,30 @@ const internalLanes = (context: TaskContext): Lane[] => [
   },
 ];
 
-/** The lanes of all accounts, and the two that call nobody; with those of documents of others where they are followed. */
+/**
+ * The lanes of all accounts, and the two that call nobody; with those of documents of others where they are followed.
+ */
 export function lanesOf(context: TaskContext, accounts: string[], inbound?: InboundContext): Lane[] {
   const { profile } = context;
-  const hands = (operation: keyof Profile['operations']): number => (profile.operations[operation].intervalMs > 0 ? HANDS_WITH_INTERVAL : HANDS_WITHOUT_INTERVAL);
+  const hands = (operation: keyof Profile['operations']): number =>
+    profile.operations[operation].intervalMs > 0 ? HANDS_WITH_INTERVAL : HANDS_WITHOUT_INTERVAL;
   const pageSize = profile.operations.list_outgoing.pageSize ?? 100;
   const internal = internalLanes(context);
   const ofAccount = (account: string): Lane[] => [
-    { name: `${account}/send`, kinds: { send: { handle: heldBack(context, (task) => send(context, task)) } }, concurrency: hands('send'), held: () => context.gates.isHeld(account) },
-    { name: `${account}/upload`, kinds: { upload: { handle: heldBack(context, (task, handed: { signal: AbortSignal }) => upload(context, task, handed)) } }, concurrency: UPLOAD_HANDS, held: () => context.gates.isPaused(account) },
+    {
+      name: `${account}/send`,
+      kinds: { send: { handle: heldBack(context, (task) => send(context, task)) } },
+      concurrency: hands('send'),
+      held: () => context.gates.isHeld(account),
+    },
+    {
+      name: `${account}/upload`,
+      kinds: {
+        upload: { handle: heldBack(context, (task, handed: { signal: AbortSignal }) => upload(context, task, handed)) },
+      },
+      concurrency: UPLOAD_HANDS,
+      held: () => context.gates.isPaused(account),
+    },
     {
       name: `${account}/status`,
       kinds: {
@@ -61,14 +80,38 @@ export function lanesOf(context: TaskContext, accounts: string[], inbound?: Inbo
       concurrency: STATUS_HANDS,
       batch: pageSize,
     },
-    { name: `${account}/receipt`, kinds: { receipt: { handle: (task) => fetchReceipt(context, task) } }, concurrency: hands('receipt') },
-    { name: `${account}/download`, kinds: { download: { handle: (task) => downloadCopy(context, task) } }, concurrency: HANDS_WITH_INTERVAL },
-    { name: `${account}/find_by_request_id`, kinds: { look_up: { handle: (task) => lookUp(context, task) } }, concurrency: HANDS_WITH_INTERVAL },
-    { name: `${account}/group_check`, kinds: { group_check: { handle: (task) => checkGroup(context, task) } }, concurrency: HANDS_WITH_INTERVAL, held: () => context.gates.isPaused(account) },
-    { name: `${account}/group_start`, kinds: { group_start: { handle: heldBack(context, (task) => startGroup(context, task)) } }, concurrency: HANDS_WITH_INTERVAL, held: () => context.gates.isPaused(account) },
+    {
+      name: `${account}/receipt`,
+      kinds: { receipt: { handle: (task) => fetchReceipt(context, task) } },
+      concurrency: hands('receipt'),
+    },
+    {
+      name: `${account}/download`,
+      kinds: { download: { handle: (task) => downloadCopy(context, task) } },
+      concurrency: HANDS_WITH_INTERVAL,
+    },
+    {
+      name: `${account}/find_by_request_id`,
+      kinds: { look_up: { handle: (task) => lookUp(context, task) } },
+      concurrency: HANDS_WITH_INTERVAL,
+    },
+    {
+      name: `${account}/group_check`,
+      kinds: { group_check: { handle: (task) => checkGroup(context, task) } },
+      concurrency: HANDS_WITH_INTERVAL,
+      held: () => context.gates.isPaused(account),
+    },
+    {
+      name: `${account}/group_start`,
+      kinds: { group_start: { handle: heldBack(context, (task) => startGroup(context, task)) } },
+      concurrency: HANDS_WITH_INTERVAL,
+      held: () => context.gates.isPaused(account),
+    },
   ];
   const own = [...internal, ...accounts.flatMap(ofAccount)];
-  return inbound === undefined ? own : together([...own, ...inboundLanes(inbound, { accounts, pageSize }), replanLane(inbound)]);
+  return inbound === undefined
+    ? own
+    : together([...own, ...inboundLanes(inbound, { accounts, pageSize }), replanLane(inbound)]);
 }
 
 /** Lanes of one name are one lane that serves the kinds of all. */

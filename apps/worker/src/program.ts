@@ -5,21 +5,51 @@ import { workerConfig, workerVariables, type WorkerConfig } from './config.js';
 import { restorationNeed } from './restoration/restoration-need.js';
 import { startWorker, workerLog } from './worker.js';
 
-/** The worker as a program of its own: `pedigree worker`, as many as wanted. While the registry is away it takes commands further and waits with the rest. */
+/**
+ * The worker as a program of its own: `pedigree worker`, as many as wanted. While the registry is away it takes
+ * commands further and waits with the rest.
+ */
 export const workerProgram = (config: WorkerConfig): Program => ({
   name: 'worker',
   log: workerLog(config),
   health: { port: config.healthPort, host: config.healthHost },
-  needs: [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl), tcpNeed('registry', config.registryUrl, { isRequired: false }), restorationNeed(config.databaseUrl, config.accounts.map((one) => one.name))],
+  needs: [
+    postgresNeed(config.databaseUrl),
+    ...optionalNeed('eventstore', config.eventStoreUrl),
+    tcpNeed('registry', config.registryUrl, { isRequired: false }),
+    restorationNeed(
+      config.databaseUrl,
+      config.accounts.map((one) => one.name),
+    ),
+  ],
   start: async ({ log, health, healthPort }) => {
     const onError = (error: unknown): void => log.warn({ err: error }, 'a figure could not be read');
-    const watching = openWatching({ program: 'worker', version: SOFTWARE_VERSION, profile: config.profile.name, otlpEndpoint: config.otlpEndpoint, onError });
+    const watching = openWatching({
+      program: 'worker',
+      version: SOFTWARE_VERSION,
+      profile: config.profile.name,
+      otlpEndpoint: config.otlpEndpoint,
+      onError,
+    });
     const worker = await startWorker(config, log, watching);
-    health.degradedBy(() => worker.pausedAccounts().map(({ account, cause, text, seenAt }) => ({ name: `account ${account}`, since: seenAt.toISOString(), reason: `paused (${cause}): ${text}` })));
+    health.degradedBy(() =>
+      worker
+        .pausedAccounts()
+        .map(({ account, cause, text, seenAt }) => ({
+          name: `account ${account}`,
+          since: seenAt.toISOString(),
+          reason: `paused (${cause}): ${text}`,
+        })),
+    );
     health.degradedBy(() => worker.subscriptions.troubles());
     serveMetrics(watching.metrics, healthPort, health);
     return worker;
   },
 });
 
-export const workerLine: ProgramLine = { name: 'worker', version: SOFTWARE_VERSION, variables: workerVariables, make: (env) => workerProgram(workerConfig(env)) };
+export const workerLine: ProgramLine = {
+  name: 'worker',
+  version: SOFTWARE_VERSION,
+  variables: workerVariables,
+  make: (env) => workerProgram(workerConfig(env)),
+};

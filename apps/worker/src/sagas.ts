@@ -1,4 +1,11 @@
-import { DOCUMENT_SAGA, INBOUND_SAGA, keysOfDocumentEvent, reactToDocumentEvent, reactToInboundEvent, type DocumentRules } from '#domain';
+import {
+  DOCUMENT_SAGA,
+  INBOUND_SAGA,
+  keysOfDocumentEvent,
+  reactToDocumentEvent,
+  reactToInboundEvent,
+  type DocumentRules,
+} from '#domain';
 import { retryParked, runSaga, type RetryParts, type SagaOptions } from '#subscriptions';
 import type { TaskResult } from '#tasks';
 import type { Lane } from './lane.js';
@@ -20,8 +27,16 @@ export function sagasBy(rules: DocumentRules): RunnableSaga[] {
   const documents = { ...DOCUMENT_SAGA, keysOf: keysOfDocumentEvent, react: reactToDocumentEvent(rules) };
   const inbound = { ...INBOUND_SAGA, react: reactToInboundEvent(rules) };
   return [
-    { name: documents.name, run: (options) => runSaga({ ...options, saga: documents }), retry: (parts, key) => retryParked({ ...parts, saga: documents }, key) },
-    { name: inbound.name, run: (options) => runSaga({ ...options, saga: inbound }), retry: (parts, key) => retryParked({ ...parts, saga: inbound }, key) },
+    {
+      name: documents.name,
+      run: (options) => runSaga({ ...options, saga: documents }),
+      retry: (parts, key) => retryParked({ ...parts, saga: documents }, key),
+    },
+    {
+      name: inbound.name,
+      run: (options) => runSaga({ ...options, saga: inbound }),
+      retry: (parts, key) => retryParked({ ...parts, saga: inbound }, key),
+    },
   ];
 }
 
@@ -34,5 +49,9 @@ export function sagaLane(sagas: RunnableSaga[], parts: Omit<RetryParts<never>, '
     await saga.retry(parts, key);
     return { kind: 'done' };
   };
-  return { name: SAGA_LANE, kinds: { retry_parked: { handle: ({ payload }) => retry(payload as { saga: string; key: string }) } }, concurrency: 1 };
+  return {
+    name: SAGA_LANE,
+    kinds: { retry_parked: { handle: ({ payload }) => retry(payload as { saga: string; key: string }) } },
+    concurrency: 1,
+  };
 }

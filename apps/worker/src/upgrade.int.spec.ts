@@ -14,9 +14,9 @@ import { QueueTrial, type World } from '../test/queue-trial.js';
 import { eventsOf, groupStateIn, openStores, registerDocument, stateIn, type Stores } from '../test/trial.js';
 
 /**
- * A database as the version of commit e997da2 left it, made by its own saga, projections and tasks: documents in every phase, dependents inside the
- * saga's states, event ids by task key and version, two tasks under the leases of a process that died after its events, and two documents that
- * nothing behind the log had seen.
+ * A database as the version of commit e997da2 left it, made by its own saga, projections and tasks: documents in every
+ * phase, dependents inside the saga's states, event ids by task key and version, two tasks under the leases of a
+ * process that died after its events, and two documents that nothing behind the log had seen.
  */
 interface Left {
   ids: Record<string, string>;
@@ -26,7 +26,14 @@ interface Left {
   tables: Record<string, Record<string, unknown>[]>;
 }
 
-const SCHEMAS = [eventStoreSchema, evidenceSchema, registryClientSchema, tasksSchema, subscriptionsSchema, ...readModelSchemas];
+const SCHEMAS = [
+  eventStoreSchema,
+  evidenceSchema,
+  registryClientSchema,
+  tasksSchema,
+  subscriptionsSchema,
+  ...readModelSchemas,
+];
 const LEFT = JSON.parse(readFileSync(new URL('../test/database-before-holds.json', import.meta.url), 'utf8')) as Left;
 const { schema_migration: APPLIED = [], ...TABLES } = LEFT.tables;
 const idOf = (name: string): string => LEFT.ids[name] as string;
@@ -66,7 +73,10 @@ async function restore(): Promise<void> {
   await migrate(db.pool, SCHEMAS, { only: new Set(APPLIED.map(of)) });
   for (const [name, rows] of Object.entries(TABLES)) {
     await db.pool.query(`TRUNCATE ${name}`);
-    await db.pool.query(`INSERT INTO ${name} OVERRIDING SYSTEM VALUE SELECT * FROM jsonb_populate_recordset(NULL::${name}, $1)`, [JSON.stringify(rows)]);
+    await db.pool.query(
+      `INSERT INTO ${name} OVERRIDING SYSTEM VALUE SELECT * FROM jsonb_populate_recordset(NULL::${name}, $1)`,
+      [JSON.stringify(rows)],
+    );
   }
   await db.pool.query(`SELECT setval(pg_get_serial_sequence('task', 'id'), (SELECT max(id) FROM task))`);
 }
@@ -78,47 +88,76 @@ const outcomeOf = async (requestId: string): Promise<string> => {
 
 describe('a database of the version before, with documents under way', () => {
   it('is upgraded by migrations none of which has changed since', async () => {
-    const { rows } = await db.pool.query<Record<string, unknown>>('SELECT set_name, file_name, sha256 FROM schema_migration');
+    const { rows } = await db.pool.query<Record<string, unknown>>(
+      'SELECT set_name, file_name, sha256 FROM schema_migration',
+    );
     const now = new Set(rows.map((row) => JSON.stringify([row['set_name'], row['file_name'], row['sha256']])));
-    expect(APPLIED.map((row) => JSON.stringify([row['set_name'], row['file_name'], row['sha256']])).filter((one) => !now.has(one))).toEqual([]);
+    expect(
+      APPLIED.map((row) => JSON.stringify([row['set_name'], row['file_name'], row['sha256']])).filter(
+        (one) => !now.has(one),
+      ),
+    ).toEqual([]);
     expect(rows.length).toBeGreaterThan(APPLIED.length);
     // Lists of what is under way are answered from a table that was not there.
-    const open = await db.pool.query<{ phase: string }>('SELECT o.phase FROM document_open o JOIN document_outcome d USING (registered_position) WHERE d.outcome IS NULL ORDER BY o.phase');
-    expect(open.rows.map((row) => row.phase)).toEqual((TABLES['document_outcome'] ?? []).filter((row) => row['outcome'] === null).map((row) => row['phase']).sort());
+    const open = await db.pool.query<{ phase: string }>(
+      'SELECT o.phase FROM document_open o JOIN document_outcome d USING (registered_position) WHERE d.outcome ' +
+        'IS NULL ORDER BY o.phase',
+    );
+    expect(open.rows.map((row) => row.phase)).toEqual(
+      (TABLES['document_outcome'] ?? [])
+        .filter((row) => row['outcome'] === null)
+        .map((row) => row['phase'])
+        .sort(),
+    );
   });
 
   it('leaves nothing that nobody carries on, and every document of it ends as it would have, sent once', async () => {
     await trial.catchUp();
     expect(await orphans(db.pool, stores.store)).toEqual([]);
     await trial.run(world, 200);
-    const outcomes = Object.fromEntries(await Promise.all(namesOfDocuments.map(async (name) => [name, await outcomeOf(idOf(name))] as const)));
+    const outcomes = Object.fromEntries(
+      await Promise.all(namesOfDocuments.map(async (name) => [name, await outcomeOf(idOf(name))] as const)),
+    );
     const bad = { failed: 'failed', refusedBehindFailed: 'failed' };
     expect(outcomes).toEqual({ ...Object.fromEntries(namesOfDocuments.map((name) => [name, 'accepted'])), ...bad });
     expect(await groupStateIn(stores.store, idOf('group'))).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
     const sent = namesOfDocuments.filter((name) => name !== 'refusedBehindFailed');
-    expect(sent.map((name) => `${name} ${world.registry.taken.get(idOf(name))?.length}`)).toEqual(sent.map((name) => `${name} 1`));
+    expect(sent.map((name) => `${name} ${world.registry.taken.get(idOf(name))?.length}`)).toEqual(
+      sent.map((name) => `${name} 1`),
+    );
   });
 
   it('says nothing twice, leaves no task and no row of a dependent, and shows each end', async () => {
-    const types = (await Promise.all(namesOfDocuments.map((name) => eventsOf(stores.store, idOf(name))))).map((events) => events.map((one) => one.type));
+    const types = (await Promise.all(namesOfDocuments.map((name) => eventsOf(stores.store, idOf(name))))).map(
+      (events) => events.map((one) => one.type),
+    );
     for (const of of types) {
       expect(of).not.toContain('DuplicateDetected');
       expect(of.filter((type) => type === 'DocumentConcluded')).toHaveLength(1);
       expect(of.filter((type) => type === 'DocumentSent').length).toBeLessThanOrEqual(1);
     }
-    for (const table of ['task', 'saga_dependent', 'document_open']) expect([table, (await db.pool.query(`SELECT FROM ${table}`)).rowCount]).toEqual([table, 0]);
+    for (const table of ['task', 'saga_dependent', 'document_open'])
+      expect([table, (await db.pool.query(`SELECT FROM ${table}`)).rowCount]).toEqual([table, 0]);
     const { rows } = await db.pool.query<{ outcome: string }>('SELECT outcome FROM document_outcome');
     expect(rows.map((row) => row.outcome).filter((one) => one !== 'accepted')).toEqual(['failed', 'failed']);
     expect(rows).toHaveLength(namesOfDocuments.length);
   });
 
-  it('answers those who come later from what the version before remembered: released by a good end, held by a bad one', async () => {
-    const after = async (name: string): Promise<string> => (await registerDocument(stores, randomUUID(), { after: [referTo(name)] })).requestId;
-    const [behindAccepted, behindFailed] = [await after('accepted'), await after('failed')];
-    await trial.catchUp();
-    await trial.run(world, 200);
-    expect(await outcomeOf(behindAccepted)).toBe('accepted');
-    expect(await stateIn(stores.store, behindFailed)).toMatchObject({ phase: 'waiting', holds: [{ for: referTo('failed'), outcome: 'failed' }] });
-    expect(await orphans(db.pool, stores.store)).toEqual([]);
-  });
+  it(
+    'answers those who come later from what the version before remembered: released by a good end, held by a bad ' +
+      'one',
+    async () => {
+      const after = async (name: string): Promise<string> =>
+        (await registerDocument(stores, randomUUID(), { after: [referTo(name)] })).requestId;
+      const [behindAccepted, behindFailed] = [await after('accepted'), await after('failed')];
+      await trial.catchUp();
+      await trial.run(world, 200);
+      expect(await outcomeOf(behindAccepted)).toBe('accepted');
+      expect(await stateIn(stores.store, behindFailed)).toMatchObject({
+        phase: 'waiting',
+        holds: [{ for: referTo('failed'), outcome: 'failed' }],
+      });
+      expect(await orphans(db.pool, stores.store)).toEqual([]);
+    },
+  );
 });

@@ -9,10 +9,23 @@ import { GroupRepository } from './group/group-repository.js';
 import { DecideInboundHandler } from './inbound/decide-inbound.js';
 import { InboundRepository } from './inbound/inbound-repository.js';
 
-/** Commands to the nouns of the domain, by the CommandBus. Its EventBus and sagas are not used: they live in memory (DESIGN section 3). */
+/**
+ * Commands to the nouns of the domain, by the CommandBus. Its EventBus and sagas are not used: they live in memory
+ * (DESIGN section 3).
+ */
 @Module({})
 export class WorkerModule {
-  static of({ documents, groups, inbound, accounts }: { documents: DocumentRepository; groups: GroupRepository; inbound: InboundRepository; accounts: AccountRepository }): DynamicModule {
+  static of({
+    documents,
+    groups,
+    inbound,
+    accounts,
+  }: {
+    documents: DocumentRepository;
+    groups: GroupRepository;
+    inbound: InboundRepository;
+    accounts: AccountRepository;
+  }): DynamicModule {
     return {
       module: WorkerModule,
       imports: [CqrsModule.forRoot()],

@@ -7,15 +7,38 @@ import { documentReading } from '#documents';
 import { eventStoreSchema, openEventStore, settleLog, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
 import type { Clock } from '#kernel';
-import { installationId, installationSchema, migrate, openPool, openServerClock, type MigrationSet, type Pool } from '#postgres';
+import {
+  installationId,
+  installationSchema,
+  migrate,
+  openPool,
+  openServerClock,
+  type MigrationSet,
+  type Pool,
+} from '#postgres';
 import { heldFigures, projections, readModelSchemas } from '#read-models';
 import { RECONCILE_LANE } from '#reconciliation';
-import { PostgresSessionStore, PostgresUploadLinks, registryClientSchema, UndiciRegistryClient, watchCertificates, type Profile } from '#registry-client';
+import {
+  PostgresSessionStore,
+  PostgresUploadLinks,
+  registryClientSchema,
+  UndiciRegistryClient,
+  watchCertificates,
+  type Profile,
+} from '#registry-client';
 import { runRemovals } from '#retention';
 import { announcePresence, boundedLog, serviceSchema, type ServiceLog } from '#service';
 import { runProjection, subscriptionsSchema, SubscriptionWatch, type ParkingNews } from '#subscriptions';
 import { openWatching, type Watching } from '#telemetry';
-import { PostgresCallBudgets, PostgresTaskQueue, runLane, tasksSchema, type CallBudgets, type RunnerReport, type TaskQueue } from '#tasks';
+import {
+  PostgresCallBudgets,
+  PostgresTaskQueue,
+  runLane,
+  tasksSchema,
+  type CallBudgets,
+  type RunnerReport,
+  type TaskQueue,
+} from '#tasks';
 import type { WorkerConfig } from './config.js';
 import { workerParts } from './configuration-parts.js';
 import { AccountGates, type PausedAccount } from './account/account-gates.js';
@@ -63,7 +86,9 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
-/** Throws of one task before it is given up and shown as failed; with back-off to a minute that is more than an hour. */
+/**
+ * Throws of one task before it is given up and shown as failed; with back-off to a minute that is more than an hour.
+ */
 const MAX_ATTEMPTS = 100;
 /** Least time between two look-ups of a document of unknown outcome. */
 const LOOK_UP_EVERY_MS = 5_000;
@@ -73,7 +98,8 @@ const MAX_INTERVAL_MS = 60_000;
 const STATUS_GRID_MS = 1_000;
 const SECONDS_PER_HOUR = 3_600;
 
-export const workerLog = (config: WorkerConfig): Logger => pino({ name: 'worker', level: config.logLevel }, pino.destination(2));
+export const workerLog = (config: WorkerConfig): Logger =>
+  pino({ name: 'worker', level: config.logLevel }, pino.destination(2));
 
 /** What is opened at the start and closed at the end, the last first, whether the start came to its end or not. */
 type Closing = (() => Promise<unknown>)[];
@@ -82,8 +108,15 @@ async function closeAll(closing: Closing): Promise<void> {
   for (const close of closing.splice(0).reverse()) await close();
 }
 
-/** Starts the saga, the projections and the lanes of all accounts. Leaves nothing behind when it throws. Traces end with it; metrics stay readable. */
-export async function startWorker(config: WorkerConfig, log: ServiceLog = boundedLog(workerLog(config)), watching: Watching = unwatched(config)): Promise<RunningWorker> {
+/**
+ * Starts the saga, the projections and the lanes of all accounts. Leaves nothing behind when it throws. Traces end with
+ * it; metrics stay readable.
+ */
+export async function startWorker(
+  config: WorkerConfig,
+  log: ServiceLog = boundedLog(workerLog(config)),
+  watching: Watching = unwatched(config),
+): Promise<RunningWorker> {
   const closing: Closing = [];
   try {
     closing.push(() => watching.tracing.close());
@@ -95,41 +128,80 @@ export async function startWorker(config: WorkerConfig, log: ServiceLog = bounde
 }
 
 /** For whoever starts a worker without a port for its metrics: traces go out all the same. */
-const unwatched = (config: WorkerConfig): Watching => openWatching({ program: 'worker', version: SOFTWARE_VERSION, profile: config.profile.name, otlpEndpoint: config.otlpEndpoint });
+const unwatched = (config: WorkerConfig): Watching =>
+  openWatching({
+    program: 'worker',
+    version: SOFTWARE_VERSION,
+    profile: config.profile.name,
+    otlpEndpoint: config.otlpEndpoint,
+  });
 
-async function startParts(config: WorkerConfig, { log, watching }: { log: ServiceLog; watching: Watching }, closing: Closing): Promise<RunningWorker> {
-  const pool = openPool({ connectionString: config.databaseUrl, maxConnections: 16, applicationName: 'pedigree-worker' });
+async function startParts(
+  config: WorkerConfig,
+  { log, watching }: { log: ServiceLog; watching: Watching },
+  closing: Closing,
+): Promise<RunningWorker> {
+  const pool = openPool({
+    connectionString: config.databaseUrl,
+    maxConnections: 16,
+    applicationName: 'pedigree-worker',
+  });
   closing.push(() => pool.end());
   await refuseUnfinishedRestore(pool);
   await migrate(pool, workerSchemas);
   const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const queue = new PostgresTaskQueue({ pool });
-  closing.push(() => store.close(), () => queue.close());
+  closing.push(
+    () => store.close(),
+    () => queue.close(),
+  );
   await settleLog({ ...config, db: pool, store, program: 'worker' });
   await recordSettings(config, pool, store);
   const budgets = budgetsOf(config.profile, pool);
   closing.push(() => budgets.close());
   const ending = new AbortController();
   closing.push(() => Promise.resolve(ending.abort()));
-  const clock = await openServerClock(pool, { signal: ending.signal, onError: (error) => log.warn({ err: error }, "the database's time could not be read") });
+  const clock = await openServerClock(pool, {
+    signal: ending.signal,
+    onError: (error) => log.warn({ err: error }, "the database's time could not be read"),
+  });
   const { context, close } = await contextOf(config, { clock, pool, store, queue, budgets, log, watching });
   closing.push(close);
   await takeOver(queue, log);
   const accounts = config.accounts.map((account) => account.name);
   const sagas = sagasBy({ ...config.profile.rules, statusGridMs: STATUS_GRID_MS, lookUpEveryMs: LOOK_UP_EVERY_MS });
-  const lanes = observedLanes([...lanesOf(context, accounts, context), sagaLane(sagas, { pool, store, queue })], watching);
+  const lanes = observedLanes(
+    [...lanesOf(context, accounts, context), sagaLane(sagas, { pool, store, queue })],
+    watching,
+  );
   await beginReadingLists(context, accounts);
   await sayUnserved(queue, lanes, log);
 
   const stopping = new AbortController();
   const subscriptions = new SubscriptionWatch({ log });
-  const running = runAll({ config, sagas, context, pool, store, queue, lanes, log, subscriptions, signal: stopping.signal });
+  const running = runAll({
+    config,
+    sagas,
+    context,
+    pool,
+    store,
+    queue,
+    lanes,
+    log,
+    subscriptions,
+    signal: stopping.signal,
+  });
   const stop = async (): Promise<void> => {
     stopping.abort();
     await Promise.all(running);
     await closeAll(closing);
   };
-  return { callFigures: () => budgets.figures(), pausedAccounts: () => context.gates.pausedAccounts(), subscriptions, stop };
+  return {
+    callFigures: () => budgets.figures(),
+    pausedAccounts: () => context.gates.pausedAccounts(),
+    subscriptions,
+    stop,
+  };
 }
 
 interface RunningParts {
@@ -146,14 +218,39 @@ interface RunningParts {
 }
 
 /** Everything that runs until the signal. None of it rejects. */
-function runAll({ config, sagas, context, pool, store, queue, lanes, log, subscriptions, signal }: RunningParts): Promise<void>[] {
+function runAll({
+  config,
+  sagas,
+  context,
+  pool,
+  store,
+  queue,
+  lanes,
+  log,
+  subscriptions,
+  signal,
+}: RunningParts): Promise<void>[] {
   const holder = processName();
   const onParked = ({ saga, key, event, error }: ParkingNews): void =>
-    log.error({ err: error, saga, key, stream: event.stream, version: event.version, position: event.position.toString() }, 'saga_instance_parked');
-  const report = (one: RunnerReport): void => log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
+    log.error(
+      { err: error, saga, key, stream: event.stream, version: event.version, position: event.position.toString() },
+      'saga_instance_parked',
+    );
+  const report = (one: RunnerReport): void =>
+    log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
   return [
-    watchCertificates({ sessions: () => context.registry.sessions(), clock: context.clock, signal, warn: (notice, message) => log.warn(notice, message) }),
-    runRemovals({ pool, signal, removals: workerRemovals({ ...config, store, sagas }), report: (table, err) => log.warn({ err, table }, 'old rows could not be removed') }),
+    watchCertificates({
+      sessions: () => context.registry.sessions(),
+      clock: context.clock,
+      signal,
+      warn: (notice, message) => log.warn(notice, message),
+    }),
+    runRemovals({
+      pool,
+      signal,
+      removals: workerRemovals({ ...config, store, sagas }),
+      report: (table, err) => log.warn({ err, table }, 'old rows could not be removed'),
+    }),
     sayWhenHeld({ pool, accounts: config.accounts.map((one) => one.name), signal, log, clock: context.clock }),
     announcePresence({ pool, program: 'worker', signal, log, subscriptions: () => subscriptions.standings() }),
     watchNeighbours(queue, { clock: context.clock, signal, log }),
@@ -161,14 +258,28 @@ function runAll({ config, sagas, context, pool, store, queue, lanes, log, subscr
     ...projections({ evidence: context.evidence, documents: documentReading(), store }).map((projection) =>
       runProjection({ projection, store, pool, signal, ...subscriptions.callbacks }),
     ),
-    ...lanes.map(({ name, ...lane }) => runLane({ ...lane, lane: name, queue, holder, signal, maxAttempts: MAX_ATTEMPTS, report })),
+    ...lanes.map(({ name, ...lane }) =>
+      runLane({ ...lane, lane: name, queue, holder, signal, maxAttempts: MAX_ATTEMPTS, report }),
+    ),
   ];
 }
 
 /** What this worker is set to stands in the log before it does anything. */
 async function recordSettings(config: WorkerConfig, pool: Pool, store: EventStore): Promise<void> {
-  const installation = { id: await installationId(pool), participant: config.participant, softwareVersion: SOFTWARE_VERSION, profile: config.profile.name };
-  await recordConfiguration({ store, installation, program: 'worker', parts: await workerParts(config, pool, workerSchemas), actor: starterOf(config.changedBy), reason: config.changeReason });
+  const installation = {
+    id: await installationId(pool),
+    participant: config.participant,
+    softwareVersion: SOFTWARE_VERSION,
+    profile: config.profile.name,
+  };
+  await recordConfiguration({
+    store,
+    installation,
+    program: 'worker',
+    parts: await workerParts(config, pool, workerSchemas),
+    actor: starterOf(config.changedBy),
+    reason: config.changeReason,
+  });
 }
 
 async function takeOver(queue: PostgresTaskQueue, log: ServiceLog): Promise<void> {
@@ -181,14 +292,21 @@ async function beginReadingLists({ held, queue, pool }: InboundContext, accounts
   await held.open();
   const tasks = accounts.flatMap(listTasks);
   await queue.schedule(pool, tasks);
-  await readListsNow(pool, tasks.map((task) => task.key));
+  await readListsNow(
+    pool,
+    tasks.map((task) => task.key),
+  );
 }
 
 /** An account that was renamed or removed leaves work behind that nobody would do: that is said, loudly. */
 async function sayUnserved(queue: TaskQueue, served: Lane[], log: ServiceLog): Promise<void> {
   const names = new Set([...served.map((lane) => lane.name), RECONCILE_LANE]);
   for (const { lane, ready, leased } of await queue.lanes()) {
-    if (!names.has(lane)) log.error({ lane, tasks: ready + leased }, 'tasks wait in a lane that no account of this worker serves: is an account missing from PEDIGREE_ACCOUNTS?');
+    if (!names.has(lane))
+      log.error(
+        { lane, tasks: ready + leased },
+        'tasks wait in a lane that no account of this worker serves: is an account missing from PEDIGREE_ACCOUNTS?',
+      );
   }
 }
 
@@ -213,15 +331,26 @@ interface ContextParts {
   watching: Watching;
 }
 
-async function contextOf(config: WorkerConfig, { clock, pool, store, queue, budgets, log, watching }: ContextParts): Promise<{ context: InboundContext; close(): Promise<void> }> {
+async function contextOf(
+  config: WorkerConfig,
+  { clock, pool, store, queue, budgets, log, watching }: ContextParts,
+): Promise<{ context: InboundContext; close(): Promise<void> }> {
   const { profile, accounts } = config;
-  const installation = { id: await installationId(pool), participant: config.participant, softwareVersion: SOFTWARE_VERSION, profile: profile.name };
+  const installation = {
+    id: await installationId(pool),
+    participant: config.participant,
+    softwareVersion: SOFTWARE_VERSION,
+    profile: profile.name,
+  };
   const onError = (error: unknown): void => log.warn({ err: error }, 'a trace was not told');
   const documents = new ObservedDocuments({ store, clock, installation, tracing: watching.tracing, onError });
   const groups = new GroupRepository({ store, clock, installation });
   const inbound = new InboundRepository({ store, clock, installation });
   const paused = new AccountRepository({ store, clock, installation });
-  const app = await NestFactory.createApplicationContext(WorkerModule.of({ documents, groups, inbound, accounts: paused }), { logger: ['error', 'warn'], abortOnError: false });
+  const app = await NestFactory.createApplicationContext(
+    WorkerModule.of({ documents, groups, inbound, accounts: paused }),
+    { logger: ['error', 'warn'], abortOnError: false },
+  );
   const evidence = new PostgresEvidenceStore({ pool });
   const sessions = new PostgresSessionStore(pool, { key: config.encryptionKey });
   const registry: UndiciRegistryClient = new UndiciRegistryClient({
@@ -233,13 +362,46 @@ async function contextOf(config: WorkerConfig, { clock, pool, store, queue, budg
     users: new Map(accounts.map(({ name, userId }) => [name, userId])),
     certificateOf: (account) => registry.signerCertificate(account),
   });
-  collectWorkerMetrics(watching.metrics, { registry, budgets, documents, clock, held: () => heldFigures(pool, config.heldAlertHours * SECONDS_PER_HOUR) });
-  const restored = new Restored({ pool, store, installation, accounts: accounts.map((one) => one.name), info: (about, message) => log.info(about, message) });
+  collectWorkerMetrics(watching.metrics, {
+    registry,
+    budgets,
+    documents,
+    clock,
+    held: () => heldFigures(pool, config.heldAlertHours * SECONDS_PER_HOUR),
+  });
+  const restored = new Restored({
+    pool,
+    store,
+    installation,
+    accounts: accounts.map((one) => one.name),
+    info: (about, message) => log.info(about, message),
+  });
   const { largeDocuments, groups: bulk } = registry.operations;
   const uploadLinks = new PostgresUploadLinks(pool, { key: config.encryptionKey });
   const context: InboundContext = {
-    ...{ commands: app.get(CommandBus), documents, groups, evidence, registry, gates, bulk, largeDocuments, uploadLinks, profile, clock },
-    ...{ inbound, lists: registry, held: new RegistryDocuments(pool), restored, pool, queue, dependents: { pool, queue, endAtOnceDocTypes: config.endAtOnceDocTypes }, warn: (about, message) => log.warn(about, message) },
+    ...{
+      commands: app.get(CommandBus),
+      documents,
+      groups,
+      evidence,
+      registry,
+      gates,
+      bulk,
+      largeDocuments,
+      uploadLinks,
+      profile,
+      clock,
+    },
+    ...{
+      inbound,
+      lists: registry,
+      held: new RegistryDocuments(pool),
+      restored,
+      pool,
+      queue,
+      dependents: { pool, queue, endAtOnceDocTypes: config.endAtOnceDocTypes },
+      warn: (about, message) => log.warn(about, message),
+    },
   };
   await restored.open();
   // An ended certificate pauses its account before anything is sent.

@@ -1,7 +1,10 @@
 /** What strikes at one call of the log, the evidence or the registry. */
-export type Fault = 'before' /** it was not done */ | 'after' /** it was done, and nobody learns of it */;
+export type Fault = 'before' /** it was not done */ | 'after'; /** it was done, and nobody learns of it */
 
-/** Which call is struck: by its number in the whole life, or by its name; an append is named with its event, as in `append MemberSent`. */
+/**
+ * Which call is struck: by its number in the whole life, or by its name; an append is named with its event, as in
+ * `append MemberSent`.
+ */
 export type Place = number | { call: string; nth?: number };
 
 export interface BreakerPlan {
@@ -11,7 +14,9 @@ export interface BreakerPlan {
   dies: boolean;
 }
 
-/** Counts the calls that reach outside the process, and lets one of them fail. After a death nothing gets out any more. */
+/**
+ * Counts the calls that reach outside the process, and lets one of them fail. After a death nothing gets out any more.
+ */
 export class Breaker {
   /** The names of the calls so far, in their order. */
   readonly names: string[] = [];
@@ -30,7 +35,9 @@ export class Breaker {
         const value: unknown = Reflect.get(object, name, object);
         if (typeof value !== 'function') return value;
         const method = value.bind(object) as (...args: unknown[]) => unknown;
-        return methods.includes(String(name)) ? (...args: unknown[]) => this.call(callName(String(name), args), () => method(...args)) : method;
+        return methods.includes(String(name))
+          ? (...args: unknown[]) => this.call(callName(String(name), args), () => method(...args))
+          : method;
       },
     });
   }

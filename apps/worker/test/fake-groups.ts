@@ -1,10 +1,16 @@
 import type { CallOutcome, GroupCheck, Groups } from '#registry-client';
 import { badOutcome, rawOf, type FakeRegistry } from './fake-registry.js';
 
-/** How a start goes. `unknown_*`: no answer came, and the group has begun, never begins, or begins after the first look at it. */
+/**
+ * How a start goes. `unknown_*`: no answer came, and the group has begun, never begins, or begins after the first look
+ * at it.
+ */
 export type StartFate = 'ok' | 'rate_limited' | 'not_sent' | 'unknown_taken' | 'unknown_lost' | 'unknown_late';
 
-/** Groups at the registry in memory. A group that is started again begins again, and is counted: nothing here hides a second start. */
+/**
+ * Groups at the registry in memory. A group that is started again begins again, and is counted: nothing here hides a
+ * second start.
+ */
 export class FakeGroups implements Pick<Groups, 'check' | 'start'> {
   /** The request_ids of each group that began, each time it began. */
   readonly started: string[][] = [];
@@ -23,7 +29,10 @@ export class FakeGroups implements Pick<Groups, 'check' | 'start'> {
 
   check(_account: string, requestIds: string[]): Promise<CallOutcome<GroupCheck>> {
     const missing = requestIds.filter((one) => !this.registry.taken.has(one));
-    const value: GroupCheck = missing.length === 0 ? { canStart: true } : { canStart: false, reason: `${missing.length} documents are missing` };
+    const value: GroupCheck =
+      missing.length === 0
+        ? { canStart: true }
+        : { canStart: false, reason: `${missing.length} documents are missing` };
     return Promise.resolve({ kind: 'ok', value, raw: rawOf(JSON.stringify(value)) });
   }
 
@@ -51,6 +60,7 @@ export class FakeGroups implements Pick<Groups, 'check' | 'start'> {
 
   private begin(requestIds: string[]): void {
     this.started.push(requestIds);
-    for (const documentId of requestIds.flatMap((one) => this.registry.taken.get(one) ?? [])) this.registry.open.delete(documentId);
+    for (const documentId of requestIds.flatMap((one) => this.registry.taken.get(one) ?? []))
+      this.registry.open.delete(documentId);
   }
 }

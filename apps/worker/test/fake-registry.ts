@@ -1,8 +1,19 @@
 import { systemClock } from '#kernel';
-import type { CallOutcome, DocumentMetadata, DocumentStatus, DocumentToSend, RawAnswer, RegistryClient } from '#registry-client';
+import type {
+  CallOutcome,
+  DocumentMetadata,
+  DocumentStatus,
+  DocumentToSend,
+  RawAnswer,
+  RegistryClient,
+} from '#registry-client';
 
-/** How a send goes. `unknown_*`: no answer came, and the document is there, never arrives, or arrives after the first look-up. */
-export type SendFate = 'ok' | 'refused' | 'not_found' | 'rate_limited' | 'not_sent' | 'unknown_taken' | 'unknown_lost' | 'unknown_late';
+/**
+ * How a send goes. `unknown_*`: no answer came, and the document is there, never arrives, or arrives after the first
+ * look-up.
+ */
+export type SendFate =
+  'ok' | 'refused' | 'not_found' | 'rate_limited' | 'not_sent' | 'unknown_taken' | 'unknown_lost' | 'unknown_late';
 
 export type CallName = 'documentStatus' | 'listOutgoing' | 'findByRequestId' | 'receipt' | 'downloadDocument';
 export type BadOutcome = Exclude<CallOutcome<never>['kind'], 'ok'>;
@@ -32,8 +43,8 @@ export function badOutcome(kind: BadOutcome): CallOutcome<never> {
 }
 
 /**
- * A registry in memory that is told how each call goes. It knows what a real one would know: which documents it took, and how often
- * each was sent to it. It is no model of the interface; the sandbox is that.
+ * A registry in memory that is told how each call goes. It knows what a real one would know: which documents it took,
+ * and how often each was sent to it. It is no model of the interface; the sandbox is that.
  */
 export class FakeRegistry implements RegistryClient {
   /** Registry document ids by request_id: what was taken. */
@@ -50,7 +61,10 @@ export class FakeRegistry implements RegistryClient {
   private readonly bad = new Map<CallName, BadOutcome[]>();
   /** By request_id: what lands after the next look-up. */
   readonly landing = new Map<string, 'sent' | 'announced'>();
-  /** Documents that lie there unprocessed: announced and not finished, or of a group not started; and those whose end lands after the next look-up. */
+  /**
+   * Documents that lie there unprocessed: announced and not finished, or of a group not started; and those whose end
+   * lands after the next look-up.
+   */
   readonly open = new Set<string>();
   readonly finishing = new Set<string>();
   /** What lands after the next status read. */
@@ -77,7 +91,9 @@ export class FakeRegistry implements RegistryClient {
   notReady: string | undefined;
 
   prepare(): Promise<{ kind: 'ready' } | { kind: 'not_ready'; reason: string }> {
-    return Promise.resolve(this.notReady === undefined ? { kind: 'ready' } : { kind: 'not_ready', reason: this.notReady });
+    return Promise.resolve(
+      this.notReady === undefined ? { kind: 'ready' } : { kind: 'not_ready', reason: this.notReady },
+    );
   }
 
   async sendDocument(_account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>> {
@@ -86,7 +102,8 @@ export class FakeRegistry implements RegistryClient {
     this.newestXml = Buffer.from(document.xml);
     const fate = this.fates.shift() ?? 'ok';
     // A member of a group lies there as `uploading` until its group is started.
-    const take = (): string => (document.bulkProcessing === true ? this.announce(document.requestId) : this.take(document.requestId));
+    const take = (): string =>
+      document.bulkProcessing === true ? this.announce(document.requestId) : this.take(document.requestId);
     switch (fate) {
       case 'ok':
         return { kind: 'ok', value: { documentId: take() }, raw: rawOf('{"document_id":"…"}') };
@@ -127,7 +144,10 @@ export class FakeRegistry implements RegistryClient {
     return { kind: 'ok', value, raw: rawOf(value.status) };
   }
 
-  async listOutgoing(_account: string, query: { documentIds?: string[] }): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
+  async listOutgoing(
+    _account: string,
+    query: { documentIds?: string[] },
+  ): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
     const bad = this.next('listOutgoing');
     if (bad !== undefined) return bad;
     const known = new Set([...this.taken.values()].flat());
@@ -148,7 +168,10 @@ export class FakeRegistry implements RegistryClient {
 
   async downloadDocument(_account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>> {
     const xml = this.copies.get(documentId);
-    return this.next('downloadDocument') ?? (xml === undefined ? badOutcome('not_found') : { kind: 'ok', value: { xml }, raw: rawOf('{"link":"…"}') });
+    return (
+      this.next('downloadDocument') ??
+      (xml === undefined ? badOutcome('not_found') : { kind: 'ok', value: { xml }, raw: rawOf('{"link":"…"}') })
+    );
   }
 
   sessions(): [] {
@@ -193,6 +216,7 @@ export class FakeRegistry implements RegistryClient {
 
 export const receiptXml = (operationId: string, result = 'Accepted'): Buffer =>
   Buffer.from(
-    `<documents version="1.38"><result action_id="200" accept_time="2026-03-02T10:15:07+03:00"><operation>701</operation>` +
+    '<documents version="1.38"><result action_id="200" accept_time="2026-03-02T10:15:07+03:00">' +
+      '<operation>701</operation>' +
       `<operation_id>${operationId}</operation_id><operation_result>${result}</operation_result></result></documents>`,
   );

@@ -11,7 +11,10 @@ export interface UploadFates {
 const PART_BYTES = 40;
 const badKind = (fate: SendFate): BadOutcome => (fate.startsWith('unknown') ? 'unknown' : (fate as BadOutcome));
 
-/** Large documents at the registry in memory: announced, uploaded in parts, and finished only when every byte of them is there. */
+/**
+ * Large documents at the registry in memory: announced, uploaded in parts, and finished only when every byte of them is
+ * there.
+ */
 export class FakeUploads implements Pick<LargeDocuments, 'step'> {
   /** Told of each end before anything of it is done. */
   beforeFinish: (document: DocumentToSend) => Promise<void> = () => Promise.resolve();
@@ -23,7 +26,11 @@ export class FakeUploads implements Pick<LargeDocuments, 'step'> {
     private readonly registry: FakeRegistry,
     fates: UploadFates = {},
   ) {
-    this.fates = { announce: [...(fates.announce ?? [])], part: [...(fates.part ?? [])], finish: [...(fates.finish ?? [])] };
+    this.fates = {
+      announce: [...(fates.announce ?? [])],
+      part: [...(fates.part ?? [])],
+      finish: [...(fates.finish ?? [])],
+    };
   }
 
   step(_account: string, document: DocumentToSend, at: LargeSend): Promise<CallOutcome<LargeSend>> {
@@ -40,10 +47,15 @@ export class FakeUploads implements Pick<LargeDocuments, 'step'> {
     if (fate === 'unknown_late') this.registry.landing.set(document.requestId, 'announced');
     if (fate !== 'ok' && fate !== 'unknown_taken') return badOutcome(badKind(fate));
     const documentId = this.registry.announce(document.requestId);
-    return fate === 'ok' ? ok({ next: 'upload', documentId, link: linkOf(documentId), uploadedBytes: 0 }) : badOutcome('unknown');
+    return fate === 'ok'
+      ? ok({ next: 'upload', documentId, link: linkOf(documentId), uploadedBytes: 0 })
+      : badOutcome('unknown');
   }
 
-  private async part(document: DocumentToSend, at: Extract<LargeSend, { next: 'upload' }>): Promise<CallOutcome<LargeSend>> {
+  private async part(
+    document: DocumentToSend,
+    at: Extract<LargeSend, { next: 'upload' }>,
+  ): Promise<CallOutcome<LargeSend>> {
     const fate = this.fates.part.shift() ?? 'ok';
     if (at.link !== linkOf(at.documentId)) throw new Error(`bytes go to ${at.link}`);
     if (fate !== 'ok') return badOutcome(fate);
@@ -61,7 +73,8 @@ export class FakeUploads implements Pick<LargeDocuments, 'step'> {
     const fate = this.fates.finish.shift() ?? 'ok';
     if (fate === 'unknown_late') this.registry.finishing.add(documentId);
     if (fate !== 'ok' && fate !== 'unknown_taken') return badOutcome(badKind(fate));
-    if (!this.registry.open.has(documentId) || this.bytes.get(documentId)?.equals(document.xml) !== true) return badOutcome('refused');
+    if (!this.registry.open.has(documentId) || this.bytes.get(documentId)?.equals(document.xml) !== true)
+      return badOutcome('refused');
     this.registry.finish(documentId, Buffer.from(document.xml));
     return fate === 'ok' ? ok({ next: 'nothing', documentId }) : badOutcome('unknown');
   }

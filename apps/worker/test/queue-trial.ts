@@ -21,15 +21,27 @@ export interface World {
   hours: number;
 }
 
-/** A worker by hand, on a real queue: what is planned is done task by task, whenever it is due, and what follows from each is seen before the next. */
+/**
+ * A worker by hand, on a real queue: what is planned is done task by task, whenever it is due, and what follows from
+ * each is seen before the next.
+ */
 export class QueueTrial {
   constructor(private readonly parts: Stores & { pool: Pool; queue: PostgresTaskQueue }) {}
 
   worldOf(fates: SendFate[] = []): World {
     const { pool, queue } = this.parts;
     const registry = new FakeRegistry(fates);
-    const own = processOn({ ...this.parts, registry, bulk: new FakeGroups(registry), clock: new VirtualClock(new Date()) });
-    return { context: { ...own, pool, queue, dependents: { pool, queue, endAtOnceDocTypes: [] } } as unknown as InboundContext, registry, hours: 0 };
+    const own = processOn({
+      ...this.parts,
+      registry,
+      bulk: new FakeGroups(registry),
+      clock: new VirtualClock(new Date()),
+    });
+    return {
+      context: { ...own, pool, queue, dependents: { pool, queue, endAtOnceDocTypes: [] } } as unknown as InboundContext,
+      registry,
+      hours: 0,
+    };
   }
 
   /** What the worker's subscriptions do, up to the end of the log. */
@@ -40,7 +52,8 @@ export class QueueTrial {
     if (which !== 'read models') await catchUpSaga({ store, pool, queue, saga: saga as never });
     if (which === 'saga') return;
     for (const projection of projections({ evidence, documents: documentReading(), store })) {
-      if (projection.name.includes('outcome') || projection.name.includes('group')) await catchUpProjection({ store, pool, projection });
+      if (projection.name.includes('outcome') || projection.name.includes('group'))
+        await catchUpProjection({ store, pool, projection });
     }
   }
 
@@ -48,8 +61,12 @@ export class QueueTrial {
   async claimNext(): Promise<Task | undefined> {
     const { pool, queue } = this.parts;
     await pool.query(`UPDATE task SET due_at = '2026-01-01' WHERE failed_at IS NULL`);
-    const { rows } = await pool.query<{ lane: string }>('SELECT lane FROM task WHERE failed_at IS NULL ORDER BY id LIMIT 1');
-    return rows[0] === undefined ? undefined : (await queue.claim(rows[0].lane, { limit: 1, leaseMs: 60_000, holder: 'spec' }))[0];
+    const { rows } = await pool.query<{ lane: string }>(
+      'SELECT lane FROM task WHERE failed_at IS NULL ORDER BY id LIMIT 1',
+    );
+    return rows[0] === undefined
+      ? undefined
+      : (await queue.claim(rows[0].lane, { limit: 1, leaseMs: 60_000, holder: 'spec' }))[0];
   }
 
   async step(world: World): Promise<boolean> {
@@ -57,7 +74,10 @@ export class QueueTrial {
     if (task === undefined) return false;
     world.hours += 1;
     const claimedAt = new Date(task.claimedAt.getTime() + world.hours * HOUR_MS);
-    const result = task.kind === 'replan' ? await replan(world.context, { ...task, claimedAt }) : await runTask(world.context, task, claimedAt);
+    const result =
+      task.kind === 'replan'
+        ? await replan(world.context, { ...task, claimedAt })
+        : await runTask(world.context, task, claimedAt);
     await this.parts.queue.settle(task, result);
     await this.catchUp();
     return true;

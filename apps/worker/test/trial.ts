@@ -22,7 +22,15 @@ import { eventStoreSchema, openEventStore, type EventStore } from '#event-store'
 import { evidenceSchema, PostgresEvidenceStore, type EvidenceStore } from '#evidence';
 import { VirtualClock } from '#kernel';
 import { migrate, type Pool } from '#postgres';
-import { loadProfile, PostgresUploadLinks, registryClientSchema, type LargeDocuments, type Profile, type RegistryClient, type UploadLinks } from '#registry-client';
+import {
+  loadProfile,
+  PostgresUploadLinks,
+  registryClientSchema,
+  type LargeDocuments,
+  type Profile,
+  type RegistryClient,
+  type UploadLinks,
+} from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { AccountGates } from '../src/account/account-gates.js';
 import { AccountRepository } from '../src/account/account-repository.js';
@@ -38,7 +46,9 @@ export const ACCOUNT = 'main';
 /** What a look-up's grace is in these tests; the clock is virtual, so it costs nothing. */
 const PROFILE = loadProfile('interface-v1', { rules: { unknownGraceMs: 30_000 } });
 /** By which every document of these tests is a large one, of several parts. */
-export const SMALL_LIMITS = loadProfile('interface-v1', { rules: { unknownGraceMs: 30_000, maxDocumentBytes: 50, uploadPartBytes: 40 } });
+export const SMALL_LIMITS = loadProfile('interface-v1', {
+  rules: { unknownGraceMs: 30_000, maxDocumentBytes: 50, uploadPartBytes: 40 },
+});
 const RULES = { ...PROFILE.rules, statusGridMs: 1_000, lookUpEveryMs: 5_000 };
 const MOST_STEPS = 200;
 
@@ -53,10 +63,20 @@ export interface Stores {
 export async function openStores(pool: Pool, eventStoreUrl?: string): Promise<Stores> {
   await migrate(pool, [eventStoreSchema, evidenceSchema, registryClientSchema]);
   const store = openEventStore({ pool, eventStoreUrl });
-  return { store, evidence: new PostgresEvidenceStore({ pool }), uploadLinks: new PostgresUploadLinks(pool, { key: Buffer.alloc(32, 1) }), close: () => store.close() };
+  return {
+    store,
+    evidence: new PostgresEvidenceStore({ pool }),
+    uploadLinks: new PostgresUploadLinks(pool, { key: Buffer.alloc(32, 1) }),
+    close: () => store.close(),
+  };
 }
 
-const INSTALLATION = { id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: 'test', profile: PROFILE.name };
+const INSTALLATION = {
+  id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01',
+  participant: 'own',
+  softwareVersion: 'test',
+  profile: PROFILE.name,
+};
 
 /** What a spec has at hand, and this module has not: it is no spec itself. */
 interface SpecHooks {
@@ -114,55 +134,125 @@ export function processOn(parts: ProcessParts): TaskContext {
   const groups = new GroupRepository({ store: parts.store, clock: parts.clock, installation: INSTALLATION });
   const accounts = new AccountRepository({ store: parts.store, clock: parts.clock, installation: INSTALLATION });
   const execute = (one: DecideDocument | DecideGroup | DecideAccount) =>
-    'account' in one ? accounts.execute(one.account, one.command, one.cause) : 'groupId' in one ? groups.execute(one.groupId, one.command, one.cause) : documents.execute(one.requestId, one.command, one.cause);
+    'account' in one
+      ? accounts.execute(one.account, one.command, one.cause)
+      : 'groupId' in one
+        ? groups.execute(one.groupId, one.command, one.cause)
+        : documents.execute(one.requestId, one.command, one.cause);
   const commands = { execute } as unknown as CommandBus;
   const { evidence, clock, certificate: certificateOf = () => undefined, userId = 'user' } = parts;
-  const gates = new AccountGates({ accounts, commands, evidence, certificateOf, users: new Map([[ACCOUNT, userId]]), profile: 'interface-v1', clock, log: { warn: () => undefined } });
+  const gates = new AccountGates({
+    accounts,
+    commands,
+    evidence,
+    certificateOf,
+    users: new Map([[ACCOUNT, userId]]),
+    profile: 'interface-v1',
+    clock,
+    log: { warn: () => undefined },
+  });
   return { largeDocuments: noUploads, bulk: noGroups, profile: PROFILE, ...parts, commands, documents, groups, gates };
 }
 
 const ERP = { kind: 'system', name: 'erp', authenticatedBy: 'test' } as const;
 
 /** The registration of a document whose bytes are in the evidence from here on. */
-async function registrationOf({ evidence }: Pick<Stores, 'evidence'>, requestId: string, more: Partial<Registration> = {}): Promise<Registration> {
+async function registrationOf(
+  { evidence }: Pick<Stores, 'evidence'>,
+  requestId: string,
+  more: Partial<Registration> = {},
+): Promise<Registration> {
   const xml = Buffer.from(`<documents version="1.38"><!-- ${requestId} --></documents>`);
   return {
-    ...{ requestId, commandId: `command-${requestId}`, account: ACCOUNT, docType: 701, byteLength: xml.length, itemCount: 1 },
-    ...{ documentSha256: await evidence.put(xml, 'application/xml'), subjectId: '00000000100101', operationDate: '2026-03-02T10:00:00+03:00', after: [] },
+    ...{
+      requestId,
+      commandId: `command-${requestId}`,
+      account: ACCOUNT,
+      docType: 701,
+      byteLength: xml.length,
+      itemCount: 1,
+    },
+    ...{
+      documentSha256: await evidence.put(xml, 'application/xml'),
+      subjectId: '00000000100101',
+      operationDate: '2026-03-02T10:00:00+03:00',
+      after: [],
+    },
     ...more,
   };
 }
 
 /** Registers a document whose bytes are in the evidence; returns its registration. */
-export async function registerDocument(stores: Stores, requestId: string = randomUUID(), more: Partial<Registration> = {}): Promise<Registration> {
+export async function registerDocument(
+  stores: Stores,
+  requestId: string = randomUUID(),
+  more: Partial<Registration> = {},
+): Promise<Registration> {
   const registration = await registrationOf(stores, requestId, more);
-  await repositoryOn(stores.store).execute(requestId, { type: 'Register', registration }, { taskKey: `run_command:${requestId}`, lease: '1:1', actor: ERP });
+  await repositoryOn(stores.store).execute(
+    requestId,
+    { type: 'Register', registration },
+    { taskKey: `run_command:${requestId}`, lease: '1:1', actor: ERP },
+  );
   return registration;
 }
 
-/** A group of so many documents whose bytes are in the evidence. Nothing of it is in the log: the task of its command, which is given too, does that. */
+/**
+ * A group of so many documents whose bytes are in the evidence. Nothing of it is in the log: the task of its command,
+ * which is given too, does that.
+ */
 export async function acceptGroup(stores: Stores, size: number): Promise<{ group: GroupRegistration; command: Task }> {
   const groupId = randomUUID();
-  const ofGroup = (index: number): Promise<Registration> => registrationOf(stores, randomUUID(), { group: { groupId, index, of: size, kind: 'given' } });
+  const ofGroup = (index: number): Promise<Registration> =>
+    registrationOf(stores, randomUUID(), { group: { groupId, index, of: size, kind: 'given' } });
   const members = await Promise.all(Array.from({ length: size }, (_, index) => ofGroup(index)));
-  const group: GroupRegistration = { groupId, commandId: `command-${groupId}`, account: ACCOUNT, kind: 'given', members, after: [] };
+  const group: GroupRegistration = {
+    groupId,
+    commandId: `command-${groupId}`,
+    account: ACCOUNT,
+    kind: 'given',
+    members,
+    after: [],
+  };
   const payload = { group, actor: ERP } as unknown as Task['payload'];
-  return { group, command: { key: `run_command:${group.commandId}`, kind: 'run_command', lane: 'intake', dueAt: new Date(0), payload, priority: 100, attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0) } };
+  return {
+    group,
+    command: {
+      key: `run_command:${group.commandId}`,
+      kind: 'run_command',
+      lane: 'intake',
+      dueAt: new Date(0),
+      payload,
+      priority: 100,
+      attempts: 1,
+      leaseExpiredBefore: false,
+      lease: '1:1',
+      claimedAt: new Date(0),
+    },
+  };
 }
 
 /** The document's events in the log, as they are, whoever wrote them. */
-export async function eventsOf(store: EventStore, requestId: string): Promise<(DocumentEvent & { recordedAt: Date; stream: string })[]> {
-  return (await store.readStream(documentStream(requestId))) as unknown as (DocumentEvent & { recordedAt: Date; stream: string })[];
+export async function eventsOf(
+  store: EventStore,
+  requestId: string,
+): Promise<(DocumentEvent & { recordedAt: Date; stream: string })[]> {
+  return (await store.readStream(documentStream(requestId))) as unknown as (DocumentEvent & {
+    recordedAt: Date;
+    stream: string;
+  })[];
 }
 
-export const stateIn = async (store: EventStore, requestId: string): Promise<DocumentState> => (await eventsOf(store, requestId)).reduce<DocumentState>(evolve, ABSENT);
+export const stateIn = async (store: EventStore, requestId: string): Promise<DocumentState> =>
+  (await eventsOf(store, requestId)).reduce<DocumentState>(evolve, ABSENT);
 
 /** The group's own events in the log. */
 export async function groupEventsOf(store: EventStore, groupId: string): Promise<GroupEvent[]> {
   return (await store.readStream(groupStream(groupId))) as unknown as GroupEvent[];
 }
 
-export const groupStateIn = async (store: EventStore, groupId: string): Promise<GroupState> => (await groupEventsOf(store, groupId)).reduce<GroupState>(evolveGroup, NO_GROUP);
+export const groupStateIn = async (store: EventStore, groupId: string): Promise<GroupState> =>
+  (await groupEventsOf(store, groupId)).reduce<GroupState>(evolveGroup, NO_GROUP);
 
 /** What is worked off: a document by its request_id, or a group with all its members. */
 export type Work = string | GroupRegistration;
@@ -171,11 +261,16 @@ export type Work = string | GroupRegistration;
 export async function plannedTasks(store: EventStore, work: Work): Promise<(PlannedTask | PlannedGroupTask)[]> {
   if (typeof work === 'string') return plannedFor(store, { stream: documentStream(work), key: work });
   const members = work.members.map(({ requestId }) => ({ stream: documentStream(requestId), key: requestId }));
-  const planned = await Promise.all([{ stream: groupStream(work.groupId), key: work.groupId }, ...members].map((owner) => plannedFor(store, owner)));
+  const planned = await Promise.all(
+    [{ stream: groupStream(work.groupId), key: work.groupId }, ...members].map((owner) => plannedFor(store, owner)),
+  );
   return [...new Map(planned.flat().map((task) => [task.key, task])).values()];
 }
 
-async function plannedFor(store: EventStore, { stream, key }: { stream: string; key: string }): Promise<(PlannedTask | PlannedGroupTask)[]> {
+async function plannedFor(
+  store: EventStore,
+  { stream, key }: { stream: string; key: string },
+): Promise<(PlannedTask | PlannedGroupTask)[]> {
   const react = reactToDocumentEvent(RULES);
   const tasks = new Map<string, PlannedTask | PlannedGroupTask>();
   let state = DOCUMENT_SAGA.initial;
@@ -199,7 +294,11 @@ export const asTask = (planned: PlannedTask | PlannedGroupTask, attempts = 1): T
 });
 
 /** Runs one task by the handler that its lane has for it, as claimed at this moment of the database's clock. */
-export async function runTask(context: TaskContext, unclaimed: Task, claimedAt: Date = context.clock.now()): Promise<TaskResult> {
+export async function runTask(
+  context: TaskContext,
+  unclaimed: Task,
+  claimedAt: Date = context.clock.now(),
+): Promise<TaskResult> {
   const task = { ...unclaimed, claimedAt };
   const lane = lanesOf(context, [ACCOUNT]).find((one) => one.name === task.lane);
   const handler = lane?.kinds[task.kind];
@@ -219,8 +318,8 @@ export interface Run {
 }
 
 /**
- * Works off what the saga plans for one document, or one group, until nothing is due any more, moving the clock from one due time to the next;
- * the same task comes again after a throw. Returns the results that were `failed`.
+ * Works off what the saga plans for one document, or one group, until nothing is due any more, moving the clock from
+ * one due time to the next; the same task comes again after a throw. Returns the results that were `failed`.
  */
 export async function workOff(run: Run, work: Work): Promise<TaskResult[]> {
   const settled = new Set<string>();
@@ -228,17 +327,24 @@ export async function workOff(run: Run, work: Work): Promise<TaskResult[]> {
   const attempts = new Map<string, number>();
   const failed: TaskResult[] = [];
   for (let step = 0; step < MOST_STEPS; step += 1) {
-    const open = (await plannedTasks(run.store, work)).filter((task) => !settled.has(task.key)).map((task) => ({ ...task, dueAt: postponed.get(task.key) ?? task.dueAt }));
+    const open = (await plannedTasks(run.store, work))
+      .filter((task) => !settled.has(task.key))
+      .map((task) => ({ ...task, dueAt: postponed.get(task.key) ?? task.dueAt }));
     const next = open.sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime())[0];
     if (next === undefined) return failed;
     run.clock.advance(Math.max(0, next.dueAt.getTime() - run.clock.now().getTime()));
     attempts.set(next.key, (attempts.get(next.key) ?? 0) + 1);
-    const result = await runTask(run.context(), asTask(next, attempts.get(next.key)), run.clock.now()).catch((error: Error) => run.thrown(error));
+    const result = await runTask(run.context(), asTask(next, attempts.get(next.key)), run.clock.now()).catch(
+      (error: Error) => run.thrown(error),
+    );
     if (result === undefined) continue;
     if (result.kind === 'retry') postponed.set(next.key, new Date(run.clock.now().getTime() + result.delayMs));
     else if (result.kind === 'give_back') postponed.set(next.key, new Date(run.clock.now().getTime() + 1_000));
     else settled.add(next.key);
     if (result.kind === 'failed') failed.push(result);
   }
-  throw new Error(`${typeof work === 'string' ? `document ${work}` : `group ${work.groupId}`} is not finished after ${MOST_STEPS} tasks`);
+  throw new Error(
+    `${typeof work === 'string' ? `document ${work}` : `group ${work.groupId}`} is not finished after ` +
+      `${MOST_STEPS} tasks`,
+  );
 }

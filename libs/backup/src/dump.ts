@@ -20,8 +20,9 @@ const PAGE_ROWS = 2_000;
 const PAGE_BYTES = 16_000_000;
 
 /**
- * Takes a backup while everything runs. State tables and the log's head are read from one snapshot; then evidence and the events up to that head,
- * which nobody changes, page by page. Evidence is durable before the event that names it, so that none is missing.
+ * Takes a backup while everything runs. State tables and the log's head are read from one snapshot; then evidence and
+ * the events up to that head, which nobody changes, page by page. Evidence is durable before the event that names it,
+ * so that none is missing.
  */
 export async function takeBackup(options: BackupOptions): Promise<BackupSummary> {
   const { pool, file } = options;
@@ -42,36 +43,64 @@ export async function takeBackup(options: BackupOptions): Promise<BackupSummary>
 async function headerOf(db: Queryable, { softwareVersion }: BackupOptions): Promise<BackupHeader> {
   await refuseUnknownTables(db);
   const { rows } = await db.query<{ id: string; takenAt: Date; position: bigint; place: string | null }>(
-    `SELECT i.id, clock_timestamp() AS "takenAt", c.position, (SELECT place FROM log_place) AS place FROM installation i, event_counter c`,
+    'SELECT i.id, clock_timestamp() AS "takenAt", c.position, (SELECT place FROM log_place) AS place FROM ' +
+      'installation i, event_counter c',
   );
   const [row] = rows;
-  if (row === undefined) throw new PedigreeError('invalid_configuration', 'DATABASE_URL: this database holds no installation', { field: 'DATABASE_URL' });
-  if (row.place === 'server') throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
-  const migrations = await db.query<{ name: string }>(`SELECT set_name || '/' || file_name AS name FROM schema_migration ORDER BY 1`);
-  return { format: FORMAT, installationId: row.id, softwareVersion, migrations: migrations.rows.map((one) => one.name), takenAt: row.takenAt.toISOString(), logHead: row.position.toString() };
+  if (row === undefined)
+    throw new PedigreeError('invalid_configuration', 'DATABASE_URL: this database holds no installation', {
+      field: 'DATABASE_URL',
+    });
+  if (row.place === 'server')
+    throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
+  const migrations = await db.query<{ name: string }>(
+    `SELECT set_name || '/' || file_name AS name FROM schema_migration ORDER BY 1`,
+  );
+  return {
+    format: FORMAT,
+    installationId: row.id,
+    softwareVersion,
+    migrations: migrations.rows.map((one) => one.name),
+    takenAt: row.takenAt.toISOString(),
+    logHead: row.position.toString(),
+  };
 }
 
 export const ON_A_SERVER =
-  'EVENTSTORE_URL: the log of this installation lies on an EventStoreDB or KurrentDB server, and pedigree backup covers a log in PostgreSQL only; ' +
+  'EVENTSTORE_URL: the log of this installation lies on an EventStoreDB or KurrentDB server, and pedigree backup ' +
+  'covers a log in PostgreSQL only; ' +
   'use the backups of both servers, as docs/operating.md says, and pedigree restore --mark after a restore';
 
 /** Tables that are there and that nobody has said anything about could be left out without anybody noticing. */
 async function refuseUnknownTables(db: Queryable): Promise<void> {
   const there = await tablesThere(db);
-  if (!there.has('installation') || !there.has('event_counter')) throw new PedigreeError('invalid_configuration', 'DATABASE_URL: this database holds no installation', { field: 'DATABASE_URL' });
+  if (!there.has('installation') || !there.has('event_counter'))
+    throw new PedigreeError('invalid_configuration', 'DATABASE_URL: this database holds no installation', {
+      field: 'DATABASE_URL',
+    });
   const unknown = [...there].filter((name) => TABLES[name] === undefined);
-  if (unknown.length > 0) throw new PedigreeError('invalid_configuration', `DATABASE_URL: this version does not know the tables ${unknown.join(', ')}; take the backup with the version that made them`, { field: 'DATABASE_URL' });
+  if (unknown.length > 0)
+    throw new PedigreeError(
+      'invalid_configuration',
+      `DATABASE_URL: this version does not know the tables ${unknown.join(', ')}; take the backup with the ` +
+        'version that made them',
+      { field: 'DATABASE_URL' },
+    );
 }
 
 /** Names of the tables in the schema, without partitions. */
 export async function tablesThere(db: Queryable): Promise<Set<string>> {
   const { rows } = await db.query<{ name: string }>(
-    `SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1`,
+    'SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ' +
+      `('r', 'p') AND NOT relispartition ORDER BY 1`,
   );
   return new Set(rows.map((row) => row.name));
 }
 
-async function* piecesOf(options: BackupOptions, { snapshot, header, close }: { snapshot: Snapshot; header: BackupHeader; close(): Promise<void> }): AsyncGenerator<Piece> {
+async function* piecesOf(
+  options: BackupOptions,
+  { snapshot, header, close }: { snapshot: Snapshot; header: BackupHeader; close(): Promise<void> },
+): AsyncGenerator<Piece> {
   const there = await tablesThere(await snapshot.reader());
   for (const table of tablesOf('state').filter((name) => there.has(name))) {
     yield* pagesOf(table, { options, reader: () => snapshot.reader() });
@@ -99,7 +128,8 @@ async function* pagesOf(table: string, { options, reader, upTo }: Paging): Async
   let last: string[] | undefined;
   let count = 0;
   for (;;) {
-    const bound = (values: string[], before: number): string => `(${values.map((_, i) => `$${before + i + 1}::text::${key[i]?.type}`).join(', ')})`;
+    const bound = (values: string[], before: number): string =>
+      `(${values.map((_, i) => `$${before + i + 1}::text::${key[i]?.type}`).join(', ')})`;
     const values = [...(upTo === undefined ? [] : [upTo]), ...(last ?? [])];
     const conditions = [
       ...(TABLES[table]?.rows === undefined ? [] : [TABLES[table].rows]),
@@ -108,12 +138,16 @@ async function* pagesOf(table: string, { options, reader, upTo }: Paging): Async
     ];
     const condition = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
     // Weights are summed over the rows before, so that a page has one row at least, however heavy.
-    const { rows } = await (await reader()).query<{ line: string; key: string[] }>(
+    const { rows } = await (
+      await reader()
+    ).query<{ line: string; key: string[] }>(
       `WITH page AS MATERIALIZED (
-         SELECT ${keyColumns}, sum(${weight}) OVER (ORDER BY ${keyColumns}) - ${weight} AS before FROM (SELECT * FROM ${quoted(table)} t ${condition} ORDER BY ${keyColumns} LIMIT ${options.pageRows ?? PAGE_ROWS}) t
+         SELECT ${keyColumns}, sum(${weight}) OVER (ORDER BY ${keyColumns}) - ${weight} AS before FROM (SELECT *
+           FROM ${quoted(table)} t ${condition} ORDER BY ${keyColumns} LIMIT ${options.pageRows ?? PAGE_ROWS}) t
        )
        SELECT row_to_json(t)::text AS line, ARRAY[${key.map((one) => `t.${quoted(one.name)}::text`).join(', ')}] AS key
-       FROM page JOIN ${quoted(table)} t USING (${key.map((one) => quoted(one.name)).join(', ')}) WHERE page.before < ${PAGE_BYTES} ORDER BY ${keyColumns}`,
+       FROM page JOIN ${quoted(table)} t USING (${key.map((one) => quoted(one.name)).join(', ')})
+         WHERE page.before < ${PAGE_BYTES} ORDER BY ${keyColumns}`,
       values,
     );
     if (rows.length === 0) return;
@@ -124,9 +158,13 @@ async function* pagesOf(table: string, { options, reader, upTo }: Paging): Async
   }
 }
 
-async function shapeOf(db: Queryable, table: string): Promise<{ columns: string[]; key: { name: string; type: string }[] }> {
+async function shapeOf(
+  db: Queryable,
+  table: string,
+): Promise<{ columns: string[]; key: { name: string; type: string }[] }> {
   const { rows } = await db.query<{ name: string; type: string; place: number | null }>(
-    `SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type, array_position(i.indkey::int2[], a.attnum) AS place
+    `SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type, array_position(i.indkey::int2[],
+        a.attnum) AS place
      FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
      WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum`,
     [table],

@@ -5,8 +5,18 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { checkBackup, FORMAT, readBackup, writeBackup, type BackupHeader, type Piece } from './file.js';
 
-const HEADER: BackupHeader = { format: FORMAT, installationId: '9a0e5a9e-5d1f-4a39-9a53-0d8f2f2f3a11', softwareVersion: '0.1.0', migrations: ['a/1.sql'], takenAt: '2026-11-21T10:00:00.000Z', logHead: '9007199254740993' };
-const ROWS = ['{"position":9007199254740993,"data":"\\\\x00ff"}', '{"position":9007199254740994,"data":"line\\nfeed, й"}'];
+const HEADER: BackupHeader = {
+  format: FORMAT,
+  installationId: '9a0e5a9e-5d1f-4a39-9a53-0d8f2f2f3a11',
+  softwareVersion: '0.1.0',
+  migrations: ['a/1.sql'],
+  takenAt: '2026-11-21T10:00:00.000Z',
+  logHead: '9007199254740993',
+};
+const ROWS = [
+  '{"position":9007199254740993,"data":"\\\\x00ff"}',
+  '{"position":9007199254740994,"data":"line\\nfeed, й"}',
+];
 
 let folder: TemporaryFolder;
 let file: string;
@@ -34,7 +44,12 @@ describe('the file of a backup', () => {
     expect(await checkBackup(file)).toEqual(written);
     const read: unknown[] = [];
     for await (const one of readBackup(file)) read.push(one);
-    expect(read).toEqual([HEADER, { table: 'empty', columns: ['a'] }, { table: 'event', columns: ['position', 'data'] }, { rows: ROWS }]);
+    expect(read).toEqual([
+      HEADER,
+      { table: 'empty', columns: ['a'] },
+      { table: 'event', columns: ['position', 'data'] },
+      { rows: ROWS },
+    ]);
     expect(existsSync(`${file}.part`)).toBe(false);
   });
 

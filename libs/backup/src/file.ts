@@ -39,15 +39,28 @@ const GZIP_LEVEL = 3;
 const MOST_LINE_BYTES = 500_000_000;
 const LINE_FEED = 0x0a;
 
-/** Writes the file under another name, forces it to the disk and gives it its name, if that is still free. Throws `invalid_parameter` where it is taken. */
-export async function writeBackup(file: string, header: BackupHeader, pieces: AsyncIterable<Piece>): Promise<BackupSummary> {
+/**
+ * Writes the file under another name, forces it to the disk and gives it its name, if that is still free. Throws
+ * `invalid_parameter` where it is taken.
+ */
+export async function writeBackup(
+  file: string,
+  header: BackupHeader,
+  pieces: AsyncIterable<Piece>,
+): Promise<BackupSummary> {
   if (existsSync(file)) throw taken(file);
   const part = `${file}.part`;
   const summary: BackupSummary = { header, rows: {}, sha256: '' };
   try {
-    await pipeline(Readable.from(textOf(summary, pieces), { objectMode: false, highWaterMark: 1 << 20 }), createGzip({ level: GZIP_LEVEL }), createWriteStream(part, { mode: 0o600 }));
+    await pipeline(
+      Readable.from(textOf(summary, pieces), { objectMode: false, highWaterMark: 1 << 20 }),
+      createGzip({ level: GZIP_LEVEL }),
+      createWriteStream(part, { mode: 0o600 }),
+    );
     await toDisk(part);
-    await link(part, file).catch((error: NodeJS.ErrnoException) => Promise.reject(error.code === 'EEXIST' ? taken(file) : error));
+    await link(part, file).catch((error: NodeJS.ErrnoException) =>
+      Promise.reject(error.code === 'EEXIST' ? taken(file) : error),
+    );
     await toDisk(dirname(file));
   } finally {
     await rm(part, { force: true });
@@ -55,7 +68,12 @@ export async function writeBackup(file: string, header: BackupHeader, pieces: As
   return summary;
 }
 
-const taken = (file: string): PedigreeError => new PedigreeError('invalid_parameter', `${file} is there already, and a backup is never overwritten; choose another name`, { field: 'file' });
+const taken = (file: string): PedigreeError =>
+  new PedigreeError(
+    'invalid_parameter',
+    `${file} is there already, and a backup is never overwritten; choose another name`,
+    { field: 'file' },
+  );
 
 async function toDisk(path: string): Promise<void> {
   const opened = await open(path, 'r');
@@ -89,7 +107,10 @@ async function* textOf(summary: BackupSummary, pieces: AsyncIterable<Piece>): As
   yield Buffer.from(`${JSON.stringify(['end', summary.rows, summary.sha256])}\n`);
 }
 
-/** Reads the whole file and compares it with what it says of itself. Throws PedigreeError where it is damaged, cut off or something else. */
+/**
+ * Reads the whole file and compares it with what it says of itself. Throws PedigreeError where it is damaged, cut off
+ * or something else.
+ */
 export async function checkBackup(file: string): Promise<BackupSummary> {
   const reading = readBackup(file);
   for (;;) {
@@ -98,7 +119,10 @@ export async function checkBackup(file: string): Promise<BackupSummary> {
   }
 }
 
-/** The header as the first value, then the pieces; returns what `checkBackup` does. Throws PedigreeError at the first thing that is wrong. */
+/**
+ * The header as the first value, then the pieces; returns what `checkBackup` does. Throws PedigreeError at the first
+ * thing that is wrong.
+ */
 export async function* readBackup(file: string): AsyncGenerator<BackupHeader | Piece, BackupSummary> {
   const hash = createHash('sha256');
   const rows: Record<string, number> = {};
@@ -142,25 +166,45 @@ export async function* readBackup(file: string): AsyncGenerator<BackupHeader | P
 function headerOf(line: Buffer, file: string): BackupHeader {
   const header = parsed(line) as Partial<BackupHeader> | undefined;
   const format: unknown = header?.format;
-  if (header === undefined || format !== FORMAT) throw new PedigreeError('invalid_parameter', `${file} is no backup of the format ${FORMAT}${typeof format === 'string' ? `, but of ${format.slice(0, 50)}` : ''}`, { field: 'file' });
+  if (header === undefined || format !== FORMAT)
+    throw new PedigreeError(
+      'invalid_parameter',
+      `${file} is no backup of the format ` +
+        `${FORMAT}${typeof format === 'string' ? `, but of ${format.slice(0, 50)}` : ''}`,
+      { field: 'file' },
+    );
   const { installationId, softwareVersion, migrations, takenAt, logHead } = header;
-  const isWhole = [installationId, softwareVersion, takenAt, logHead].every((one) => typeof one === 'string') && Array.isArray(migrations) && /^\d{1,19}$/.test(logHead ?? '');
+  const isWhole =
+    [installationId, softwareVersion, takenAt, logHead].every((one) => typeof one === 'string') &&
+    Array.isArray(migrations) &&
+    /^\d{1,19}$/.test(logHead ?? '');
   if (!isWhole) throw damaged(file, 'its first line lacks something');
   return header as BackupHeader;
 }
 
 function tableOf(line: Buffer, file: string): { table: string; columns: string[] } {
   const [kind, table, columns] = (parsed(line) ?? []) as [unknown, unknown, unknown];
-  if (kind === 'table' && typeof table === 'string' && Array.isArray(columns) && columns.every((one) => typeof one === 'string')) return { table, columns: columns as string[] };
+  if (
+    kind === 'table' &&
+    typeof table === 'string' &&
+    Array.isArray(columns) &&
+    columns.every((one) => typeof one === 'string')
+  )
+    return { table, columns: columns as string[] };
   throw damaged(file, 'a line is neither a table nor a row');
 }
 
-function endOf(line: Buffer, read: { file: string; header: BackupHeader; rows: Record<string, number>; sha256: string }): BackupSummary {
+function endOf(
+  line: Buffer,
+  read: { file: string; header: BackupHeader; rows: Record<string, number>; sha256: string },
+): BackupSummary {
   const { file, header, rows, sha256 } = read;
   const [kind, counted, digest] = (line[0] === 0x5b ? (parsed(line) ?? []) : []) as [unknown, unknown, unknown];
   if (kind !== 'end') throw damaged(file, 'it ends before its end');
-  if (digest !== sha256) throw damaged(file, `its content has the SHA-256 ${sha256}, and should have ${String(digest)}`);
-  if (JSON.stringify(counted) !== JSON.stringify(rows)) throw damaged(file, 'it has other numbers of rows than it says');
+  if (digest !== sha256)
+    throw damaged(file, `its content has the SHA-256 ${sha256}, and should have ${String(digest)}`);
+  if (JSON.stringify(counted) !== JSON.stringify(rows))
+    throw damaged(file, 'it has other numbers of rows than it says');
   return { header, rows, sha256 };
 }
 
@@ -172,7 +216,10 @@ function parsed(line: Buffer): unknown {
   }
 }
 
-const damaged = (file: string, what: string): PedigreeError => new PedigreeError('invalid_parameter', `${file} is damaged: ${what}; nothing of it can be trusted`, { field: 'file' });
+const damaged = (file: string, what: string): PedigreeError =>
+  new PedigreeError('invalid_parameter', `${file} is damaged: ${what}; nothing of it can be trusted`, {
+    field: 'file',
+  });
 
 /** The lines of the file, as many together as come together. */
 async function* linesOf(file: string): AsyncGenerator<Buffer[]> {
@@ -199,7 +246,8 @@ async function* linesOf(file: string): AsyncGenerator<Buffer[]> {
   } catch (error) {
     if (error instanceof PedigreeError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR') throw new PedigreeError('invalid_parameter', `${file}: ${message}`, { field: 'file' });
+    if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
+      throw new PedigreeError('invalid_parameter', `${file}: ${message}`, { field: 'file' });
     throw damaged(file, message);
   } finally {
     source.destroy();

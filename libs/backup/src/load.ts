@@ -20,15 +20,20 @@ export interface RestoreOptions {
 
 const BATCH_ROWS = 1_000;
 const BATCH_CHARACTERS = 8_000_000;
-/** Held by the session that loads (no other lock has this number): a second restore into the same database is turned away. */
+/**
+ * Held by the session that loads (no other lock has this number): a second restore into the same database is turned
+ * away.
+ */
 const RESTORE_LOCK = 7_031_960_423;
 
 /**
- * Loads a backup into an empty database. The file is read in full and checked before anything is written. Each batch is a transaction of its own; from
- * the first on the database says `loading` and every program refuses it, until all is there and counted. The same call again begins anew. Ends in the
- * state `comparing`. Throws PedigreeError.
+ * Loads a backup into an empty database. The file is read in full and checked before anything is written. Each batch is
+ * a transaction of its own; from the first on the database says `loading` and every program refuses it, until all is
+ * there and counted. The same call again begins anew. Ends in the state `comparing`. Throws PedigreeError.
  */
-export async function restoreBackup(options: RestoreOptions): Promise<{ restoration: Restoration; summary: BackupSummary }> {
+export async function restoreBackup(
+  options: RestoreOptions,
+): Promise<{ restoration: Restoration; summary: BackupSummary }> {
   const { pool, file } = options;
   const summary = await checkBackup(file);
   await refuseNewer(summary, options.schemas);
@@ -38,11 +43,16 @@ export async function restoreBackup(options: RestoreOptions): Promise<{ restorat
   });
 }
 
-/** The lock is given back before its session ends: a server may notice only later that a session is gone, and would turn away the next restore. */
+/**
+ * The lock is given back before its session ends: a server may notice only later that a session is gone, and would turn
+ * away the next restore.
+ */
 async function underLock<T>(pool: Pool, work: (session: Queryable) => Promise<T>): Promise<T> {
   const session = await pool.connect();
   try {
-    const { rows } = await session.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [RESTORE_LOCK]);
+    const { rows } = await session.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
+      RESTORE_LOCK,
+    ]);
     if (rows[0]?.locked !== true) throw notEmpty('another restore is under way in it');
     return await work(session);
   } finally {
@@ -55,11 +65,20 @@ async function refuseNewer({ header }: BackupSummary, schemas: MigrationSet[]): 
   const known = new Set(await migrationNames(schemas));
   const unknown = header.migrations.find((name) => !known.has(name));
   if (unknown === undefined) return;
-  throw new PedigreeError('invalid_parameter', `the backup was taken by version ${header.softwareVersion}, which is newer than this one: the migration ${unknown} is not known here`, { field: 'file' });
+  throw new PedigreeError(
+    'invalid_parameter',
+    `the backup was taken by version ${header.softwareVersion}, which is newer than this one: the migration ` +
+      `${unknown} is not known here`,
+    { field: 'file' },
+  );
 }
 
 const notEmpty = (why: string): PedigreeError =>
-  new PedigreeError('invalid_configuration', `DATABASE_URL: a backup is restored into a new, empty database only, and ${why}; create one (createdb) and name it`, { field: 'DATABASE_URL' });
+  new PedigreeError(
+    'invalid_configuration',
+    `DATABASE_URL: a backup is restored into a new, empty database only, and ${why}; create one (createdb) and name it`,
+    { field: 'DATABASE_URL' },
+  );
 
 async function refuseFilled(db: Queryable): Promise<void> {
   const there = await tablesThere(db);
@@ -90,11 +109,19 @@ async function load(options: RestoreOptions, summary: BackupSummary): Promise<Re
 }
 
 async function begin(pool: Pool, { by }: RestoreOptions, { header, sha256 }: BackupSummary): Promise<void> {
-  await inTransaction(pool, async (tx) => {
-    await tx.query(`DELETE FROM restoration WHERE state = 'loading'`);
-    const values = [sha256, header.takenAt, header.logHead, by];
-    await tx.query(`INSERT INTO restoration (state, backup_sha256, taken_at, log_head, restored_by) VALUES ('loading', $1, $2, $3, $4)`, values);
-  }, { name: 'the beginning of a restore' });
+  await inTransaction(
+    pool,
+    async (tx) => {
+      await tx.query(`DELETE FROM restoration WHERE state = 'loading'`);
+      const values = [sha256, header.takenAt, header.logHead, by];
+      await tx.query(
+        `INSERT INTO restoration (state, backup_sha256, taken_at, log_head, restored_by) VALUES ('loading', $1, ` +
+          '$2, $3, $4)',
+        values,
+      );
+    },
+    { name: 'the beginning of a restore' },
+  );
 }
 
 async function loadRows({ pool, file, progress }: RestoreOptions, checked: BackupSummary): Promise<void> {
@@ -113,7 +140,12 @@ async function loadRows({ pool, file, progress }: RestoreOptions, checked: Backu
   const take = async (piece: Piece): Promise<void> => {
     if ('table' in piece) {
       await flush();
-      if (TABLES[piece.table] === undefined) throw new PedigreeError('invalid_parameter', `the backup has a table ${piece.table.slice(0, 100)}, which is not known here`, { field: 'file' });
+      if (TABLES[piece.table] === undefined)
+        throw new PedigreeError(
+          'invalid_parameter',
+          `the backup has a table ${piece.table.slice(0, 100)}, which is not known here`,
+          { field: 'file' },
+        );
       at = piece;
       done = 0;
       return;
@@ -128,36 +160,54 @@ async function loadRows({ pool, file, progress }: RestoreOptions, checked: Backu
   for (let next = await reading.next(); ; next = await reading.next()) {
     if (next.done === true) {
       await flush();
-      if (next.value.sha256 !== checked.sha256) throw new PedigreeError('invalid_parameter', `${file} was changed while it was read`, { field: 'file' });
+      if (next.value.sha256 !== checked.sha256)
+        throw new PedigreeError('invalid_parameter', `${file} was changed while it was read`, { field: 'file' });
       return;
     }
     if (!('format' in next.value)) await take(next.value);
   }
 }
 
-async function insert(pool: Pool, { table, columns }: { table: string; columns: string[] }, rows: string[]): Promise<void> {
+async function insert(
+  pool: Pool,
+  { table, columns }: { table: string; columns: string[] },
+  rows: string[],
+): Promise<void> {
   const names = columns.map(quoted).join(', ');
-  await pool.query(`INSERT INTO ${quoted(table)} (${names}) OVERRIDING SYSTEM VALUE SELECT ${names} FROM json_populate_recordset(null::${quoted(table)}, $1::json)`, [`[${rows.join(',')}]`]);
+  await pool.query(
+    `INSERT INTO ${quoted(table)} (${names}) OVERRIDING SYSTEM VALUE SELECT ${names} FROM ` +
+      `json_populate_recordset(null::${quoted(table)}, $1::json)`,
+    [`[${rows.join(',')}]`],
+  );
 }
 
 async function compareCounts(pool: Pool, tables: string[], { rows }: BackupSummary): Promise<void> {
   for (const table of tables) {
     const { rows: counted } = await pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM ${quoted(table)}`);
     const expected = rows[table] ?? 0;
-    if (counted[0]?.n !== BigInt(expected)) throw new Error(`${table} has ${counted[0]?.n} rows after the restore, and should have ${expected}`);
+    if (counted[0]?.n !== BigInt(expected))
+      throw new Error(`${table} has ${counted[0]?.n} rows after the restore, and should have ${expected}`);
   }
-  const { rows: heads } = await pool.query<{ counter: bigint; newest: bigint | null }>('SELECT position AS counter, (SELECT max(position) FROM event) AS newest FROM event_counter');
-  if (heads[0]?.counter !== (heads[0]?.newest ?? 0n)) throw new Error(`the log's counter is at ${heads[0]?.counter}, and its newest event at ${heads[0]?.newest}`);
+  const { rows: heads } = await pool.query<{ counter: bigint; newest: bigint | null }>(
+    'SELECT position AS counter, (SELECT max(position) FROM event) AS newest FROM event_counter',
+  );
+  if (heads[0]?.counter !== (heads[0]?.newest ?? 0n))
+    throw new Error(`the log's counter is at ${heads[0]?.counter}, and its newest event at ${heads[0]?.newest}`);
 }
 
 /** Numbers go on after the highest that is there; what belonged to processes of the old server is let go. */
 async function settle(pool: Pool, tables: string[]): Promise<void> {
   const { rows } = await pool.query<{ table: string; column: string }>(
-    `SELECT relname AS table, attname AS column FROM pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE c.relname = ANY ($1) AND c.relnamespace = current_schema()::regnamespace AND attidentity <> ''`,
+    'SELECT relname AS table, attname AS column FROM pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE ' +
+      `c.relname = ANY ($1) AND c.relnamespace = current_schema()::regnamespace AND attidentity <> ''`,
     [tables],
   );
   for (const { table, column } of rows) {
-    await pool.query(`SELECT setval(pg_get_serial_sequence($1, $2), coalesce(max(${quoted(column)}), 0) + 1, false) FROM ${quoted(table)}`, [quoted(table), column]);
+    await pool.query(
+      `SELECT setval(pg_get_serial_sequence($1, $2), coalesce(max(${quoted(column)}), 0) + 1, false) FROM ` +
+        `${quoted(table)}`,
+      [quoted(table), column],
+    );
   }
   for (const table of tables) {
     const { afterLoad } = TABLES[table] ?? {};

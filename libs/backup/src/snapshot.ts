@@ -4,8 +4,9 @@ import { nameTransaction, type Pool, type Transaction } from '#postgres';
 const HAND_ON_AFTER_MS = 8_000;
 
 /**
- * One view of the database that may last longer than a transaction is allowed to: before a transaction grows old, another takes its snapshot over
- * (pg_export_snapshot) and it ends. Nothing is locked; what is deleted meanwhile is kept by the server until the end.
+ * One view of the database that may last longer than a transaction is allowed to: before a transaction grows old,
+ * another takes its snapshot over (pg_export_snapshot) and it ends. Nothing is locked; what is deleted meanwhile is
+ * kept by the server until the end.
  */
 export class Snapshot {
   private begunMs = performance.now();
@@ -43,7 +44,8 @@ async function begin(pool: Pool, snapshot?: string): Promise<Transaction> {
     nameTransaction(session, 'snapshot of a backup');
     await session.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     // It names a file of the server, of hexadecimal numbers: no text of anybody else comes here.
-    if (snapshot !== undefined) await session.query(`SET TRANSACTION SNAPSHOT '${snapshot.replaceAll(/[^0-9A-Fa-f-]/g, '')}'`);
+    if (snapshot !== undefined)
+      await session.query(`SET TRANSACTION SNAPSHOT '${snapshot.replaceAll(/[^0-9A-Fa-f-]/g, '')}'`);
     return session;
   } catch (error) {
     session.release(error as Error);

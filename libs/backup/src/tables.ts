@@ -1,7 +1,7 @@
 /**
- * What a backup does with a table.
- * `log`: the events up to the backup's head. `evidence`: everything; rows are never deleted. `state`: as it stood at that head, all from one snapshot.
- * `rebuilt`: a read model, filled again from log and evidence. `left out`: not in the backup, for the reason given.
+ * What a backup does with a table. `log`: the events up to the backup's head. `evidence`: everything; rows are never
+ * deleted. `state`: as it stood at that head, all from one snapshot. `rebuilt`: a read model, filled again from log and
+ * evidence. `left out`: not in the backup, for the reason given.
  */
 export type TableUse = 'log' | 'evidence' | 'state' | 'rebuilt' | 'left out';
 
@@ -18,9 +18,15 @@ export interface TableEntry {
 
 const readModel = (because: string): TableEntry => ({ use: 'rebuilt', because });
 
-/** Every table of every program, in the order in which rows go back. A test migrates all schemas and fails where one is missing here. */
+/**
+ * Every table of every program, in the order in which rows go back. A test migrates all schemas and fails where one is
+ * missing here.
+ */
 export const TABLES: Readonly<Record<string, TableEntry>> = {
-  installation: { use: 'state', because: 'its id is the namespace of every request_id: with another one a replay would make second documents' },
+  installation: {
+    use: 'state',
+    because: 'its id is the namespace of every request_id: with another one a replay would make second documents',
+  },
   log_place: { use: 'state', because: 'checkpoints count in the positions of this log' },
   event_counter: { use: 'state', because: 'the head of the log; the backup holds the events up to it' },
   event_any: { use: 'state', because: 'recognises repeated appends without an expected version' },
@@ -44,15 +50,28 @@ export const TABLES: Readonly<Record<string, TableEntry>> = {
     rows: `name NOT LIKE 'projection:%'`,
     afterLoad: 'UPDATE checkpoint SET holder = NULL, held_until = NULL',
   },
-  list_cursor: { use: 'state', because: 'how far the document lists were read: the comparison begins there', afterLoad: 'UPDATE list_cursor SET read_at = NULL' },
+  list_cursor: {
+    use: 'state',
+    because: 'how far the document lists were read: the comparison begins there',
+    afterLoad: 'UPDATE list_cursor SET read_at = NULL',
+  },
   registry_document: { use: 'state', because: 'what the document lists have shown' },
   reconciliation_request: { use: 'state', because: 'which runs were asked for, by whom and why' },
   reconciliation_finding: { use: 'state', because: 'what runs have found', weight: 'finding' },
   upload_link: { use: 'state', because: 'where a large document goes up; encrypted with the installation’s key' },
   api_key: { use: 'state', because: 'who may call the API (hashes)' },
   webhook: { use: 'state', because: 'where outcomes are posted; secrets encrypted with the installation’s key' },
-  outcome_delivery: { use: 'state', because: 'how far each way out has come', afterLoad: 'UPDATE outcome_delivery SET holder = NULL, held_until = NULL' },
-  bus_command: { use: 'state', because: 'messages of the embedded bus that wait', weight: 'body', afterLoad: 'UPDATE bus_command SET available_at = least(available_at, clock_timestamp())' },
+  outcome_delivery: {
+    use: 'state',
+    because: 'how far each way out has come',
+    afterLoad: 'UPDATE outcome_delivery SET holder = NULL, held_until = NULL',
+  },
+  bus_command: {
+    use: 'state',
+    because: 'messages of the embedded bus that wait',
+    weight: 'body',
+    afterLoad: 'UPDATE bus_command SET available_at = least(available_at, clock_timestamp())',
+  },
   bus_dead_letter: { use: 'state', because: 'messages that were put aside', weight: 'body' },
   bus_outcome: { use: 'state', because: 'what the embedded bus has published', weight: 'body' },
   audit_tree: { use: 'state', because: 'the Merkle tree over the log, as far as it was sealed' },
@@ -73,11 +92,21 @@ export const TABLES: Readonly<Record<string, TableEntry>> = {
   containment: readModel('packs: containers'),
   outcome_event: readModel('what the ERP is told'),
   outcome_removed: readModel('up to where that was removed: after a rebuild nothing is'),
-  registry_session: { use: 'left out', because: 'a token must not outlive its machine in a file; each account signs in again' },
-  call_budget: { use: 'left out', because: 'moments of the old server’s clock; the profile’s intervals hold until new ones are learnt' },
+  registry_session: {
+    use: 'left out',
+    because: 'a token must not outlive its machine in a file; each account signs in again',
+  },
+  call_budget: {
+    use: 'left out',
+    because: 'moments of the old server’s clock; the profile’s intervals hold until new ones are learnt',
+  },
   schema_migration: { use: 'left out', because: 'a restore applies the migrations that the backup names' },
-  program_process: { use: 'left out', because: 'who ran when the backup was taken; those that start say so themselves' },
+  program_process: {
+    use: 'left out',
+    because: 'who ran when the backup was taken; those that start say so themselves',
+  },
   restoration: { use: 'left out', because: 'restores of the old database; the log tells of them' },
 };
 
-export const tablesOf = (...uses: TableUse[]): string[] => Object.entries(TABLES).flatMap(([name, { use }]) => (uses.includes(use) ? [name] : []));
+export const tablesOf = (...uses: TableUse[]): string[] =>
+  Object.entries(TABLES).flatMap(([name, { use }]) => (uses.includes(use) ? [name] : []));

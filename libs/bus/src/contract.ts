@@ -1,9 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { until } from '../../../test/support/until.js';
-import type { ConsumeOptions, DeadLetterSummary, Handled, IncomingMessage, MessageBus, OutgoingMessage } from './port.js';
+import type {
+  ConsumeOptions,
+  DeadLetterSummary,
+  Handled,
+  IncomingMessage,
+  MessageBus,
+  OutgoingMessage,
+} from './port.js';
 
-/** What a test file gives for an adapter: empty queues, and the power over what connects to them. Delays are short, and the delivery limit is 3. */
+/**
+ * What a test file gives for an adapter: empty queues, and the power over what connects to them. Delays are short, and
+ * the delivery limit is 3.
+ */
 export interface BusUnderTest {
   /** The user as whom every bus is opened. */
   user: string;
@@ -47,7 +57,10 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
       await under.stop();
     });
 
-    const consume = (handle: ConsumeOptions['handle'], over: Partial<ConsumeOptions> & { by?: MessageBus } = {}): { stop(): Promise<void> } => {
+    const consume = (
+      handle: ConsumeOptions['handle'],
+      over: Partial<ConsumeOptions> & { by?: MessageBus } = {},
+    ): { stop(): Promise<void> } => {
       const { by = bus, ...options } = over;
       const stop = new AbortController();
       const one = { stop, ended: by.consumeCommands({ concurrency: 10, signal: stop.signal, handle, ...options }) };
@@ -55,23 +68,44 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
       return { stop: () => (stop.abort(), one.ended) };
     };
     /** Consumes into a list, and answers each message by `answer`. */
-    const collect = (answer: (message: IncomingMessage) => Handled = () => DONE, over: Partial<ConsumeOptions> & { by?: MessageBus } = {}): { seen: IncomingMessage[]; stop(): Promise<void> } => {
+    const collect = (
+      answer: (message: IncomingMessage) => Handled = () => DONE,
+      over: Partial<ConsumeOptions> & { by?: MessageBus } = {},
+    ): { seen: IncomingMessage[]; stop(): Promise<void> } => {
       const seen: IncomingMessage[] = [];
       return { seen, ...consume(async (message) => (seen.push(message), answer(message)), over) };
     };
-    const send = (...texts: string[]): Promise<void> => bus.publishCommands(texts.map((text) => ({ messageId: `id-${text}`, body: Buffer.from(text) })));
+    const send = (...texts: string[]): Promise<void> =>
+      bus.publishCommands(texts.map((text) => ({ messageId: `id-${text}`, body: Buffer.from(text) })));
     const textsOf = (messages: { body: Buffer }[]): string[] => messages.map(({ body }) => body.toString());
     const letters = (): Promise<DeadLetterSummary[]> => bus.deadLetters({ limit: 100 });
     const isEmpty = async (): Promise<boolean> => (await bus.state()).commandsWaiting === 0;
 
     describe('commands', () => {
-      it.each(['application/json', 'text/plain', 'application/octet-stream'])('arrive byte for byte, whatever they call themselves: %s', async (contentType) => {
-        const body = Buffer.concat([Buffer.from('{"a":1,"a":12345678901234567890} '), Buffer.from([0xff, 0x00, 0xc3])]);
-        await bus.publishCommands([{ messageId: 'm-1', body, contentType, headers: { 'erp-batch': 'Партия 7' } }]);
-        const { seen } = collect();
-        await until('one message', () => seen.length === 1);
-        expect(seen).toEqual([{ id: expect.any(String) as unknown, messageId: 'm-1', publisher: under.user, body, contentType, headers: { 'erp-batch': 'Партия 7' }, deliveries: 1, patienceMs: expect.any(Number) as unknown }]);
-      });
+      it.each(['application/json', 'text/plain', 'application/octet-stream'])(
+        'arrive byte for byte, whatever they call themselves: %s',
+        async (contentType) => {
+          const body = Buffer.concat([
+            Buffer.from('{"a":1,"a":12345678901234567890} '),
+            Buffer.from([0xff, 0x00, 0xc3]),
+          ]);
+          await bus.publishCommands([{ messageId: 'm-1', body, contentType, headers: { 'erp-batch': 'Партия 7' } }]);
+          const { seen } = collect();
+          await until('one message', () => seen.length === 1);
+          expect(seen).toEqual([
+            {
+              id: expect.any(String) as unknown,
+              messageId: 'm-1',
+              publisher: under.user,
+              body,
+              contentType,
+              headers: { 'erp-batch': 'Партия 7' },
+              deliveries: 1,
+              patienceMs: expect.any(Number) as unknown,
+            },
+          ]);
+        },
+      );
 
       it('are all handled, at most so many at once, and leave the queue empty', async () => {
         await send(...Array.from({ length: 400 }, (_, n) => String(n)));
@@ -103,7 +137,8 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
           async ({ body }) => {
             underWay.add(body);
             bytes += body.length;
-            if (body.length > 1_000 || [...underWay].some((one) => one.length > 1_000)) aloneWithLarge &&= underWay.size === 1;
+            if (body.length > 1_000 || [...underWay].some((one) => one.length > 1_000))
+              aloneWithLarge &&= underWay.size === 1;
             else most = Math.max(most, bytes);
             for (let n = 0; n < 5; n += 1) await new Promise((resolve) => setImmediate(resolve));
             bytes -= body.length;
@@ -122,7 +157,10 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
         let begun = 0;
         let finish = (): void => undefined;
         const finished = new Promise<void>((resolve) => (finish = resolve));
-        const { stop } = consume(async () => ((begun += 1), await finished, DONE), { concurrency: 30, mostBytes: 4_000 });
+        const { stop } = consume(async () => ((begun += 1), await finished, DONE), {
+          concurrency: 30,
+          mostBytes: 4_000,
+        });
         await until('as many as may be', () => begun === 4);
         for (let n = 0; n < 3; n += 1) {
           // Those that were pushed before the first one showed its size, eight at most.
@@ -147,7 +185,11 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
       });
 
       it('are known by their publisher, also after they were put back, put aside and replayed', async () => {
-        const answers: Handled[] = [{ kind: 'retry', reason: 'not yet' }, { kind: 'postpone', reason: 'the database is down' }, { kind: 'dead', code: 'invalid_json', reason: 'no' }];
+        const answers: Handled[] = [
+          { kind: 'retry', reason: 'not yet' },
+          { kind: 'postpone', reason: 'the database is down' },
+          { kind: 'dead', code: 'invalid_json', reason: 'no' },
+        ];
         const { seen } = collect(() => answers.shift() ?? DONE);
         await send('signed');
         await until('the letter', async () => (await letters()).length === 1);
@@ -196,7 +238,9 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
 
       it('are taken no more when asking whether they may be fails', async () => {
         let asked = 0;
-        const { seen } = collect(() => DONE, { mayTakeMore: () => ((asked += 1), Promise.reject(new Error('no database'))) });
+        const { seen } = collect(() => DONE, {
+          mayTakeMore: () => ((asked += 1), Promise.reject(new Error('no database'))),
+        });
         await send('a');
         await until('three questions', () => asked > 3);
         expect(seen).toEqual([]);
@@ -207,7 +251,9 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
       it('finishes and settles what is under way, and takes nothing more', async () => {
         let finish = (): void => undefined;
         let begun = 0;
-        const { stop } = consume(() => ((begun += 1), new Promise((resolve) => (finish = () => resolve(DONE)))), { concurrency: 1 });
+        const { stop } = consume(() => ((begun += 1), new Promise((resolve) => (finish = () => resolve(DONE)))), {
+          concurrency: 1,
+        });
         await send('one', 'two');
         await until('the first', () => begun === 1);
         let hasEnded = false;
@@ -239,19 +285,24 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
         });
         await send('poison', 'sound');
         await until('a dead letter', async () => (await letters()).length === 1);
-        // A broker also counts a delivery that a lost channel never handed over: so many are seen at most, and never more.
+        // A broker also counts a delivery that a lost channel never handed over: so many are seen at most, and never
+        // more.
         const deliveries = textsOf(seen).filter((text) => text === 'poison').length;
         expect(deliveries).toBeGreaterThan(0);
         expect(deliveries).toBeLessThanOrEqual(DELIVERIES_ALLOWED);
         expect(textsOf(seen)).toContain('sound');
-        expect(await letters()).toMatchObject([{ messageId: 'id-poison', code: 'delivery_limit', deliveries: DELIVERIES_ALLOWED, bodyBytes: 6 }]);
+        expect(await letters()).toMatchObject([
+          { messageId: 'id-poison', code: 'delivery_limit', deliveries: DELIVERIES_ALLOWED, bodyBytes: 6 },
+        ]);
         expect((await letters())[0]?.reason).toMatch(/delivered 3 times/);
         expect(Date.now() - (await letters())[0]!.deadAt.getTime()).toBeLessThan(60_000);
       });
 
       it('is not counted when it was only postponed', async () => {
         let left = DELIVERIES_ALLOWED + 2;
-        const { seen } = collect(() => ((left -= 1) >= 0 ? { kind: 'postpone', reason: 'the database is down' } : DONE));
+        const { seen } = collect(() =>
+          (left -= 1) >= 0 ? { kind: 'postpone', reason: 'the database is down' } : DONE,
+        );
         await send('patient');
         await until('the last delivery', () => seen.length === DELIVERIES_ALLOWED + 3);
         expect(seen.map(({ deliveries }) => deliveries)).toEqual(seen.map(() => 1));
@@ -265,23 +316,40 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
 
       it('keep the message with its reason, and the queue moves on', async () => {
         const body = Buffer.from([0xff, 0x7b]);
-        await bus.publishCommands([{ messageId: 'bad', body, contentType: 'application/json', headers: { source: 'erp' } }]);
+        await bus.publishCommands([
+          { messageId: 'bad', body, contentType: 'application/json', headers: { source: 'erp' } },
+        ]);
         await send('good');
         const { seen } = collect(({ messageId }) => (messageId === 'bad' ? dead : DONE));
         await until('both', () => seen.length === 2);
         await until('the letter', async () => (await letters()).length === 1);
         const [letter] = await letters();
-        expect(letter).toMatchObject({ messageId: 'bad', code: 'invalid_json', reason: dead.reason, deliveries: 1, contentType: 'application/json', headers: { source: 'erp' }, bodyBytes: 2 });
+        expect(letter).toMatchObject({
+          messageId: 'bad',
+          code: 'invalid_json',
+          reason: dead.reason,
+          deliveries: 1,
+          contentType: 'application/json',
+          headers: { source: 'erp' },
+          bodyBytes: 2,
+        });
         expect(letter).not.toHaveProperty('body');
         expect(await bus.deadLetter(letter!.id)).toEqual({ ...letter, body });
-        await until('the counts', async () => JSON.stringify(await bus.state()) === '{"connected":true,"commandsWaiting":0,"deadLetters":1}');
+        await until(
+          'the counts',
+          async () => JSON.stringify(await bus.state()) === '{"connected":true,"commandsWaiting":0,"deadLetters":1}',
+        );
       });
 
       it('keep a reason that quotes a NUL, and the message leaves the queue at once', async () => {
         await send('bad');
         collect(() => ({ ...dead, reason: 'unexpected token "\0"' }));
         await until('the letter', async () => (await letters()).length === 1);
-        expect((await letters())[0]).toMatchObject({ code: 'invalid_json', reason: expect.stringMatching(/^unexpected token ".{1,2}"$/s) as unknown, deliveries: 1 });
+        expect((await letters())[0]).toMatchObject({
+          code: 'invalid_json',
+          reason: expect.stringMatching(/^unexpected token ".{1,2}"$/s) as unknown,
+          deliveries: 1,
+        });
       });
 
       it('are listed oldest first, as often as one likes, and to the limit', async () => {
@@ -291,7 +359,8 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
           await until(text, () => seen.length === n + 1);
           await until('the letter', async () => (await letters()).length === n + 1);
         }
-        for (let time = 0; time < 3; time += 1) expect((await letters()).map(({ messageId }) => messageId)).toEqual(['id-one', 'id-two', 'id-three']);
+        for (let time = 0; time < 3; time += 1)
+          expect((await letters()).map(({ messageId }) => messageId)).toEqual(['id-one', 'id-two', 'id-three']);
         expect(await bus.deadLetters({ limit: 2 })).toHaveLength(2);
         expect(await Promise.all([letters(), letters()])).toEqual([await letters(), await letters()]);
       });
@@ -305,7 +374,16 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
         answer = DONE;
         expect(await bus.replay(mended!.id)).toBe(true);
         await until('the replay', () => seen.length === 3);
-        expect(seen.at(-1)).toEqual({ id: expect.any(String) as unknown, messageId: 'id-mended', publisher: under.user, body: Buffer.from('mended'), contentType: 'application/json', headers: {}, deliveries: 1, patienceMs: expect.any(Number) as unknown });
+        expect(seen.at(-1)).toEqual({
+          id: expect.any(String) as unknown,
+          messageId: 'id-mended',
+          publisher: under.user,
+          body: Buffer.from('mended'),
+          contentType: 'application/json',
+          headers: {},
+          deliveries: 1,
+          patienceMs: expect.any(Number) as unknown,
+        });
         expect((await letters()).map(({ messageId }) => messageId)).toEqual(['id-broken']);
         expect(await bus.replay(mended!.id)).toBe(false);
       });
@@ -323,7 +401,9 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
       });
 
       it('are named as the message was at each of its deliveries', async () => {
-        const { seen } = collect(({ deliveries }) => (deliveries < DELIVERIES_ALLOWED ? { kind: 'retry', reason: 'not yet' } : dead));
+        const { seen } = collect(({ deliveries }) =>
+          deliveries < DELIVERIES_ALLOWED ? { kind: 'retry', reason: 'not yet' } : dead,
+        );
         await send('bad', 'other');
         await until('both letters', async () => (await letters()).length === 2);
         for (const { id, messageId } of await letters()) {
@@ -355,7 +435,9 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
         await bus.publishOutcomes([outcome(0), outcome(1)]);
         await bus.publishOutcomes([outcome(0), outcome(1), outcome(2)]);
         await until('the last', async () => (await under.outcomes()).some(({ id }) => id === 'event-2'));
-        expect(new Set((await under.outcomes()).map(({ id }) => id))).toEqual(new Set(['event-0', 'event-1', 'event-2']));
+        expect(new Set((await under.outcomes()).map(({ id }) => id))).toEqual(
+          new Set(['event-0', 'event-1', 'event-2']),
+        );
       });
 
       it('of an empty batch are none', async () => {
@@ -367,20 +449,29 @@ export function contractOfTheBus(name: string, make: () => Promise<BusUnderTest>
     describe('a connection that is cut', () => {
       it('loses no command and no outcome', async () => {
         const seen = new Set<string>();
-        const { stop } = consume(async ({ body }) => (seen.add(body.toString()), await new Promise((resolve) => setImmediate(resolve)), DONE), { concurrency: 20 });
+        const { stop } = consume(
+          async ({ body }) => (seen.add(body.toString()), await new Promise((resolve) => setImmediate(resolve)), DONE),
+          { concurrency: 20 },
+        );
         const published: string[] = [];
         // One cut fewer than deliveries: each may cost one.
         for (let round = 0; round < DELIVERIES_ALLOWED; round += 1) {
           const names = Array.from({ length: 50 }, (_, n) => `${round}-${n}`);
           const outcomes = names.map((id) => ({ ...outcome(0), id }));
           // Publishers repeat what was not confirmed; that is what their promise is about.
-          const sent = Promise.all([untilConfirmed(() => send(...names)), untilConfirmed(() => bus.publishOutcomes(outcomes))]);
+          const sent = Promise.all([
+            untilConfirmed(() => send(...names)),
+            untilConfirmed(() => bus.publishOutcomes(outcomes)),
+          ]);
           if (round > 0) await under.cut();
           await sent;
           published.push(...names);
         }
         await until('all commands', () => seen.size === published.length);
-        await until('all outcomes', async () => new Set((await under.outcomes()).map(({ id }) => id)).size === published.length);
+        await until(
+          'all outcomes',
+          async () => new Set((await under.outcomes()).map(({ id }) => id)).size === published.length,
+        );
         await stop();
         expect([...seen].sort()).toEqual([...published].sort());
         expect(await letters()).toEqual([]);

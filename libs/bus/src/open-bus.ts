@@ -16,5 +16,7 @@ export interface BusOptions {
 
 /** The bus of this installation. */
 export function openBus({ amqpUrl, pool, prefix, deliveryLimit, connectionName, report }: BusOptions): MessageBus {
-  return amqpUrl === undefined ? new PostgresBus({ pool, deliveryLimit, report }) : new RabbitMqBus({ url: amqpUrl, prefix, deliveryLimit, connectionName, report });
+  return amqpUrl === undefined
+    ? new PostgresBus({ pool, deliveryLimit, report })
+    : new RabbitMqBus({ url: amqpUrl, prefix, deliveryLimit, connectionName, report });
 }

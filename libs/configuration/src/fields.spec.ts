@@ -3,8 +3,23 @@ import { changesBetween, digestOfFields, fieldsOf } from './fields.js';
 
 describe('settings laid flat', () => {
   it('have a pointer to each value, with lists of plain values as one', () => {
-    expect(fieldsOf({ rules: { graceMs: 0, 'a/b~c': null }, names: ['one', 'two'], steps: [{ name: 'x' }], none: [], empty: {} })).toEqual({
-      ...{ '/rules/graceMs': 0, '/rules/a~1b~0c': null, '/names': ['one', 'two'], '/steps/0/name': 'x', '/none': [], '/empty': {} },
+    expect(
+      fieldsOf({
+        rules: { graceMs: 0, 'a/b~c': null },
+        names: ['one', 'two'],
+        steps: [{ name: 'x' }],
+        none: [],
+        empty: {},
+      }),
+    ).toEqual({
+      ...{
+        '/rules/graceMs': 0,
+        '/rules/a~1b~0c': null,
+        '/names': ['one', 'two'],
+        '/steps/0/name': 'x',
+        '/none': [],
+        '/empty': {},
+      },
     });
   });
 
@@ -15,7 +30,9 @@ describe('settings laid flat', () => {
   });
 
   it('are refused when they are more than settings can be', () => {
-    expect(() => fieldsOf(Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [`f${n}`, n])))).toThrow('more than 10000 fields');
+    expect(() => fieldsOf(Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [`f${n}`, n])))).toThrow(
+      'more than 10000 fields',
+    );
   });
 
   it.each([

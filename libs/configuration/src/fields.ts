@@ -17,7 +17,10 @@ const LONGEST_VALUE = 1_000;
 const MOST_FIELDS = 10_000;
 const LOOPBACK_ADDRESS = /^([a-z][a-z0-9+.-]*:\/\/(?:[^@/]*@)?(?:localhost|127\.0\.0\.1|\[::1\])):\d+/;
 
-/** Lays described settings flat. Lists of plain values are one value; lists of objects count from 0. Throws on more fields than settings can have. */
+/**
+ * Lays described settings flat. Lists of plain values are one value; lists of objects count from 0. Throws on more
+ * fields than settings can have.
+ */
 export function fieldsOf(described: JsonObject): Fields {
   const fields: Fields = {};
   lay(described, '', fields);
@@ -28,7 +31,9 @@ export function fieldsOf(described: JsonObject): Fields {
 function lay(value: JsonValue, path: string, into: Fields): void {
   const members = membersOf(value);
   if (members === undefined || members.length === 0) into[path] = shortened(value);
-  else for (const [name, member] of members) lay(member, `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, into);
+  else
+    for (const [name, member] of members)
+      lay(member, `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, into);
 }
 
 function membersOf(value: JsonValue): [string, JsonValue][] | undefined {
@@ -43,7 +48,10 @@ function shortened(value: JsonValue): JsonValue {
   return text.length <= LONGEST_VALUE ? compared : `sha256:${sha256Hex(text)}`;
 }
 
-/** What listens on the machine itself gets its port from that machine, at each start another where it is embedded: the port says nothing about the settings. */
+/**
+ * What listens on the machine itself gets its port from that machine, at each start another where it is embedded: the
+ * port says nothing about the settings.
+ */
 const withoutLocalPort = (address: string): string => address.replace(LOOPBACK_ADDRESS, '$1');
 
 export const digestOfFields = (fields: Fields): Sha256 => sha256Hex(canonicalJson(fields));

@@ -1,5 +1,10 @@
 import type { Actor, EventStore, RecordedEvent } from '#event-store';
-import { CONFIGURATION_CHANGED, configurationEvents, type ConfigurationChanged, type ConfigurationPart } from './event.js';
+import {
+  CONFIGURATION_CHANGED,
+  configurationEvents,
+  type ConfigurationChanged,
+  type ConfigurationPart,
+} from './event.js';
 import { REASON_NOT_GIVEN } from './record.js';
 
 /** One recorded change, with who and why. */
@@ -21,8 +26,14 @@ export interface HistoryQuery {
   limit: number;
 }
 
-/** Changes of settings, newest first: the last `limit` that fit. `hasMore` when older ones fit too. Reads the whole stream, of which it holds no more than it answers. */
-export async function configurationHistory(store: Pick<EventStore, 'readStream'>, query: HistoryQuery): Promise<{ changes: RecordedChange[]; hasMore: boolean }> {
+/**
+ * Changes of settings, newest first: the last `limit` that fit. `hasMore` when older ones fit too. Reads the whole
+ * stream, of which it holds no more than it answers.
+ */
+export async function configurationHistory(
+  store: Pick<EventStore, 'readStream'>,
+  query: HistoryQuery,
+): Promise<{ changes: RecordedChange[]; hasMore: boolean }> {
   const newest: RecordedChange[] = [];
   let hasMore = false;
   for await (const event of configurationEvents(store)) {
@@ -36,10 +47,22 @@ export async function configurationHistory(store: Pick<EventStore, 'readStream'>
 
 function fits({ type, data }: RecordedEvent, { program, part }: HistoryQuery): boolean {
   const changed = data as unknown as ConfigurationChanged;
-  return type === CONFIGURATION_CHANGED && (program === undefined || changed.program === program) && (part === undefined || changed.part === part);
+  return (
+    type === CONFIGURATION_CHANGED &&
+    (program === undefined || changed.program === program) &&
+    (part === undefined || changed.part === part)
+  );
 }
 
 function changeOf({ version, position, recordedAt, data, metadata }: RecordedEvent): RecordedChange {
   const { actor, reason = REASON_NOT_GIVEN, softwareVersion } = metadata;
-  return { ...(data as unknown as ConfigurationChanged), version, position, at: recordedAt, actor, reason, softwareVersion };
+  return {
+    ...(data as unknown as ConfigurationChanged),
+    version,
+    position,
+    at: recordedAt,
+    actor,
+    reason,
+    softwareVersion,
+  };
 }

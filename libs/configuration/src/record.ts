@@ -1,13 +1,22 @@
 import { whileLogIsAway, type Actor, type EventMetadata, type EventStore, type NewEvent } from '#event-store';
 import { canonicalJson, systemClock, uuid5, type Clock, type JsonObject } from '#kernel';
-import { CONFIGURATION_CHANGED, CONFIGURATION_STREAM, configurationEvents, type ConfigurationChanged, type ConfigurationPart } from './event.js';
+import {
+  CONFIGURATION_CHANGED,
+  CONFIGURATION_STREAM,
+  configurationEvents,
+  type ConfigurationChanged,
+  type ConfigurationPart,
+} from './event.js';
 import { changesBetween, digestOfFields, fieldsOf, type Fields } from './fields.js';
 
 /** A part of a program's settings as it may be shown: whoever describes it leaves every secret out. */
 export interface DescribedPart {
   part: ConfigurationPart;
   state: JsonObject;
-  /** What is of this process alone (its port, its log level): told in the event, and not compared, or processes side by side would seem to change each other. */
+  /**
+   * What is of this process alone (its port, its log level): told in the event, and not compared, or processes side by
+   * side would seem to change each other.
+   */
   local?: JsonObject;
 }
 
@@ -31,12 +40,17 @@ const MOST_CHANGES = 200;
 const MOST_CONFLICTS = 200;
 
 /**
- * Compares a program's parts with what was recorded of them last, and appends what has changed: who, why, from what to what. Returns what has changed, nothing for
- * a start without a change. Processes that start together and find the same are one change, which each of them returns.
+ * Compares a program's parts with what was recorded of them last, and appends what has changed: who, why, from what to
+ * what. Returns what has changed, nothing for a start without a change. Processes that start together and find the same
+ * are one change, which each of them returns.
  */
 export async function recordConfiguration(options: RecordOptions): Promise<ConfigurationChanged[]> {
   const { store, clock = systemClock } = options;
-  const parts = options.parts.map(({ part, state, local }) => ({ part, state: fieldsOf(state), ...(local === undefined ? {} : { local: fieldsOf(local) }) }));
+  const parts = options.parts.map(({ part, state, local }) => ({
+    part,
+    state: fieldsOf(state),
+    ...(local === undefined ? {} : { local: fieldsOf(local) }),
+  }));
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
     // A program does not begin on settings that nobody can account for.
     const changed = await whileLogIsAway(clock, async () => {
@@ -54,7 +68,10 @@ export async function recordConfiguration(options: RecordOptions): Promise<Confi
 }
 
 /** The version of the stream, and for each part of the program the state recorded last. */
-async function lastRecorded(store: RecordOptions['store'], program: string): Promise<{ version: number; last: Map<ConfigurationPart, Fields> }> {
+async function lastRecorded(
+  store: RecordOptions['store'],
+  program: string,
+): Promise<{ version: number; last: Map<ConfigurationPart, Fields> }> {
   const last = new Map<ConfigurationPart, Fields>();
   let version = -1;
   for await (const event of configurationEvents(store)) {
@@ -71,7 +88,11 @@ interface FieldsOfPart {
   local?: Fields;
 }
 
-function changeOf({ part, state, local }: FieldsOfPart, before: Fields | undefined, { options, version }: { options: RecordOptions; version: number }): Change[] {
+function changeOf(
+  { part, state, local }: FieldsOfPart,
+  before: Fields | undefined,
+  { options, version }: { options: RecordOptions; version: number },
+): Change[] {
   const { program, installation } = options;
   const changes = before === undefined ? [] : changesBetween(before, state);
   if (before !== undefined && changes.length === 0) return [];
@@ -91,6 +112,10 @@ function metadataOf({ installation, program, actor, reason, clock = systemClock 
   const { participant, softwareVersion, profile } = installation;
   return {
     ...{ participant, actor, reason: reason ?? REASON_NOT_GIVEN, softwareVersion, profile },
-    ...{ effectiveAt: clock.now().toISOString(), correlationId: `configuration:${program}`, causationId: `start:${program}` },
+    ...{
+      effectiveAt: clock.now().toISOString(),
+      correlationId: `configuration:${program}`,
+      causationId: `start:${program}`,
+    },
   };
 }

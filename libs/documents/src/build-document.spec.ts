@@ -17,8 +17,10 @@ const build = (changes: JsonObject): string => buildDocument({ ...accept, ...cha
 it('given a document as JSON, the XML is in schema order, without a declaration, with version and action_id', () => {
   const { order_details, ...rest } = accept;
   expect(buildDocument({ order_details, ...rest } as DocumentJson).toString('utf8')).toBe(
-    '<documents version="1.38"><accept action_id="701"><subject_id>00000000100930</subject_id><counterparty_id>00000000100931</counterparty_id>' +
-      `<operation_date>2026-11-20T10:15:00+03:00</operation_date><order_details><sgtin>${SGTIN}</sgtin></order_details></accept></documents>`,
+    '<documents version="1.38"><accept action_id="701"><subject_id>00000000100930</subject_id>' +
+      '<counterparty_id>00000000100931</counterparty_id>' +
+      `<operation_date>2026-11-20T10:15:00+03:00</operation_date><order_details><sgtin>${SGTIN}</sgtin>` +
+      '</order_details></accept></documents>',
   );
 });
 
@@ -30,12 +32,20 @@ it('given envelope fields, booleans and one item without a list, all are written
 });
 
 it('given an item with an attribute, value and attribute are written', () => {
-  const xml = buildDocument({ action_id: 552, order_details: { sgtin: [{ value: SGTIN, withdrawal_part: '1/3' }] } }).toString('utf8');
+  const xml = buildDocument({
+    action_id: 552,
+    order_details: { sgtin: [{ value: SGTIN, withdrawal_part: '1/3' }] },
+  }).toString('utf8');
   expect(xml).toContain(`<sgtin withdrawal_part="1/3">${SGTIN}</sgtin>`);
 });
 
 it('given tabs and line ends in a text, a reader gets them back', () => {
-  const xml = build({ action_id: 252, counterparty_id: undefined as never, shipper_id: '00000000100931', reason: 'a\r\nb\tc' });
+  const xml = build({
+    action_id: 252,
+    counterparty_id: undefined as never,
+    shipper_id: '00000000100931',
+    reason: 'a\r\nb\tc',
+  });
   expect(checkDocument(Buffer.from(xml)).fields.reason).toBe('a\r\nb\tc');
 });
 
@@ -56,11 +66,15 @@ describe('given something that does not belong', () => {
     ['half a surrogate pair', { subject_id: 'a\ud800' }, '/subject_id'],
     ['a control character in the envelope', { session_ui: '\u0001' }, '/session_ui'],
   ] as [string, JsonObject, string][])('%s is refused by its pointer', (_, changes, field) => {
-    expect(() => build(changes)).toThrow(expect.objectContaining({ name: 'PedigreeError', code: 'invalid_command', place: { field } }));
+    expect(() => build(changes)).toThrow(
+      expect.objectContaining({ name: 'PedigreeError', code: 'invalid_command', place: { field } }),
+    );
   });
 
   it.each([[999], ['701'], [null], [200], [undefined]])('action_id %p is refused', (action_id) => {
-    expect(() => buildDocument({ ...accept, action_id } as unknown as DocumentJson)).toThrow(expect.objectContaining({ code: 'unknown_document_type', place: { field: '/action_id' } }));
+    expect(() => buildDocument({ ...accept, action_id } as unknown as DocumentJson)).toThrow(
+      expect.objectContaining({ code: 'unknown_document_type', place: { field: '/action_id' } }),
+    );
   });
 
   it('an attribute that an item does not have, and an item without its value, are refused', () => {

@@ -4,16 +4,19 @@ import { documentTypeOf } from './document-types.js';
 import type { DocumentJson } from './port.js';
 import { SCHEMA_VERSION } from './schema-set.js';
 
-/** Under this name an element with attributes carries its text: `{"sgtin": {"value": "...", "withdrawal_part": "1/2"}}`. */
+/**
+ * Under this name an element with attributes carries its text: `{"sgtin": {"value": "...", "withdrawal_part": "1/2"}}`.
+ */
 const TEXT_FIELD = 'value';
 
 /**
- * Writes the XML of a document that an ERP gave as JSON: `action_id`, the children of the action element by name in any order, arrays for what repeats,
- * and, where wanted, the envelope's `session_ui`, `original_id` and `client_identifier`. The schema set gives the order. Texts are strings; whole
- * numbers and booleans are taken as they are, and fractions must be strings, so that no amount goes through a binary float.
- * No XML declaration is written: one once made the registry fail (public-facts 2).
- * Throws PedigreeError `unknown_document_type`, or `invalid_command` with the JSON pointer of what does not belong. What is missing or out of
- * range is said by `checkDocument`, which the result is to be given to.
+ * Writes the XML of a document that an ERP gave as JSON: `action_id`, the children of the action element by name in any
+ * order, arrays for what repeats, and, where wanted, the envelope's `session_ui`, `original_id` and
+ * `client_identifier`. The schema set gives the order. Texts are strings; whole numbers and booleans are taken as they
+ * are, and fractions must be strings, so that no amount goes through a binary float. No XML declaration is written: one
+ * once made the registry fail (public-facts 2). Throws PedigreeError `unknown_document_type`, or `invalid_command` with
+ * the JSON pointer of what does not belong. What is missing or out of range is said by `checkDocument`, which the
+ * result is to be given to.
  */
 export function buildDocument(json: DocumentJson): Buffer {
   const { action_id: docType } = json;
@@ -23,7 +26,9 @@ export function buildDocument(json: DocumentJson): Buffer {
     throw new PedigreeError('unknown_document_type', message, { field: '/action_id' });
   }
   const { envelope, action } = documentShape(docType);
-  const rest = Object.fromEntries(Object.entries(json).filter(([name]) => name !== 'action_id' && !envelope.includes(name)));
+  const rest = Object.fromEntries(
+    Object.entries(json).filter(([name]) => name !== 'action_id' && !envelope.includes(name)),
+  );
   const attributes = envelope
     .filter((name) => json[name] !== undefined)
     .map((name) => ` ${name}="${escapeXml(scalarText(json[name] as JsonValue, `/${name}`))}"`)
@@ -74,7 +79,11 @@ function element(shape: ElementShape, value: JsonValue, pointer: string): string
   let attributes = '';
   for (const [field, text] of Object.entries(value)) {
     if (field === TEXT_FIELD) continue;
-    if (!shape.attributes.includes(field)) throw invalid(`${pointer}/${field}`, `is not a field here; known are ${TEXT_FIELD}, ${shape.attributes.join(', ')}`);
+    if (!shape.attributes.includes(field))
+      throw invalid(
+        `${pointer}/${field}`,
+        `is not a field here; known are ${TEXT_FIELD}, ${shape.attributes.join(', ')}`,
+      );
     attributes += ` ${field}="${escapeXml(scalarText(text, `${pointer}/${field}`))}"`;
   }
   const text = Object.hasOwn(value, TEXT_FIELD) ? value[TEXT_FIELD] : undefined;
@@ -82,7 +91,8 @@ function element(shape: ElementShape, value: JsonValue, pointer: string): string
   return `<${name}${attributes}>${escapeXml(scalarText(text, `${pointer}/${TEXT_FIELD}`))}</${name}>`;
 }
 
-const isObject = (value: JsonValue): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What XML 1.0 cannot carry at all: control characters, halves of surrogate pairs, two non-characters. */
 const NOT_XML = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/u;
@@ -98,12 +108,25 @@ function scalarText(value: JsonValue, pointer: string): string {
     if (Number.isSafeInteger(value)) return String(value);
     throw invalid(pointer, 'is a fraction or too large for a number: write it as a string');
   }
-  throw invalid(pointer, value === null ? 'is null: leave it out, or give it a text' : 'must be a text, a whole number or a boolean');
+  throw invalid(
+    pointer,
+    value === null ? 'is null: leave it out, or give it a text' : 'must be a text, a whole number or a boolean',
+  );
 }
 
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\r': '&#13;', '\n': '&#10;', '\t': '&#9;' };
+const ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\r': '&#13;',
+  '\n': '&#10;',
+  '\t': '&#9;',
+};
 
 /** Line ends and tabs are written as references, for a reader would change them otherwise. */
-export const escapeXml = (text: string): string => (/[&<>"\r\n\t]/.test(text) ? text.replace(/[&<>"\r\n\t]/g, (char) => ESCAPES[char] as string) : text);
+export const escapeXml = (text: string): string =>
+  /[&<>"\r\n\t]/.test(text) ? text.replace(/[&<>"\r\n\t]/g, (char) => ESCAPES[char] as string) : text;
 
-const invalid = (field: string, why: string): PedigreeError => new PedigreeError('invalid_command', `${field}: ${why}`, { field });
+const invalid = (field: string, why: string): PedigreeError =>
+  new PedigreeError('invalid_command', `${field}: ${why}`, { field });

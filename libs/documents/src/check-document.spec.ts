@@ -8,7 +8,8 @@ import { PedigreeError } from '#kernel';
 
 const fixtures = new URL('../fixtures/', import.meta.url);
 const fixture = (name: string): Buffer => readFileSync(new URL(name, fixtures));
-const fixtureOf = (docType: number): Buffer => fixture(readdirSync(fixtures).find((name) => name.startsWith(`${docType}-`)) as string);
+const fixtureOf = (docType: number): Buffer =>
+  fixture(readdirSync(fixtures).find((name) => name.startsWith(`${docType}-`)) as string);
 
 function refusal(run: () => unknown): PedigreeError {
   try {
@@ -28,22 +29,35 @@ const changed = (docType: number, from: string | RegExp, to: string): Buffer => 
 
 // First of all tests: a schema is compiled once in the life of a process.
 it('given another user of the parser in the same process, what that told it stays known', () => {
-  const schema = (content: string) => Buffer.from(`<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">${content}</xs:schema>`);
-  xmlRegisterInputProvider(new XmlBufferInputProvider({ 'other:/part.xsd': schema('<xs:element name="a" type="xs:string"/>') }));
+  const schema = (content: string) =>
+    Buffer.from(`<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">${content}</xs:schema>`);
+  xmlRegisterInputProvider(
+    new XmlBufferInputProvider({ 'other:/part.xsd': schema('<xs:element name="a" type="xs:string"/>') }),
+  );
   checkDocument(fixtureOf(415));
-  const including = XmlDocument.fromBuffer(schema('<xs:include schemaLocation="part.xsd"/>'), { url: 'other:/whole.xsd' });
+  const including = XmlDocument.fromBuffer(schema('<xs:include schemaLocation="part.xsd"/>'), {
+    url: 'other:/whole.xsd',
+  });
   const validator = XsdValidator.fromDoc(including);
   validator.dispose();
   including.dispose();
 });
 
 describe('given the example of each supported type', () => {
-  it.each(documentTypes.map((type) => [type.docType, type] as const))('%d passes, and reads as when only read', (docType, type) => {
-    const bytes = fixtureOf(docType);
-    const facts = checkDocument(bytes);
-    expect(facts).toEqual(readDocument(bytes));
-    expect(facts).toMatchObject({ docType, element: type.element, schemaVersion: '1.38', subjectId: '00000000100930' });
-  });
+  it.each(documentTypes.map((type) => [type.docType, type] as const))(
+    '%d passes, and reads as when only read',
+    (docType, type) => {
+      const bytes = fixtureOf(docType);
+      const facts = checkDocument(bytes);
+      expect(facts).toEqual(readDocument(bytes));
+      expect(facts).toMatchObject({
+        docType,
+        element: type.element,
+        schemaVersion: '1.38',
+        subjectId: '00000000100930',
+      });
+    },
+  );
 
   it('each receipt passes the receipt schema, and a wrong one does not', () => {
     for (const name of ['accepted', 'partial', 'rejected']) checkReceiptSchema(fixture(`receipt-${name}.xml`));
@@ -55,10 +69,24 @@ describe('given the example of each supported type', () => {
 describe('given a document that breaks the schema', () => {
   it.each([
     ['a missing field', 415, /\s*<doc_num>.*<\/doc_num>/, '', /\/documents\/move_order/, 6],
-    ['fields in another order', 431, /(<subject_id>.*<\/subject_id>)(\s*)(<receiver_id>.*<\/receiver_id>)/, '$3$2$1', /receiver_id/, 3],
+    [
+      'fields in another order',
+      431,
+      /(<subject_id>.*<\/subject_id>)(\s*)(<receiver_id>.*<\/receiver_id>)/,
+      '$3$2$1',
+      /receiver_id/,
+      3,
+    ],
     ['an unknown field', 701, '<order_details>', '<colour>red</colour><order_details>', /colour/, 6],
     ['a date without a zone', 415, '2026-11-20T10:15:00+03:00', '2026-11-20T10:15:00', /operation_date/, 5],
-    ['an operation of the year 1', 415, '2026-11-20T10:15:00+03:00', '0001-01-01T00:00:00+03:00', /^\/documents\/move_order\/operation_date$/, 5],
+    [
+      'an operation of the year 1',
+      415,
+      '2026-11-20T10:15:00+03:00',
+      '0001-01-01T00:00:00+03:00',
+      /^\/documents\/move_order\/operation_date$/,
+      5,
+    ],
     ['an operation of the year 2101', 415, '2026-11-20T', '2101-01-01T', /operation_date/, 5],
     ['an operation on a day that is none', 415, '2026-11-20T', '2026-02-30T', /operation_date/, 5],
     ['an operation in a zone that is none', 415, '10:15:00+03:00', '10:15:00+16:00', /operation_date/, 5],
@@ -82,8 +110,10 @@ describe('given a document that breaks the schema', () => {
     expect(refusal(() => checkDocument(changed(415, 'version="1.38"', 'version="1.20"'))).message).toContain('1.20');
   });
 
-  const row = (cost: string): string => `<union><sgtin>04601234567893PEDIGREE00001</sgtin><cost>${cost}</cost><vat_value>1.00</vat_value></union>\n`;
-  const ofRows = (rows: string): Buffer => changed(415, /<order_details>[\s\S]*<\/order_details>/, `<order_details>\n${rows}</order_details>`);
+  const row = (cost: string): string =>
+    `<union><sgtin>04601234567893PEDIGREE00001</sgtin><cost>${cost}</cost><vat_value>1.00</vat_value></union>\n`;
+  const ofRows = (rows: string): Buffer =>
+    changed(415, /<order_details>[\s\S]*<\/order_details>/, `<order_details>\n${rows}</order_details>`);
 
   it('the same mistake in thousands of rows is told once, and costs no more than a few good documents', () => {
     const good = ofRows(row('1.00').repeat(20_000));
@@ -104,7 +134,15 @@ describe('given a document that breaks the schema', () => {
   });
 
   it('a large document without its last field is refused for that, and not for where its head was cut', () => {
-    const error = refusal(() => checkDocument(changed(10311, /<signs>[\s\S]*<\/device_info>/, `<signs>${'<sgtin>04601234567893PEDIGREE00001</sgtin>'.repeat(5_000)}</signs>`)));
+    const error = refusal(() =>
+      checkDocument(
+        changed(
+          10311,
+          /<signs>[\s\S]*<\/device_info>/,
+          `<signs>${'<sgtin>04601234567893PEDIGREE00001</sgtin>'.repeat(5_000)}</signs>`,
+        ),
+      ),
+    );
     expect(error.message).toContain('device_info');
   });
 });

@@ -17,7 +17,10 @@ import { walkXml } from './walk-xml.js';
 
 /** No network, no entities, no catalogues, no huge documents; line numbers above 65,535 are kept. */
 const PARSE_OPTIONS: ParseOption =
-  ParseOption.XML_PARSE_NONET | ParseOption.XML_PARSE_NO_XXE | ParseOption.XML_PARSE_NO_SYS_CATALOG | ParseOption.XML_PARSE_BIG_LINES;
+  ParseOption.XML_PARSE_NONET |
+  ParseOption.XML_PARSE_NO_XXE |
+  ParseOption.XML_PARSE_NO_SYS_CATALOG |
+  ParseOption.XML_PARSE_BIG_LINES;
 
 /** A made-up place, so that the schema files can include each other and nothing else on this machine. */
 const SCHEMA_PLACE = 'schema-set:/';
@@ -26,9 +29,9 @@ const SCHEMA_PLACE = 'schema-set:/';
 const validators = new Map<number, XsdValidator>();
 
 /**
- * Reads a document as `readDocument` does and holds it against the schema set (public-facts 2.2); an operation date must moreover exist and
- * lie in the years 2000 to 2100, because the schema takes the year 1 too.
- * Throws PedigreeError as `readDocument` does, and `schema_violation` with the element's path and line.
+ * Reads a document as `readDocument` does and holds it against the schema set (public-facts 2.2); an operation date
+ * must moreover exist and lie in the years 2000 to 2100, because the schema takes the year 1 too. Throws PedigreeError
+ * as `readDocument` does, and `schema_violation` with the element's path and line.
  */
 export function checkDocument(bytes: Uint8Array): DocumentFacts {
   const facts = readDocument(bytes);
@@ -70,8 +73,9 @@ const HEAD_IS_WORTH_BYTES = 128 * 1024;
 const HEAD_ROWS = 100;
 
 /**
- * The document with its first rows only. The validator cannot be told to stop at the first error, and it spends longer on each error the
- * later its row stands: a file of 25,000 rows with the same mistake in each would hold the process for seconds.
+ * The document with its first rows only. The validator cannot be told to stop at the first error, and it spends longer
+ * on each error the later its row stands: a file of 25,000 rows with the same mistake in each would hold the process
+ * for seconds.
  */
 function headOf(bytes: Uint8Array, docType: number): Uint8Array | undefined {
   const { action } = documentShape(docType);
@@ -90,14 +94,19 @@ function headOf(bytes: Uint8Array, docType: number): Uint8Array | undefined {
 }
 
 /**
- * Only what is wrong within a row counts here: around the rows the head lacks what the document may have. Whatever else is wrong comes up
- * again when the whole is validated.
+ * Only what is wrong within a row counts here: around the rows the head lacks what the document may have. Whatever else
+ * is wrong comes up again when the whole is validated.
  */
 function refuseBadRows(head: Uint8Array, docType: number): void {
   try {
     validate(head, docType);
   } catch (error) {
-    if (error instanceof PedigreeError && error.code === 'schema_violation' && /\[\d+\]/.test(error.place.element ?? '')) throw error;
+    if (
+      error instanceof PedigreeError &&
+      error.code === 'schema_violation' &&
+      /\[\d+\]/.test(error.place.element ?? '')
+    )
+      throw error;
   }
 }
 
@@ -147,11 +156,14 @@ function validatorOf(docType: number): XsdValidator {
 let sharedTypesAreKnown = false;
 
 /**
- * The parser may open the set's shared types, under a made-up address, and nothing else. They stay known to it: taking one provider back is not
- * possible, and taking all back would take those of others in this process too.
+ * The parser may open the set's shared types, under a made-up address, and nothing else. They stay known to it: taking
+ * one provider back is not possible, and taking all back would take those of others in this process too.
  */
 function compile(file: string): XsdValidator {
-  if (!sharedTypesAreKnown) xmlRegisterInputProvider(new XmlBufferInputProvider({ [`${SCHEMA_PLACE}${SHARED_TYPES}`]: schemaFile(SHARED_TYPES) }));
+  if (!sharedTypesAreKnown)
+    xmlRegisterInputProvider(
+      new XmlBufferInputProvider({ [`${SCHEMA_PLACE}${SHARED_TYPES}`]: schemaFile(SHARED_TYPES) }),
+    );
   sharedTypesAreKnown = true;
   const schema = XmlDocument.fromBuffer(schemaFile(file), { url: `${SCHEMA_PLACE}${file}`, option: PARSE_OPTIONS });
   try {

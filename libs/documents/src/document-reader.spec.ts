@@ -36,5 +36,6 @@ it('given more bytes than may be kept alive, the oldest are forgotten, also a si
 it('given a bad document, the error comes every time', () => {
   const reader = new DocumentReader();
   const bad = Buffer.from('<documents');
-  for (let i = 0; i < 2; i += 1) expect(() => read(reader, bad)).toThrow(expect.objectContaining({ code: 'malformed_xml' }));
+  for (let i = 0; i < 2; i += 1)
+    expect(() => read(reader, bad)).toThrow(expect.objectContaining({ code: 'malformed_xml' }));
 });

@@ -5,13 +5,17 @@ import { readDocument } from './read-document.js';
 export interface DocumentReaderOptions {
   /** Most documents remembered; default 512. */
   maxDocuments?: number;
-  /** Most bytes of document text that the remembered facts may stand for (they can keep that text alive); default 8 MiB: the facts of large documents take several times as much. */
+  /**
+   * Most bytes of document text that the remembered facts may stand for (they can keep that text alive); default 8 MiB:
+   * the facts of large documents take several times as much.
+   */
   maxBytes?: number;
 }
 
 /**
- * Reads documents and remembers the newest facts by digest, because the same document is read at intake and again by several projections
- * seconds later. Facts are shared between callers: nobody may change them. Errors are not remembered.
+ * Reads documents and remembers the newest facts by digest, because the same document is read at intake and again by
+ * several projections seconds later. Facts are shared between callers: nobody may change them. Errors are not
+ * remembered.
  */
 export class DocumentReader {
   private readonly known = new Map<Sha256, { facts: DocumentFacts; byteLength: number }>();
@@ -24,7 +28,10 @@ export class DocumentReader {
     this.maxBytes = options.maxBytes ?? 8 * 1024 * 1024;
   }
 
-  /** The facts of the document whose bytes have this digest; the caller vouches for the digest. Throws as `readDocument` does. */
+  /**
+   * The facts of the document whose bytes have this digest; the caller vouches for the digest. Throws as `readDocument`
+   * does.
+   */
   read(sha256: Sha256, bytes: Uint8Array): DocumentFacts {
     const known = this.peek(sha256);
     if (known !== undefined) return known;

@@ -1,7 +1,10 @@
 import { XMLParser } from 'fast-xml-parser';
 import { SCHEMA_VERSION, schemaEntries, schemaFile, SHARED_TYPES } from './schema-set.js';
 
-/** What may stand where, read from the schema files themselves, so that there is no second table that could disagree with them. */
+/**
+ * What may stand where, read from the schema files themselves, so that there is no second table that could disagree
+ * with them.
+ */
 export interface ElementShape {
   name: string;
   /** May it repeat? */
@@ -40,7 +43,13 @@ export function documentShape(docType: number): DocumentShape {
 }
 
 function parseSchema(file: string): Node {
-  const parser = new XMLParser({ preserveOrder: true, ignoreAttributes: false, attributeNamePrefix: '', parseAttributeValue: false, ignoreDeclaration: true });
+  const parser = new XMLParser({
+    preserveOrder: true,
+    ignoreAttributes: false,
+    attributeNamePrefix: '',
+    parseAttributeValue: false,
+    ignoreDeclaration: true,
+  });
   const nodes = (parser.parse(schemaFile(file)) as Record<string, unknown>[]).map(nodeOf);
   const schema = nodes.find((node) => node.tag === 'schema');
   if (schema === undefined) throw new Error(`${file} is no schema`);
@@ -57,7 +66,9 @@ function nodeOf(raw: Record<string, unknown>): Node {
   };
 }
 
-/** Understands the part of XSD that the set is written in: elements, sequences, choices, groups, named and inline types. */
+/**
+ * Understands the part of XSD that the set is written in: elements, sequences, choices, groups, named and inline types.
+ */
 class SchemaReader {
   constructor(private readonly types: Node) {}
 
@@ -70,7 +81,10 @@ class SchemaReader {
 
   private element(node: Node, inMany: boolean): ElementShape {
     const { name = '', type, maxOccurs } = node.attributes;
-    const named = type === undefined ? undefined : this.types.children.find((one) => one.tag === 'complexType' && one.attributes.name === type);
+    const named =
+      type === undefined
+        ? undefined
+        : this.types.children.find((one) => one.tag === 'complexType' && one.attributes.name === type);
     const complex = named ?? node.children.find((one) => one.tag === 'complexType');
     const children = complex === undefined ? [] : this.children(complex, false);
     return {
@@ -101,7 +115,8 @@ class SchemaReader {
   private attributes(node: Node): string[] {
     return node.children.flatMap((child) => {
       if (child.tag === 'attribute') return [child.attributes.name ?? ''];
-      if (child.tag === 'attributeGroup') return this.attributes(this.find(this.types, 'attributeGroup', child.attributes.ref ?? ''));
+      if (child.tag === 'attributeGroup')
+        return this.attributes(this.find(this.types, 'attributeGroup', child.attributes.ref ?? ''));
       return child.tag === 'simpleContent' || child.tag === 'extension' ? this.attributes(child) : [];
     });
   }
@@ -113,4 +128,5 @@ class SchemaReader {
   }
 }
 
-const isMany = (maxOccurs: string | undefined): boolean => maxOccurs !== undefined && maxOccurs !== '0' && maxOccurs !== '1';
+const isMany = (maxOccurs: string | undefined): boolean =>
+  maxOccurs !== undefined && maxOccurs !== '0' && maxOccurs !== '1';

@@ -2,13 +2,17 @@ import { schemaEntries, type SchemaEntry } from './schema-set.js';
 
 /** A supported document type. */
 export type DocumentType = Omit<SchemaEntry, 'direction' | 'file'> & {
-  /** `notification`s are made by the registry alone; a `query` changes nothing and is answered by another type than a receipt. */
+  /**
+   * `notification`s are made by the registry alone; a `query` changes nothing and is answered by another type than a
+   * receipt.
+   */
   direction: 'outgoing' | 'notification' | 'query';
 };
 
 /** The supported types in the order of the schema set's index. A receipt (200) is an answer and no document. */
-export const documentTypes: readonly DocumentType[] = schemaEntries.flatMap(({ direction, docType, element, title, maxItems }) =>
-  direction === 'receipt' ? [] : [{ docType, element, title, maxItems, direction }],
+export const documentTypes: readonly DocumentType[] = schemaEntries.flatMap(
+  ({ direction, docType, element, title, maxItems }) =>
+    direction === 'receipt' ? [] : [{ docType, element, title, maxItems, direction }],
 );
 
 const byNumber = new Map(documentTypes.map((type) => [type.docType, type]));
@@ -16,7 +20,10 @@ const byNumber = new Map(documentTypes.map((type) => [type.docType, type]));
 /** The type with this scheme number, or undefined. */
 export const documentTypeOf = (docType: number): DocumentType | undefined => byNumber.get(docType);
 
-/** Types that reach the registry past every participant's API: from registrars and tills (public-facts 2.2). They are read and never sent. */
+/**
+ * Types that reach the registry past every participant's API: from registrars and tills (public-facts 2.2). They are
+ * read and never sent.
+ */
 const FOREIGN_TITLES: ReadonlyMap<number, string> = new Map([
   [10319, 'Registration by the emission registrar'],
   [10501, 'Withdrawal (disposal registrar)'],
@@ -28,4 +35,5 @@ const FOREIGN_TITLES: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** The plain name of a type, whoever sends it. */
-export const titleOfType = (docType: number): string => documentTypeOf(docType)?.title ?? FOREIGN_TITLES.get(docType) ?? `Document ${docType}`;
+export const titleOfType = (docType: number): string =>
+  documentTypeOf(docType)?.title ?? FOREIGN_TITLES.get(docType) ?? `Document ${docType}`;

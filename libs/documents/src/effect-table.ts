@@ -1,4 +1,7 @@
-/** What one document type does to each SGTIN or SSCC that it lists. What it does to an SSCC, it does to all that the SSCC holds. */
+/**
+ * What one document type does to each SGTIN or SSCC that it lists. What it does to an SSCC, it does to all that the
+ * SSCC holds.
+ */
 export interface TypeEffect {
   /** Status that the item then has at the registry (public-facts 3.2); absent when it keeps its own. */
   status?: string;
@@ -7,8 +10,9 @@ export interface TypeEffect {
   /** Where the item then is or goes: the place of the document's subject or counterparty. */
   place?: 'subject' | 'counterparty';
   /**
-   * `packed`: goes into the document's container. `taken_out`: is in no container any more, if it was in one; so also for what is moved, sold or
-   * withdrawn by itself, because a document names only the outermost unit. `opened`: this SSCC releases what it held.
+   * `packed`: goes into the document's container. `taken_out`: is in no container any more, if it was in one; so also
+   * for what is moved, sold or withdrawn by itself, because a document names only the outermost unit. `opened`: this
+   * SSCC releases what it held.
    */
   containment?: 'packed' | 'taken_out' | 'opened';
 }
@@ -20,7 +24,11 @@ const received: TypeEffect = { ...inStock, containment: 'taken_out' };
 const awaitsSupplier: TypeEffect = { status: 'waiting_confirmation', place: 'subject', containment: 'taken_out' };
 const backAtShipper: TypeEffect = { status: 'in_circulation', place: 'counterparty' };
 const sold: TypeEffect = { status: 'in_sale', partStatus: 'in_partial_sale', containment: 'taken_out' };
-const dispensed: TypeEffect = { status: 'in_discount_prescription_sale', partStatus: 'in_partial_discount_prescription_sale', containment: 'taken_out' };
+const dispensed: TypeEffect = {
+  status: 'in_discount_prescription_sale',
+  partStatus: 'in_partial_discount_prescription_sale',
+  containment: 'taken_out',
+};
 const used: TypeEffect = { status: 'in_medical_use', partStatus: 'in_partial_medical_use', containment: 'taken_out' };
 const withdrawn: TypeEffect = { status: 'out_of_circulation', containment: 'taken_out' };
 
@@ -74,8 +82,8 @@ export const EFFECT_TABLE: Readonly<Record<number, TypeEffect>> = {
 };
 
 /**
- * Types that registrars and tills alone send (public-facts 2.2), which change packs of ours all the same. What 10319, 10501 and 10502 carry is not
- * public: 10319 is taken for what 10311 is, the others for withdrawals.
+ * Types that registrars and tills alone send (public-facts 2.2), which change packs of ours all the same. What 10319,
+ * 10501 and 10502 carry is not public: 10319 is taken for what 10311 is, the others for withdrawals.
  */
 export const FOREIGN_EFFECT_TABLE: Readonly<Record<number, TypeEffect>> = {
   10319: { status: 'marked', place: 'subject' },

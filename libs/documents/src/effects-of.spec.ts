@@ -7,7 +7,10 @@ import type { DocumentFacts, ItemEffect, ReceiptFacts } from './port.js';
 import { readDocument } from './read-document.js';
 
 const folder = new URL('../fixtures/', import.meta.url);
-const given = (docType: number): DocumentFacts => readDocument(readFileSync(new URL(readdirSync(folder).find((name) => name.startsWith(`${docType}-`)) as string, folder)));
+const given = (docType: number): DocumentFacts =>
+  readDocument(
+    readFileSync(new URL(readdirSync(folder).find((name) => name.startsWith(`${docType}-`)) as string, folder)),
+  );
 const pack = (i: number): string => `04601234567893PEDIGREE${String(i).padStart(5, '0')}`;
 const box = (i: number): string => `04601234560000${String(i).padStart(4, '0')}`;
 const [SUBJECT, OTHER] = ['00000000100930', '00000000100931'];
@@ -23,13 +26,15 @@ const receipt = (result: ReceiptFacts['result'], ...errors: ReceiptFacts['errors
 const about = (objectId: string, text = 'not yours') => ({ code: '12', text, objectId });
 const aboutNothing = { code: '99', text: 'the day is closed' };
 /** id: result, in order; what tests of partial receipts look at. */
-const results = (effects: ItemEffect[]): string[] => effects.map(({ item, result, errorCode }) => `${item.id} ${result}${errorCode === undefined ? '' : ` ${errorCode}`}`);
+const results = (effects: ItemEffect[]): string[] =>
+  effects.map(({ item, result, errorCode }) => `${item.id} ${result}${errorCode === undefined ? '' : ` ${errorCode}`}`);
 /** A move (431) of two packs and a container. */
 const move = given(431);
 const [first, container, second] = [pack(1), box(1), pack(2)];
 
 describe('given an accepted document', () => {
-  const effects = (docType: number) => effectsOf(given(docType), receipt('accepted')).map(({ item: _, ...effect }) => effect);
+  const effects = (docType: number) =>
+    effectsOf(given(docType), receipt('accepted')).map(({ item: _, ...effect }) => effect);
   const outOfContainer = { containment: { kind: 'taken_out' } };
 
   it.each([
@@ -67,7 +72,9 @@ describe('given an accepted document', () => {
     [521, 'in_discount_prescription_sale', 'in_partial_discount_prescription_sale'],
     [531, 'in_medical_use', 'in_partial_medical_use'],
   ])('%d tells whole packs from parts', (docType, whole, part) => {
-    const ofPack = new Map(effectsOf(given(docType), receipt('accepted')).map((effect) => [effect.item.detail?.sold_part, effect]));
+    const ofPack = new Map(
+      effectsOf(given(docType), receipt('accepted')).map((effect) => [effect.item.detail?.sold_part, effect]),
+    );
     expect(ofPack.get(undefined)).toMatchObject({ status: whole, containment: { kind: 'taken_out' } });
     expect(ofPack.get('1/2')).toMatchObject({ status: part, containment: { kind: 'taken_out' } });
   });
@@ -75,11 +82,18 @@ describe('given an accepted document', () => {
   it('a part a/a is the whole pack', () => {
     const facts = given(511);
     const items = facts.items.map((item) => ({ ...item, detail: { sold_part: '10/10' } }));
-    expect(effectsOf({ ...facts, items }, receipt('accepted')).map((effect) => effect.status)).toEqual(['in_sale', 'in_sale']);
+    expect(effectsOf({ ...facts, items }, receipt('accepted')).map((effect) => effect.status)).toEqual([
+      'in_sale',
+      'in_sale',
+    ]);
   });
 
   it('withdrawing a part of a pack claims no status for the rest', () => {
-    expect(effectsOf(given(552), receipt('accepted')).map((effect) => effect.status)).toEqual(['out_of_circulation', undefined, 'out_of_circulation']);
+    expect(effectsOf(given(552), receipt('accepted')).map((effect) => effect.status)).toEqual([
+      'out_of_circulation',
+      undefined,
+      'out_of_circulation',
+    ]);
   });
 
   it('every type that is known has its row, and no other has', () => {
@@ -91,27 +105,45 @@ describe('given a rejected document', () => {
   it('everything is refused, each item for its own reason where there is one', () => {
     const effects = effectsOf(move, receipt('rejected', about(second), aboutNothing));
     expect(results(effects)).toEqual([`${first} refused 99`, `${container} refused 99`, `${second} refused 12`]);
-    expect(effects.every(({ status, place, containment }) => status === undefined && place === undefined && containment === undefined)).toBe(true);
+    expect(
+      effects.every(
+        ({ status, place, containment }) => status === undefined && place === undefined && containment === undefined,
+      ),
+    ).toBe(true);
   });
 
   it('the comment is the reason when no error is given', () => {
     const effects = effectsOf(move, { ...receipt('rejected'), comment: 'Nothing was taken' });
-    expect(effects.map((effect) => effect.errorText)).toEqual(['Nothing was taken', 'Nothing was taken', 'Nothing was taken']);
+    expect(effects.map((effect) => effect.errorText)).toEqual([
+      'Nothing was taken',
+      'Nothing was taken',
+      'Nothing was taken',
+    ]);
   });
 
   it('an item within a container that is named is the reason for all', () => {
-    expect(results(effectsOf(move, receipt('rejected', about(pack(7)))))).toEqual([`${first} refused 12`, `${container} refused 12`, `${second} refused 12`]);
+    expect(results(effectsOf(move, receipt('rejected', about(pack(7)))))).toEqual([
+      `${first} refused 12`,
+      `${container} refused 12`,
+      `${second} refused 12`,
+    ]);
   });
 });
 
 describe('given a partial receipt', () => {
-  const partly = (facts: DocumentFacts, ...errors: ReceiptFacts['errors']) => effectsOf(facts, receipt('partial', ...errors));
+  const partly = (facts: DocumentFacts, ...errors: ReceiptFacts['errors']) =>
+    effectsOf(facts, receipt('partial', ...errors));
 
   it('exactly the named items are refused; the rest is applied with its effect', () => {
     const effects = partly(move, about(second), about(container));
     expect(results(effects)).toEqual([`${first} applied`, `${container} refused 12`, `${second} refused 12`]);
     expect(effects[0]).toMatchObject({ status: 'in_circulation', place: '00000000100932' });
-    expect(effects[1]).toEqual({ item: { kind: 'sscc', id: container }, result: 'refused', errorCode: '12', errorText: 'not yours' });
+    expect(effects[1]).toEqual({
+      item: { kind: 'sscc', id: container },
+      result: 'refused',
+      errorCode: '12',
+      errorText: 'not yours',
+    });
   });
 
   it('two errors about one item are told together', () => {
@@ -119,7 +151,11 @@ describe('given a partial receipt', () => {
   });
 
   it('an error that names nothing puts every item not named in doubt', () => {
-    expect(results(partly(move, about(first), aboutNothing))).toEqual([`${first} refused 12`, `${container} undetermined 99`, `${second} undetermined 99`]);
+    expect(results(partly(move, about(first), aboutNothing))).toEqual([
+      `${first} refused 12`,
+      `${container} undetermined 99`,
+      `${second} undetermined 99`,
+    ]);
   });
 
   it('without any error every item is in doubt', () => {
@@ -128,22 +164,47 @@ describe('given a partial receipt', () => {
     expect(effects[0]).toEqual({ item: { kind: 'sgtin', id: first }, result: 'undetermined' });
   });
 
-  it('an item that can only lie in a listed container puts the containers in doubt and shows itself; packs listed singly are applied', () => {
-    expect(results(partly(move, about(pack(7))))).toEqual([`${first} applied`, `${container} undetermined 12`, `${second} applied`, `${pack(7)} undetermined 12`]);
-  });
+  it(
+    'an item that can only lie in a listed container puts the containers in doubt and shows itself; packs listed ' +
+      'singly are applied',
+    () => {
+      expect(results(partly(move, about(pack(7))))).toEqual([
+        `${first} applied`,
+        `${container} undetermined 12`,
+        `${second} applied`,
+        `${pack(7)} undetermined 12`,
+      ]);
+    },
+  );
 
   it('a container that is named itself is refused, whatever is named within', () => {
-    expect(results(partly(move, about(container), about(pack(7))))).toEqual([`${first} applied`, `${container} refused 12`, `${second} applied`, `${pack(7)} undetermined 12`]);
+    expect(results(partly(move, about(container), about(pack(7))))).toEqual([
+      `${first} applied`,
+      `${container} refused 12`,
+      `${second} applied`,
+      `${pack(7)} undetermined 12`,
+    ]);
   });
 
   it('an object that is in no way of this document puts every item in doubt', () => {
     const singles = { ...move, items: move.items.filter((item) => item.kind === 'sgtin') };
-    expect(results(partly(singles, about(first), about(pack(7))))).toEqual([`${first} refused 12`, `${second} undetermined 12`]);
-    expect(results(partly(move, about('04601234567893')))).toEqual([`${first} undetermined 12`, `${container} undetermined 12`, `${second} undetermined 12`]);
+    expect(results(partly(singles, about(first), about(pack(7))))).toEqual([
+      `${first} refused 12`,
+      `${second} undetermined 12`,
+    ]);
+    expect(results(partly(move, about('04601234567893')))).toEqual([
+      `${first} undetermined 12`,
+      `${container} undetermined 12`,
+      `${second} undetermined 12`,
+    ]);
   });
 
   it('an error about the container that is packed into puts its content in doubt, and only that', () => {
-    expect(results(partly(given(911), about(box(9)), about(second)))).toEqual([`${first} undetermined 12`, `${container} undetermined 12`, `${second} refused 12`]);
+    expect(results(partly(given(911), about(box(9)), about(second)))).toEqual([
+      `${first} undetermined 12`,
+      `${container} undetermined 12`,
+      `${second} refused 12`,
+    ]);
   });
 
   it('nothing in doubt carries a status, a place or a containment', () => {

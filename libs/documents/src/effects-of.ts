@@ -7,11 +7,14 @@ type Remark = { errorCode: string; errorText: string };
 /**
  * What became of each item of a document that has a receipt (DESIGN section 7), in document order.
  *
- * Accepted: everything applied. Rejected: everything refused. Partial: the items that an error names are refused, and the rest is applied unless a
- * doubt falls on it; then it is `undetermined` until the registry's own status is read. A doubt falls
- * - on every item not named, when an error names nothing of this document, or there is no error at all: it may mean any of them;
- * - on every container not named, when an error names an item that is not in the document but may lie in a listed container, for only the
- *   registry knows in which one. That item itself comes last in the answer, undetermined, so that its own history shows the doubt;
+ * Accepted: everything applied. Rejected: everything refused. Partial: the items that an error names are refused, and
+ * the rest is applied unless a doubt falls on it; then it is `undetermined` until the registry's own status is read. A
+ * doubt falls
+ * - on every item not named, when an error names nothing of this document, or there is no error at all: it may mean any
+ *   of them;
+ * - on every container not named, when an error names an item that is not in the document but may lie in a listed
+ *   container, for only the registry knows in which one. That item itself comes last in the answer, undetermined, so
+ *   that its own history shows the doubt;
  * - on what was to go into the document's container, when an error names that container.
  */
 export function effectsOf(facts: DocumentFacts, receipt: ReceiptFacts): ItemEffect[] {
@@ -24,8 +27,8 @@ export function effectsOf(facts: DocumentFacts, receipt: ReceiptFacts): ItemEffe
 const ORDER_ERRORS = 617;
 
 /**
- * The same for a document that we did not send: `receipt` is absent for what another participant is told of, which has happened as it says. What a
- * type does that is not in the table is not known: its items then keep their status.
+ * The same for a document that we did not send: `receipt` is absent for what another participant is told of, which has
+ * happened as it says. What a type does that is not in the table is not known: its items then keep their status.
  */
 export function foreignEffectsOf(facts: DocumentFacts, receipt: ReceiptFacts | undefined): ItemEffect[] {
   const row = EFFECT_TABLE[facts.docType] ?? FOREIGN_EFFECT_TABLE[facts.docType] ?? {};
@@ -33,7 +36,12 @@ export function foreignEffectsOf(facts: DocumentFacts, receipt: ReceiptFacts | u
   if (facts.docType !== ORDER_ERRORS) return facts.items.map((item) => applied(row, facts, item));
   return facts.items.map((item) => {
     const { error_code: errorCode, error_desc: errorText } = item.detail ?? {};
-    return { item, result: 'refused', ...(errorCode === undefined ? {} : { errorCode }), ...(errorText === undefined ? {} : { errorText }) };
+    return {
+      item,
+      result: 'refused',
+      ...(errorCode === undefined ? {} : { errorCode }),
+      ...(errorText === undefined ? {} : { errorText }),
+    };
   });
 }
 
@@ -52,7 +60,8 @@ function effectsBy(row: TypeEffect, facts: DocumentFacts, receipt: ReceiptFacts)
 
 function applied(row: TypeEffect, facts: DocumentFacts, item: DocumentItem): ItemEffect {
   const status = isPartOfPack(item) ? row.partStatus : row.status;
-  const place = row.place === 'subject' ? facts.subjectId : row.place === 'counterparty' ? facts.counterpartyId : undefined;
+  const place =
+    row.place === 'subject' ? facts.subjectId : row.place === 'counterparty' ? facts.counterpartyId : undefined;
   const containment = containmentOf(row, facts, item);
   return {
     item,
@@ -131,12 +140,16 @@ function doubtsOf(facts: DocumentFacts, named: Map<string, Remark>, general: Rem
     }
   }
   return {
-    on: ({ kind, into }) => onAll ?? (into === undefined ? undefined : named.get(into)) ?? (kind === 'sscc' ? onContainers : undefined),
+    on: ({ kind, into }) =>
+      onAll ?? (into === undefined ? undefined : named.get(into)) ?? (kind === 'sscc' ? onContainers : undefined),
     inside,
   };
 }
 
-/** The receipt's errors by the object that they name (several about one object are joined), and the first that names none. */
+/**
+ * The receipt's errors by the object that they name (several about one object are joined), and the first that names
+ * none.
+ */
 function remarksOf({ errors }: ReceiptFacts): { named: Map<string, Remark>; general: Remark | undefined } {
   const named = new Map<string, Remark>();
   let general: Remark | undefined;
@@ -146,7 +159,12 @@ function remarksOf({ errors }: ReceiptFacts): { named: Map<string, Remark>; gene
       continue;
     }
     const before = named.get(objectId);
-    named.set(objectId, before === undefined ? { errorCode: code, errorText: text } : { ...before, errorText: `${before.errorText}; ${text}` });
+    named.set(
+      objectId,
+      before === undefined
+        ? { errorCode: code, errorText: text }
+        : { ...before, errorText: `${before.errorText}; ${text}` },
+    );
   }
   return { named, general };
 }

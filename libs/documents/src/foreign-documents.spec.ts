@@ -18,11 +18,22 @@ const till = wrapped(
     <receipt><type>3</type><operation_date>2026-11-20T10:16:00+03:00</operation_date><items><item><sgtin>${PART}</sgtin><sold_part>1/2</sold_part></item></items></receipt>
   </sell_details>`,
 );
-const accepted: ReceiptFacts = { operation: '10511', operationId: 'x', result: 'accepted', acceptedAt: '2026-11-20T07:20:00Z', warnings: [], errors: [] };
+const accepted: ReceiptFacts = {
+  operation: '10511',
+  operationId: 'x',
+  result: 'accepted',
+  acceptedAt: '2026-11-20T07:20:00Z',
+  warnings: [],
+  errors: [],
+};
 
 describe('a document that is not ours', () => {
   it('of a till is read with the moment of its first receipt, and no sender of ours may write one', () => {
-    expect(readForeignDocument(till)).toMatchObject({ docType: 10511, subjectId: '00000000100103', operationDate: '2026-11-20T10:15:00+03:00' });
+    expect(readForeignDocument(till)).toMatchObject({
+      docType: 10511,
+      subjectId: '00000000100103',
+      operationDate: '2026-11-20T10:15:00+03:00',
+    });
     expect(() => readDocument(till)).toThrow('no document type that is known here');
     expect(documentTypeOf(10511)).toBeUndefined();
     expect(titleOfType(10511)).toBe('Retail sale (till)');
@@ -30,31 +41,48 @@ describe('a document that is not ours', () => {
 
   it('sells the packs that it names, whole or in part', () => {
     const effects = foreignEffectsOf(readForeignDocument(till), accepted);
-    expect(effects.map(({ item, result, status }) => [item.id, result, status])).toEqual([[PACK, 'applied', 'in_sale'], [PART, 'applied', 'in_partial_sale']]);
+    expect(effects.map(({ item, result, status }) => [item.id, result, status])).toEqual([
+      [PACK, 'applied', 'in_sale'],
+      [PART, 'applied', 'in_partial_sale'],
+    ]);
   });
 
   it('of a type that nobody here knows is read too, and leaves its packs as they are', () => {
-    const unheard = readForeignDocument(wrapped(634, 'unheard_of', `<subject_id>1</subject_id><note>a</note><note>b</note><list><sgtin>${PACK}</sgtin></list>`));
+    const unheard = readForeignDocument(
+      wrapped(
+        634,
+        'unheard_of',
+        `<subject_id>1</subject_id><note>a</note><note>b</note><list><sgtin>${PACK}</sgtin></list>`,
+      ),
+    );
     expect(unheard).toMatchObject({ docType: 634, element: 'unheard_of', operationDate: '', fields: { note: 'a' } });
     expect(foreignEffectsOf(unheard, undefined)).toEqual([{ item: unheard.items[0], result: 'applied' }]);
     expect(titleOfType(634)).toBe('Document 634');
   });
 
   it('tells the document that its envelope refers to', () => {
-    const body = `<subject_id>1</subject_id><counterparty_id>2</counterparty_id><operation_date>2026-11-20T10:15:00+03:00</operation_date><order_details><sgtin>${PACK}</sgtin></order_details>`;
+    const body =
+      '<subject_id>1</subject_id><counterparty_id>2</counterparty_id>' +
+      `<operation_date>2026-11-20T10:15:00+03:00</operation_date><order_details><sgtin>${PACK}</sgtin>` +
+      '</order_details>';
     const notice = wrapped(607, 'accept_notification', body).toString();
-    expect(readForeignDocument(Buffer.from(notice.replace('"1.38"', '"1.38" original_id="d-1"'))).originalId).toBe('d-1');
+    expect(readForeignDocument(Buffer.from(notice.replace('"1.38"', '"1.38" original_id="d-1"'))).originalId).toBe(
+      'd-1',
+    );
     expect(readForeignDocument(Buffer.from(notice))).not.toHaveProperty('originalId');
   });
 
   it('is refused where an identifier is none, or where it is no document at all', () => {
-    expect(() => readForeignDocument(wrapped(634, 'unheard_of', '<list><sgtin>short</sgtin></list>'))).toThrow('is not an SGTIN');
+    expect(() => readForeignDocument(wrapped(634, 'unheard_of', '<list><sgtin>short</sgtin></list>'))).toThrow(
+      'is not an SGTIN',
+    );
     expect(() => readForeignDocument(Buffer.from('<html></html>'))).toThrow('the root element is <html>');
     expect(() => readForeignDocument(wrapped(634, 'x', '').fill(' ', 19, 30))).toThrow();
   });
 
   it('has a title where it changes packs', () => {
-    for (const docType of Object.keys(FOREIGN_EFFECT_TABLE).map(Number)) expect(titleOfType(docType)).not.toBe(`Document ${docType}`);
+    for (const docType of Object.keys(FOREIGN_EFFECT_TABLE).map(Number))
+      expect(titleOfType(docType)).not.toBe(`Document ${docType}`);
   });
 });
 
@@ -63,10 +91,14 @@ describe('a notification', () => {
 
   it('does what the document of the other side did', () => {
     const effects = foreignEffectsOf(fixture('607-accept_notification.xml'), undefined);
-    expect(new Set(effects.map(({ result, status }) => `${result} ${status}`))).toEqual(new Set(['applied in_circulation']));
+    expect(new Set(effects.map(({ result, status }) => `${result} ${status}`))).toEqual(
+      new Set(['applied in_circulation']),
+    );
   });
 
   it('of errors in a receipt from a supplier refuses the packs that it names, each for its own reason', () => {
-    expect(foreignEffectsOf(fixture('617-receive_order_errors_notification.xml'), undefined)).toMatchObject([{ result: 'refused', errorCode: '4', errorText: 'not the owner' }]);
+    expect(foreignEffectsOf(fixture('617-receive_order_errors_notification.xml'), undefined)).toMatchObject([
+      { result: 'refused', errorCode: '4', errorText: 'not the owner' },
+    ]);
   });
 });

@@ -19,10 +19,26 @@ const nested = (depth: number): string => '<x>'.repeat(depth) + '</x>'.repeat(de
 
 const HOSTILE: [string, string | Buffer, string][] = [
   ['a DOCTYPE', `<!DOCTYPE documents>${document(item)}`, 'forbidden_xml'],
-  ['a DOCTYPE after a declaration', `<?xml version="1.0"?><!DOCTYPE documents SYSTEM "x.dtd">${document(item)}`, 'forbidden_xml'],
-  ['ten to the ninth laughs', `<!DOCTYPE documents [<!ENTITY a0 "${SGTIN}">${laughs}]>${document('<sgtin>&a9;</sgtin>')}`, 'forbidden_xml'],
-  ['an external entity', `<!DOCTYPE documents [<!ENTITY x SYSTEM "file:///etc/passwd">]>${document('<sgtin>&x;</sgtin>')}`, 'forbidden_xml'],
-  ['a parameter entity', `<!DOCTYPE documents [<!ENTITY % x SYSTEM "http://127.0.0.1:1/">%x;]>${document(item)}`, 'forbidden_xml'],
+  [
+    'a DOCTYPE after a declaration',
+    `<?xml version="1.0"?><!DOCTYPE documents SYSTEM "x.dtd">${document(item)}`,
+    'forbidden_xml',
+  ],
+  [
+    'ten to the ninth laughs',
+    `<!DOCTYPE documents [<!ENTITY a0 "${SGTIN}">${laughs}]>${document('<sgtin>&a9;</sgtin>')}`,
+    'forbidden_xml',
+  ],
+  [
+    'an external entity',
+    `<!DOCTYPE documents [<!ENTITY x SYSTEM "file:///etc/passwd">]>${document('<sgtin>&x;</sgtin>')}`,
+    'forbidden_xml',
+  ],
+  [
+    'a parameter entity',
+    `<!DOCTYPE documents [<!ENTITY % x SYSTEM "http://127.0.0.1:1/">%x;]>${document(item)}`,
+    'forbidden_xml',
+  ],
   ['a DOCTYPE that never ends', '<!DOCTYPE documents [<!ENTITY a "', 'forbidden_xml'],
   ['a DOCTYPE in a comment', document(`<!-- <!DOCTYPE x> -->${item}`), 'forbidden_xml'],
   ['an undefined entity', document('<sgtin>&pack;</sgtin>'), 'forbidden_xml'],
@@ -34,9 +50,25 @@ const HOSTILE: [string, string | Buffer, string][] = [
   ['UTF-16', utf16(document(item)), 'forbidden_xml'],
   ['UTF-16 without a mark', utf16(document(item)).subarray(2), 'forbidden_xml'],
   ['UTF-16 that is declared and untrue', `<?xml version="1.0" encoding="UTF-16"?>${document(item)}`, 'forbidden_xml'],
-  ['windows-1251', Buffer.concat([Buffer.from('<?xml version="1.0" encoding="windows-1251"?><documents version="1.38'), Buffer.from([0xcf, 0xf0]), Buffer.from('"/>')]), 'forbidden_xml'],
-  ['bytes that are no UTF-8', Buffer.concat([Buffer.from('<documents version="'), Buffer.from([0xc3, 0x28]), Buffer.from('"/>')]), 'malformed_xml'],
-  ['an overlong encoding', Buffer.concat([Buffer.from('<documents version="'), Buffer.from([0xc0, 0xbc]), Buffer.from('"/>')]), 'malformed_xml'],
+  [
+    'windows-1251',
+    Buffer.concat([
+      Buffer.from('<?xml version="1.0" encoding="windows-1251"?><documents version="1.38'),
+      Buffer.from([0xcf, 0xf0]),
+      Buffer.from('"/>'),
+    ]),
+    'forbidden_xml',
+  ],
+  [
+    'bytes that are no UTF-8',
+    Buffer.concat([Buffer.from('<documents version="'), Buffer.from([0xc3, 0x28]), Buffer.from('"/>')]),
+    'malformed_xml',
+  ],
+  [
+    'an overlong encoding',
+    Buffer.concat([Buffer.from('<documents version="'), Buffer.from([0xc0, 0xbc]), Buffer.from('"/>')]),
+    'malformed_xml',
+  ],
   ['a NUL byte', document(`<sgtin>${SGTIN}\0</sgtin>`), 'malformed_xml'],
   ['a NUL reference', document(`<sgtin>${SGTIN}&#0;</sgtin>`), 'malformed_xml'],
   ['a control character', document(`<sgtin>${SGTIN}\u0001</sgtin>`), 'malformed_xml'],
@@ -55,10 +87,18 @@ const HOSTILE: [string, string | Buffer, string][] = [
   ['a namespace', document(item).replace('<documents', '<documents xmlns="urn:x"'), 'forbidden_xml'],
   ['a prefix', document(`<x:sgtin xmlns:x="urn:x">${SGTIN}</x:sgtin>`), 'forbidden_xml'],
   ['a prefix that stands for nothing', document(`<x:sgtin>${SGTIN}</x:sgtin>`), 'forbidden_xml'],
-  ['a schema location', document(item).replace('<documents', '<documents xsi:noNamespaceSchemaLocation="http://127.0.0.1:1/"'), 'forbidden_xml'],
+  [
+    'a schema location',
+    document(item).replace('<documents', '<documents xsi:noNamespaceSchemaLocation="http://127.0.0.1:1/"'),
+    'forbidden_xml',
+  ],
   ['an SGTIN around a comment', document(`<sgtin>04601234567893<!-- -->PEDIGREE00001</sgtin>`), 'invalid_identifier'],
   ['an SGTIN in CDATA', document(`<sgtin><![CDATA[${SGTIN}]]></sgtin>`), 'invalid_identifier'],
-  ['an SGTIN that ends in CDATA', document(`<sgtin>04601234567893<![CDATA[PEDIGREE00001]]></sgtin>`), 'invalid_identifier'],
+  [
+    'an SGTIN that ends in CDATA',
+    document(`<sgtin>04601234567893<![CDATA[PEDIGREE00001]]></sgtin>`),
+    'invalid_identifier',
+  ],
   ['text between the items', document(`${item}${OTHER}${item}`), 'schema_violation'],
   ['a member of every object', document('<__proto__>1</__proto__>'), 'schema_violation'],
 ];
@@ -91,7 +131,10 @@ describe.each(HOSTILE)('given %s', (_, text, code) => {
 
 describe('given what looks odd and is plain XML', () => {
   it('an item in a comment or a CDATA section of another field is no item', () => {
-    const text = document(`<!-- <sgtin>${OTHER}</sgtin> -->${item}`).replace('<order_details>', `<note><![CDATA[<sgtin>${OTHER}</sgtin>]]></note><order_details>`);
+    const text = document(`<!-- <sgtin>${OTHER}</sgtin> -->${item}`).replace(
+      '<order_details>',
+      `<note><![CDATA[<sgtin>${OTHER}</sgtin>]]></note><order_details>`,
+    );
     const facts = readDocument(Buffer.from(text));
     expect(facts.items.map((one) => one.id)).toEqual([SGTIN]);
     expect(facts.fields.note).toBe(`<sgtin>${OTHER}</sgtin>`);

@@ -11,28 +11,74 @@ const folder = new URL('../fixtures/', import.meta.url);
 const files = readdirSync(folder).map((name) => readFileSync(new URL(name, folder)));
 
 /** One change to a file: bytes or lines overwritten, cut out, repeated, or a piece that parsers stumble over put in. */
-const PIECES = ['<', '>', '</', '/>', '&', '&#48;', '&lt;', ';', '"', '<!--', '-->', '<![CDATA[', ']]>', '<?x?>', '<sgtin>', '</sgtin>', '<sscc>', '0', 'A', ' ', '\n', '\0', '\uFFFF', 'ж', '😀', '<union>', 'xmlns=""', '<!DOCTYPE a>'];
+const PIECES = [
+  '<',
+  '>',
+  '</',
+  '/>',
+  '&',
+  '&#48;',
+  '&lt;',
+  ';',
+  '"',
+  '<!--',
+  '-->',
+  '<![CDATA[',
+  ']]>',
+  '<?x?>',
+  '<sgtin>',
+  '</sgtin>',
+  '<sscc>',
+  '0',
+  'A',
+  ' ',
+  '\n',
+  '\0',
+  '\uFFFF',
+  'ж',
+  '😀',
+  '<union>',
+  'xmlns=""',
+  '<!DOCTYPE a>',
+];
 const mutation = fc.record({
   at: fc.nat(),
   length: fc.nat(60),
   kind: fc.constantFrom('cut', 'repeat', 'insert', 'overwrite', 'letter', 'drop line', 'repeat line'),
-  piece: fc.oneof(fc.constantFrom(...PIECES).map((text) => Buffer.from(text)), fc.uint8Array({ minLength: 1, maxLength: 6 }).map((bytes) => Buffer.from(bytes))),
+  piece: fc.oneof(
+    fc.constantFrom(...PIECES).map((text) => Buffer.from(text)),
+    fc.uint8Array({ minLength: 1, maxLength: 6 }).map((bytes) => Buffer.from(bytes)),
+  ),
 });
 type Mutation = typeof mutation extends fc.Arbitrary<infer M> ? M : never;
 
 function mutate(bytes: Buffer, { at, length, kind, piece }: Mutation): Buffer {
   const from = at % (bytes.length + 1);
-  const [head, part, tail] = [bytes.subarray(0, from), bytes.subarray(from, from + length), bytes.subarray(from + length)];
+  const [head, part, tail] = [
+    bytes.subarray(0, from),
+    bytes.subarray(from, from + length),
+    bytes.subarray(from + length),
+  ];
   if (kind === 'cut') return Buffer.concat([head, tail]);
   if (kind === 'repeat') return Buffer.concat([head, part, part, tail]);
   if (kind === 'insert') return Buffer.concat([head, piece, part, tail]);
   if (kind === 'overwrite') return Buffer.concat([head, piece, bytes.subarray(from + piece.length)]);
   if (kind === 'letter') return Buffer.concat([head, Buffer.from('7'), bytes.subarray(from + 1)]);
   const [start, end] = [bytes.lastIndexOf('\n', from) + 1, bytes.indexOf('\n', from) + 1];
-  return kind === 'drop line' ? Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]) : Buffer.concat([bytes.subarray(0, end), bytes.subarray(start)]);
+  return kind === 'drop line'
+    ? Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)])
+    : Buffer.concat([bytes.subarray(0, end), bytes.subarray(start)]);
 }
 
-const mutants = fc.tuple(fc.constantFrom(...files), fc.oneof({ weight: 3, arbitrary: fc.tuple(mutation) }, { weight: 1, arbitrary: fc.array(mutation, { minLength: 2, maxLength: 4 }) })).map(([file, mutations]) => (mutations as Mutation[]).reduce(mutate, file));
+const mutants = fc
+  .tuple(
+    fc.constantFrom(...files),
+    fc.oneof(
+      { weight: 3, arbitrary: fc.tuple(mutation) },
+      { weight: 1, arbitrary: fc.array(mutation, { minLength: 2, maxLength: 4 }) },
+    ),
+  )
+  .map(([file, mutations]) => (mutations as Mutation[]).reduce(mutate, file));
 
 /** What `read` gives, or undefined when it refused; anything but a PedigreeError is a crash. */
 function outcome<T>(read: () => T): T | undefined {

@@ -16,7 +16,10 @@ export interface DocumentFacts {
   docNum?: string;
   /** As written: DD.MM.YYYY. */
   docDate?: string;
-  /** SGTINs and SSCCs in document order, with the container that the document itself puts them in or names them under (911, 914, 915). */
+  /**
+   * SGTINs and SSCCs in document order, with the container that the document itself puts them in or names them under
+   * (911, 914, 915).
+   */
   items: DocumentItem[];
   /** Scalar children of the action element by name, for display and for types without a field of their own here. */
   fields: Record<string, string>;
@@ -43,7 +46,10 @@ export interface ReceiptFacts {
   errors: { code: string; text: string; objectId?: string }[];
 }
 
-/** An ERP's document without XML: `action_id`, then the children of the action element by name; arrays repeat an element. */
+/**
+ * An ERP's document without XML: `action_id`, then the children of the action element by name; arrays repeat an
+ * element.
+ */
 export type DocumentJson = JsonObject & { action_id: number };
 
 /** What became of one item of a concluded document. */
@@ -54,10 +60,16 @@ export interface ItemEffect {
   result: ItemResult;
   errorCode?: string;
   errorText?: string;
-  /** Registry status that the item has by this document, for example `in_circulation`; absent when it keeps its own or nothing was applied. */
+  /**
+   * Registry status that the item has by this document, for example `in_circulation`; absent when it keeps its own or
+   * nothing was applied.
+   */
   status?: string;
   /** Where the item now stands or goes, when the document says so. */
   place?: string;
   /** Change of containment, implicit ones included. */
-  containment?: { kind: 'packed'; into: string } | { kind: 'taken_out' } | { kind: 'opened' /** this SSCC released its content */; recursive?: true /** and so did those within it */ };
+  containment?:
+    | { kind: 'packed'; into: string }
+    | { kind: 'taken_out' }
+    | { kind: 'opened' /** this SSCC released its content */; recursive?: true /** and so did those within it */ };
 }

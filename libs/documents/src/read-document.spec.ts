@@ -5,7 +5,11 @@ import { documentTypes } from './document-types.js';
 import { readDocument } from './read-document.js';
 
 const fixtures = new URL('../fixtures/', import.meta.url);
-const fixtureOf = (docType: number): string => readFileSync(new URL(readdirSync(fixtures).find((name) => name.startsWith(`${docType}-`)) as string, fixtures), 'utf8');
+const fixtureOf = (docType: number): string =>
+  readFileSync(
+    new URL(readdirSync(fixtures).find((name) => name.startsWith(`${docType}-`)) as string, fixtures),
+    'utf8',
+  );
 const read = (text: string) => readDocument(Buffer.from(text));
 const pack = (i: number): string => `04601234567893PEDIGREE${String(i).padStart(5, '0')}`;
 const box = (i: number): string => `04601234560000${String(i).padStart(4, '0')}`;
@@ -99,41 +103,120 @@ describe('given the other types', () => {
   });
 
   it('errors of a notification name items where they can', () => {
-    expect(read(fixtureOf(617)).items).toEqual([{ kind: 'sgtin', id: pack(1), detail: { error_code: '4', error_desc: 'not the owner' } }]);
+    expect(read(fixtureOf(617)).items).toEqual([
+      { kind: 'sgtin', id: pack(1), detail: { error_code: '4', error_desc: 'not the owner' } },
+    ]);
   });
 
   it('a query has no operation date', () => {
     expect(read(fixtureOf(210))).toMatchObject({ operationDate: '', items: [{ kind: 'sscc', id: box(1) }] });
   });
 
-  it.each(documentTypes.map((type) => [type.docType, type.element] as const))('%d is known by number and element', (docType, element) => {
-    expect(read(fixtureOf(docType))).toMatchObject({ docType, element });
-    refused(fixtureOf(docType).replaceAll(element, 'foreign_shipment'), 'unknown_document_type', { line: 2, element: 'foreign_shipment' });
-  });
+  it.each(documentTypes.map((type) => [type.docType, type.element] as const))(
+    '%d is known by number and element',
+    (docType, element) => {
+      expect(read(fixtureOf(docType))).toMatchObject({ docType, element });
+      refused(fixtureOf(docType).replaceAll(element, 'foreign_shipment'), 'unknown_document_type', {
+        line: 2,
+        element: 'foreign_shipment',
+      });
+    },
+  );
 });
 
 describe('given something wrong', () => {
   it.each([
-    ['an unknown type', '<documents version="1.38">\n<x action_id="999"/></documents>', 'unknown_document_type', { line: 2, element: 'x' }],
-    ['no action_id', '<documents version="1.38">\n<accept/></documents>', 'unknown_document_type', { line: 2, element: 'accept' }],
-    ['an action_id that is no number', '<documents version="1.38"><accept action_id="0x2bd"/></documents>', 'unknown_document_type', { line: 1 }],
-    ['a receipt', '<documents version="1.38"><result action_id="200"/></documents>', 'unknown_document_type', { line: 1, element: 'result' }],
-    ['an SGTIN that is too short', accept('<sgtin>0460123456789</sgtin>'), 'invalid_identifier', { line: 3, item: '0460123456789' }],
-    ['an SGTIN with blanks', accept(`\n<sgtin> ${pack(1)} </sgtin>`), 'invalid_identifier', { line: 4, item: ` ${pack(1)} ` }],
-    ['an SSCC with a letter', accept('<sscc>04601234560000000A</sscc>'), 'invalid_identifier', { line: 3, item: '04601234560000000A' }],
+    [
+      'an unknown type',
+      '<documents version="1.38">\n<x action_id="999"/></documents>',
+      'unknown_document_type',
+      { line: 2, element: 'x' },
+    ],
+    [
+      'no action_id',
+      '<documents version="1.38">\n<accept/></documents>',
+      'unknown_document_type',
+      { line: 2, element: 'accept' },
+    ],
+    [
+      'an action_id that is no number',
+      '<documents version="1.38"><accept action_id="0x2bd"/></documents>',
+      'unknown_document_type',
+      { line: 1 },
+    ],
+    [
+      'a receipt',
+      '<documents version="1.38"><result action_id="200"/></documents>',
+      'unknown_document_type',
+      { line: 1, element: 'result' },
+    ],
+    [
+      'an SGTIN that is too short',
+      accept('<sgtin>0460123456789</sgtin>'),
+      'invalid_identifier',
+      { line: 3, item: '0460123456789' },
+    ],
+    [
+      'an SGTIN with blanks',
+      accept(`\n<sgtin> ${pack(1)} </sgtin>`),
+      'invalid_identifier',
+      { line: 4, item: ` ${pack(1)} ` },
+    ],
+    [
+      'an SSCC with a letter',
+      accept('<sscc>04601234560000000A</sscc>'),
+      'invalid_identifier',
+      { line: 3, item: '04601234560000000A' },
+    ],
     ['an empty SGTIN', accept('<sgtin/>'), 'invalid_identifier', { line: 3, item: '' }],
     ['an SGTIN that holds elements', accept('<sgtin><x/></sgtin>'), 'schema_violation', { element: 'sgtin' }],
-    ['a field twice', accept('').replace('<order_details>', '<operation_date>x</operation_date><order_details>'), 'schema_violation', { element: 'operation_date' }],
-    ['no place', '<documents version="1.38"><accept action_id="701"></accept></documents>', 'schema_violation', { element: '/documents/accept/operation_date' }],
-    ['no version', '<documents><accept action_id="701"/></documents>', 'schema_violation', { line: 1, element: 'documents/@version' }],
-    ['another root', '<document version="1.38"><accept action_id="701"/></document>', 'schema_violation', { line: 1, element: 'document' }],
+    [
+      'a field twice',
+      accept('').replace('<order_details>', '<operation_date>x</operation_date><order_details>'),
+      'schema_violation',
+      { element: 'operation_date' },
+    ],
+    [
+      'no place',
+      '<documents version="1.38"><accept action_id="701"></accept></documents>',
+      'schema_violation',
+      { element: '/documents/accept/operation_date' },
+    ],
+    [
+      'no version',
+      '<documents><accept action_id="701"/></documents>',
+      'schema_violation',
+      { line: 1, element: 'documents/@version' },
+    ],
+    [
+      'another root',
+      '<document version="1.38"><accept action_id="701"/></document>',
+      'schema_violation',
+      { line: 1, element: 'document' },
+    ],
     ['nothing within', '<documents version="1.38"/>', 'schema_violation', { element: 'documents' }],
-    ['two containers', fixtureOf(911).replace('<operation_date>', `<sscc>${box(8)}</sscc><operation_date>`), 'schema_violation', { line: 5, item: box(8) }],
-    ['no container', fixtureOf(911).replace(/<sscc>.*<\/sscc>/, ''), 'schema_violation', { element: '/documents/unit_pack/sscc' }],
-  ] as [string, string, string, ErrorPlace][])('%s is refused and its place named', (_, text, code, place) => refused(text, code, place));
+    [
+      'two containers',
+      fixtureOf(911).replace('<operation_date>', `<sscc>${box(8)}</sscc><operation_date>`),
+      'schema_violation',
+      { line: 5, item: box(8) },
+    ],
+    [
+      'no container',
+      fixtureOf(911).replace(/<sscc>.*<\/sscc>/, ''),
+      'schema_violation',
+      { element: '/documents/unit_pack/sscc' },
+    ],
+  ] as [string, string, string, ErrorPlace][])('%s is refused and its place named', (_, text, code, place) =>
+    refused(text, code, place),
+  );
 
   it('one item more than the type allows is refused, and no more are read', () => {
-    const boxes = (count: number): string => fixtureOf(912).replace(/<sscc>[\s\S]*<\/sscc>/, Array.from({ length: count }, (_, i) => `<sscc>${box(i)}</sscc>`).join('\n'));
+    const boxes = (count: number): string =>
+      fixtureOf(912).replace(
+        /<sscc>[\s\S]*<\/sscc>/,
+        Array.from({ length: count }, (_, i) => `<sscc>${box(i)}</sscc>`).join('\n'),
+      );
     expect(read(boxes(1_500)).items).toHaveLength(1_500);
     refused(boxes(1_501), 'too_many_items', { line: 1_505, item: box(1_500) });
   });

@@ -18,12 +18,16 @@ const COUNTERPARTY_FIELDS = ['receiver_id', 'shipper_id', 'counterparty_id'];
 export const FIELD_DEPTH = 2;
 
 /**
- * Reads one document (public-facts 2) into facts and items, in one pass and without a tree. It trusts nothing but the envelope, the identifiers and
- * the fields that every document has; the rest of the schema is `checkDocument`'s. `operationDate` is empty for the queries 210 and 220, which carry none.
- * Throws PedigreeError: `malformed_xml`, `forbidden_xml`, `unknown_document_type`, `invalid_identifier`, `too_many_items`, `schema_violation`
- * (each with the line), `body_too_large`.
+ * Reads one document (public-facts 2) into facts and items, in one pass and without a tree. It trusts nothing but the
+ * envelope, the identifiers and the fields that every document has; the rest of the schema is `checkDocument`'s.
+ * `operationDate` is empty for the queries 210 and 220, which carry none. Throws PedigreeError: `malformed_xml`,
+ * `forbidden_xml`, `unknown_document_type`, `invalid_identifier`, `too_many_items`, `schema_violation` (each with the
+ * line), `body_too_large`.
  */
-export function readDocument(bytes: Uint8Array, options: { /** Instead of what the type allows. */ maxItems?: number } = {}): DocumentFacts {
+export function readDocument(
+  bytes: Uint8Array,
+  options: { /** Instead of what the type allows. */ maxItems?: number } = {},
+): DocumentFacts {
   const collector = new FactsCollector({ isForeign: false, maxItems: options.maxItems });
   walkXml(bytes, collector);
   return collector.facts();
@@ -36,9 +40,10 @@ export interface ForeignFacts extends DocumentFacts {
 }
 
 /**
- * Reads a document that another system wrote: of any type, also one that is not known here. What a type of ours must have may be missing:
- * `subjectId` and `operationDate` are then empty (a till's document has a moment in each of its receipts; the first one is told).
- * Throws as `readDocument` does for what is no such document at all, and for identifiers that are none.
+ * Reads a document that another system wrote: of any type, also one that is not known here. What a type of ours must
+ * have may be missing: `subjectId` and `operationDate` are then empty (a till's document has a moment in each of its
+ * receipts; the first one is told). Throws as `readDocument` does for what is no such document at all, and for
+ * identifiers that are none.
  */
 export function readForeignDocument(bytes: Uint8Array): ForeignFacts {
   const collector = new FactsCollector({ isForeign: true });
@@ -57,12 +62,20 @@ class FactsCollector implements XmlListener {
   private container: string | undefined;
   private readonly items: DocumentItem[] = [];
   private readonly fields: Record<string, string> = {};
-  /** By depth: how many items there were when the open element began, its scalar children, and the attributes of the newest element. */
+  /**
+   * By depth: how many items there were when the open element began, its scalar children, and the attributes of the
+   * newest element.
+   */
   private readonly itemsBefore: number[] = [];
   private readonly scalars: (Record<string, string> | undefined)[] = [];
   private attributes: Record<string, string> = {};
 
-  constructor(private readonly options: { isForeign: boolean; /** Instead of what the type allows. */ maxItems?: number | undefined }) {}
+  constructor(
+    private readonly options: {
+      isForeign: boolean;
+      /** Instead of what the type allows. */ maxItems?: number | undefined;
+    },
+  ) {}
 
   open(name: string, attributes: Record<string, string>, { depth, line }: { depth: number; line: number }): void {
     if (depth === 0) this.openRoot(name, attributes, line);
@@ -76,13 +89,20 @@ class FactsCollector implements XmlListener {
     if (leaf.depth < FIELD_DEPTH) return;
     const kind = IDENTIFIERS.get(leaf.name);
     if (kind !== undefined) this.identifier(kind, leaf);
-    else if (leaf.name === 'object_id' && (isSgtin(leaf.text) || isSscc(leaf.text))) this.identifier(isSgtin(leaf.text) ? 'sgtin' : 'sscc', leaf);
+    else if (leaf.name === 'object_id' && (isSgtin(leaf.text) || isSscc(leaf.text)))
+      this.identifier(isSgtin(leaf.text) ? 'sgtin' : 'sscc', leaf);
     else this.scalar(leaf);
   }
 
-  /** Scalars beside an item describe it, also when the item stands one level deeper (`sscc_detail`). The document's own fields describe no single item. */
+  /**
+   * Scalars beside an item describe it, also when the item stands one level deeper (`sscc_detail`). The document's own
+   * fields describe no single item.
+   */
   close(name: string, depth: number): void {
-    if (IDENTIFIERS.has(name)) throw new PedigreeError('schema_violation', `<${name}> must hold an identifier and no elements`, { element: name });
+    if (IDENTIFIERS.has(name))
+      throw new PedigreeError('schema_violation', `<${name}> must hold an identifier and no elements`, {
+        element: name,
+      });
     const scalars = this.scalars[depth];
     if (scalars === undefined || depth < FIELD_DEPTH) return;
     for (let i = this.itemsBefore[depth] as number; i < this.items.length; i += 1) {
@@ -92,10 +112,14 @@ class FactsCollector implements XmlListener {
   }
 
   facts(): DocumentFacts {
-    if (this.type === undefined) throw xmlError('schema_violation', '<documents> holds no action element', { line: 1, element: 'documents' });
+    if (this.type === undefined)
+      throw xmlError('schema_violation', '<documents> holds no action element', { line: 1, element: 'documents' });
     const { docType, element, direction } = this.type;
     const { isForeign } = this.options;
-    const operationDate = this.fields.operation_date ?? this.innerOperationDate ?? (isForeign || direction === 'query' ? '' : this.missing('operation_date'));
+    const operationDate =
+      this.fields.operation_date ??
+      this.innerOperationDate ??
+      (isForeign || direction === 'query' ? '' : this.missing('operation_date'));
     const subjectId = this.fields.subject_id ?? (isForeign ? '' : this.missing('subject_id'));
     const counterpartyId = COUNTERPARTY_FIELDS.map((name) => this.fields[name]).find((value) => value !== undefined);
     if (PACKS_INTO_OWN_SSCC.has(docType)) {
@@ -117,16 +141,23 @@ class FactsCollector implements XmlListener {
   }
 
   private openRoot(name: string, attributes: Record<string, string>, line: number): void {
-    if (name !== 'documents') throw xmlError('schema_violation', `the root element is <${name}>, not <documents>`, { line, element: name });
-    if (attributes.version === undefined) throw xmlError('schema_violation', '<documents> has no version', { line, element: 'documents/@version' });
+    if (name !== 'documents')
+      throw xmlError('schema_violation', `the root element is <${name}>, not <documents>`, { line, element: name });
+    if (attributes.version === undefined)
+      throw xmlError('schema_violation', '<documents> has no version', { line, element: 'documents/@version' });
     this.schemaVersion = attributes.version;
     this.originalId = attributes.original_id;
   }
 
   private openAction(name: string, attributes: Record<string, string>, line: number): void {
-    if (this.type !== undefined) throw xmlError('schema_violation', `<documents> holds a second action element, <${name}>`, { line, element: name });
+    if (this.type !== undefined)
+      throw xmlError('schema_violation', `<documents> holds a second action element, <${name}>`, {
+        line,
+        element: name,
+      });
     const actionId = attributes.action_id;
-    const refuse = (why: string) => new PedigreeError('unknown_document_type', `line ${line}: ${why}`, { line, element: name });
+    const refuse = (why: string) =>
+      new PedigreeError('unknown_document_type', `line ${line}: ${why}`, { line, element: name });
     if (actionId === undefined) throw refuse(`<${name}> has no action_id`);
     const docType = /^\d{1,6}$/.test(actionId) ? Number(actionId) : undefined;
     const known = docType === undefined ? undefined : documentTypeOf(docType);
@@ -134,7 +165,11 @@ class FactsCollector implements XmlListener {
       this.type = { direction: 'outgoing', maxItems: MOST_FOREIGN_ITEMS, title: '', ...known, docType, element: name };
       return;
     }
-    if (known === undefined) throw refuse(`action_id ${actionId.slice(0, 20)} of <${name}> is no document type that is known here (${documentTypes.length} are)`);
+    if (known === undefined)
+      throw refuse(
+        `action_id ${actionId.slice(0, 20)} of <${name}> is no document type that is known here ` +
+          `(${documentTypes.length} are)`,
+      );
     if (known.element !== name) throw refuse(`action_id ${actionId} belongs to <${known.element}>, not to <${name}>`);
     this.type = known;
   }
@@ -145,10 +180,19 @@ class FactsCollector implements XmlListener {
       const shape = kind === 'sgtin' ? 'an SGTIN (14 digits, then 13 letters or digits)' : 'an SSCC (18 digits)';
       const shown = text.length > 60 ? `${text.slice(0, 60)}...` : text;
       const why = plain ? `is not ${shape}` : `must be ${shape} without comments or CDATA`;
-      throw new PedigreeError('invalid_identifier', `line ${line}: "${shown}" in <${name}> ${why}`, { line, item: shown, element: name });
+      throw new PedigreeError('invalid_identifier', `line ${line}: "${shown}" in <${name}> ${why}`, {
+        line,
+        item: shown,
+        element: name,
+      });
     }
     if (name === 'sscc' && depth === FIELD_DEPTH && PACKS_INTO_OWN_SSCC.has(type.docType)) {
-      if (this.container !== undefined) throw xmlError('schema_violation', `<${type.element}> names two containers`, { line, element: name, item: text });
+      if (this.container !== undefined)
+        throw xmlError('schema_violation', `<${type.element}> names two containers`, {
+          line,
+          element: name,
+          item: text,
+        });
       this.container = text;
       this.fields[name] = text;
       return;
@@ -170,12 +214,15 @@ class FactsCollector implements XmlListener {
       // Types that are not known here may repeat a field; the first one is told.
       if (name !== '__proto__' && Object.hasOwn(own, name)) return;
     }
-    if (name === '__proto__' || Object.hasOwn(own, name)) throw xmlError('schema_violation', `<${name}> stands here twice or must not`, { line, element: name });
+    if (name === '__proto__' || Object.hasOwn(own, name))
+      throw xmlError('schema_violation', `<${name}> stands here twice or must not`, { line, element: name });
     own[name] = text;
   }
 
   private missing(field: string): never {
     const { element } = this.type as DocumentType;
-    throw new PedigreeError('schema_violation', `<${element}> has no <${field}>`, { element: `/documents/${element}/${field}` });
+    throw new PedigreeError('schema_violation', `<${element}> has no <${field}>`, {
+      element: `/documents/${element}/${field}`,
+    });
   }
 }

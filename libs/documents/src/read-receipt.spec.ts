@@ -2,12 +2,23 @@ import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { readReceipt } from './read-receipt.js';
 
-const fixture = (name: string): string => readFileSync(new URL(`../fixtures/receipt-${name}.xml`, import.meta.url), 'utf8');
+const fixture = (name: string): string =>
+  readFileSync(new URL(`../fixtures/receipt-${name}.xml`, import.meta.url), 'utf8');
 const read = (text: string) => readReceipt(Buffer.from(text));
-const said = { operation: '415', operationId: '0d9e1f22-3344-5566-8777-8899aabbccdd', acceptedAt: '2026-11-20T07:15:07.123Z' };
+const said = {
+  operation: '415',
+  operationId: '0d9e1f22-3344-5566-8777-8899aabbccdd',
+  acceptedAt: '2026-11-20T07:15:07.123Z',
+};
 
 it('given an accepted document, comment and every warning are read', () => {
-  expect(read(fixture('accepted'))).toEqual({ ...said, result: 'accepted', comment: 'Operation completed', warnings: ['check digit', 'price differs'], errors: [] });
+  expect(read(fixture('accepted'))).toEqual({
+    ...said,
+    result: 'accepted',
+    comment: 'Operation completed',
+    warnings: ['check digit', 'price differs'],
+    errors: [],
+  });
 });
 
 it('given a partial one, every error is read with its object', () => {
@@ -44,19 +55,45 @@ it('given a time without a zone, it is read in the zone asked for', () => {
 });
 
 it('given ten thousand errors, all are read', () => {
-  const one = '<errors><error_code>5</error_code><error_desc>no</error_desc><object_id>04601234567893PEDIGREE00001</object_id></errors>';
+  const one =
+    '<errors><error_code>5</error_code><error_desc>no</error_desc>' +
+    '<object_id>04601234567893PEDIGREE00001</object_id></errors>';
   expect(read(fixture('rejected').replace('</result>', `${one.repeat(10_000)}</result>`)).errors).toHaveLength(10_001);
 });
 
 describe('given something missing or wrong, the error names it', () => {
   it.each([
-    ['no result', /<operation_result>.*<\/operation_result>/, '', 'schema_violation', '/documents/result/operation_result'],
+    [
+      'no result',
+      /<operation_result>.*<\/operation_result>/,
+      '',
+      'schema_violation',
+      '/documents/result/operation_result',
+    ],
     ['another result', '>Rejected<', '>Unknown<', 'schema_violation', '/documents/result/operation_result'],
-    ['a result of every object', '>Rejected<', '>constructor<', 'schema_violation', '/documents/result/operation_result'],
+    [
+      'a result of every object',
+      '>Rejected<',
+      '>constructor<',
+      'schema_violation',
+      '/documents/result/operation_result',
+    ],
     ['no operation_id', /<operation_id>.*<\/operation_id>/, '', 'schema_violation', '/documents/result/operation_id'],
     ['no operation', /<operation>.*<\/operation>/, '', 'schema_violation', '/documents/result/operation'],
-    ['two results', '<operation_comment>', '<operation_result>Accepted</operation_result><operation_comment>', 'schema_violation', 'operation_result'],
-    ['an error without a code', /<error_code>.*<\/error_code>/, '', 'schema_violation', '/documents/result/errors/error_code'],
+    [
+      'two results',
+      '<operation_comment>',
+      '<operation_result>Accepted</operation_result><operation_comment>',
+      'schema_violation',
+      'operation_result',
+    ],
+    [
+      'an error without a code',
+      /<error_code>.*<\/error_code>/,
+      '',
+      'schema_violation',
+      '/documents/result/errors/error_code',
+    ],
     ['no accept_time', / accept_time="[^"]*"/, '', 'schema_violation', '/documents/result/@accept_time'],
     ['an accept_time that is none', 'T10:15:07', ' 10:15:07', 'schema_violation', '/documents/result/@accept_time'],
     ['an accept_time of no month', '2026-11-20', '2026-13-20', 'schema_violation', '/documents/result/@accept_time'],
@@ -68,6 +105,12 @@ describe('given something missing or wrong, the error names it', () => {
   ] as [string, string | RegExp, string, string, string | undefined][])('%s', (_, from, to, code, element) => {
     const text = fixture('rejected').replace(from, to);
     expect(text).not.toBe(fixture('rejected'));
-    expect(() => read(text)).toThrow(expect.objectContaining({ name: 'PedigreeError', code, place: expect.objectContaining(element === undefined ? { line: 1 } : { element }) }));
+    expect(() => read(text)).toThrow(
+      expect.objectContaining({
+        name: 'PedigreeError',
+        code,
+        place: expect.objectContaining(element === undefined ? { line: 1 } : { element }),
+      }),
+    );
   });
 });

@@ -4,20 +4,27 @@ import type { ReceiptFacts } from './port.js';
 import { walkXml, xmlError, type XmlLeaf, type XmlListener } from './walk-xml.js';
 
 export interface ReceiptOptions {
-  /** Zone that a time without one is read in, as ±HH:MM. Default +03:00, in which the registry writes such times (public-facts 1.2). */
+  /**
+   * Zone that a time without one is read in, as ±HH:MM. Default +03:00, in which the registry writes such times
+   * (public-facts 1.2).
+   */
   zone?: string;
 }
 
-const RESULTS: Record<string, ReceiptFacts['result']> = { Accepted: 'accepted', Partial: 'partial', Rejected: 'rejected' };
+const RESULTS: Record<string, ReceiptFacts['result']> = {
+  Accepted: 'accepted',
+  Partial: 'partial',
+  Rejected: 'rejected',
+};
 /** More errors and warnings than the largest document has items. */
 const MAX_REMARKS = 200_000;
 const HAS_ZONE = /(Z|[+-]\d{2}:\d{2})$/;
 
 /**
- * Reads a receipt, scheme 200 (public-facts 2.3). Elements that it does not know are passed over, for the registry adds some without a new version.
- * `acceptedAt` is passed on in UTC, whatever zone it was written in.
- * Throws PedigreeError: `malformed_xml`, `forbidden_xml`; `unknown_document_type` for anything but a receipt;
- * `schema_violation` for a part that is missing or out of range, with its path.
+ * Reads a receipt, scheme 200 (public-facts 2.3). Elements that it does not know are passed over, for the registry adds
+ * some without a new version. `acceptedAt` is passed on in UTC, whatever zone it was written in. Throws PedigreeError:
+ * `malformed_xml`, `forbidden_xml`; `unknown_document_type` for anything but a receipt; `schema_violation` for a part
+ * that is missing or out of range, with its path.
  */
 export function readReceipt(bytes: Uint8Array, options: ReceiptOptions = {}): ReceiptFacts {
   const collector = new ReceiptCollector(options.zone ?? '+03:00');
@@ -36,7 +43,8 @@ class ReceiptCollector implements XmlListener {
   constructor(private readonly zone: string) {}
 
   open(name: string, attributes: Record<string, string>, { depth, line }: { depth: number; line: number }): void {
-    if (depth === 0 && name !== 'documents') throw xmlError('schema_violation', `the root element is <${name}>, not <documents>`, { line, element: name });
+    if (depth === 0 && name !== 'documents')
+      throw xmlError('schema_violation', `the root element is <${name}>, not <documents>`, { line, element: name });
     if (depth === 1) this.openResult(name, attributes, line);
     if (depth === 2) this.parts = new Map();
   }
@@ -44,13 +52,15 @@ class ReceiptCollector implements XmlListener {
   leaf({ name, depth, text, line }: XmlLeaf): void {
     if (depth === 2) {
       // An `errors` or `operation_warnings` without children says nothing.
-      if (this.fields.has(name) && name.startsWith('operation')) throw xmlError('schema_violation', `<${name}> stands twice in the receipt`, { line, element: name });
+      if (this.fields.has(name) && name.startsWith('operation'))
+        throw xmlError('schema_violation', `<${name}> stands twice in the receipt`, { line, element: name });
       this.fields.set(name, text);
     } else if (depth === 3) {
       if (name === 'operation_warning') this.warnings.push(text);
       else this.parts.set(name, text);
     }
-    if (this.warnings.length + this.errors.length > MAX_REMARKS) throw xmlError('schema_violation', `more than ${MAX_REMARKS} errors and warnings`, { line });
+    if (this.warnings.length + this.errors.length > MAX_REMARKS)
+      throw xmlError('schema_violation', `more than ${MAX_REMARKS} errors and warnings`, { line });
   }
 
   close(name: string, depth: number): void {
@@ -58,16 +68,25 @@ class ReceiptCollector implements XmlListener {
     const code = this.parts.get('error_code');
     if (code === undefined) throw missing('errors/error_code');
     const objectId = this.parts.get('object_id')?.trim();
-    this.errors.push({ code, text: this.parts.get('error_desc') ?? '', ...(objectId === undefined || objectId === '' ? {} : { objectId }) });
+    this.errors.push({
+      code,
+      text: this.parts.get('error_desc') ?? '',
+      ...(objectId === undefined || objectId === '' ? {} : { objectId }),
+    });
   }
 
   facts(): ReceiptFacts {
-    if (!this.seen) throw xmlError('schema_violation', '<documents> holds no result', { line: 1, element: 'documents' });
+    if (!this.seen)
+      throw xmlError('schema_violation', '<documents> holds no result', { line: 1, element: 'documents' });
     const said = this.fields.get('operation_result') ?? raise('operation_result');
     const result = Object.hasOwn(RESULTS, said) ? RESULTS[said] : undefined;
     if (result === undefined) {
       const element = '/documents/result/operation_result';
-      throw new PedigreeError('schema_violation', `operation_result is "${said.slice(0, 60)}"; it must be Accepted, Partial or Rejected`, { element });
+      throw new PedigreeError(
+        'schema_violation',
+        `operation_result is "${said.slice(0, 60)}"; it must be Accepted, Partial or Rejected`,
+        { element },
+      );
     }
     const comment = this.fields.get('operation_comment');
     return {
@@ -82,7 +101,8 @@ class ReceiptCollector implements XmlListener {
   }
 
   private openResult(name: string, attributes: Record<string, string>, line: number): void {
-    if (this.seen) throw xmlError('schema_violation', `<documents> holds a second element, <${name}>`, { line, element: name });
+    if (this.seen)
+      throw xmlError('schema_violation', `<documents> holds a second element, <${name}>`, { line, element: name });
     if (name !== 'result' || attributes.action_id !== '200') {
       const message = `line ${line}: <${name}> with action_id ${attributes.action_id ?? '(none)'} is no receipt (result, 200)`;
       throw new PedigreeError('unknown_document_type', message, { line, element: name });
@@ -94,12 +114,16 @@ class ReceiptCollector implements XmlListener {
   private acceptedAt(): string {
     const time = this.acceptTime ?? raise('@accept_time');
     const read = readInstant(HAS_ZONE.test(time) ? time : `${time}${this.zone}`);
-    if ('why' in read) throw new PedigreeError('schema_violation', `accept_time "${time.slice(0, 60)}" ${read.why}`, { element: '/documents/result/@accept_time' });
+    if ('why' in read)
+      throw new PedigreeError('schema_violation', `accept_time "${time.slice(0, 60)}" ${read.why}`, {
+        element: '/documents/result/@accept_time',
+      });
     return read.at;
   }
 }
 
-const missing = (part: string): PedigreeError => new PedigreeError('schema_violation', `the receipt has no ${part}`, { element: `/documents/result/${part}` });
+const missing = (part: string): PedigreeError =>
+  new PedigreeError('schema_violation', `the receipt has no ${part}`, { element: `/documents/result/${part}` });
 
 function raise(part: string): never {
   throw missing(part);

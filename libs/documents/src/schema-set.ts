@@ -32,9 +32,14 @@ function setFolder(): URL {
 /** Bytes of one file of the set. */
 export const schemaFile = (name: string): Buffer => readFileSync(new URL(name, setFolder()));
 
-export const schemaEntries: readonly SchemaEntry[] = JSON.parse(schemaFile('index.json').toString('utf8')) as SchemaEntry[];
+export const schemaEntries: readonly SchemaEntry[] = JSON.parse(
+  schemaFile('index.json').toString('utf8'),
+) as SchemaEntry[];
 
-/** One digest over all files of the set: SHA-256 of the lines `<name> <SHA-256 of its bytes>`, in the order of the names. */
+/**
+ * One digest over all files of the set: SHA-256 of the lines `<name> <SHA-256 of its bytes>`, in the order of the
+ * names.
+ */
 export function schemaSetDigest(): Sha256 {
   const names = readdirSync(setFolder()).sort();
   return sha256Hex(names.map((name) => `${name} ${sha256Hex(schemaFile(name))}\n`).join(''));

@@ -18,16 +18,46 @@ const money = { cost: '10.00', vat_value: '1.00' };
 
 /** Documents of n items of every shape of row. */
 const SHAPES: Record<string, (n: number) => JsonObject> = {
-  'a free mix of packs and containers': (n) => ({ action_id: 431, receiver_id: '00000000100102', ...own, ...papers, order_details: { sgtin: packs(n - 1), sscc: [ssccOf(n)] } }),
+  'a free mix of packs and containers': (n) => ({
+    action_id: 431,
+    receiver_id: '00000000100102',
+    ...own,
+    ...papers,
+    order_details: { sgtin: packs(n - 1), sscc: [ssccOf(n)] },
+  }),
   'rows with a price': (n) => ({
-    ...{ action_id: 415, receiver_id: '00000000100102', ...own, ...papers, turnover_type: 1, source: 1, contract_type: 1 },
-    order_details: { union: packs(n).map((sgtin, i) => (i % 3 === 0 ? { sscc_detail: { sscc: ssccOf(i) }, ...money } : { sgtin, ...money })) },
+    ...{
+      action_id: 415,
+      receiver_id: '00000000100102',
+      ...own,
+      ...papers,
+      turnover_type: 1,
+      source: 1,
+      contract_type: 1,
+    },
+    order_details: {
+      union: packs(n).map((sgtin, i) =>
+        i % 3 === 0 ? { sscc_detail: { sscc: ssccOf(i) }, ...money } : { sgtin, ...money },
+      ),
+    },
   }),
   'rows of several items': (n) => ({
     ...{ action_id: 511, ...own },
-    sales: { union: packs(Math.ceil(n / 3)).map((_, i) => ({ detail: packs(n).slice(i * 3, i * 3 + 3).map((sgtin) => ({ sgtin, ...money })), sale_docs: { doc_type: '1', doc_number: `<${i}>`, doc_date: '20.11.2026' } })) },
+    sales: {
+      union: packs(Math.ceil(n / 3)).map((_, i) => ({
+        detail: packs(n)
+          .slice(i * 3, i * 3 + 3)
+          .map((sgtin) => ({ sgtin, ...money })),
+        sale_docs: { doc_type: '1', doc_number: `<${i}>`, doc_date: '20.11.2026' },
+      })),
+    },
   }),
-  'rows without a list around them': (n) => ({ action_id: 912, ...own, sscc: packs(n).map((_, i) => ssccOf(i)), is_recursive: true }),
+  'rows without a list around them': (n) => ({
+    action_id: 912,
+    ...own,
+    sscc: packs(n).map((_, i) => ssccOf(i)),
+    is_recursive: true,
+  }),
   'packs into a container': (n) => ({ action_id: 914, ...own, sscc: ssccOf(999_999), content: { sgtin: packs(n) } }),
 };
 
@@ -59,20 +89,53 @@ describe.each(Object.keys(SHAPES))(`splitting %s (seed ${SEED}; repeat with PROP
 
 describe('splitting', () => {
   it('keeps the envelope', () => {
-    const whole = buildDocument({ ...(SHAPES['packs into a container'] as (n: number) => DocumentJson)(5), session_ui: 's"1' });
-    for (const part of splitDocument(whole, { maxItemsOf: () => 2 })) expect(part.toString()).toContain('<documents version="1.38" session_ui="s&quot;1">');
+    const whole = buildDocument({
+      ...(SHAPES['packs into a container'] as (n: number) => DocumentJson)(5),
+      session_ui: 's"1',
+    });
+    for (const part of splitDocument(whole, { maxItemsOf: () => 2 }))
+      expect(part.toString()).toContain('<documents version="1.38" session_ui="s&quot;1">');
   });
 
   it('takes a document that its type does not allow, and no part is above what it does', () => {
-    const [head = '', tail = ''] = buildDocument((SHAPES['packs into a container'] as (n: number) => DocumentJson)(1)).toString().split(`<sgtin>${sgtinOf(0)}</sgtin>`);
-    const whole = Buffer.from(head + packs(25_001).map((sgtin) => `<sgtin>${sgtin}</sgtin>`).join('') + tail);
+    const [head = '', tail = ''] = buildDocument((SHAPES['packs into a container'] as (n: number) => DocumentJson)(1))
+      .toString()
+      .split(`<sgtin>${sgtinOf(0)}</sgtin>`);
+    const whole = Buffer.from(
+      head +
+        packs(25_001)
+          .map((sgtin) => `<sgtin>${sgtin}</sgtin>`)
+          .join('') +
+        tail,
+    );
     expect(() => readDocument(whole)).toThrow('more than 25000 items');
-    expect(splitDocument(whole, { maxItemsOf: () => 25_000 }).map((part) => checkDocument(part).items.length)).toEqual([25_000, 1]);
+    expect(splitDocument(whole, { maxItemsOf: () => 25_000 }).map((part) => checkDocument(part).items.length)).toEqual([
+      25_000, 1,
+    ]);
   });
 
   it.each([
-    ['a container that is packed once', { action_id: 911, sscc: ssccOf(1), ...own, content: { sgtin: packs(5) } }, 'never split: a container is packed once'],
-    ['a single sale above the limit', { action_id: 511, ...own, sales: { union: [{ detail: packs(5).map((sgtin) => ({ sgtin, ...money })), sale_docs: { doc_type: '1', doc_number: '1', doc_date: '20.11.2026' } }] } }, 'one of its rows alone has more'],
+    [
+      'a container that is packed once',
+      { action_id: 911, sscc: ssccOf(1), ...own, content: { sgtin: packs(5) } },
+      'never split: a container is packed once',
+    ],
+    [
+      'a single sale above the limit',
+      {
+        action_id: 511,
+        ...own,
+        sales: {
+          union: [
+            {
+              detail: packs(5).map((sgtin) => ({ sgtin, ...money })),
+              sale_docs: { doc_type: '1', doc_number: '1', doc_date: '20.11.2026' },
+            },
+          ],
+        },
+      },
+      'one of its rows alone has more',
+    ],
   ])('refuses %s in words', (_name, json, words) => {
     const refusal = (): unknown => splitDocument(buildDocument(json), { maxItemsOf: () => 3 });
     expect(refusal).toThrow(PedigreeError);

@@ -19,23 +19,29 @@ const STAYS_WHOLE: ReadonlyMap<number, string> = new Map([
 const ROW_DEPTH = 3;
 
 /**
- * A document with more items than one may have, in parts: the same envelope and header fields in each, the rows in their order, no row twice and none
- * torn (interface section 8: a larger set is split into parts). A document within the limit is its own one part, byte for byte. A part is written
- * anew and means the same; `checkDocument` is what it is to be given to. Pure.
- * Throws PedigreeError as `readDocument` does, and `too_many_items` for a type that stays whole or a single row above the limit.
+ * A document with more items than one may have, in parts: the same envelope and header fields in each, the rows in
+ * their order, no row twice and none torn (interface section 8: a larger set is split into parts). A document within
+ * the limit is its own one part, byte for byte. A part is written anew and means the same; `checkDocument` is what it
+ * is to be given to. Pure. Throws PedigreeError as `readDocument` does, and `too_many_items` for a type that stays
+ * whole or a single row above the limit.
  */
-export function splitDocument(bytes: Uint8Array, { maxItemsOf }: { maxItemsOf(docType: number): number }): Uint8Array[] {
+export function splitDocument(
+  bytes: Uint8Array,
+  { maxItemsOf }: { maxItemsOf(docType: number): number },
+): Uint8Array[] {
   const facts = readDocument(bytes, { maxItems: Number.POSITIVE_INFINITY });
   const { docType, element } = facts;
   const maxItems = maxItemsOf(docType);
   if (facts.items.length <= maxItems) return [bytes];
   const many = `${facts.items.length} items; at most ${maxItems} go into one document of type ${docType}`;
   const whole = whyWhole(docType);
-  if (whole !== undefined) throw new PedigreeError('too_many_items', `${many}, and this type is never split: ${whole}`, { element });
+  if (whole !== undefined)
+    throw new PedigreeError('too_many_items', `${many}, and this type is never split: ${whole}`, { element });
   const reader = new RowReader(docType);
   walkXml(bytes, reader);
   const parts = partsOf(reader.rows, maxItems);
-  if (parts === undefined) throw new PedigreeError('too_many_items', `${many}, and one of its rows alone has more`, { element });
+  if (parts === undefined)
+    throw new PedigreeError('too_many_items', `${many}, and one of its rows alone has more`, { element });
   return parts.map((rows) => reader.write(rows));
 }
 
@@ -46,7 +52,8 @@ function whyWhole(docType: number): string | undefined {
 }
 
 /** The child of the action element that holds the rows, or repeats as a row itself. */
-const listOf = (docType: number): ElementShape | undefined => documentShape(docType).action.children?.find((field) => field.many || field.children?.some((row) => row.many));
+const listOf = (docType: number): ElementShape | undefined =>
+  documentShape(docType).action.children?.find((field) => field.many || field.children?.some((row) => row.many));
 
 interface Row {
   xml: string;
@@ -89,7 +96,9 @@ class RowReader implements XmlListener {
   }
 
   open(name: string, attributes: Record<string, string>, { depth }: { depth: number }): void {
-    const tag = `<${name}${Object.entries(attributes).map(([attribute, value]) => ` ${attribute}="${escapeXml(value)}"`).join('')}>`;
+    const tag = `<${name}${Object.entries(attributes)
+      .map(([attribute, value]) => ` ${attribute}="${escapeXml(value)}"`)
+      .join('')}>`;
     if (this.isFrame(name, depth)) this.around(tag);
     else this.open_.push({ tag, xml: '' });
   }

@@ -31,22 +31,28 @@ export interface XmlListener {
 }
 
 /** Bad XML with its line in the message and in the place. */
-export function xmlError(code: 'malformed_xml' | 'forbidden_xml' | 'schema_violation', message: string, place: ErrorPlace & { line: number }): PedigreeError {
+export function xmlError(
+  code: 'malformed_xml' | 'forbidden_xml' | 'schema_violation',
+  message: string,
+  place: ErrorPlace & { line: number },
+): PedigreeError {
   return new PedigreeError(code, `line ${place.line}: ${message}`, place);
 }
 
 /**
- * Reads UTF-8 XML without a tree. Refuses with PedigreeError: `body_too_large`; `malformed_xml`; `forbidden_xml` for all that these documents never need
- * and that has been used against readers: document type declarations, entities, processing instructions, namespaces, other encodings,
- * deep nesting; `schema_violation` for text between elements and for overlong values.
+ * Reads UTF-8 XML without a tree. Refuses with PedigreeError: `body_too_large`; `malformed_xml`; `forbidden_xml` for
+ * all that these documents never need and that has been used against readers: document type declarations, entities,
+ * processing instructions, namespaces, other encodings, deep nesting; `schema_violation` for text between elements and
+ * for overlong values.
  */
 export function walkXml(bytes: Uint8Array, listener: XmlListener): void {
   const text = decode(bytes);
   refuseDeclarations(text);
   const parser: Parser = new SaxesParser({ position: false, xmlns: false });
   const walk = new Walk(parser, listener);
-  // With more than seven handlers the parser's object loses its fast form, and reading takes seven times as long: so what is forbidden is
-  // searched for beforehand, and attributes and the XML declaration are looked at when an element opens.
+  // With more than seven handlers the parser's object loses its fast form, and reading takes seven times as long: so
+  // what is forbidden is searched for beforehand, and attributes and the XML declaration are looked at when an element
+  // opens.
   parser.on('opentag', (tag) => walk.open(tag.name, tag.attributes));
   parser.on('closetag', (tag) => walk.close(tag.name));
   parser.on('text', (part) => walk.text(part));
@@ -54,7 +60,8 @@ export function walkXml(bytes: Uint8Array, listener: XmlListener): void {
   parser.on('comment', () => walk.broken(''));
   parser.on('error', ({ message }) => {
     const { line } = parser;
-    if (message.startsWith('undefined entity')) throw xmlError('forbidden_xml', 'an entity is used that XML does not define by itself', { line });
+    if (message.startsWith('undefined entity'))
+      throw xmlError('forbidden_xml', 'an entity is used that XML does not define by itself', { line });
     throw xmlError('malformed_xml', message.replace(/\.$/, ''), { line });
   });
   parser.write(text);
@@ -80,8 +87,13 @@ class Walk {
     this.deepest = this.depth;
     this.plain = true;
     const { line } = this.parser;
-    if (this.depth >= MAX_DEPTH) throw xmlError('forbidden_xml', `elements are nested more than ${MAX_DEPTH} deep`, { line, element: name });
-    if (name.includes(':')) throw xmlError('forbidden_xml', `<${name}> has a namespace prefix; these documents have no namespaces`, { line, element: name });
+    if (this.depth >= MAX_DEPTH)
+      throw xmlError('forbidden_xml', `elements are nested more than ${MAX_DEPTH} deep`, { line, element: name });
+    if (name.includes(':'))
+      throw xmlError('forbidden_xml', `<${name}> has a namespace prefix; these documents have no namespaces`, {
+        line,
+        element: name,
+      });
     for (const attribute in attributes) refuseAttribute(attribute, attributes[attribute] as string, line);
     this.listener.open(name, attributes, { depth: this.depth, line });
   }
@@ -99,7 +111,9 @@ class Walk {
 
   text(part: string): void {
     if (this.value.length + part.length > MAX_VALUE_CHARACTERS) {
-      throw xmlError('schema_violation', `a text is longer than ${MAX_VALUE_CHARACTERS} characters`, { line: this.parser.line });
+      throw xmlError('schema_violation', `a text is longer than ${MAX_VALUE_CHARACTERS} characters`, {
+        line: this.parser.line,
+      });
     }
     this.value += part;
   }
@@ -111,23 +125,34 @@ class Walk {
 
   private refuseStrayText(name: string): void {
     if (this.value === '') return;
-    if (this.value.trim() !== '') throw xmlError('schema_violation', `text stands between elements, near <${name}>`, { line: this.parser.line, element: name });
+    if (this.value.trim() !== '')
+      throw xmlError('schema_violation', `text stands between elements, near <${name}>`, {
+        line: this.parser.line,
+        element: name,
+      });
     this.value = '';
   }
 }
 
 function refuseAttribute(name: string, value: string, line: number): void {
-  if (name === 'xmlns' || name.includes(':')) throw xmlError('forbidden_xml', `attribute ${name}: these documents have no namespaces`, { line });
-  if (value.length > MAX_VALUE_CHARACTERS) throw xmlError('schema_violation', `attribute ${name} is longer than ${MAX_VALUE_CHARACTERS} characters`, { line });
+  if (name === 'xmlns' || name.includes(':'))
+    throw xmlError('forbidden_xml', `attribute ${name}: these documents have no namespaces`, { line });
+  if (value.length > MAX_VALUE_CHARACTERS)
+    throw xmlError('schema_violation', `attribute ${name} is longer than ${MAX_VALUE_CHARACTERS} characters`, { line });
 }
 
 /**
- * Refuses document type declarations and processing instructions before anything is parsed, also where they stand in a comment or a CDATA
- * section: no document needs them there, and a reader that saw the borders differently would obey them.
+ * Refuses document type declarations and processing instructions before anything is parsed, also where they stand in a
+ * comment or a CDATA section: no document needs them there, and a reader that saw the borders differently would obey
+ * them.
  */
 function refuseDeclarations(text: string): void {
   const afterXmlDeclaration = /^<\?xml\s/.test(text) ? 2 : 0;
-  for (const [sign, what] of [['<!DOCTYPE', 'a document type declaration'], ['<!ENTITY', 'an entity declaration'], ['<?', 'a processing instruction']] as const) {
+  for (const [sign, what] of [
+    ['<!DOCTYPE', 'a document type declaration'],
+    ['<!ENTITY', 'an entity declaration'],
+    ['<?', 'a processing instruction'],
+  ] as const) {
     const at = text.indexOf(sign, afterXmlDeclaration);
     if (at >= 0) throw xmlError('forbidden_xml', `${what} (${sign}) is not allowed`, { line: lineAt(text, at) });
   }
@@ -143,10 +168,17 @@ function refuseXmlDeclaration({ version, encoding }: XMLDecl): void {
 
 const UTF_8 = /^utf-?8$/i;
 
-/** The text of `bytes`, without a byte order mark. Refuses other encodings than UTF-8, which would let two readers see two documents. */
+/**
+ * The text of `bytes`, without a byte order mark. Refuses other encodings than UTF-8, which would let two readers see
+ * two documents.
+ */
 function decode(bytes: Uint8Array): string {
   if (bytes.length > MAX_DOCUMENT_BYTES) {
-    throw new PedigreeError('body_too_large', `the document has ${bytes.length} bytes; at most ${MAX_DOCUMENT_BYTES} are read`, { field: 'document' });
+    throw new PedigreeError(
+      'body_too_large',
+      `the document has ${bytes.length} bytes; at most ${MAX_DOCUMENT_BYTES} are read`,
+      { field: 'document' },
+    );
   }
   const [first, second] = bytes;
   if ((first === 0xfe && second === 0xff) || (first === 0xff && second === 0xfe) || first === 0 || second === 0) {
@@ -156,7 +188,8 @@ function decode(bytes: Uint8Array): string {
   const text = buffer.toString('utf8');
   if (!isUtf8(bytes)) {
     const declared = /^\s*<\?xml[^>]*encoding\s*=\s*["']([^"']*)/.exec(buffer.toString('latin1', 0, 200))?.[1];
-    if (declared !== undefined && !UTF_8.test(declared)) throw xmlError('forbidden_xml', `encoding ${declared} is not allowed, only UTF-8`, { line: 1 });
+    if (declared !== undefined && !UTF_8.test(declared))
+      throw xmlError('forbidden_xml', `encoding ${declared} is not allowed, only UTF-8`, { line: 1 });
     throw xmlError('malformed_xml', 'the bytes are not valid UTF-8', { line: lineAt(text, text.indexOf('\uFFFD')) });
   }
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;

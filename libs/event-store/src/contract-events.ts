@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { AppendResult, EventFilter, EventMetadata, EventStore, ExpectedVersion, NewEvent, RecordedEvent } from './port.js';
+import type {
+  AppendResult,
+  EventFilter,
+  EventMetadata,
+  EventStore,
+  ExpectedVersion,
+  NewEvent,
+  RecordedEvent,
+} from './port.js';
 
 export const METADATA: EventMetadata = {
   participant: '00000000000001',
@@ -19,9 +27,14 @@ export function newEvent(data: object = {}, fields: { id?: string; type?: string
 export const newStream = (prefix = 'stream'): string => `${prefix}-${randomUUID()}`;
 
 /** Appends and demands success. */
-export async function mustAppend(store: EventStore, stream: string, append: { expected: ExpectedVersion; events: NewEvent[] }): Promise<Extract<AppendResult, { kind: 'appended' }>> {
+export async function mustAppend(
+  store: EventStore,
+  stream: string,
+  append: { expected: ExpectedVersion; events: NewEvent[] },
+): Promise<Extract<AppendResult, { kind: 'appended' }>> {
   const result = await store.append(stream, append.expected, append.events);
-  if (result.kind !== 'appended') throw new Error(`append to ${stream} at ${append.expected}: conflict at ${result.actualVersion}`);
+  if (result.kind !== 'appended')
+    throw new Error(`append to ${stream} at ${append.expected}: conflict at ${result.actualVersion}`);
   return result;
 }
 
@@ -39,7 +52,11 @@ export async function readEverything(store: EventStore, after = 0n): Promise<Rec
 }
 
 /** Follows the log from a position until `isEnough` says so; fails after `withinMs`. */
-export async function follow(store: EventStore, after: bigint, until: { isEnough: (events: RecordedEvent[]) => boolean; withinMs: number; limit?: number; filter?: EventFilter }): Promise<RecordedEvent[]> {
+export async function follow(
+  store: EventStore,
+  after: bigint,
+  until: { isEnough: (events: RecordedEvent[]) => boolean; withinMs: number; limit?: number; filter?: EventFilter },
+): Promise<RecordedEvent[]> {
   const seen: RecordedEvent[] = [];
   const { isEnough, withinMs, ...asked } = until;
   const signal = AbortSignal.timeout(withinMs);

@@ -10,7 +10,11 @@ export class ModelLog {
   /** Version by id of the events that came with `any`. */
   private readonly ofAny = new Map<string, Map<string, number>>();
 
-  append(stream: string, expected: ExpectedVersion, ids: string[]): { kind: 'appended'; version: number } | { kind: 'conflict'; actualVersion: number } {
+  append(
+    stream: string,
+    expected: ExpectedVersion,
+    ids: string[],
+  ): { kind: 'appended'; version: number } | { kind: 'conflict'; actualVersion: number } {
     const there = this.streams.get(stream) ?? [];
     const byAny = this.ofAny.get(stream) ?? new Map<string, number>();
     const versions = expected === 'any' ? ids.flatMap((id) => byAny.get(id) ?? []) : [];
@@ -18,11 +22,14 @@ export class ModelLog {
     const after = expected === 'none' ? -1 : expected === 'any' ? anywhere : expected;
     if (after === there.length - 1) {
       this.streams.set(stream, [...there, ...ids]);
-      if (expected === 'any') this.ofAny.set(stream, new Map([...byAny, ...ids.map((id, n) => [id, there.length + n] as const)]));
+      if (expected === 'any')
+        this.ofAny.set(stream, new Map([...byAny, ...ids.map((id, n) => [id, there.length + n] as const)]));
       return { kind: 'appended', version: after + ids.length };
     }
     const same = ids.every((id, n) => there[after + 1 + n] === id);
-    return same ? { kind: 'appended', version: after + ids.length } : { kind: 'conflict', actualVersion: there.length - 1 };
+    return same
+      ? { kind: 'appended', version: after + ids.length }
+      : { kind: 'conflict', actualVersion: there.length - 1 };
   }
 }
 
@@ -64,7 +71,10 @@ export function contractOfTheModel(store: () => EventStore, numRuns: number): vo
 }
 
 /** Appends a group together. They are handed over in order, and one store keeps that order. */
-async function compareGroup(store: EventStore, run: { model: ModelLog; streams: string[]; group: Step[] }): Promise<void> {
+async function compareGroup(
+  store: EventStore,
+  run: { model: ModelLog; streams: string[]; group: Step[] },
+): Promise<void> {
   const wanted: object[] = [];
   const got: Promise<AppendResult>[] = [];
   for (const { stream: n, expected: wish, ids: numbers } of run.group) {
@@ -73,7 +83,13 @@ async function compareGroup(store: EventStore, run: { model: ModelLog; streams: 
     const expected = wish === 'head' ? (headVersion < 0 ? 'none' : headVersion) : wish;
     const ids = numbers.map((number) => uuidOf(`${run.streams.join()}${number}`));
     wanted.push(run.model.append(stream, expected, ids));
-    got.push(store.append(stream, expected, ids.map((id) => newEvent({}, { id }))));
+    got.push(
+      store.append(
+        stream,
+        expected,
+        ids.map((id) => newEvent({}, { id })),
+      ),
+    );
   }
   const results = (await Promise.all(got)).map((result) => ({ ...result, position: undefined }));
   expect(results).toEqual(wanted.map((result) => ({ ...result, position: undefined })));

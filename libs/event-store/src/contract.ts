@@ -5,7 +5,9 @@ import { METADATA, mustAppend, newEvent, newStream, readEverything } from './con
 import { contractOfTheModel } from './contract-model.js';
 import type { EventStore } from './port.js';
 
-/** What a test file gives for an adapter: two stores over one log (as two processes would have), and a way to end them. */
+/**
+ * What a test file gives for an adapter: two stores over one log (as two processes would have), and a way to end them.
+ */
 export interface StoreUnderTest {
   store: EventStore;
   other: EventStore;
@@ -21,7 +23,11 @@ export interface ContractLoad {
 }
 
 /** Every promise of the port (DESIGN section 5). An adapter is one when this passes. */
-export function eventStoreContract(name: string, makeStore: () => Promise<StoreUnderTest>, { rounds = 25, series = 60 }: ContractLoad = {}): void {
+export function eventStoreContract(
+  name: string,
+  makeStore: () => Promise<StoreUnderTest>,
+  { rounds = 25, series = 60 }: ContractLoad = {},
+): void {
   describe(`event store contract: ${name}`, () => {
     let under: StoreUnderTest;
     beforeAll(async () => {
@@ -53,7 +59,9 @@ function contractOfAppends(store: () => EventStore): void {
       const stream = newStream();
       await mustAppend(store(), stream, { expected: 'any', events: [newEvent({ n: 0 })] });
       await mustAppend(store(), stream, { expected: 0, events: [newEvent({ n: 1 })] });
-      expect(await mustAppend(store(), stream, { expected: 'any', events: [newEvent({ n: 2 }), newEvent({ n: 3 })] })).toMatchObject({ version: 3 });
+      expect(
+        await mustAppend(store(), stream, { expected: 'any', events: [newEvent({ n: 2 }), newEvent({ n: 3 })] }),
+      ).toMatchObject({ version: 3 });
       expect((await store().readStream(stream)).map((event) => event.data['n'])).toEqual([0, 1, 2, 3]);
     });
 
@@ -78,16 +86,30 @@ function contractOfAppends(store: () => EventStore): void {
         store().append(free, 0, [newEvent({ n: 2 })]),
         store().append(taken, 0, [newEvent()]),
       ]);
-      expect(results.map((result) => (result.kind === 'appended' ? result.version : 'conflict'))).toEqual(['conflict', 0, 1, 'conflict', 1]);
+      expect(results.map((result) => (result.kind === 'appended' ? result.version : 'conflict'))).toEqual([
+        'conflict',
+        0,
+        1,
+        'conflict',
+        1,
+      ]);
       expect((await store().readStream(free)).map((event) => event.data['n'])).toEqual([0, 1]);
       expect(await readEverything(store(), before)).toHaveLength(3);
     });
 
     it('keeps what was given to the letter: unicode, big numbers as text, nesting, metadata', async () => {
       const stream = newStream();
-      const data = { я: 'Пачка 💊\u0000\u2028"\\', b: { z: [1, null, true, { y: '90071992547409931234.10' }], a: '' }, a: -0.5, 'é': 'e\u0301' };
+      const data = {
+        я: 'Пачка 💊\u0000\u2028"\\',
+        b: { z: [1, null, true, { y: '90071992547409931234.10' }], a: '' },
+        a: -0.5,
+        é: 'e\u0301',
+      };
       const metadata = { ...METADATA, reason: 'по заявке №7' };
-      await mustAppend(store(), stream, { expected: 'none', events: [{ ...newEvent(data, { type: 'Проверено' }), metadata, schemaVersion: 3 }] });
+      await mustAppend(store(), stream, {
+        expected: 'none',
+        events: [{ ...newEvent(data, { type: 'Проверено' }), metadata, schemaVersion: 3 }],
+      });
       const [event] = await store().readStream(stream);
       expect(event).toMatchObject({ stream, type: 'Проверено', schemaVersion: 3, data, metadata });
       // Key order is the canonical one, whatever the caller's was: hashes are taken over these bytes.
@@ -108,8 +130,16 @@ function contractOfAppends(store: () => EventStore): void {
         ['one id twice', store().append(stream, 'none', [twice, twice]), /twice/],
         ['an empty type', store().append(stream, 'none', [newEvent({}, { type: '' })]), /type must not be empty/],
         ['a fractional expected version', store().append(stream, 0.5, [newEvent()]), /whole number/],
-        ['data over the limit', store().append(stream, 'none', [newEvent({ text: 'x'.repeat(1024 * 1024) })]), /at most 1048576/],
-        ['metadata over the limit', store().append(stream, 'none', [{ ...newEvent(), metadata: { ...METADATA, reason: 'x'.repeat(64 * 1024) } }]), /at most 65536/],
+        [
+          'data over the limit',
+          store().append(stream, 'none', [newEvent({ text: 'x'.repeat(1024 * 1024) })]),
+          /at most 1048576/,
+        ],
+        [
+          'metadata over the limit',
+          store().append(stream, 'none', [{ ...newEvent(), metadata: { ...METADATA, reason: 'x'.repeat(64 * 1024) } }]),
+          /at most 65536/,
+        ],
       ];
       for (const [, attempt, words] of refused) await expect(attempt).rejects.toThrow(words);
       expect(await store().readStream(stream)).toEqual([]);
@@ -137,7 +167,12 @@ function contractOfRepeats(store: () => EventStore, other: () => EventStore): vo
         if (expected === 0) await mustAppend(store(), stream, { expected: 'none', events: [newEvent()] });
         const [a, b, c] = [newEvent(), newEvent(), newEvent()];
         const { version } = await mustAppend(store(), stream, { expected, events: [a, b] });
-        for (const events of [[a, c], [a, b, c], [c, b], [b, a]]) {
+        for (const events of [
+          [a, c],
+          [a, b, c],
+          [c, b],
+          [b, a],
+        ]) {
           expect(await store().append(stream, expected, events)).toEqual({ kind: 'conflict', actualVersion: version });
         }
         expect((await store().readStream(stream)).map((event) => event.id).slice(-2)).toEqual([a.id, b.id]);
@@ -155,7 +190,9 @@ function contractOfRepeats(store: () => EventStore, other: () => EventStore): vo
       for (const expected of ['none', 'any'] as const) {
         const stream = newStream();
         const events = [newEvent(), newEvent(), newEvent()];
-        const results = await Promise.all(Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? store() : other()).append(stream, expected, events)));
+        const results = await Promise.all(
+          Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? store() : other()).append(stream, expected, events)),
+        );
         const [last] = (await store().readStream(stream)).slice(-1);
         expect(results).toEqual(results.map(() => ({ kind: 'appended', version: 2, position: last?.position })));
         expect((await store().readStream(stream)).map((event) => event.id)).toEqual(events.map((event) => event.id));
@@ -168,24 +205,53 @@ function contractOfReads(store: () => EventStore): void {
   describe('reading', () => {
     it('gives a stream from a version on, within a limit', async () => {
       const stream = newStream();
-      await mustAppend(store(), stream, { expected: 'none', events: Array.from({ length: 7 }, (_, n) => newEvent({ n })) });
-      expect((await store().readStream(stream, { fromVersion: 2, limit: 3 })).map((event) => event.data['n'])).toEqual([2, 3, 4]);
+      await mustAppend(store(), stream, {
+        expected: 'none',
+        events: Array.from({ length: 7 }, (_, n) => newEvent({ n })),
+      });
+      expect((await store().readStream(stream, { fromVersion: 2, limit: 3 })).map((event) => event.data['n'])).toEqual([
+        2, 3, 4,
+      ]);
       expect(await store().readStream(stream, { fromVersion: 7 })).toEqual([]);
       expect(await store().readStream(newStream())).toEqual([]);
     });
 
     it('gives each of many streams that are read at once its own events, as it was asked for', async () => {
       const streams = Array.from({ length: 45 }, newStream);
-      await Promise.all(streams.map((stream, s) => mustAppend(store(), stream, { expected: 'none', events: [0, 1, 2].map((n) => newEvent({ s, n })) })));
-      const read = await Promise.all([...streams, newStream(), streams[0]!].map((stream, s) => store().readStream(stream, { fromVersion: s % 2, limit: 1 + (s % 3) })));
-      const expected = streams.map((_, s) => [0, 1, 2].slice(s % 2).slice(0, 1 + (s % 3)).map((n) => ({ s, n })));
-      expect(read.map((events) => events.map((event) => event.data))).toEqual([...expected, [], [{ s: 0, n: 0 }, { s: 0, n: 1 }, { s: 0, n: 2 }].slice(0, 1 + (46 % 3))]);
+      await Promise.all(
+        streams.map((stream, s) =>
+          mustAppend(store(), stream, { expected: 'none', events: [0, 1, 2].map((n) => newEvent({ s, n })) }),
+        ),
+      );
+      const read = await Promise.all(
+        [...streams, newStream(), streams[0]!].map((stream, s) =>
+          store().readStream(stream, { fromVersion: s % 2, limit: 1 + (s % 3) }),
+        ),
+      );
+      const expected = streams.map((_, s) =>
+        [0, 1, 2]
+          .slice(s % 2)
+          .slice(0, 1 + (s % 3))
+          .map((n) => ({ s, n })),
+      );
+      expect(read.map((events) => events.map((event) => event.data))).toEqual([
+        ...expected,
+        [],
+        [
+          { s: 0, n: 0 },
+          { s: 0, n: 1 },
+          { s: 0, n: 2 },
+        ].slice(0, 1 + (46 % 3)),
+      ]);
     });
 
     it('gives all events in pages, without gap and without overlap', async () => {
       const start = await store().head();
       const stream = newStream();
-      await mustAppend(store(), stream, { expected: 'none', events: Array.from({ length: 10 }, (_, n) => newEvent({ n })) });
+      await mustAppend(store(), stream, {
+        expected: 'none',
+        events: Array.from({ length: 10 }, (_, n) => newEvent({ n })),
+      });
       const seen: unknown[] = [];
       let from = start;
       for (const length of [4, 4, 2, 0]) {
@@ -203,7 +269,8 @@ function contractOfReads(store: () => EventStore): void {
     it('filters by prefix of stream and by type, and says how far it looked', async () => {
       const start = await store().head();
       const mark = randomUUID();
-      const put = (stream: string, type: string) => mustAppend(store(), stream, { expected: 'any', events: [newEvent({}, { type })] });
+      const put = (stream: string, type: string) =>
+        mustAppend(store(), stream, { expected: 'any', events: [newEvent({}, { type })] });
       await put(`a-${mark}-1`, 'One');
       await put(`a-${mark}-2`, 'Two');
       const third = await put(`b-${mark}`, 'One');
@@ -211,11 +278,22 @@ function contractOfReads(store: () => EventStore): void {
       const last = await put(`c-${mark}`, 'Three');
       const names = async (filter: object, limit = 100) => {
         const page = await store().readAll(start, { filter, limit });
-        return { seen: page.events.map((event) => `${event.stream.slice(0, 2)}${event.type}`), sawAll: page.readUpTo >= last.position, to: page.readUpTo };
+        return {
+          seen: page.events.map((event) => `${event.stream.slice(0, 2)}${event.type}`),
+          sawAll: page.readUpTo >= last.position,
+          to: page.readUpTo,
+        };
       };
       expect(await names({ streamPrefixes: ['a-'] })).toMatchObject({ seen: ['a-One', 'a-Two'], sawAll: true });
-      expect(await names({ streamPrefixes: [`a-${mark}`, 'b-'], types: ['One'] })).toMatchObject({ seen: ['a-One', 'b-One'], sawAll: true });
-      expect(await names({ types: ['One'] }, 2)).toEqual({ seen: ['a-One', 'b-One'], sawAll: false, to: third.position });
+      expect(await names({ streamPrefixes: [`a-${mark}`, 'b-'], types: ['One'] })).toMatchObject({
+        seen: ['a-One', 'b-One'],
+        sawAll: true,
+      });
+      expect(await names({ types: ['One'] }, 2)).toEqual({
+        seen: ['a-One', 'b-One'],
+        sawAll: false,
+        to: third.position,
+      });
       // A prefix is letters, not a pattern, and a type is not the beginning of others.
       expect(await names({ streamPrefixes: ['%', '_'] })).toMatchObject({ seen: [], sawAll: true });
       expect(await names({ types: ['On', 'O.e'] })).toMatchObject({ seen: [], sawAll: true });

@@ -12,7 +12,9 @@ export interface EncodedAppend {
 
 function bounded(bytes: Buffer, maxBytes: number, field: string): Buffer {
   if (bytes.length <= maxBytes) return bytes;
-  throw new PedigreeError('body_too_large', `event ${field} of ${bytes.length} bytes; at most ${maxBytes} are stored`, { field });
+  throw new PedigreeError('body_too_large', `event ${field} of ${bytes.length} bytes; at most ${maxBytes} are stored`, {
+    field,
+  });
 }
 
 /** Brings the events into their stored form. Throws PedigreeError `body_too_large` for an event beyond its limit. */
@@ -23,7 +25,10 @@ export function encodeAppend({ stream, expectedVersion, events }: Append, limits
   const encoded = events.map((event, n) => {
     const data = bounded(canonicalBytes(event.data), limits.maxDataBytes, `/events/${n}/data`);
     if (shared?.of !== event.metadata) {
-      shared = { of: event.metadata, bytes: bounded(canonicalBytes(event.metadata), limits.maxMetadataBytes, `/events/${n}/metadata`) };
+      shared = {
+        of: event.metadata,
+        bytes: bounded(canonicalBytes(event.metadata), limits.maxMetadataBytes, `/events/${n}/metadata`),
+      };
     }
     bytes += data.length + shared.bytes.length;
     return { id: event.id, type: event.type, schemaVersion: event.schemaVersion, data, metadata: shared.bytes };
@@ -31,13 +36,22 @@ export function encodeAppend({ stream, expectedVersion, events }: Append, limits
   return { stream, expectedVersion, events: encoded, bytes };
 }
 
-const expectedNumber = (expected: ExpectedVersion): number => (expected === 'none' ? -1 : expected === 'any' ? -2 : expected);
+const expectedNumber = (expected: ExpectedVersion): number =>
+  expected === 'none' ? -1 : expected === 'any' ? -2 : expected;
 
 /** The arguments of the procedure append_events (migrations/0004-append-events.sql), in its order. */
 export function procedureArguments(appends: EncodedAppend[]): unknown[] {
   const streams = new Map<string, number>();
   const append = { stream: [] as number[], expected: [] as number[], first: [] as number[], size: [] as number[] };
-  const event = { append: [] as number[], id: [] as string[], type: [] as string[], schemaVersion: [] as number[], at: [] as number[], data: [] as number[], metadata: [] as number[] };
+  const event = {
+    append: [] as number[],
+    id: [] as string[],
+    type: [] as string[],
+    schemaVersion: [] as number[],
+    at: [] as number[],
+    data: [] as number[],
+    metadata: [] as number[],
+  };
   const payload: Buffer[] = [];
   let at = 0;
   appends.forEach((one, n) => {

@@ -11,18 +11,22 @@ import { EventStoreDbEventStore, type EventStoreDbOptions } from './eventstoredb
 
 const server = await eventStoreServer();
 
-eventStoreContract(`EventStoreDB, ${server.name}`, async () => {
-  const { url, stop } = await server.start();
-  const [store, other] = [new EventStoreDbEventStore({ url }), new EventStoreDbEventStore({ url })];
-  return {
-    store,
-    other,
-    stop: async () => {
-      await Promise.all([store.close(), other.close()]);
-      await stop();
-    },
-  };
-}, { rounds: 5, series: 15 });
+eventStoreContract(
+  `EventStoreDB, ${server.name}`,
+  async () => {
+    const { url, stop } = await server.start();
+    const [store, other] = [new EventStoreDbEventStore({ url }), new EventStoreDbEventStore({ url })];
+    return {
+      store,
+      other,
+      stop: async () => {
+        await Promise.all([store.close(), other.close()]);
+        await stop();
+      },
+    };
+  },
+  { rounds: 5, series: 15 },
+);
 
 describe(`EventStoreDB persistent subscriptions, ${server.name}`, () => {
   let running: { url: string; stop(): Promise<void> };
@@ -39,27 +43,40 @@ describe(`EventStoreDB persistent subscriptions, ${server.name}`, () => {
     await running?.stop();
   });
 
-  it('hands an outside consumer what passes the filter, keeps its place by acknowledgements, and brings back what was not acknowledged', async () => {
-    const mark = randomUUID();
-    const name = `reports-${mark}`;
-    await store.offerPersistentSubscription(name, { filter: { streamPrefixes: [`report-${mark}`] } });
-    await mustAppend(store, newStream('other'), { expected: 'none', events: [newEvent({ n: -1 })] });
-    await mustAppend(store, `report-${mark}`, { expected: 'none', events: [0, 1, 2].map((n) => newEvent({ n })) });
+  it(
+    'hands an outside consumer what passes the filter, keeps its place by acknowledgements, and brings back what ' +
+      'was not acknowledged',
+    async () => {
+      const mark = randomUUID();
+      const name = `reports-${mark}`;
+      await store.offerPersistentSubscription(name, { filter: { streamPrefixes: [`report-${mark}`] } });
+      await mustAppend(store, newStream('other'), { expected: 'none', events: [newEvent({ n: -1 })] });
+      await mustAppend(store, `report-${mark}`, { expected: 'none', events: [0, 1, 2].map((n) => newEvent({ n })) });
 
-    const first = outside.subscribeToPersistentSubscriptionToAll(name, { bufferSize: 1 });
-    expect(await take(first, { count: 1, settle: () => first.unsubscribe() })).toEqual([0]);
-    const second = outside.subscribeToPersistentSubscriptionToAll(name, { bufferSize: 10 });
-    const seen = await take(second, { count: 3, settle: (event) => second.ack(event) });
-    // The one that went unacknowledged comes again; where among the others is not promised.
-    expect([...seen].sort()).toEqual([0, 1, 2]);
-    await second.unsubscribe();
-  });
+      const first = outside.subscribeToPersistentSubscriptionToAll(name, { bufferSize: 1 });
+      expect(await take(first, { count: 1, settle: () => first.unsubscribe() })).toEqual([0]);
+      const second = outside.subscribeToPersistentSubscriptionToAll(name, { bufferSize: 10 });
+      const seen = await take(second, { count: 3, settle: (event) => second.ack(event) });
+      // The one that went unacknowledged comes again; where among the others is not promised.
+      expect([...seen].sort()).toEqual([0, 1, 2]);
+      await second.unsubscribe();
+    },
+  );
 
   it('are described, are refused a second time under one name, and are gone after they are withdrawn', async () => {
     const name = `audit-${randomUUID()}`;
     await store.offerPersistentSubscription(name, { filter: { types: ['Noted', 'Pro.be'] }, from: 'end' });
-    expect(await store.describePersistentSubscription(name)).toMatchObject({ name, status: expect.any(String), consumers: 0, inFlight: 0, parked: 0 });
-    await expect(store.offerPersistentSubscription(name)).rejects.toMatchObject({ code: 'invalid_parameter', place: { item: name } });
+    expect(await store.describePersistentSubscription(name)).toMatchObject({
+      name,
+      status: expect.any(String),
+      consumers: 0,
+      inFlight: 0,
+      parked: 0,
+    });
+    await expect(store.offerPersistentSubscription(name)).rejects.toMatchObject({
+      code: 'invalid_parameter',
+      place: { item: name },
+    });
     await store.withdrawPersistentSubscription(name);
     await expect(store.describePersistentSubscription(name)).rejects.toMatchObject({ code: 'not_found' });
     await expect(store.withdrawPersistentSubscription(name)).rejects.toMatchObject({ code: 'not_found' });
@@ -67,15 +84,22 @@ describe(`EventStoreDB persistent subscriptions, ${server.name}`, () => {
 
   it('are refused in words where they could not be what was asked for', async () => {
     await expect(store.offerPersistentSubscription('two words')).rejects.toThrow(/letters, digits/);
-    await expect(store.offerPersistentSubscription('both', { filter: { types: ['A'], streamPrefixes: ['a-'] } })).rejects.toThrow(/not by both/);
-    await expect(store.offerPersistentSubscription('system', { filter: { streamPrefixes: ['$stats'] } })).rejects.toThrow(/streams of the system/);
+    await expect(
+      store.offerPersistentSubscription('both', { filter: { types: ['A'], streamPrefixes: ['a-'] } }),
+    ).rejects.toThrow(/not by both/);
+    await expect(
+      store.offerPersistentSubscription('system', { filter: { streamPrefixes: ['$stats'] } }),
+    ).rejects.toThrow(/streams of the system/);
   });
 });
 
 type Taken = Parameters<PersistentSubscriptionToAll['ack']>[0];
 
 /** Takes events until there are enough, settles each, and gives their numbers. */
-async function take(subscription: PersistentSubscriptionToAll, { count, settle }: { count: number; settle: (event: Taken) => Promise<void> }): Promise<number[]> {
+async function take(
+  subscription: PersistentSubscriptionToAll,
+  { count, settle }: { count: number; settle: (event: Taken) => Promise<void> },
+): Promise<number[]> {
   const numbers: number[] = [];
   for await (const event of subscription) {
     numbers.push((event.event?.data as { n: number }).n);
@@ -89,7 +113,9 @@ async function take(subscription: PersistentSubscriptionToAll, { count, settle }
 describe('EventStoreDB event log, a FAKE server on gRPC', () => {
   const fakes: FakeEventStore[] = [];
   const stores: EventStoreDbEventStore[] = [];
-  const start = async (options: { maxAppendBytes?: number; follows?: FakeEventStore } = {}): Promise<FakeEventStore> => {
+  const start = async (
+    options: { maxAppendBytes?: number; follows?: FakeEventStore } = {},
+  ): Promise<FakeEventStore> => {
     const fake = new FakeEventStore(options);
     await fake.start();
     fakes.push(fake);
@@ -108,14 +134,24 @@ describe('EventStoreDB event log, a FAKE server on gRPC', () => {
   it('stores RFC 8785 bytes, as they are hashed', async () => {
     const fake = await start();
     const stream = newStream();
-    const values = [{ b: 1, a: 'я\u0000', '': [1e21] }, { 10: 'ten', 9: 'nine', 1: 'one' }];
+    const values = [
+      { b: 1, a: 'я\u0000', '': [1e21] },
+      { 10: 'ten', 9: 'nine', 1: 'one' },
+    ];
     await mustAppend(open(fake), stream, { expected: 'none', events: values.map((value) => newEvent(value)) });
     const stored = fake.log.stream(stream);
-    expect(stored.map((record) => Buffer.from(record.data).toString('utf8'))).toEqual(['{"":[1e+21],"a":"я\\u0000","b":1}', '{"1":"one","10":"ten","9":"nine"}']);
+    expect(stored.map((record) => Buffer.from(record.data).toString('utf8'))).toEqual([
+      '{"":[1e+21],"a":"я\\u0000","b":1}',
+      '{"1":"one","10":"ten","9":"nine"}',
+    ]);
     expect(stored.map((record) => record.isJson)).toEqual([true, true]);
     const metadata = Buffer.from(stored[0]!.metadata).toString('utf8');
-    expect(metadata).toMatch(/^\{"actor":\{"authenticatedBy":"test","kind":"system","name":"contract"\},"causationId":"[^"]+",.*,"log":\{"schemaVersion":1\},"participant"/);
-    expect((await open(fake).readStream(stream)).map((event) => [event.data, event.metadata])).toEqual(values.map((value) => [value, METADATA]));
+    expect(metadata).toMatch(
+      /^\{"actor":\{"authenticatedBy":"test","kind":"system","name":"contract"\},"causationId":"[^"]+",.*,"log":\{"schemaVersion":1\},"participant"/,
+    );
+    expect((await open(fake).readStream(stream)).map((event) => [event.data, event.metadata])).toEqual(
+      values.map((value) => [value, METADATA]),
+    );
   });
 
   it('goes on over a server that is killed and comes back with its data: followers, reads and appends', async () => {
@@ -123,7 +159,10 @@ describe('EventStoreDB event log, a FAKE server on gRPC', () => {
     const store = open(fake, { emptyPageIntervalMs: 100 });
     const total = 12;
     const stream = newStream();
-    const following = follow(store, await store.head(), { isEnough: (events) => events.length >= total, withinMs: 60_000 });
+    const following = follow(store, await store.head(), {
+      isEnough: (events) => events.length >= total,
+      withinMs: 60_000,
+    });
     for (let n = 0; n < total; n += 1) {
       if (n % 4 === 2) await fake.stop();
       const appended = mustAppend(store, stream, { expected: n === 0 ? 'none' : n - 1, events: [newEvent({ n })] });
@@ -187,7 +226,9 @@ describe('EventStoreDB event log, a FAKE server on gRPC', () => {
 
   it('says so when the server stays away, and makes the append when it is asked again', async () => {
     const fake = await start();
-    const store = open(fake, { clock: { ...systemClock, wait: (delayMs, signal) => systemClock.wait(Math.min(delayMs, 5), signal) } });
+    const store = open(fake, {
+      clock: { ...systemClock, wait: (delayMs, signal) => systemClock.wait(Math.min(delayMs, 5), signal) },
+    });
     const stream = newStream();
     const events = [newEvent()];
     await mustAppend(store, stream, { expected: 'none', events });
@@ -214,10 +255,13 @@ describe('EventStoreDB event log, a FAKE server on gRPC', () => {
   it('tells a follower how far it came, exactly, though the server says so only now and then', async () => {
     const fake = await start();
     const store = open(fake, { emptyPageIntervalMs: 20 });
-    const pages = store.subscribeAll(0n, { filter: { streamPrefixes: ['nobody-'] }, signal: AbortSignal.timeout(60_000) });
+    const pages = store.subscribeAll(0n, {
+      filter: { streamPrefixes: ['nobody-'] },
+      signal: AbortSignal.timeout(60_000),
+    });
     for (let n = 0; n < 3; n += 1) {
       const { position } = await mustAppend(store, newStream(), { expected: 'none', events: [newEvent()] });
-      for (let upTo = 0n; upTo < position; ) {
+      for (let upTo = 0n; upTo < position;) {
         const page = await pages.next();
         expect(page.value?.events).toEqual([]);
         upTo = page.value?.readUpTo ?? position;
@@ -226,7 +270,7 @@ describe('EventStoreDB event log, a FAKE server on gRPC', () => {
     await pages.return();
   });
 
-  it('shows nothing of the server\'s own streams, and writes to none', async () => {
+  it("shows nothing of the server's own streams, and writes to none", async () => {
     const fake = await start();
     const store = open(fake);
     await mustAppend(store, newStream(), { expected: 'none', events: Array.from({ length: 25 }, () => newEvent()) });
@@ -240,27 +284,47 @@ describe('EventStoreDB event log, a FAKE server on gRPC', () => {
 
   it('refuses a log that something else writes to, instead of guessing what an event means', async () => {
     const fake = await start();
-    fake.log.append('note-1', 'none', [{ id: randomUUID(), type: 'Scribbled', isJson: true, data: Buffer.from('{}'), metadata: Buffer.from('{}') }]);
+    fake.log.append('note-1', 'none', [
+      { id: randomUUID(), type: 'Scribbled', isJson: true, data: Buffer.from('{}'), metadata: Buffer.from('{}') },
+    ]);
     const store = open(fake);
     await expect(store.readStream('note-1')).rejects.toThrow(/0@note-1 was not written by Pedigree/);
-    await expect(store.subscribeAll(0n, { signal: new AbortController().signal }).next()).rejects.toThrow(/not written by Pedigree/);
+    await expect(store.subscribeAll(0n, { signal: new AbortController().signal }).next()).rejects.toThrow(
+      /not written by Pedigree/,
+    );
   });
 
   it('names the limit when the server refuses an append as too large', async () => {
     const store = open(await start({ maxAppendBytes: 2_000 }));
-    await expect(store.append(newStream(), 'none', [newEvent({ text: 'x'.repeat(3_000) })])).rejects.toMatchObject({ code: 'body_too_large', message: expect.stringContaining('MaxAppendSize') });
+    await expect(store.append(newStream(), 'none', [newEvent({ text: 'x'.repeat(3_000) })])).rejects.toMatchObject({
+      code: 'body_too_large',
+      message: expect.stringContaining('MaxAppendSize'),
+    });
   });
 
   it('refuses more waiting appends than its limit, and serves the others', async () => {
     const store = open(await start(), { maxWaitingAppends: 3 });
-    const results = await Promise.allSettled(Array.from({ length: 5 }, () => store.append(newStream(), 'none', [newEvent()])));
-    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected']);
-    await expect(Promise.reject((results[3] as PromiseRejectedResult).reason)).rejects.toMatchObject({ code: 'unavailable' });
+    const results = await Promise.allSettled(
+      Array.from({ length: 5 }, () => store.append(newStream(), 'none', [newEvent()])),
+    );
+    expect(results.map((result) => result.status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'rejected',
+    ]);
+    await expect(Promise.reject((results[3] as PromiseRejectedResult).reason)).rejects.toMatchObject({
+      code: 'unavailable',
+    });
   });
 
   it('looks at a bounded stretch of the log per filtered read, and crosses the rest page by page', async () => {
     const store = open(await start(), { maxScan: 5 });
-    const { position } = await mustAppend(store, newStream(), { expected: 'none', events: Array.from({ length: 8 }, () => newEvent()) });
+    const { position } = await mustAppend(store, newStream(), {
+      expected: 'none',
+      events: Array.from({ length: 8 }, () => newEvent()),
+    });
     await mustAppend(store, newStream('rare'), { expected: 'none', events: [newEvent()] });
     const filter = { streamPrefixes: ['rare-'] };
     const first = await store.readAll(0n, { filter });
@@ -273,7 +337,9 @@ describe('EventStoreDB event log, a FAKE server on gRPC', () => {
     const fake = await start();
     const stream = newStream();
     await mustAppend(open(fake), stream, { expected: 'none', events: [newEvent({ old: 1 })] });
-    const store = open(fake, { upcast: (event) => ({ ...event, schemaVersion: 2, data: { renamed: event.data['old'] ?? null } }) });
+    const store = open(fake, {
+      upcast: (event) => ({ ...event, schemaVersion: 2, data: { renamed: event.data['old'] ?? null } }),
+    });
     const [event] = await store.readStream(stream);
     expect(event).toMatchObject({ schemaVersion: 2, data: { renamed: 1 }, metadata: METADATA });
     expect((await store.readAll(0n)).events).toEqual([event]);

@@ -6,8 +6,10 @@ import { GroupCommit, type GroupCommitOptions } from './group-commit.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import type { AppendResult } from './port.js';
 
-const append = (stream: string, ...data: object[]) => encodeAppend({ stream, expectedVersion: 'none', events: data.map((each) => newEvent(each)) }, DEFAULT_LIMITS);
-const results = (appends: EncodedAppend[]): AppendResult[] => appends.map((_, version) => ({ kind: 'appended', version, position: 1n }));
+const append = (stream: string, ...data: object[]) =>
+  encodeAppend({ stream, expectedVersion: 'none', events: data.map((each) => newEvent(each)) }, DEFAULT_LIMITS);
+const results = (appends: EncodedAppend[]): AppendResult[] =>
+  appends.map((_, version) => ({ kind: 'appended', version, position: 1n }));
 
 function commits(options: Partial<GroupCommitOptions> = {}) {
   const calls: string[] = [];
@@ -36,14 +38,22 @@ describe('group commit', () => {
 
   it('keeps order, cuts at the limit of events, and never cuts an append', async () => {
     const { group, calls } = commits({ limits: { ...DEFAULT_LIMITS, maxBatchEvents: 4 } });
-    const batch = [append('a', {}, {}), append('b', {}), append('c', {}, {}), append('d', {}, {}, {}, {}, {}), append('e', {})];
+    const batch = [
+      append('a', {}, {}),
+      append('b', {}),
+      append('c', {}, {}),
+      append('d', {}, {}, {}, {}, {}),
+      append('e', {}),
+    ];
     await Promise.all(batch.map((one) => group.append(one)));
     expect(calls).toEqual(['ab', 'c', 'd', 'e']);
   });
 
   it('cuts at the limit of bytes and of appends, and lets one that is larger go alone', async () => {
     const [small, large] = [append('s', {}), append('l', { text: 'x'.repeat(5_000) })];
-    const { group, calls } = commits({ limits: { ...DEFAULT_LIMITS, maxBatchAppends: 3, maxBatchBytes: small.bytes * 4 } });
+    const { group, calls } = commits({
+      limits: { ...DEFAULT_LIMITS, maxBatchAppends: 3, maxBatchBytes: small.bytes * 4 },
+    });
     await Promise.all([small, large, small, small, small, small].map((one) => group.append(one)));
     expect(calls).toEqual(['s', 'l', 'sss', 's']);
   });
@@ -66,7 +76,8 @@ describe('group commit', () => {
   });
 
   it('fails the appends of a failed call and no others', async () => {
-    const call = (appends: EncodedAppend[]) => (appends[0]?.stream === 'b' ? Promise.reject(new Error('lost')) : Promise.resolve(results(appends)));
+    const call = (appends: EncodedAppend[]) =>
+      appends[0]?.stream === 'b' ? Promise.reject(new Error('lost')) : Promise.resolve(results(appends));
     const { group } = commits({ limits: { ...DEFAULT_LIMITS, maxBatchAppends: 1 }, call });
     const settled = await Promise.allSettled(['a', 'b', 'c'].map((stream) => group.append(append(stream, {}))));
     expect(settled.map((one) => one.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);

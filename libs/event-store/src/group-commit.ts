@@ -5,7 +5,10 @@ import type { AppendResult } from './port.js';
 
 export interface GroupCommitOptions {
   limits: Pick<EventStoreLimits, 'maxBatchAppends' | 'maxBatchEvents' | 'maxBatchBytes'>;
-  /** Least time between the starts of two calls. A lone append pays nothing; a stream of them gathers, and shares calls and flushes. */
+  /**
+   * Least time between the starts of two calls. A lone append pays nothing; a stream of them gathers, and shares calls
+   * and flushes.
+   */
   minCallIntervalMs: number;
   clock: Clock;
   /** Makes the appends in one call; one result each, in order. */
@@ -19,8 +22,9 @@ interface Waiting {
 }
 
 /**
- * Group commit: appends gather while a call is under way, and for the rest of its interval, and go together in the next. It is `coalesce`
- * with three differences: batches are measured in events and bytes too, calls keep a distance, and a call that fails fails only its own.
+ * Group commit: appends gather while a call is under way, and for the rest of its interval, and go together in the
+ * next. It is `coalesce` with three differences: batches are measured in events and bytes too, calls keep a distance,
+ * and a call that fails fails only its own.
  */
 export class GroupCommit {
   private waiting: Waiting[] = [];

@@ -1,13 +1,20 @@
 /**
- * The event log: the port that the product writes to and reads from, and its adapters on PostgreSQL and on EventStoreDB or KurrentDB.
- * Promise: an append commits by itself and a repeat is recognised; positions are in commit order, in PostgreSQL without a gap; readers never miss, never reorder;
- * a log says whose it is, and no other installation works on it.
- * Proven in: contract.ts (for any adapter), postgres.int.spec.ts, eventstoredb.int.spec.ts, encode.spec.ts, group-commit.spec.ts, tail.spec.ts, settle-log.int.spec.ts.
+ * The event log: the port that the product writes to and reads from, and its adapters on PostgreSQL and on EventStoreDB
+ * or KurrentDB. Promise: an append commits by itself and a repeat is recognised; positions are in commit order, in
+ * PostgreSQL without a gap; readers never miss, never reorder; a log says whose it is, and no other installation works
+ * on it. Proven in: contract.ts (for any adapter), postgres.int.spec.ts, eventstoredb.int.spec.ts, encode.spec.ts,
+ * group-commit.spec.ts, tail.spec.ts, settle-log.int.spec.ts.
  */
 export * from './port.js';
 export * from './schema.js';
 export * from './limits.js';
-export { INSTALLATION_BEGUN, INSTALLATION_STREAM, holdsEvents, settleLog, type InstallationBegun } from './settle-log.js';
+export {
+  INSTALLATION_BEGUN,
+  INSTALLATION_STREAM,
+  holdsEvents,
+  settleLog,
+  type InstallationBegun,
+} from './settle-log.js';
 export { openEventStore } from './open-event-store.js';
 export { PostgresEventStore } from './postgres.js';
 export { EventStoreDbEventStore } from './eventstoredb/event-store-db.js';

@@ -1,8 +1,9 @@
 import { Listener, type Pool } from '#postgres';
 
 /**
- * Wake-ups for readers: one dedicated connection that listens, shared by all subscriptions of a store. A notice carries the newest
- * position and only ends waits early; readers poll besides, so that a lost connection costs them time and never an event.
+ * Wake-ups for readers: one dedicated connection that listens, shared by all subscriptions of a store. A notice carries
+ * the newest position and only ends waits early; readers poll besides, so that a lost connection costs them time and
+ * never an event.
  */
 export class Notices {
   private newest = 0n;
@@ -14,10 +15,20 @@ export class Notices {
     // Whatever was announced while nobody listened is found by reading.
     const connected = (): void => this.wakeAll();
     const heard = (payload: string): void => this.announced(payload);
-    this.listener = new Listener({ pool, connectionString, applicationName: 'pedigree-notices', channel: 'event_log', heard, connected });
+    this.listener = new Listener({
+      pool,
+      connectionString,
+      applicationName: 'pedigree-notices',
+      channel: 'event_log',
+      heard,
+      connected,
+    });
   }
 
-  /** Resolves when an event beyond `position` was announced, after `maxWaitMs`, on `signal`, on `close` or on a new connection. Never rejects. */
+  /**
+   * Resolves when an event beyond `position` was announced, after `maxWaitMs`, on `signal`, on `close` or on a new
+   * connection. Never rejects.
+   */
   waitBeyond(position: bigint, maxWaitMs: number, signal: AbortSignal): Promise<void> {
     this.listener.listen();
     if (this.newest > position || signal.aborted || this.isClosed) return Promise.resolve();

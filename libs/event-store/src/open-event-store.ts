@@ -13,8 +13,13 @@ export interface OpenEventStoreOptions {
   upcast?: Upcast;
 }
 
-/** Opens the event log that an installation is configured for. Nothing is connected yet. Throws PedigreeError `invalid_configuration` for a wrong address. */
+/**
+ * Opens the event log that an installation is configured for. Nothing is connected yet. Throws PedigreeError
+ * `invalid_configuration` for a wrong address.
+ */
 export function openEventStore({ pool, eventStoreUrl, upcast }: OpenEventStoreOptions): EventStore {
   const common = upcast === undefined ? {} : { upcast };
-  return eventStoreUrl === undefined ? new PostgresEventStore({ pool, ...common }) : new EventStoreDbEventStore({ url: eventStoreUrl, ...common });
+  return eventStoreUrl === undefined
+    ? new PostgresEventStore({ pool, ...common })
+    : new EventStoreDbEventStore({ url: eventStoreUrl, ...common });
 }

@@ -34,11 +34,17 @@ export interface NewEvent<Type extends string = string, Data extends object = ob
 }
 
 /** An event as it stands in the log. */
-export interface RecordedEvent<Type extends string = string, Data extends object = JsonObject> extends NewEvent<Type, Data> {
+export interface RecordedEvent<Type extends string = string, Data extends object = JsonObject> extends NewEvent<
+  Type,
+  Data
+> {
   stream: string;
   /** 0 for the first event of its stream. */
   version: number;
-  /** Place in the whole log, greater for what was committed later. See `EventStore.positionUnit` for what may be reckoned with it. */
+  /**
+   * Place in the whole log, greater for what was committed later. See `EventStore.positionUnit` for what may be
+   * reckoned with it.
+   */
   position: bigint;
   recordedAt: Date;
 }
@@ -59,26 +65,36 @@ export interface EventFilter {
 
 export interface ReadPage {
   events: RecordedEvent[];
-  /** Every event up to and including this position was looked at: the place to go on from, also when nothing matched. */
+  /**
+   * Every event up to and including this position was looked at: the place to go on from, also when nothing matched.
+   */
   readUpTo: bigint;
 }
 
 /**
- * The event log. An append commits by itself and never joins a caller's transaction. Repeating an append with the same stream,
- * expected version and event ids returns the first result, and does not say that it was there before: who must know gives each run ids of its own. Readers never
- * miss and never reorder.
+ * The event log. An append commits by itself and never joins a caller's transaction. Repeating an append with the same
+ * stream, expected version and event ids returns the first result, and does not say that it was there before: who must
+ * know gives each run ids of its own. Readers never miss and never reorder.
  */
 export interface EventStore {
-  /** What a difference of two positions counts: events, and then positions have no gap; or bytes of the server's log. */
+  /**
+   * What a difference of two positions counts: events, and then positions have no gap; or bytes of the server's log.
+   */
   readonly positionUnit: 'event' | 'byte';
   append(stream: string, expectedVersion: ExpectedVersion, events: NewEvent[]): Promise<AppendResult>;
   /** Events of one stream in order, from `fromVersion` (default 0), at most `limit` (default 10,000). */
   readStream(stream: string, options?: { fromVersion?: number; limit?: number }): Promise<RecordedEvent[]>;
-  /** Events after the position, at most `limit` (default 1,000), in order. `after` is 0, or a position that the log gave. */
+  /**
+   * Events after the position, at most `limit` (default 1,000), in order. `after` is 0, or a position that the log
+   * gave.
+   */
   readAll(after: bigint, options?: { filter?: EventFilter; limit?: number }): Promise<ReadPage>;
   /** Pages as they come, for ever, until `signal` aborts; waits without polling hard when there is nothing new. Never yields an empty page
    * unless the position moved past events that the filter left out. */
-  subscribeAll(after: bigint, options: { filter?: EventFilter; limit?: number; signal: AbortSignal }): AsyncIterable<ReadPage>;
+  subscribeAll(
+    after: bigint,
+    options: { filter?: EventFilter; limit?: number; signal: AbortSignal },
+  ): AsyncIterable<ReadPage>;
   /** Position of the newest event, 0 when empty. */
   head(): Promise<bigint>;
   close(): Promise<void>;

@@ -11,7 +11,10 @@ eventStoreContract('PostgreSQL', async () => {
   const db = await testDatabase();
   await migrate(db.pool, [eventStoreSchema]);
   // A small pool, so that anything that kept a connection would be noticed.
-  const pools = [openPool({ connectionString: db.url, maxConnections: 4 }), openPool({ connectionString: db.url, maxConnections: 4 })] as const;
+  const pools = [
+    openPool({ connectionString: db.url, maxConnections: 4 }),
+    openPool({ connectionString: db.url, maxConnections: 4 }),
+  ] as const;
   const [store, other] = pools.map((pool) => new PostgresEventStore({ pool }));
   return {
     store: store!,
@@ -44,9 +47,16 @@ describe('PostgreSQL event log', () => {
   it('stores RFC 8785 bytes, as they are hashed', async () => {
     const stream = newStream();
     await mustAppend(open(), stream, { expected: 'none', events: [newEvent({ b: 1, a: 'я\u0000', '': [1e21] })] });
-    const { rows } = await db.pool.query<{ data: Buffer; metadata: Buffer }>('SELECT data, metadata FROM event WHERE stream = $1', [stream]);
+    const { rows } = await db.pool.query<{ data: Buffer; metadata: Buffer }>(
+      'SELECT data, metadata FROM event WHERE stream = $1',
+      [stream],
+    );
     expect(rows[0]!.data.toString('utf8')).toBe('{"":[1e+21],"a":"я\\u0000","b":1}');
-    expect(rows[0]!.metadata.toString('utf8').startsWith('{"actor":{"authenticatedBy":"test","kind":"system","name":"contract"},"causationId"')).toBe(true);
+    expect(
+      rows[0]!.metadata
+        .toString('utf8')
+        .startsWith('{"actor":{"authenticatedBy":"test","kind":"system","name":"contract"},"causationId"'),
+    ).toBe(true);
   });
 
   it('shares one call among appends that are made together', async () => {
@@ -60,24 +70,40 @@ describe('PostgreSQL event log', () => {
     const counted = countingPool(db.pool);
     const store = open({ pool: counted.pool, maxBatchEvents: 10, maxBatchBytes: 4_000 });
     const stream = newStream();
-    const results = await Promise.all(Array.from({ length: 30 }, (_, n) => store.append(stream, n === 0 ? 'none' : n - 1, [newEvent({ n })])));
-    expect(results.map((result) => result.kind === 'appended' && result.version)).toEqual(Array.from({ length: 30 }, (_, n) => n));
+    const results = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => store.append(stream, n === 0 ? 'none' : n - 1, [newEvent({ n })])),
+    );
+    expect(results.map((result) => result.kind === 'appended' && result.version)).toEqual(
+      Array.from({ length: 30 }, (_, n) => n),
+    );
     expect(counted.calls()).toBeGreaterThanOrEqual(3);
     await mustAppend(store, newStream(), { expected: 'none', events: [newEvent({ text: 'x'.repeat(9_000) })] });
   });
 
   it('refuses more waiting appends than its limit, and serves the others', async () => {
     const store = open({ maxWaitingAppends: 3 });
-    const results = await Promise.allSettled(Array.from({ length: 5 }, () => store.append(newStream(), 'none', [newEvent()])));
-    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected']);
-    await expect(Promise.reject((results[3] as PromiseRejectedResult).reason)).rejects.toMatchObject({ code: 'unavailable' });
+    const results = await Promise.allSettled(
+      Array.from({ length: 5 }, () => store.append(newStream(), 'none', [newEvent()])),
+    );
+    expect(results.map((result) => result.status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'rejected',
+    ]);
+    await expect(Promise.reject((results[3] as PromiseRejectedResult).reason)).rejects.toMatchObject({
+      code: 'unavailable',
+    });
   });
 
   it('cannot be made to join a transaction', async () => {
     const tx = await db.pool.connect();
     try {
       await tx.query('BEGIN');
-      const store = open({ pool: { query: tx.query.bind(tx), options: { connectionString: db.url } } as unknown as Pool });
+      const store = open({
+        pool: { query: tx.query.bind(tx), options: { connectionString: db.url } } as unknown as Pool,
+      });
       await expect(store.append(newStream(), 'none', [newEvent()])).rejects.toThrow(/invalid transaction termination/);
     } finally {
       await tx.query('ROLLBACK');
@@ -115,7 +141,9 @@ describe('PostgreSQL event log', () => {
       const start = await store.head();
       const stream = newStream();
       await mustAppend(store, stream, { expected: 'none', events: [newEvent()] });
-      expect(await follow(store, start, { isEnough: (events) => events.length === 1, withinMs: 60_000 })).toHaveLength(1);
+      expect(await follow(store, start, { isEnough: (events) => events.length === 1, withinMs: 60_000 })).toHaveLength(
+        1,
+      );
     } finally {
       await idle.query('ROLLBACK');
       idle.release();
@@ -128,7 +156,11 @@ describe('PostgreSQL event log', () => {
     const total = 12;
     const following = follow(store, start, { isEnough: (events) => events.length >= total, withinMs: 60_000 });
     for (let n = 0; n < total; n += 1) {
-      if (n % 3 === 1) await db.pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pedigree-notices' AND datname = current_database()`);
+      if (n % 3 === 1)
+        await db.pool.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pedigree-notices' ` +
+            'AND datname = current_database()',
+        );
       await mustAppend(store, newStream(), { expected: 'none', events: [newEvent({ n })] });
     }
     expect((await following).map((event) => event.data['n'])).toEqual(Array.from({ length: total }, (_, n) => n));
@@ -160,11 +192,25 @@ describe('PostgreSQL event log', () => {
     const store = open({ pool: counted.pool, fallbackPollMs: 3_600_000 });
     const start = await store.head();
     const prefixes = Array.from({ length: 6 }, (_, n) => `shared${n}-`);
-    const following = prefixes.map((prefix) => follow(store, start, { isEnough: (events) => events.length === 20, withinMs: 30_000, filter: { streamPrefixes: [prefix] } }));
-    for (let n = 0; n < 20; n += 1) await Promise.all(prefixes.map((prefix) => mustAppend(store, `${prefix}${randomUUID()}`, { expected: 'none', events: [newEvent({ n })] })));
-    for (const events of await Promise.all(following)) expect(events.map((event) => event.data['n'])).toEqual(Array.from({ length: 20 }, (_, n) => n));
+    const following = prefixes.map((prefix) =>
+      follow(store, start, {
+        isEnough: (events) => events.length === 20,
+        withinMs: 30_000,
+        filter: { streamPrefixes: [prefix] },
+      }),
+    );
+    for (let n = 0; n < 20; n += 1)
+      await Promise.all(
+        prefixes.map((prefix) =>
+          mustAppend(store, `${prefix}${randomUUID()}`, { expected: 'none', events: [newEvent({ n })] }),
+        ),
+      );
+    for (const events of await Promise.all(following))
+      expect(events.map((event) => event.data['n'])).toEqual(Array.from({ length: 20 }, (_, n) => n));
     // Each append wakes all, and whoever comes first reads; six who read for themselves would make six reads of each.
-    expect(counted.calls('event-read-all') + counted.calls('event-read-all-filtered')).toBeLessThan(3 * counted.calls('append-events'));
+    expect(counted.calls('event-read-all') + counted.calls('event-read-all-filtered')).toBeLessThan(
+      3 * counted.calls('append-events'),
+    );
   });
 
   it('looks at a bounded stretch of the log per filtered read, and crosses the rest page by page', async () => {
@@ -181,13 +227,19 @@ describe('PostgreSQL event log', () => {
       steps.push([page.events.length, page.readUpTo - start]);
       from = page.readUpTo;
     }
-    expect(steps).toEqual([[0, 5n], [0, 10n], [1, 13n]]);
+    expect(steps).toEqual([
+      [0, 5n],
+      [0, 10n],
+      [1, 13n],
+    ]);
   });
 
   it('applies the upcaster to whatever is read', async () => {
     const stream = newStream();
     await mustAppend(open(), stream, { expected: 'none', events: [newEvent({ old: 1 })] });
-    const store = open({ upcast: (event) => ({ ...event, schemaVersion: 2, data: { renamed: event.data['old'] ?? null } }) });
+    const store = open({
+      upcast: (event) => ({ ...event, schemaVersion: 2, data: { renamed: event.data['old'] ?? null } }),
+    });
     const [event] = await store.readStream(stream);
     expect(event).toMatchObject({ schemaVersion: 2, data: { renamed: 1 }, metadata: METADATA });
     const { events } = await store.readAll(event!.position - 1n, { limit: 1 });
@@ -216,13 +268,19 @@ function countingPool(pool: Pool): { pool: Pool; calls: (name?: string) => numbe
     calls.set(statement.name, (calls.get(statement.name) ?? 0) + 1);
     return pool.query(statement as never);
   };
-  return { pool: { query, options: pool.options } as unknown as Pool, calls: (name = 'append-events') => calls.get(name) ?? 0 };
+  return {
+    pool: { query, options: pool.options } as unknown as Pool,
+    calls: (name = 'append-events') => calls.get(name) ?? 0,
+  };
 }
 
 /** Ends the backend that waits for a lock, as soon as there is one. Looks at most 1,000 times. */
 async function endWhoWaits(pool: Pool): Promise<void> {
   for (let n = 0; n < 1_000; n += 1) {
-    const { rows } = await pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'CALL append_events%'`);
+    const { rows } = await pool.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND ' +
+        `wait_event_type = 'Lock' AND query LIKE 'CALL append_events%'`,
+    );
     if (rows.length > 0) return;
   }
   throw new Error('nobody waits');

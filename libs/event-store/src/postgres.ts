@@ -4,21 +4,38 @@ import { encodeAppend, procedureArguments, type EncodedAppend } from './encode.j
 import { GroupCommit } from './group-commit.js';
 import { checkAppend, checkRead, DEFAULT_LIMITS, type EventStoreLimits } from './limits.js';
 import { Notices } from './notices.js';
-import type { AppendResult, EventFilter, EventStore, ExpectedVersion, NewEvent, ReadPage, RecordedEvent } from './port.js';
+import type {
+  AppendResult,
+  EventFilter,
+  EventStore,
+  ExpectedVersion,
+  NewEvent,
+  ReadPage,
+  RecordedEvent,
+} from './port.js';
 import { readAllRows, readHead, readStreamRows, type PageRead, type StreamRange, type Upcast } from './read.js';
 import { Tail } from './tail.js';
 
 export interface PostgresEventStoreOptions extends Partial<EventStoreLimits> {
   pool: Pool;
-  /** Where the listening connection goes. Default: where the pool goes. A connection pooler in between must be passed by. */
+  /**
+   * Where the listening connection goes. Default: where the pool goes. A connection pooler in between must be passed
+   * by.
+   */
   listenConnectionString?: string;
   /** Applied to every event read: brings older schema versions to the newest. */
   upcast?: Upcast;
-  /** Least time between the starts of two calls that append. Default 3: a lone append waits for nothing, a stream of them shares calls. */
+  /**
+   * Least time between the starts of two calls that append. Default 3: a lone append waits for nothing, a stream of
+   * them shares calls.
+   */
   minCallIntervalMs?: number;
   /** Longest time that a subscription waits without looking, should notices be lost. Default 1,000. */
   fallbackPollMs?: number;
-  /** Least time between two reads of one subscription that is up to date, so that a busy log is read in pages. Default 10. */
+  /**
+   * Least time between two reads of one subscription that is up to date, so that a busy log is read in pages. Default
+   * 10.
+   */
   minReadIntervalMs?: number;
   /** An empty page, which only tells progress past events of others, comes at most this often. Default 1,000. */
   emptyPageIntervalMs?: number;
@@ -27,10 +44,15 @@ export interface PostgresEventStoreOptions extends Partial<EventStoreLimits> {
   clock?: Clock;
 }
 
-const CALL = `CALL append_events($1::text[], $2::int[], $3::int[], $4::int[], $5::int[], $6::int[], $7::uuid[], $8::text[], $9::int[], $10::int[], $11::int[], $12::int[], $13::bytea, NULL, NULL, NULL)`;
+const CALL =
+  'CALL append_events($1::text[], $2::int[], $3::int[], $4::int[], $5::int[], $6::int[], $7::uuid[], $8::text[], ' +
+  '$9::int[], $10::int[], $11::int[], $12::int[], $13::bytea, NULL, NULL, NULL)';
 const DEFAULT_PAGE_EVENTS = 1_000;
 
-/** Reads of streams that are made together share a statement. A long stream holds up those that share its statement, and no others. */
+/**
+ * Reads of streams that are made together share a statement. A long stream holds up those that share its statement, and
+ * no others.
+ */
 const MOST_STREAMS_PER_READ = 20;
 const MOST_READS_AT_ONCE = 4;
 const MOST_WAITING_READS = 10_000;
@@ -41,7 +63,10 @@ interface ProcedureResults {
   positions: (string | null)[];
 }
 
-/** The event log in PostgreSQL (DESIGN section 5). The pool stays the caller's; `close` ends what the store itself opened. */
+/**
+ * The event log in PostgreSQL (DESIGN section 5). The pool stays the caller's; `close` ends what the store itself
+ * opened.
+ */
 export class PostgresEventStore implements EventStore {
   readonly positionUnit = 'event';
   private readonly limits: EventStoreLimits;
@@ -52,11 +77,14 @@ export class PostgresEventStore implements EventStore {
   private readonly closing = new AbortController();
   private readonly commits: GroupCommit;
   private readonly clock: Clock;
-  private readonly readTogether = coalesce<StreamRange, RecordedEvent[]>((asked) => readStreamRows(this.options.pool, asked, this.options.upcast), {
-    maxBatch: MOST_STREAMS_PER_READ,
-    maxWaiting: MOST_WAITING_READS,
-    maxRuns: MOST_READS_AT_ONCE,
-  });
+  private readonly readTogether = coalesce<StreamRange, RecordedEvent[]>(
+    (asked) => readStreamRows(this.options.pool, asked, this.options.upcast),
+    {
+      maxBatch: MOST_STREAMS_PER_READ,
+      maxWaiting: MOST_WAITING_READS,
+      maxRuns: MOST_READS_AT_ONCE,
+    },
+  );
 
   constructor(private readonly options: PostgresEventStoreOptions) {
     const given = Object.entries(options).filter(([name, value]) => name in DEFAULT_LIMITS && value !== undefined);
@@ -64,16 +92,25 @@ export class PostgresEventStore implements EventStore {
     this.notices = new Notices(options.pool, options.listenConnectionString);
     this.clock = options.clock ?? systemClock;
     const { limits, clock } = this;
-    this.commits = new GroupCommit({ limits, clock, minCallIntervalMs: options.minCallIntervalMs ?? 3, call: (appends) => this.callServer(appends) });
+    this.commits = new GroupCommit({
+      limits,
+      clock,
+      minCallIntervalMs: options.minCallIntervalMs ?? 3,
+      call: (appends) => this.callServer(appends),
+    });
   }
 
-  /** Throws PedigreeError `invalid_parameter`, `body_too_large`, or `unavailable` when too many appends wait. Other errors: the outcome is unknown; repeat it. */
+  /**
+   * Throws PedigreeError `invalid_parameter`, `body_too_large`, or `unavailable` when too many appends wait. Other
+   * errors: the outcome is unknown; repeat it.
+   */
   async append(stream: string, expectedVersion: ExpectedVersion, events: NewEvent[]): Promise<AppendResult> {
     const asked = { stream, expectedVersion, events };
     checkAppend(asked, this.limits);
     const encoded = encodeAppend(asked, this.limits);
     const { length } = this.commits;
-    if (length >= this.limits.maxWaitingAppends) throw new PedigreeError('unavailable', `${length} appends already wait for the event log`);
+    if (length >= this.limits.maxWaitingAppends)
+      throw new PedigreeError('unavailable', `${length} appends already wait for the event log`);
     return this.commits.append(encoded);
   }
 
@@ -93,10 +130,13 @@ export class PostgresEventStore implements EventStore {
   }
 
   /**
-   * Pages for ever, until `signal` aborts or the store closes. Between pages it holds no connection and no transaction, so a consumer
-   * may take its time. A read that fails throws; the caller goes on from its last `readUpTo`.
+   * Pages for ever, until `signal` aborts or the store closes. Between pages it holds no connection and no transaction,
+   * so a consumer may take its time. A read that fails throws; the caller goes on from its last `readUpTo`.
    */
-  async *subscribeAll(after: bigint, options: { filter?: EventFilter; limit?: number; signal: AbortSignal }): AsyncGenerator<ReadPage, void, undefined> {
+  async *subscribeAll(
+    after: bigint,
+    options: { filter?: EventFilter; limit?: number; signal: AbortSignal },
+  ): AsyncGenerator<ReadPage, void, undefined> {
     checkRead(options.limit ?? DEFAULT_PAGE_EVENTS, options.filter, this.limits);
     this.following += 1;
     try {
@@ -107,7 +147,10 @@ export class PostgresEventStore implements EventStore {
     }
   }
 
-  private async *pagesAfter(after: bigint, options: { filter?: EventFilter; limit?: number; signal: AbortSignal }): AsyncGenerator<ReadPage, void, undefined> {
+  private async *pagesAfter(
+    after: bigint,
+    options: { filter?: EventFilter; limit?: number; signal: AbortSignal },
+  ): AsyncGenerator<ReadPage, void, undefined> {
     const { fallbackPollMs = 1_000, minReadIntervalMs = 10, emptyPageIntervalMs = 1_000 } = this.options;
     const signal = AbortSignal.any([options.signal, this.closing.signal]);
     let from = after;
@@ -137,7 +180,10 @@ export class PostgresEventStore implements EventStore {
   }
 
   /** What one subscription reads next: out of what they share, where it is up to date. */
-  private async readOn(after: bigint, options: { filter?: EventFilter; limit?: number }): Promise<ReadPage & { reachedHead: boolean }> {
+  private async readOn(
+    after: bigint,
+    options: { filter?: EventFilter; limit?: number },
+  ): Promise<ReadPage & { reachedHead: boolean }> {
     const { filter, limit = DEFAULT_PAGE_EVENTS } = options;
     const shared = this.following > 1 ? await this.tail.after(after, { filter, limit }) : undefined;
     return shared ?? this.read(after, options);
@@ -150,11 +196,20 @@ export class PostgresEventStore implements EventStore {
   private read(after: bigint, options: { filter?: EventFilter; limit?: number }): Promise<PageRead> {
     const { filter, limit = DEFAULT_PAGE_EVENTS } = options;
     checkRead(limit, filter, this.limits);
-    return readAllRows(this.options.pool, after, { filter, limit, maxScan: this.options.maxScan ?? 20_000, upcast: this.options.upcast });
+    return readAllRows(this.options.pool, after, {
+      filter,
+      limit,
+      maxScan: this.options.maxScan ?? 20_000,
+      upcast: this.options.upcast,
+    });
   }
 
   private async callServer(appends: EncodedAppend[]): Promise<AppendResult[]> {
-    const { rows } = await this.options.pool.query<ProcedureResults>({ name: 'append-events', text: CALL, values: procedureArguments(appends) });
+    const { rows } = await this.options.pool.query<ProcedureResults>({
+      name: 'append-events',
+      text: CALL,
+      values: procedureArguments(appends),
+    });
     return appends.map((append, n) => resultOf(append, rows[0], n));
   }
 }

@@ -17,8 +17,11 @@ interface EventRow {
   recorded_at: Date;
 }
 
-// The bytes come as text: canonical JSON is valid UTF-8 without NUL, and text spares the hexadecimal form that bytea takes on the wire.
-const COLUMNS = `position, stream, version, id, type, schema_version, convert_from(data, 'UTF8') AS data, convert_from(metadata, 'UTF8') AS metadata, recorded_at`;
+// The bytes come as text: canonical JSON is valid UTF-8 without NUL, and text spares the hexadecimal form that bytea
+// takes on the wire.
+const COLUMNS =
+  `position, stream, version, id, type, schema_version, convert_from(data, 'UTF8') AS data, convert_from(metadata, ` +
+  `'UTF8') AS metadata, recorded_at`;
 
 function toEvent(row: EventRow): RecordedEvent {
   return {
@@ -34,7 +37,8 @@ function toEvent(row: EventRow): RecordedEvent {
   };
 }
 
-const decode = (rows: EventRow[], upcast: Upcast | undefined): RecordedEvent[] => (upcast === undefined ? rows.map(toEvent) : rows.map((row) => upcast(toEvent(row))));
+const decode = (rows: EventRow[], upcast: Upcast | undefined): RecordedEvent[] =>
+  upcast === undefined ? rows.map(toEvent) : rows.map((row) => upcast(toEvent(row)));
 
 /** What is wanted of one stream: its events from a version on. */
 export interface StreamRange {
@@ -43,12 +47,18 @@ export interface StreamRange {
   limit: number;
 }
 
-const READ_STREAMS = `SELECT asked.n, found.* FROM unnest($1::text[], $2::int[], $3::int[]) WITH ORDINALITY AS asked (stream, from_version, most, n)
-  CROSS JOIN LATERAL (SELECT ${COLUMNS} FROM event WHERE event.stream = asked.stream AND version >= from_version ORDER BY version LIMIT most) AS found
+const READ_STREAMS = `SELECT asked.n, found.* FROM unnest($1::text[], $2::int[],
+    $3::int[]) WITH ORDINALITY AS asked (stream, from_version, most, n)
+  CROSS JOIN LATERAL (SELECT ${COLUMNS} FROM event WHERE event.stream = asked.stream AND version >= from_version
+    ORDER BY version LIMIT most) AS found
   ORDER BY asked.n, version`;
 
 /** Events of streams, each as it was asked for, in one statement. */
-export async function readStreamRows(db: Queryable, asked: StreamRange[], upcast: Upcast | undefined): Promise<RecordedEvent[][]> {
+export async function readStreamRows(
+  db: Queryable,
+  asked: StreamRange[],
+  upcast: Upcast | undefined,
+): Promise<RecordedEvent[][]> {
   const values = [asked.map((one) => one.stream), asked.map((one) => one.fromVersion), asked.map((one) => one.limit)];
   const { rows } = await db.query<EventRow & { n: bigint }>({ name: 'event-read-streams', text: READ_STREAMS, values });
   const found = asked.map((): EventRow[] => []);
@@ -65,24 +75,31 @@ export interface PageRead extends ReadPage {
 export interface AllRange {
   filter: EventFilter | undefined;
   limit: number;
-  /** Most positions that one read with a filter looks at, so that a rare type in a long log cannot make a statement without end. */
+  /**
+   * Most positions that one read with a filter looks at, so that a rare type in a long log cannot make a statement
+   * without end.
+   */
   maxScan: number;
   upcast: Upcast | undefined;
 }
 
 /**
- * Events after a position. Positions are gapless, so an unfiltered page is exactly the next `limit` positions, and a filtered one is
- * bounded by a window of positions that the primary key serves. The head comes from the same snapshot as the rows: nothing can slip between.
+ * Events after a position. Positions are gapless, so an unfiltered page is exactly the next `limit` positions, and a
+ * filtered one is bounded by a window of positions that the primary key serves. The head comes from the same snapshot
+ * as the rows: nothing can slip between.
  */
 export async function readAllRows(db: Queryable, after: bigint, range: AllRange): Promise<PageRead> {
   const { filter, limit } = range;
   const filtered = filter?.streamPrefixes !== undefined || filter?.types !== undefined;
   const windowEnd = after + BigInt(filtered ? Math.max(range.maxScan, limit) : limit);
   const { rows } = await db.query<EventRow & { head: bigint }>({
-    // Two names, because the plan that a session keeps must not be shared between the bounded range and the filtered one.
+    // Two names, because the plan that a session keeps must not be shared between the bounded range and the filtered
+    // one.
     name: filtered ? 'event-read-all-filtered' : 'event-read-all',
     text: filtered ? FILTERED : UNFILTERED,
-    values: filtered ? [after, windowEnd, limit, filter?.streamPrefixes ?? null, filter?.types ?? null] : [after, windowEnd],
+    values: filtered
+      ? [after, windowEnd, limit, filter?.streamPrefixes ?? null, filter?.types ?? null]
+      : [after, windowEnd],
   });
   const [first] = rows;
   const head = first?.head ?? 0n;
@@ -111,6 +128,9 @@ const FILTERED = `SELECT head, found.* FROM ${HEAD} LEFT JOIN (
 
 /** Position of the newest event, 0 when there is none. */
 export async function readHead(db: Queryable): Promise<bigint> {
-  const { rows } = await db.query<{ head: bigint }>({ name: 'event-head', text: `SELECT coalesce(max(position), 0) AS head FROM event` });
+  const { rows } = await db.query<{ head: bigint }>({
+    name: 'event-head',
+    text: `SELECT coalesce(max(position), 0) AS head FROM event`,
+  });
   return rows[0]?.head ?? 0n;
 }

@@ -33,9 +33,10 @@ interface Found {
 }
 
 /**
- * Makes sure at each start that the database and the log belong together (decision 19): the first start writes whose log it is, each later one reads it. Throws
- * PedigreeError `invalid_configuration` that names the variable when the log lies elsewhere than before, is another installation's, or has lost its beginning.
- * Programs that start together write one event.
+ * Makes sure at each start that the database and the log belong together (decision 19): the first start writes whose
+ * log it is, each later one reads it. Throws PedigreeError `invalid_configuration` that names the variable when the log
+ * lies elsewhere than before, is another installation's, or has lost its beginning. Programs that start together write
+ * one event.
  */
 export async function settleLog(options: SettleLogOptions): Promise<void> {
   const { db, eventStoreUrl } = options;
@@ -51,7 +52,8 @@ async function knowEachOther(options: SettleLogOptions, settled: LogPlace | unde
   const id = await installationId(db);
   const seen = await ownerOf(store);
   const holds = seen !== undefined || (await holdsEvents(store));
-  // Another program may have begun the log meanwhile, and nothing of ours comes into it before its first event: so that is looked for once more.
+  // Another program may have begun the log meanwhile, and nothing of ours comes into it before its first event: so that
+  // is looked for once more.
   const found: Found = { id, settled, holdsEvents: holds, owner: seen ?? (holds ? await ownerOf(store) : undefined) };
   refuseOtherLog(found, eventStoreUrl);
   if (found.owner !== undefined) return;
@@ -65,9 +67,12 @@ async function ownerOf(store: Pick<EventStore, 'readStream'>): Promise<string | 
   return first === undefined ? undefined : String(first.data['installationId']);
 }
 
-/** Whether the log has any event of ours. The head does not tell it: of a server with many events of its own it is a guess. */
+/**
+ * Whether the log has any event of ours. The head does not tell it: of a server with many events of its own it is a
+ * guess.
+ */
 export async function holdsEvents(store: Pick<EventStore, 'readAll'>): Promise<boolean> {
-  for (let after = 0n; ; ) {
+  for (let after = 0n; ;) {
     const { events, readUpTo } = await store.readAll(after);
     if (events.length > 0) return true;
     if (readUpTo <= after) return false;
@@ -77,26 +82,49 @@ export async function holdsEvents(store: Pick<EventStore, 'readAll'>): Promise<b
 
 function refuseOtherLog({ id, settled, holdsEvents: holds, owner }: Found, eventStoreUrl: string | undefined): void {
   const field = eventStoreUrl === undefined ? 'DATABASE_URL' : 'EVENTSTORE_URL';
-  const log = eventStoreUrl === undefined ? 'the event log in this database' : `the event log at ${hostsOf(eventStoreUrl)}`;
+  const log =
+    eventStoreUrl === undefined ? 'the event log in this database' : `the event log at ${hostsOf(eventStoreUrl)}`;
   const refuse = (sentence: string): never => {
     throw new PedigreeError('invalid_configuration', `${field}: ${log} ${sentence}`, { field });
   };
   if (owner === id) return;
-  if (owner !== undefined) refuse(`belongs to installation ${owner}, and this database is installation ${id}; name the log of this database, or the database of that log`);
+  if (owner !== undefined)
+    refuse(
+      `belongs to installation ${owner}, and this database is installation ${id}; name the log of this database, ` +
+        'or the database of that log',
+    );
   const wasThere = settled?.installationSeen === true || (settled?.place === 'server' && !holds);
-  if (wasThere) refuse(`${holds ? 'has lost its first event' : 'is empty'}, but this database, installation ${id}, has worked on it before; name the server that has it, or restore log and database together`);
-  // A version before this one wrote no first event. Its own log it knows by having settled there; one in the same database can be no other's.
-  if (holds && settled === undefined && eventStoreUrl !== undefined) refuse(`holds events that this database, installation ${id}, has not written; name the database that belongs to it, or begin with an empty log`);
+  if (wasThere)
+    refuse(
+      `${holds ? 'has lost its first event' : 'is empty'}, but this database, installation ${id}, has worked on ` +
+        'it before; name the server that has it, or restore log and database together',
+    );
+  // A version before this one wrote no first event. Its own log it knows by having settled there; one in the same
+  // database can be no other's.
+  if (holds && settled === undefined && eventStoreUrl !== undefined)
+    refuse(
+      `holds events that this database, installation ${id}, has not written; name the database that belongs to ` +
+        'it, or begin with an empty log',
+    );
 }
 
 /** The client takes everything up to the first @ for user and password. */
-const hostsOf = (eventStoreUrl: string): string => /\/\/(?:[^@]*@)?([^/?#@]+)/.exec(eventStoreUrl)?.[1] ?? 'EVENTSTORE_URL';
+const hostsOf = (eventStoreUrl: string): string =>
+  /\/\/(?:[^@]*@)?([^/?#@]+)/.exec(eventStoreUrl)?.[1] ?? 'EVENTSTORE_URL';
 
-function begun(id: string, { participant, program }: SettleLogOptions): NewEvent<typeof INSTALLATION_BEGUN, InstallationBegun> {
+function begun(
+  id: string,
+  { participant, program }: SettleLogOptions,
+): NewEvent<typeof INSTALLATION_BEGUN, InstallationBegun> {
   return {
     ...{ id: uuid5(INSTALLATION_BEGUN, id), type: INSTALLATION_BEGUN, schemaVersion: 1, data: { installationId: id } },
     metadata: {
-      ...{ participant, actor: { kind: 'system', name: program, authenticatedBy: 'process' }, softwareVersion: SOFTWARE_VERSION, profile: 'none' },
+      ...{
+        participant,
+        actor: { kind: 'system', name: program, authenticatedBy: 'process' },
+        softwareVersion: SOFTWARE_VERSION,
+        profile: 'none',
+      },
       ...{ effectiveAt: new Date().toISOString(), correlationId: id, causationId: `start:${program}` },
     },
   };

@@ -5,8 +5,19 @@ import type { PageRead } from './read.js';
 import { Tail } from './tail.js';
 
 const eventAt = (position: number): RecordedEvent => ({
-  ...{ position: BigInt(position), stream: position % 2 === 0 ? `even-${position}` : `odd-${position}`, version: 0, id: `id-${position}` },
-  ...{ type: position % 3 === 0 ? 'Third' : 'Noted', schemaVersion: 1, data: {}, metadata: METADATA, recordedAt: new Date(0) },
+  ...{
+    position: BigInt(position),
+    stream: position % 2 === 0 ? `even-${position}` : `odd-${position}`,
+    version: 0,
+    id: `id-${position}`,
+  },
+  ...{
+    type: position % 3 === 0 ? 'Third' : 'Noted',
+    schemaVersion: 1,
+    data: {},
+    metadata: METADATA,
+    recordedAt: new Date(0),
+  },
 });
 
 /** A log of so many events, 100 bytes each, that gives three at a time and counts how often it is read. */
@@ -22,21 +33,33 @@ function logOf(head: number) {
 }
 
 const ALL = { filter: undefined, limit: 100 };
-const positions = (page: { events: RecordedEvent[] } | undefined): number[] | undefined => page?.events.map((event) => Number(event.position));
+const positions = (page: { events: RecordedEvent[] } | undefined): number[] | undefined =>
+  page?.events.map((event) => Number(event.position));
 
 describe('the tail of the log', () => {
-  it('is read once for all who are up to date, also where they ask at the same time; each gets what its filter lets through', async () => {
-    const log = logOf(6);
-    const tail = new Tail({ ...log, maxEvents: 100, maxBytes: 100_000 });
-    expect(await tail.after(6n, ALL)).toMatchObject({ events: [], readUpTo: 6n });
-    log.head = 9;
-    const pages = await Promise.all([ALL, { ...ALL, filter: { streamPrefixes: ['odd-'] } }, { ...ALL, filter: { streamPrefixes: ['odd-', 'even-'], types: ['Third'] } }, { ...ALL, limit: 2 }].map((wanted) => tail.after(6n, wanted)));
-    expect(pages.map(positions)).toEqual([[7, 8, 9], [7, 9], [9], [7, 8]]);
-    expect(pages.map((page) => page?.readUpTo)).toEqual([9n, 9n, 9n, 8n]);
-    expect(pages.map((page) => page?.reachedHead)).toEqual([true, true, true, false]);
-    expect(positions(await tail.after(8n, ALL))).toEqual([9]);
-    expect(log.reads).toBe(1);
-  });
+  it(
+    'is read once for all who are up to date, also where they ask at the same time; each gets what its filter lets ' +
+      'through',
+    async () => {
+      const log = logOf(6);
+      const tail = new Tail({ ...log, maxEvents: 100, maxBytes: 100_000 });
+      expect(await tail.after(6n, ALL)).toMatchObject({ events: [], readUpTo: 6n });
+      log.head = 9;
+      const pages = await Promise.all(
+        [
+          ALL,
+          { ...ALL, filter: { streamPrefixes: ['odd-'] } },
+          { ...ALL, filter: { streamPrefixes: ['odd-', 'even-'], types: ['Third'] } },
+          { ...ALL, limit: 2 },
+        ].map((wanted) => tail.after(6n, wanted)),
+      );
+      expect(pages.map(positions)).toEqual([[7, 8, 9], [7, 9], [9], [7, 8]]);
+      expect(pages.map((page) => page?.readUpTo)).toEqual([9n, 9n, 9n, 8n]);
+      expect(pages.map((page) => page?.reachedHead)).toEqual([true, true, true, false]);
+      expect(positions(await tail.after(8n, ALL))).toEqual([9]);
+      expect(log.reads).toBe(1);
+    },
+  );
 
   it('gives several pages as one to whoever comes later, and goes on behind a page that did not reach the head', async () => {
     const log = logOf(0);
@@ -44,7 +67,12 @@ describe('the tail of the log', () => {
     await tail.after(0n, ALL);
     log.head = 8;
     let from = 0n;
-    for (let page = await tail.after(from, ALL); page !== undefined && !page.reachedHead; page = await tail.after(from, ALL)) from = page.readUpTo;
+    for (
+      let page = await tail.after(from, ALL);
+      page !== undefined && !page.reachedHead;
+      page = await tail.after(from, ALL)
+    )
+      from = page.readUpTo;
     expect(positions(await tail.after(1n, ALL))).toEqual([2, 3, 4, 5, 6, 7, 8]);
   });
 
@@ -73,9 +101,16 @@ describe('the tail of the log', () => {
   it('throws to everyone what reading threw, and reads again afterwards', async () => {
     const log = logOf(3);
     let away = true;
-    const tail = new Tail({ read: (after) => (away ? Promise.reject(new Error('away')) : log.read(after)), maxEvents: 100, maxBytes: 100_000 });
+    const tail = new Tail({
+      read: (after) => (away ? Promise.reject(new Error('away')) : log.read(after)),
+      maxEvents: 100,
+      maxBytes: 100_000,
+    });
     await tail.after(0n, ALL);
-    expect((await Promise.allSettled([tail.after(0n, ALL), tail.after(0n, ALL)])).map((one) => one.status)).toEqual(['rejected', 'rejected']);
+    expect((await Promise.allSettled([tail.after(0n, ALL), tail.after(0n, ALL)])).map((one) => one.status)).toEqual([
+      'rejected',
+      'rejected',
+    ]);
     away = false;
     expect(positions(await tail.after(0n, ALL))).toEqual([1, 2, 3]);
   });

@@ -4,7 +4,10 @@ import type { PageRead } from './read.js';
 export interface TailOptions {
   /** Reads on after a position, unfiltered, a bounded page at a time. It may wait until there is something. */
   read(after: bigint): Promise<PageRead>;
-  /** Most events and bytes that are kept, or the newest page where that alone is more; by default 2,000 and 8 MiB: some seconds of a busy log. */
+  /**
+   * Most events and bytes that are kept, or the newest page where that alone is more; by default 2,000 and 8 MiB: some
+   * seconds of a busy log.
+   */
   maxEvents?: number;
   maxBytes?: number;
 }
@@ -15,9 +18,9 @@ export interface Wanted {
 }
 
 /**
- * The newest stretch of the log, read and decoded once for all subscriptions of a store that are up to date; each takes from it what its filter
- * lets through. One that is further behind than what is kept reads for itself until it has come that far. The events are shared between
- * subscriptions: nobody may change them.
+ * The newest stretch of the log, read and decoded once for all subscriptions of a store that are up to date; each takes
+ * from it what its filter lets through. One that is further behind than what is kept reads for itself until it has come
+ * that far. The events are shared between subscriptions: nobody may change them.
  */
 export class Tail {
   private pages: PageRead[] = [];
@@ -33,7 +36,8 @@ export class Tail {
 
   /** The page after a position; undefined for a position that lies before what is kept. Throws what reading throws. */
   async after(position: bigint, wanted: Wanted): Promise<(ReadPage & { reachedHead: boolean }) | undefined> {
-    if (this.end !== undefined && position >= this.end) await (this.advancing ??= this.advance(this.end).finally(() => (this.advancing = undefined)));
+    if (this.end !== undefined && position >= this.end)
+      await (this.advancing ??= this.advance(this.end).finally(() => (this.advancing = undefined)));
     // Whoever is ahead of it all the same came there alone, and from there on it is worth sharing.
     if (this.end === undefined || position > this.end) this.beginAt(position);
     return position < this.begin ? undefined : this.take(position, wanted);
@@ -80,4 +84,5 @@ export class Tail {
 }
 
 const passes = ({ types, streamPrefixes }: EventFilter = {}, { type, stream }: RecordedEvent): boolean =>
-  (types === undefined || types.includes(type)) && (streamPrefixes === undefined || streamPrefixes.some((prefix) => stream.startsWith(prefix)));
+  (types === undefined || types.includes(type)) &&
+  (streamPrefixes === undefined || streamPrefixes.some((prefix) => stream.startsWith(prefix)));

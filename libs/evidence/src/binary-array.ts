@@ -1,8 +1,9 @@
 const BYTEA_OID = 17;
 
 /**
- * A one-dimensional bytea[] in PostgreSQL's binary form (array_recv). A Buffer goes to the server as it is, whereas an array of Buffers
- * would become hexadecimal text: twice the bytes, and work on both sides. (Answers have no such way: the driver reads every value as UTF-8.)
+ * A one-dimensional bytea[] in PostgreSQL's binary form (array_recv). A Buffer goes to the server as it is, whereas an
+ * array of Buffers would become hexadecimal text: twice the bytes, and work on both sides. (Answers have no such way:
+ * the driver reads every value as UTF-8.)
  */
 export function byteaArray(items: Uint8Array[]): Buffer {
   let byteLength = 20;

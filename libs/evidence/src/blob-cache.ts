@@ -8,7 +8,10 @@ export interface CachedBlob {
 /** What an entry costs beside its bytes, roughly. */
 const ENTRY_BYTES = 200;
 
-/** The most recently used blobs, up to a sum of bytes. A blob above an eighth of that is not kept: it would push out all others. */
+/**
+ * The most recently used blobs, up to a sum of bytes. A blob above an eighth of that is not kept: it would push out all
+ * others.
+ */
 export class BlobCache {
   private readonly blobs = new Map<Sha256, CachedBlob>();
   private heldBytes = 0;

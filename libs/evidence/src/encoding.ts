@@ -10,7 +10,10 @@ export interface Encoded {
 }
 
 const WORTH_COMPRESSING_BYTES = 200;
-/** Above this the work moves to libuv's threads, because it would hold up everything else for more than a few milliseconds. */
+/**
+ * Above this the work moves to libuv's threads, because it would hold up everything else for more than a few
+ * milliseconds.
+ */
 const ASYNC_BYTES = 256 * 1024;
 /** Level 1: a third of the time of the default for about a tenth more bytes. */
 const OPTIONS = { level: 1 };
@@ -23,13 +26,19 @@ const inflateAsync = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(
 /** The form in which bytes are stored: compressed where that makes them smaller. */
 export function encode(bytes: Uint8Array, mediaType: string): Encoded | Promise<Encoded> {
   if (bytes.length <= WORTH_COMPRESSING_BYTES || DENSE.test(mediaType)) return { encoding: 0, content: bytes };
-  const smaller = (content: Uint8Array): Encoded => (content.length < bytes.length ? { encoding: 1, content } : { encoding: 0, content: bytes });
-  return bytes.length <= ASYNC_BYTES ? smaller(deflateSync(bytes, OPTIONS)) : deflateAsync(bytes, OPTIONS).then(smaller);
+  const smaller = (content: Uint8Array): Encoded =>
+    content.length < bytes.length ? { encoding: 1, content } : { encoding: 0, content: bytes };
+  return bytes.length <= ASYNC_BYTES
+    ? smaller(deflateSync(bytes, OPTIONS))
+    : deflateAsync(bytes, OPTIONS).then(smaller);
 }
 
 /** The bytes again. Throws when they are not `byteLength` long or no zlib stream; never inflates to more than that. */
 export async function decode(encoding: number, content: Uint8Array, byteLength: number): Promise<Buffer> {
-  const bytes = encoding === 1 ? await inflated(content, byteLength) : Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+  const bytes =
+    encoding === 1
+      ? await inflated(content, byteLength)
+      : Buffer.from(content.buffer, content.byteOffset, content.byteLength);
   if (encoding !== 0 && encoding !== 1) throw new Error(`encoding ${encoding} is unknown`);
   if (bytes.length !== byteLength) throw new Error(`${bytes.length} bytes where ${byteLength} are recorded`);
   return bytes;

@@ -4,7 +4,10 @@ import type { Sha256 } from '#kernel';
 export interface EvidenceStore {
   /** Stores the bytes and returns their digest once they are durable. Storing the same bytes again is a no-op. */
   put(bytes: Uint8Array, mediaType: string): Promise<Sha256>;
-  /** The bytes, checked against their name on every read. `undefined` when nothing is stored; throws EvidenceDamaged when the digest differs. */
+  /**
+   * The bytes, checked against their name on every read. `undefined` when nothing is stored; throws EvidenceDamaged
+   * when the digest differs.
+   */
   get(sha256: Sha256): Promise<{ bytes: Buffer; mediaType: string } | undefined>;
   /** Several at once, in no promised order; those that are not stored are absent. */
   getMany(sha256s: Sha256[]): Promise<Map<Sha256, Buffer>>;

@@ -6,10 +6,15 @@ import { testDatabase } from '../../../test/support/database.js';
 import { EvidenceDamaged, evidenceSchema, PostgresEvidenceStore } from './index.js';
 
 const XML = 'application/xml';
-const xml = (n: number) => Buffer.from(`<documents version="1.38"><sgtin>${String(n).padStart(27, '0')}</sgtin>${'<sgtin>04601234567890</sgtin>'.repeat(40)}</documents>`);
+const xml = (n: number) =>
+  Buffer.from(
+    `<documents version="1.38"><sgtin>${String(n).padStart(27, '0')}</sgtin>` +
+      `${'<sgtin>04601234567890</sgtin>'.repeat(40)}</documents>`,
+  );
 
 /** The digests in the order of the blobs, once all are durable. */
-const putMany = (store: PostgresEvidenceStore, blobs: { bytes: Uint8Array; mediaType: string }[]) => Promise.all(blobs.map((blob) => store.put(blob.bytes, blob.mediaType)));
+const putMany = (store: PostgresEvidenceStore, blobs: { bytes: Uint8Array; mediaType: string }[]) =>
+  Promise.all(blobs.map((blob) => store.put(blob.bytes, blob.mediaType)));
 
 describe('the evidence store', () => {
   let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -23,7 +28,12 @@ describe('the evidence store', () => {
   });
   afterAll(async () => db?.drop());
 
-  const rowOf = async (sha256: string) => (await db.pool.query('SELECT *, pg_column_size(content) AS size FROM evidence WHERE sha256 = $1', [Buffer.from(sha256, 'hex')])).rows;
+  const rowOf = async (sha256: string) =>
+    (
+      await db.pool.query('SELECT *, pg_column_size(content) AS size FROM evidence WHERE sha256 = $1', [
+        Buffer.from(sha256, 'hex'),
+      ])
+    ).rows;
 
   it.each([
     ['an empty blob', Buffer.alloc(0)],
@@ -67,7 +77,10 @@ describe('the evidence store', () => {
   });
 
   it('reads several in one query, those that are not stored being absent', async () => {
-    const stored = await putMany(store, [1, 2, 3].map((n) => ({ bytes: xml(200 + n), mediaType: XML })));
+    const stored = await putMany(
+      store,
+      [1, 2, 3].map((n) => ({ bytes: xml(200 + n), mediaType: XML })),
+    );
     const absent = sha256Hex('nowhere');
     const spy = jest.spyOn(db.pool, 'query');
     const read = await store.getMany([...stored, absent]);
@@ -93,10 +106,15 @@ describe('the evidence store', () => {
   });
 
   it('shares one query among reads that are made together, and lets damage of one fail no other', async () => {
-    const [damaged, ...sound] = await putMany(store, [1, 2, 3].map((n) => ({ bytes: xml(400 + n), mediaType: XML })));
+    const [damaged, ...sound] = await putMany(
+      store,
+      [1, 2, 3].map((n) => ({ bytes: xml(400 + n), mediaType: XML })),
+    );
     await db.pool.query(`UPDATE evidence SET byte_length = 1 WHERE sha256 = $1`, [Buffer.from(damaged!, 'hex')]);
     const spy = jest.spyOn(db.pool, 'query');
-    const reads = await Promise.allSettled([damaged!, ...sound, damaged!, sound[0]!].map((sha256) => store.get(sha256)));
+    const reads = await Promise.allSettled(
+      [damaged!, ...sound, damaged!, sound[0]!].map((sha256) => store.get(sha256)),
+    );
     expect(spy).toHaveBeenCalledTimes(1);
     spy.mockRestore();
     expect(reads.map((one) => one.status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
@@ -116,13 +134,22 @@ describe('the evidence store', () => {
     const blobs = [1, 2, 3].map((n) => ({ bytes: xml(2_000 + n), mediaType: XML }));
     await inTransaction(db.pool, async (tx) => {
       // The last digest of the batch is held by an open transaction; the batch is cut off while it waits for it.
-      const last = blobs.map((blob) => sha256Hex(blob.bytes)).sort().at(-1)!;
-      await tx.query(`INSERT INTO evidence (sha256, byte_length, encoding, media_type, content) VALUES ($1, 0, 0, 'x', '')`, [Buffer.from(last, 'hex')]);
+      const last = blobs
+        .map((blob) => sha256Hex(blob.bytes))
+        .sort()
+        .at(-1)!;
+      await tx.query(
+        `INSERT INTO evidence (sha256, byte_length, encoding, media_type, content) VALUES ($1, 0, 0, 'x', '')`,
+        [Buffer.from(last, 'hex')],
+      );
       const put = putMany(store, blobs);
       put.catch(() => undefined);
       let cut = 0;
       while (cut === 0) {
-        const { rows } = await tx.query(`SELECT count(pg_terminate_backend(pid))::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%INSERT INTO evidence%'`);
+        const { rows } = await tx.query(
+          'SELECT count(pg_terminate_backend(pid))::int AS n FROM pg_stat_activity WHERE datname = ' +
+            `current_database() AND wait_event_type = 'Lock' AND query LIKE '%INSERT INTO evidence%'`,
+        );
         cut = rows[0].n;
         // Within a transaction the statistics stand still unless they are asked for anew.
         await tx.query('SELECT pg_stat_clear_snapshot()');
@@ -136,8 +163,16 @@ describe('the evidence store', () => {
   });
 
   it('refuses what is too large, a name that is none, and a backlog without end', async () => {
-    const small = new PostgresEvidenceStore({ pool: db.pool, maxBlobBytes: 1_000, maxWaitingBytes: 1_500, maxCacheBytes: 0 });
-    await expect(small.put(Buffer.alloc(1_001), XML)).rejects.toMatchObject({ code: 'body_too_large', message: expect.stringContaining('1001') });
+    const small = new PostgresEvidenceStore({
+      pool: db.pool,
+      maxBlobBytes: 1_000,
+      maxWaitingBytes: 1_500,
+      maxCacheBytes: 0,
+    });
+    await expect(small.put(Buffer.alloc(1_001), XML)).rejects.toMatchObject({
+      code: 'body_too_large',
+      message: expect.stringContaining('1001'),
+    });
     await expect(store.get('ABC')).rejects.toMatchObject({ code: 'invalid_parameter' });
     const results = await Promise.allSettled([1, 2, 3].map((n) => small.put(Buffer.alloc(700, n), XML)));
     expect(results.map((one) => one.status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);

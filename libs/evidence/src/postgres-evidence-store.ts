@@ -42,7 +42,8 @@ const INSERT = `
 INSERT INTO evidence (sha256, byte_length, encoding, media_type, content)
 SELECT * FROM unnest($1::bytea[], $2::int[], $3::smallint[], $4::text[], $5::bytea[]) ON CONFLICT (sha256) DO NOTHING`;
 
-const SELECT = 'SELECT sha256, byte_length, encoding, media_type, content FROM evidence WHERE sha256 = ANY ($1::bytea[])';
+const SELECT =
+  'SELECT sha256, byte_length, encoding, media_type, content FROM evidence WHERE sha256 = ANY ($1::bytea[])';
 const LENGTHS = 'SELECT sha256, byte_length FROM evidence WHERE sha256 = ANY ($1::bytea[])';
 
 interface Row {
@@ -54,8 +55,9 @@ interface Row {
 }
 
 /**
- * Evidence in a PostgreSQL table (DESIGN section 5). Puts that are made together share one insert, and reads one select; `put` resolves when it is committed.
- * The media type of the first put stays. Bytes are not copied: callers write neither into what they put nor into what they got.
+ * Evidence in a PostgreSQL table (DESIGN section 5). Puts that are made together share one insert, and reads one
+ * select; `put` resolves when it is committed. The media type of the first put stays. Bytes are not copied: callers
+ * write neither into what they put nor into what they got.
  */
 export class PostgresEvidenceStore implements EvidenceStore {
   private readonly pool: Pool;
@@ -63,8 +65,15 @@ export class PostgresEvidenceStore implements EvidenceStore {
   private readonly maxBlobBytes: number;
   private readonly maxWaitingBytes: number;
   private waitingBytes = 0;
-  private readonly insertTogether = coalesce<Put, Sha256>((puts) => this.insert(puts), { maxBatch: MOST_BLOBS_PER_STATEMENT, maxWaiting: MOST_WAITING_PUTS });
-  private readonly rowTogether = coalesce<Sha256, Row | undefined>((digests) => this.rowsOf(digests), { maxBatch: MOST_READ_TOGETHER, maxWaiting: MOST_WAITING_GETS, maxRuns: MOST_READS_AT_ONCE });
+  private readonly insertTogether = coalesce<Put, Sha256>((puts) => this.insert(puts), {
+    maxBatch: MOST_BLOBS_PER_STATEMENT,
+    maxWaiting: MOST_WAITING_PUTS,
+  });
+  private readonly rowTogether = coalesce<Sha256, Row | undefined>((digests) => this.rowsOf(digests), {
+    maxBatch: MOST_READ_TOGETHER,
+    maxWaiting: MOST_WAITING_GETS,
+    maxRuns: MOST_READS_AT_ONCE,
+  });
 
   constructor(options: EvidenceStoreOptions) {
     this.pool = options.pool;
@@ -73,17 +82,27 @@ export class PostgresEvidenceStore implements EvidenceStore {
     this.maxWaitingBytes = options.maxWaitingBytes ?? 256 * 1024 * 1024;
   }
 
-  /** Throws PedigreeError `body_too_large` for one blob above the limit and `backlog_full` when too many bytes wait already. */
+  /**
+   * Throws PedigreeError `body_too_large` for one blob above the limit and `backlog_full` when too many bytes wait
+   * already.
+   */
   async put(bytes: Uint8Array, mediaType: string): Promise<Sha256> {
     if (bytes.length > this.maxBlobBytes) {
-      throw new PedigreeError('body_too_large', `evidence of ${bytes.length} bytes: at most ${this.maxBlobBytes} are stored as one piece`, { item: mediaType });
+      throw new PedigreeError(
+        'body_too_large',
+        `evidence of ${bytes.length} bytes: at most ${this.maxBlobBytes} are stored as one piece`,
+        { item: mediaType },
+      );
     }
-    if (mediaType.length === 0 || mediaType.length > LONGEST_MEDIA_TYPE) throw new Error(`a media type has 1 to ${LONGEST_MEDIA_TYPE} characters`);
+    if (mediaType.length === 0 || mediaType.length > LONGEST_MEDIA_TYPE)
+      throw new Error(`a media type has 1 to ${LONGEST_MEDIA_TYPE} characters`);
     const sha256 = sha256Hex(bytes);
     // What is in the cache was committed or read before.
     if (this.cache.get(sha256) !== undefined) return sha256;
     if (this.waitingBytes > 0 && this.waitingBytes + bytes.length > this.maxWaitingBytes) {
-      throw new PedigreeError('backlog_full', `${this.waitingBytes} bytes of evidence wait to be stored`, { item: sha256 });
+      throw new PedigreeError('backlog_full', `${this.waitingBytes} bytes of evidence wait to be stored`, {
+        item: sha256,
+      });
     }
     this.waitingBytes += bytes.length;
     try {
@@ -105,7 +124,11 @@ export class PostgresEvidenceStore implements EvidenceStore {
   async lengths(sha256s: Sha256[]): Promise<Map<Sha256, number>> {
     sha256s.forEach(checkDigest);
     const digests = byteaArray([...new Set(sha256s)].map((sha256) => Buffer.from(sha256, 'hex')));
-    const { rows } = await this.pool.query<{ sha256: Buffer; byte_length: number }>({ name: 'evidence-lengths', text: LENGTHS, values: [digests] });
+    const { rows } = await this.pool.query<{ sha256: Buffer; byte_length: number }>({
+      name: 'evidence-lengths',
+      text: LENGTHS,
+      values: [digests],
+    });
     return new Map(rows.map((row) => [row.sha256.toString('hex'), row.byte_length]));
   }
 
@@ -120,7 +143,9 @@ export class PostgresEvidenceStore implements EvidenceStore {
     }
     const wanted = [...missing];
     for (let from = 0; from < wanted.length; from += MOST_READ_TOGETHER) {
-      for (const row of await Promise.all(wanted.slice(from, from + MOST_READ_TOGETHER).map((one) => this.rowTogether(one)))) {
+      for (const row of await Promise.all(
+        wanted.slice(from, from + MOST_READ_TOGETHER).map((one) => this.rowTogether(one)),
+      )) {
         if (row === undefined) continue;
         const [sha256, blob] = await verified(row);
         this.cache.add(sha256, blob);
@@ -154,7 +179,11 @@ export class PostgresEvidenceStore implements EvidenceStore {
           byteaArray(batch.map((blob) => blob.content)),
         ],
       });
-      for (const blob of batch) this.cache.add(blob.sha256, { bytes: Buffer.from(blob.bytes.buffer, blob.bytes.byteOffset, blob.bytes.byteLength), mediaType: blob.mediaType });
+      for (const blob of batch)
+        this.cache.add(blob.sha256, {
+          bytes: Buffer.from(blob.bytes.buffer, blob.bytes.byteOffset, blob.bytes.byteLength),
+          mediaType: blob.mediaType,
+        });
     }
     return puts.map((put) => put.sha256);
   }
@@ -162,7 +191,10 @@ export class PostgresEvidenceStore implements EvidenceStore {
 
 function checkDigest(text: string): void {
   const shown = text.slice(0, 80);
-  if (!isSha256(text)) throw new PedigreeError('invalid_parameter', `${shown} is not a SHA-256 digest in lower-case hexadecimal digits`, { item: shown });
+  if (!isSha256(text))
+    throw new PedigreeError('invalid_parameter', `${shown} is not a SHA-256 digest in lower-case hexadecimal digits`, {
+      item: shown,
+    });
 }
 
 function* batchesOf(blobs: Ready[]): Generator<Ready[]> {

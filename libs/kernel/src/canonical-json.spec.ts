@@ -6,9 +6,9 @@ const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 
 describe('canonical JSON (RFC 8785)', () => {
   it('orders names by UTF-16 code units and writes numbers as ECMAScript does', () => {
-    expect(canonicalJson({ '\u20ac': 1, '\r': 2, '1': 3, '\u{1F600}': 4, '\ufb33': 5, a: [1e21, 0.000001, 1e-7, -0] })).toBe(
-      '{"\\r":2,"1":3,"a":[1e+21,0.000001,1e-7,0],"€":1,"😀":4,"\ufb33":5}',
-    );
+    expect(
+      canonicalJson({ '\u20ac': 1, '\r': 2, '1': 3, '\u{1F600}': 4, '\ufb33': 5, a: [1e21, 0.000001, 1e-7, -0] }),
+    ).toBe('{"\\r":2,"1":3,"a":[1e+21,0.000001,1e-7,0],"€":1,"😀":4,"\ufb33":5}');
   });
 
   it('refuses what JSON cannot carry', () => {

@@ -4,8 +4,8 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | { [name
 export type JsonObject = { [name: string]: JsonValue };
 
 /**
- * The RFC 8785 (JSON Canonicalization Scheme) text of `value`. Throws on what JSON cannot carry (undefined, NaN, bigint):
- * a value that reached this point without a JSON form is a broken invariant, not bad input.
+ * The RFC 8785 (JSON Canonicalization Scheme) text of `value`. Throws on what JSON cannot carry (undefined, NaN,
+ * bigint): a value that reached this point without a JSON form is a broken invariant, not bad input.
  */
 export function canonicalJson(value: unknown): string {
   const text = canonicalize(value);

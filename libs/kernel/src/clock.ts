@@ -1,4 +1,6 @@
-/** Time as the code sees it: wall time in UTC, a monotonic counter, and a way to wait. Injected, never read globally. */
+/**
+ * Time as the code sees it: wall time in UTC, a monotonic counter, and a way to wait. Injected, never read globally.
+ */
 export interface Clock {
   /** Wall time. */
   now(): Date;

@@ -5,7 +5,9 @@ import { coalesce } from './coalesce.js';
 function gate() {
   const runs: { inputs: number[]; finish: () => void; fail: (error: Error) => void }[] = [];
   const run = (inputs: number[]) =>
-    new Promise<number[]>((resolve, reject) => runs.push({ inputs, finish: () => resolve(inputs.map((input) => input * 10)), fail: reject }));
+    new Promise<number[]>((resolve, reject) =>
+      runs.push({ inputs, finish: () => resolve(inputs.map((input) => input * 10)), fail: reject }),
+    );
   return { runs, run };
 }
 
@@ -22,7 +24,10 @@ describe('coalesce', () => {
     expect(runs.map((one) => one.inputs)).toEqual([[1, 2]]);
     runs[0]?.finish();
     await turn();
-    expect(runs.map((one) => one.inputs)).toEqual([[1, 2], [3, 4, 5]]);
+    expect(runs.map((one) => one.inputs)).toEqual([
+      [1, 2],
+      [3, 4, 5],
+    ]);
     runs[1]?.finish();
     expect(await Promise.all([...first, ...second])).toEqual([10, 20, 30, 40, 50]);
   });

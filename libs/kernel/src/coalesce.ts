@@ -12,7 +12,10 @@ export interface CoalesceOptions {
  * This is how group commit works: no timer, so a lone call pays nothing, and under load the batch grows by itself.
  * `run` returns one result per input, in order. When it throws, each call of that batch is rejected with the error.
  */
-export function coalesce<In, Out>(run: (inputs: In[]) => Promise<Out[]>, options: CoalesceOptions): (input: In) => Promise<Out> {
+export function coalesce<In, Out>(
+  run: (inputs: In[]) => Promise<Out[]>,
+  options: CoalesceOptions,
+): (input: In) => Promise<Out> {
   const waiting: { input: In; resolve: (out: Out) => void; reject: (error: unknown) => void }[] = [];
   let runs = 0;
 
@@ -22,7 +25,8 @@ export function coalesce<In, Out>(run: (inputs: In[]) => Promise<Out[]>, options
       const batch = waiting.splice(0, options.maxBatch);
       try {
         const results = await run(batch.map((call) => call.input));
-        if (results.length !== batch.length) throw new Error(`a batch of ${batch.length} got ${results.length} results`);
+        if (results.length !== batch.length)
+          throw new Error(`a batch of ${batch.length} got ${results.length} results`);
         batch.forEach((call, i) => call.resolve(results[i] as Out));
       } catch (error) {
         for (const call of batch) call.reject(error);
@@ -33,7 +37,8 @@ export function coalesce<In, Out>(run: (inputs: In[]) => Promise<Out[]>, options
 
   return (input) =>
     new Promise<Out>((resolve, reject) => {
-      if (waiting.length >= options.maxWaiting) return reject(new Error(`more than ${options.maxWaiting} calls wait for one batch`));
+      if (waiting.length >= options.maxWaiting)
+        return reject(new Error(`more than ${options.maxWaiting} calls wait for one batch`));
       waiting.push({ input, resolve, reject });
       // A run begins after this turn, so that calls made in the same turn share it.
       queueMicrotask(() => {

@@ -1,6 +1,8 @@
 import { inspect } from 'node:util';
 
-/** Every error code that leaves the service, with its HTTP status (RFC 9457 problem documents). One table, one place. */
+/**
+ * Every error code that leaves the service, with its HTTP status (RFC 9457 problem documents). One table, one place.
+ */
 export const ERROR_CODES = {
   invalid_json: 400,
   invalid_command: 400,
@@ -35,7 +37,10 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Where in the input the error lies: a JSON pointer, a line, an item, an element's name. All optional, at least one given. */
+/**
+ * Where in the input the error lies: a JSON pointer, a line, an item, an element's name. All optional, at least one
+ * given.
+ */
 export interface ErrorPlace {
   /** RFC 6901 pointer, or the name of a configuration variable. */
   field?: string;

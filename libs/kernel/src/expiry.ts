@@ -3,10 +3,11 @@ const EXPIRY_THRESHOLDS_DAYS = [30, 14, 7, 1, 0] as const;
 const DAY_MS = 86_400_000;
 
 /**
- * The thresholds, in days, that something which ends has passed: none while more than 30 days are left, [30, 14] with 10 days left, all of them
- * once it has ended. The last one is the news.
+ * The thresholds, in days, that something which ends has passed: none while more than 30 days are left, [30, 14] with
+ * 10 days left, all of them once it has ended. The last one is the news.
  */
-export const expiryWarnings = (now: Date, expiresAt: Date): number[] => EXPIRY_THRESHOLDS_DAYS.filter((days) => expiresAt.getTime() - now.getTime() <= days * DAY_MS);
+export const expiryWarnings = (now: Date, expiresAt: Date): number[] =>
+  EXPIRY_THRESHOLDS_DAYS.filter((days) => expiresAt.getTime() - now.getTime() <= days * DAY_MS);
 
 export interface ExpiryWarning {
   /** The threshold that was passed last. */

@@ -1,6 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { checkDigitOf, hasValidCheckDigit, isGtin, isSgtin, isSscc, isUuid, requestIdOf, splitSgtin, uuid5 } from './index.js';
+import {
+  checkDigitOf,
+  hasValidCheckDigit,
+  isGtin,
+  isSgtin,
+  isSscc,
+  isUuid,
+  requestIdOf,
+  splitSgtin,
+  uuid5,
+} from './index.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 
@@ -17,7 +27,12 @@ describe('identifiers', () => {
   ])('%j as an SGTIN: %s', (text, expected) => expect(isSgtin(text)).toBe(expected));
 
   it('tells the other shapes', () => {
-    expect([isSscc('123456789012345678'), isSscc('12345678901234567'), isGtin('04600000000015'), isGtin('4600000000015')]).toEqual([true, false, true, false]);
+    expect([
+      isSscc('123456789012345678'),
+      isSscc('12345678901234567'),
+      isGtin('04600000000015'),
+      isGtin('4600000000015'),
+    ]).toEqual([true, false, true, false]);
     expect([isUuid('6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01'), isUuid('6f1b2c9e')]).toEqual([true, false]);
   });
 
@@ -26,7 +41,11 @@ describe('identifiers', () => {
   });
 
   it('knows the check digit of the GS1 general specifications', () => {
-    expect([hasValidCheckDigit('06291041500213'), hasValidCheckDigit('06291041500214'), checkDigitOf('0629104150021')]).toEqual([true, false, '3']);
+    expect([
+      hasValidCheckDigit('06291041500213'),
+      hasValidCheckDigit('06291041500214'),
+      checkDigitOf('0629104150021'),
+    ]).toEqual([true, false, '3']);
   });
 
   it('completes any digits with exactly one valid check digit', () => {
@@ -41,7 +60,11 @@ describe('identifiers', () => {
 
   it('derives request ids by RFC 9562', () => {
     // The example of RFC 9562, appendix A.4.
-    expect(uuid5('www.example.com', '6ba7b810-9dad-11d1-80b4-00c04fd430c8')).toBe('2ed6657d-e927-568b-95e1-2665a8aea6a2');
-    expect(requestIdOf('6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'a')).not.toBe(requestIdOf('6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'b'));
+    expect(uuid5('www.example.com', '6ba7b810-9dad-11d1-80b4-00c04fd430c8')).toBe(
+      '2ed6657d-e927-568b-95e1-2665a8aea6a2',
+    );
+    expect(requestIdOf('6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'a')).not.toBe(
+      requestIdOf('6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'b'),
+    );
   });
 });

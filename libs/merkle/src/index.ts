@@ -1,7 +1,8 @@
 /**
- * The pure Merkle tree of RFC 6962 over a one-function storage, its proofs, and signed notes for checkpoints.
- * Promise: what the proofs check holds for any storage, and what does not hold is never believed; nothing here touches a file, a network or a clock.
- * Proven in: tree.prop.spec.ts (against the definition of the RFC), tiles.prop.spec.ts, vectors.spec.ts (published vectors), note.spec.ts.
+ * The pure Merkle tree of RFC 6962 over a one-function storage, its proofs, and signed notes for checkpoints. Promise:
+ * what the proofs check holds for any storage, and what does not hold is never believed; nothing here touches a file, a
+ * network or a clock. Proven in: tree.prop.spec.ts (against the definition of the RFC), tiles.prop.spec.ts,
+ * vectors.spec.ts (published vectors), note.spec.ts.
  */
 export * from './tree.js';
 export * from './proofs.js';

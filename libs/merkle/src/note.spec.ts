@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { checkpointText, newSigningKey, noteSigner, openNote, parseCheckpoint, parseVerifierKey, signNote, verifierKeyOf } from './note.js';
+import {
+  checkpointText,
+  newSigningKey,
+  noteSigner,
+  openNote,
+  parseCheckpoint,
+  parseVerifierKey,
+  signNote,
+  verifierKeyOf,
+} from './note.js';
 import { leafHash } from './tree.js';
 
 const signer = noteSigner('pedigree.example/log', newSigningKey());
@@ -23,7 +32,13 @@ describe('a signed checkpoint', () => {
     expect(() => openNote(`${'x'.repeat(20_000)}\n\n`, verifier)).toThrow(/too long/);
   });
 
-  it.each(['', 'origin\n', 'origin\n-1\nAAAA\n', 'origin\n1\nnot base64\n', 'origin\n01\n'.concat(leafHash(Buffer.alloc(0)).toString('base64'), '\n')])('is none where the text does not hold: %j', (text) =>
+  it.each([
+    '',
+    'origin\n',
+    'origin\n-1\nAAAA\n',
+    'origin\n1\nnot base64\n',
+    'origin\n01\n'.concat(leafHash(Buffer.alloc(0)).toString('base64'), '\n'),
+  ])('is none where the text does not hold: %j', (text) =>
     expect(() => parseCheckpoint(text)).toThrow(/no checkpoint/),
   );
 

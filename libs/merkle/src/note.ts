@@ -1,7 +1,18 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  verify,
+  type KeyObject,
+} from 'node:crypto';
 import { checkSize, type Hash } from './tree.js';
 
-/** What a signed checkpoint says: the tree of the first `size` leaves of the log called `origin` has this root (C2SP tlog-checkpoint). */
+/**
+ * What a signed checkpoint says: the tree of the first `size` leaves of the log called `origin` has this root (C2SP
+ * tlog-checkpoint).
+ */
 export interface Checkpoint {
   origin: string;
   size: number;
@@ -27,22 +38,33 @@ const RAW_KEY_BYTES = 32;
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 const MOST_NOTE_CHARACTERS = 10_000;
 
-export const checkpointText = ({ origin, size, root }: Checkpoint): string => `${origin}\n${size}\n${root.toString('base64')}\n`;
+export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
+  `${origin}\n${size}\n${root.toString('base64')}\n`;
 
 /** Reads the text of a checkpoint; further lines are extensions and are passed over. Throws when it is none. */
 export function parseCheckpoint(text: string): Checkpoint {
   const [origin = '', sizeText = '', rootText = ''] = text.split('\n');
   const size = Number(sizeText);
   const root = Buffer.from(rootText, 'base64');
-  if (origin === '' || !/^(0|[1-9]\d{0,15})$/.test(sizeText) || root.length !== 32 || root.toString('base64') !== rootText) throw new Error('this is no checkpoint');
+  if (
+    origin === '' ||
+    !/^(0|[1-9]\d{0,15})$/.test(sizeText) ||
+    root.length !== 32 ||
+    root.toString('base64') !== rootText
+  )
+    throw new Error('this is no checkpoint');
   checkSize(size);
   return { origin, size, root };
 }
 
 /** The note: the text, an empty line, and the signature line. */
 export function signNote(text: string, signer: NoteSigner): string {
-  if (!text.endsWith('\n') || text.includes('\n\n')) throw new Error('the text of a note ends with a line end and has no empty line');
-  const signature = Buffer.concat([keyIdOf(signer.name, rawKeyOf(signer.privateKey)), sign(null, Buffer.from(text, 'utf8'), signer.privateKey)]);
+  if (!text.endsWith('\n') || text.includes('\n\n'))
+    throw new Error('the text of a note ends with a line end and has no empty line');
+  const signature = Buffer.concat([
+    keyIdOf(signer.name, rawKeyOf(signer.privateKey)),
+    sign(null, Buffer.from(text, 'utf8'), signer.privateKey),
+  ]);
   return `${text}\n\u2014 ${signer.name} ${signature.toString('base64')}\n`;
 }
 
@@ -72,8 +94,13 @@ export function parseVerifierKey(text: string): NoteVerifier {
   const [, name = '', id = '', encoded = ''] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text.trim()) ?? [];
   const bytes = Buffer.from(encoded, 'base64');
   const raw = bytes.subarray(1);
-  if (bytes[0] !== ED25519 || raw.length !== RAW_KEY_BYTES || !keyIdOf(name, raw).equals(Buffer.from(id, 'hex'))) throw new Error('this is no verifier key');
-  return { name, keyId: Buffer.from(id, 'hex'), publicKey: createPublicKey({ key: Buffer.concat([SPKI_PREFIX, raw]), format: 'der', type: 'spki' }) };
+  if (bytes[0] !== ED25519 || raw.length !== RAW_KEY_BYTES || !keyIdOf(name, raw).equals(Buffer.from(id, 'hex')))
+    throw new Error('this is no verifier key');
+  return {
+    name,
+    keyId: Buffer.from(id, 'hex'),
+    publicKey: createPublicKey({ key: Buffer.concat([SPKI_PREFIX, raw]), format: 'der', type: 'spki' }),
+  };
 }
 
 /** A signer from a PEM private key (PKCS#8). Names have no blanks and no plus sign. */
@@ -85,10 +112,17 @@ export function noteSigner(name: string, pem: string): NoteSigner {
 }
 
 /** A new private key as PEM. */
-export const newSigningKey = (): string => generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+export const newSigningKey = (): string =>
+  generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 
 /** First four bytes of SHA-256(name || 0x0A || type || key) (C2SP signed-note). */
 const keyIdOf = (name: string, raw: Uint8Array): Buffer =>
-  createHash('sha256').update(name).update(Buffer.from([0x0a, ED25519])).update(raw).digest().subarray(0, 4);
+  createHash('sha256')
+    .update(name)
+    .update(Buffer.from([0x0a, ED25519]))
+    .update(raw)
+    .digest()
+    .subarray(0, 4);
 
-const rawKeyOf = (key: KeyObject): Buffer => createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-RAW_KEY_BYTES);
+const rawKeyOf = (key: KeyObject): Buffer =>
+  createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-RAW_KEY_BYTES);

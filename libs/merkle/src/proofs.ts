@@ -19,7 +19,8 @@ async function readParts(parts: Part[], read: ReadHashes): Promise<Hash[]> {
 /** PATH(index, D[size]) (RFC 6962, 2.1.1): what the leaf's hash is to be hashed with, from the leaf up. */
 export async function proveInclusion(index: number, size: number, read: ReadHashes): Promise<Hash[]> {
   checkSize(size);
-  if (!Number.isSafeInteger(index) || index < 0 || index >= size) throw new RangeError(`leaf ${index} is not in a tree of ${size}`);
+  if (!Number.isSafeInteger(index) || index < 0 || index >= size)
+    throw new RangeError(`leaf ${index} is not in a tree of ${size}`);
   const parts: Part[] = [];
   let [from, to] = [0, size];
   while (to - from > 1) {
@@ -35,7 +36,10 @@ export async function proveInclusion(index: number, size: number, read: ReadHash
   return readParts(parts.reverse(), read);
 }
 
-/** Whether the path leads from the leaf's hash to the root (RFC 9162, 2.1.3.2). Never throws: whatever does not hold is false. */
+/**
+ * Whether the path leads from the leaf's hash to the root (RFC 9162, 2.1.3.2). Never throws: whatever does not hold is
+ * false.
+ */
 export function checkInclusion(claim: { leaf: Hash; index: number; size: number; root: Hash; path: Hash[] }): boolean {
   const { leaf, index, size, root, path } = claim;
   if (!isIndex(index) || !isIndex(size) || index >= size) return false;
@@ -57,7 +61,8 @@ export function checkInclusion(claim: { leaf: Hash; index: number; size: number;
 /** PROOF(from, D[to]) (RFC 6962, 2.1.2): that the first `from` leaves of the larger tree are the smaller one. */
 export async function proveConsistency(from: number, to: number, read: ReadHashes): Promise<Hash[]> {
   checkSize(to);
-  if (!Number.isSafeInteger(from) || from < 0 || from > to) throw new RangeError(`a tree of ${to} has no beginning of ${from}`);
+  if (!Number.isSafeInteger(from) || from < 0 || from > to)
+    throw new RangeError(`a tree of ${to} has no beginning of ${from}`);
   if (from === 0 || from === to) return [];
   const parts: Part[] = [];
   let [begin, end] = [0, to];
@@ -78,8 +83,17 @@ export async function proveConsistency(from: number, to: number, read: ReadHashe
   return readParts(parts.reverse(), read);
 }
 
-/** Whether the larger tree begins with the smaller one (RFC 9162, 2.1.4.2). Never throws: whatever does not hold is false. */
-export function checkConsistency(claim: { from: number; fromRoot: Hash; to: number; toRoot: Hash; path: Hash[] }): boolean {
+/**
+ * Whether the larger tree begins with the smaller one (RFC 9162, 2.1.4.2). Never throws: whatever does not hold is
+ * false.
+ */
+export function checkConsistency(claim: {
+  from: number;
+  fromRoot: Hash;
+  to: number;
+  toRoot: Hash;
+  path: Hash[];
+}): boolean {
   const { from, fromRoot, to, toRoot, path } = claim;
   if (!isIndex(from) || !isIndex(to) || from > to) return false;
   if (from === to) return path.length === 0 && fromRoot.equals(toRoot);

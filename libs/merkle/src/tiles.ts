@@ -6,15 +6,19 @@ export const TILE_WIDTH = 2 ** TILE_HEIGHT;
 const HASH_BYTES = 32;
 
 /**
- * A run of 256 hashes of one level of the tree, every eighth level (C2SP tlog-tiles): tile `index` of tile level L holds the nodes
- * `index * 256` onwards of tree level `8 * L`. Levels between are computed. The last tile of a level may be narrower.
+ * A run of 256 hashes of one level of the tree, every eighth level (C2SP tlog-tiles): tile `index` of tile level L
+ * holds the nodes `index * 256` onwards of tree level `8 * L`. Levels between are computed. The last tile of a level
+ * may be narrower.
  */
 export interface Tile {
   level: number;
   index: number;
 }
 
-/** Gives the tiles, in the order asked, each as its hashes one behind the other; an empty buffer for one that is not there. */
+/**
+ * Gives the tiles, in the order asked, each as its hashes one behind the other; an empty buffer for one that is not
+ * there.
+ */
 export type ReadTiles = (tiles: Tile[]) => Promise<Buffer[]>;
 
 const tileOf = ({ level, index }: Node): { tile: Tile; from: number; width: number } => {
@@ -38,17 +42,27 @@ export function hashesInTiles(readTiles: ReadTiles): ReadHashes {
 }
 
 function subtreeIn(bytes: Buffer, { tile, from, width }: { tile: Tile; from: number; width: number }): Hash {
-  if (bytes.length < (from + width) * HASH_BYTES) throw new Error(`tile ${nameOf(tile)} holds ${bytes.length / HASH_BYTES} hashes; ${from + width} are needed`);
-  let hashes = Array.from({ length: width }, (_, i) => bytes.subarray((from + i) * HASH_BYTES, (from + i + 1) * HASH_BYTES));
-  while (hashes.length > 1) hashes = Array.from({ length: hashes.length / 2 }, (_, i) => nodeHash(hashes[2 * i] as Hash, hashes[2 * i + 1] as Hash));
+  if (bytes.length < (from + width) * HASH_BYTES)
+    throw new Error(`tile ${nameOf(tile)} holds ${bytes.length / HASH_BYTES} hashes; ${from + width} are needed`);
+  let hashes = Array.from({ length: width }, (_, i) =>
+    bytes.subarray((from + i) * HASH_BYTES, (from + i + 1) * HASH_BYTES),
+  );
+  while (hashes.length > 1)
+    hashes = Array.from({ length: hashes.length / 2 }, (_, i) =>
+      nodeHash(hashes[2 * i] as Hash, hashes[2 * i + 1] as Hash),
+    );
   return foldRight(hashes);
 }
 
 /**
- * The tiles that appending leaves to a tree of `size` changes, whole, lower levels first. A tile that was left wider by a write that did
- * not end is cut to what the size says.
+ * The tiles that appending leaves to a tree of `size` changes, whole, lower levels first. A tile that was left wider by
+ * a write that did not end is cut to what the size says.
  */
-export async function grownTiles(size: number, leaves: Hash[], readTiles: ReadTiles): Promise<{ tile: Tile; bytes: Buffer }[]> {
+export async function grownTiles(
+  size: number,
+  leaves: Hash[],
+  readTiles: ReadTiles,
+): Promise<{ tile: Tile; bytes: Buffer }[]> {
   const made = await appended(size, leaves, hashesInTiles(readTiles));
   const added = new Map<string, { tile: Tile; from: number; hashes: Hash[] }>();
   for (const { node, hash } of made) {
@@ -60,5 +74,8 @@ export async function grownTiles(size: number, leaves: Hash[], readTiles: ReadTi
   }
   const changed = [...added.values()].sort((a, b) => a.tile.level - b.tile.level || a.tile.index - b.tile.index);
   const before = changed.length === 0 ? [] : await readTiles(changed.map(({ tile }) => tile));
-  return changed.map(({ tile, from, hashes }, i) => ({ tile, bytes: Buffer.concat([(before[i] as Buffer).subarray(0, from * HASH_BYTES), ...hashes]) }));
+  return changed.map(({ tile, from, hashes }, i) => ({
+    tile,
+    bytes: Buffer.concat([(before[i] as Buffer).subarray(0, from * HASH_BYTES), ...hashes]),
+  }));
 }

@@ -4,7 +4,8 @@ import { checkConsistency, checkInclusion, proveConsistency, proveInclusion } fr
 import { appended, EMPTY_ROOT, leafHash, nodeHash, rootOf, type Hash, type Node, type ReadHashes } from './tree.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
-const run = (property: fc.IAsyncProperty<[number, number, number]>, numRuns = 100): Promise<void> => fc.assert(property, { seed: SEED, numRuns });
+const run = (property: fc.IAsyncProperty<[number, number, number]>, numRuns = 100): Promise<void> =>
+  fc.assert(property, { seed: SEED, numRuns });
 
 /** MTH as the RFC writes it, without any storage. */
 function definition(leaves: Hash[]): Hash {
@@ -68,7 +69,8 @@ describe(`the tree (seed ${SEED})`, () => {
           for (const { node } of await tree.grow(Math.min(1 + (step % 5), leaves - tree.leaves.length))) {
             const { level, index } = node;
             expect(stored.has(`${level}/${index}`)).toBe(false);
-            if (level > 0) expect([0, 1].map((side) => stored.has(`${level - 1}/${index * 2 + side}`))).toEqual([true, true]);
+            if (level > 0)
+              expect([0, 1].map((side) => stored.has(`${level - 1}/${index * 2 + side}`))).toEqual([true, true]);
             stored.add(`${level}/${index}`);
           }
         }
@@ -93,7 +95,12 @@ describe(`an inclusion proof (seed ${SEED})`, () => {
           { ...claim, index: leaves },
           { ...claim, index: -1 },
           { ...claim, path: [...path, root] },
-          ...(path.length > 0 ? [{ ...claim, path: path.slice(1) }, { ...claim, path: path.map((hash, i) => (i === pick % path.length ? flipped(hash) : hash)) }] : []),
+          ...(path.length > 0
+            ? [
+                { ...claim, path: path.slice(1) },
+                { ...claim, path: path.map((hash, i) => (i === pick % path.length ? flipped(hash) : hash)) },
+              ]
+            : []),
           ...(leaves > 1 ? [{ ...claim, index: (index + 1) % leaves }] : []),
         ];
         expect(wrong.filter(checkInclusion)).toEqual([]);
@@ -108,14 +115,25 @@ describe(`a consistency proof (seed ${SEED})`, () => {
         const tree = await treeOf(leaves, step);
         const from = 1 + (pick % leaves);
         const path = await proveConsistency(from, leaves, tree.read);
-        const claim = { from, fromRoot: await rootOf(from, tree.read), to: leaves, toRoot: await rootOf(leaves, tree.read), path };
+        const claim = {
+          from,
+          fromRoot: await rootOf(from, tree.read),
+          to: leaves,
+          toRoot: await rootOf(leaves, tree.read),
+          path,
+        };
         expect(checkConsistency(claim)).toBe(true);
         const wrong = [
           { ...claim, fromRoot: flipped(claim.fromRoot) },
           { ...claim, toRoot: flipped(claim.toRoot) },
           { ...claim, path: [...path, claim.toRoot] },
           { ...claim, from: leaves + 1 },
-          ...(path.length > 0 ? [{ ...claim, path: path.slice(0, -1) }, { ...claim, path: path.map((hash, i) => (i === pick % path.length ? flipped(hash) : hash)) }] : []),
+          ...(path.length > 0
+            ? [
+                { ...claim, path: path.slice(0, -1) },
+                { ...claim, path: path.map((hash, i) => (i === pick % path.length ? flipped(hash) : hash)) },
+              ]
+            : []),
         ];
         expect(wrong.filter(checkConsistency)).toEqual([]);
       }),
@@ -124,8 +142,18 @@ describe(`a consistency proof (seed ${SEED})`, () => {
   it('begins with the empty tree and ends with the tree itself', async () => {
     const tree = await treeOf(7, 3);
     const root = await rootOf(7, tree.read);
-    expect(checkConsistency({ from: 0, fromRoot: EMPTY_ROOT, to: 7, toRoot: root, path: await proveConsistency(0, 7, tree.read) })).toBe(true);
-    expect(checkConsistency({ from: 7, fromRoot: root, to: 7, toRoot: root, path: await proveConsistency(7, 7, tree.read) })).toBe(true);
+    expect(
+      checkConsistency({
+        from: 0,
+        fromRoot: EMPTY_ROOT,
+        to: 7,
+        toRoot: root,
+        path: await proveConsistency(0, 7, tree.read),
+      }),
+    ).toBe(true);
+    expect(
+      checkConsistency({ from: 7, fromRoot: root, to: 7, toRoot: root, path: await proveConsistency(7, 7, tree.read) }),
+    ).toBe(true);
     await expect(proveConsistency(8, 7, tree.read)).rejects.toThrow(/no beginning of 8/);
     await expect(proveInclusion(7, 7, tree.read)).rejects.toThrow(/not in a tree of 7/);
   });

@@ -4,15 +4,18 @@ import { createHash } from 'node:crypto';
 export type Hash = Buffer;
 
 /**
- * A complete subtree: the hash at `level` over the leaves `index * 2^level` to `(index + 1) * 2^level - 1`. Level 0 are the leaves.
- * Sizes and indexes are safe integers: a tree has fewer than 2^53 leaves.
+ * A complete subtree: the hash at `level` over the leaves `index * 2^level` to `(index + 1) * 2^level - 1`. Level 0 are
+ * the leaves. Sizes and indexes are safe integers: a tree has fewer than 2^53 leaves.
  */
 export interface Node {
   level: number;
   index: number;
 }
 
-/** Gives the hashes of complete subtrees, in the order asked; throws when one is not there. The only thing that a tree needs of its storage. */
+/**
+ * Gives the hashes of complete subtrees, in the order asked; throws when one is not there. The only thing that a tree
+ * needs of its storage.
+ */
 export type ReadHashes = (nodes: Node[]) => Promise<Hash[]>;
 
 const LEAF_PREFIX = Buffer.from([0]);
@@ -23,11 +26,13 @@ export const EMPTY_ROOT: Hash = createHash('sha256').digest();
 /** MTH({d}) = SHA-256(0x00 || d) (RFC 6962, 2.1). */
 export const leafHash = (data: Uint8Array): Hash => createHash('sha256').update(LEAF_PREFIX).update(data).digest();
 /** SHA-256(0x01 || left || right) (RFC 6962, 2.1). */
-export const nodeHash = (left: Hash, right: Hash): Hash => createHash('sha256').update(NODE_PREFIX).update(left).update(right).digest();
+export const nodeHash = (left: Hash, right: Hash): Hash =>
+  createHash('sha256').update(NODE_PREFIX).update(left).update(right).digest();
 
 /**
- * The complete subtrees that together are the leaves `from` to `to - 1`, in order, where `from` is 0 or begins a subtree that the range fills
- * up as the RFC splits it: at the largest power of two below the length. Their hashes, folded from the right, are the hash of the range.
+ * The complete subtrees that together are the leaves `from` to `to - 1`, in order, where `from` is 0 or begins a
+ * subtree that the range fills up as the RFC splits it: at the largest power of two below the length. Their hashes,
+ * folded from the right, are the hash of the range.
  */
 export function subtreesOf(from: number, to: number): Node[] {
   const nodes: Node[] = [];
@@ -56,8 +61,9 @@ export async function rootOf(size: number, read: ReadHashes): Promise<Hash> {
 }
 
 /**
- * The complete subtrees that come into being when leaves are appended to a tree of `size`, in the order in which they must be stored: each behind
- * those that it is made of, so that a storage that ends in the middle is that of a smaller tree.
+ * The complete subtrees that come into being when leaves are appended to a tree of `size`, in the order in which they
+ * must be stored: each behind those that it is made of, so that a storage that ends in the middle is that of a smaller
+ * tree.
  */
 export async function appended(size: number, leaves: Hash[], read: ReadHashes): Promise<{ node: Node; hash: Hash }[]> {
   checkSize(size + leaves.length);
@@ -71,8 +77,12 @@ export async function appended(size: number, leaves: Hash[], read: ReadHashes): 
     made.push(newest);
     while (newest.node.index % 2 === 1) {
       const left = open.pop();
-      if (left === undefined || left.node.level !== newest.node.level) throw new Error(`the right edge of a tree of ${size + i} leaves is damaged`);
-      newest = { node: { level: newest.node.level + 1, index: (newest.node.index - 1) / 2 }, hash: nodeHash(left.hash, newest.hash) };
+      if (left === undefined || left.node.level !== newest.node.level)
+        throw new Error(`the right edge of a tree of ${size + i} leaves is damaged`);
+      newest = {
+        node: { level: newest.node.level + 1, index: (newest.node.index - 1) / 2 },
+        hash: nodeHash(left.hash, newest.hash),
+      };
       made.push(newest);
     }
     open.push(newest);

@@ -18,7 +18,12 @@ const ROOTS = [
 
 async function known(): Promise<ReadHashes> {
   const hashes = new Map<string, Hash>();
-  for (const { node, hash } of await appended(0, LEAVES.map((hex) => leafHash(Buffer.from(hex, 'hex'))), () => Promise.resolve([]))) hashes.set(`${node.level}/${node.index}`, hash);
+  for (const { node, hash } of await appended(
+    0,
+    LEAVES.map((hex) => leafHash(Buffer.from(hex, 'hex'))),
+    () => Promise.resolve([]),
+  ))
+    hashes.set(`${node.level}/${node.index}`, hash);
   return (nodes) => Promise.resolve(nodes.map(({ level, index }) => hashes.get(`${level}/${index}`) as Hash));
 }
 
@@ -39,21 +44,33 @@ describe('the published vectors of RFC 6962', () => {
       'd37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7',
     ]);
     const root = Buffer.from(ROOTS[7] as string, 'hex');
-    expect(checkInclusion({ leaf: leafHash(Buffer.from(LEAVES[5] as string, 'hex')), index: 5, size: 8, root, path })).toBe(true);
+    expect(
+      checkInclusion({ leaf: leafHash(Buffer.from(LEAVES[5] as string, 'hex')), index: 5, size: 8, root, path }),
+    ).toBe(true);
     const consistency = await proveConsistency(6, 8, read);
     expect(consistency.map((hash) => hash.toString('hex'))).toEqual([
       '0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a',
       'ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0',
       'd37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7',
     ]);
-    expect(checkConsistency({ from: 6, fromRoot: Buffer.from(ROOTS[5] as string, 'hex'), to: 8, toRoot: root, path: consistency })).toBe(true);
+    expect(
+      checkConsistency({
+        from: 6,
+        fromRoot: Buffer.from(ROOTS[5] as string, 'hex'),
+        to: 8,
+        toRoot: root,
+        path: consistency,
+      }),
+    ).toBe(true);
   });
 });
 
 describe('a note that another tool signed', () => {
   const KEY = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW';
   const TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n";
-  const NOTE = `${TEXT}\n\u2014 PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n`;
+  const NOTE =
+    `${TEXT}\n\u2014 PeterNeumann ` +
+    'x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n';
 
   it('opens with its key', () => expect(openNote(NOTE, parseVerifierKey(KEY))).toBe(TEXT));
 });

@@ -4,11 +4,18 @@ import { databaseIsAway, loginRefusal } from './away.js';
 const withCode = (code: string, message = 'said the server'): Error => Object.assign(new Error(message), { code });
 
 describe('a PostgreSQL that is away', () => {
-  it.each(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', '57P01', '57P02', '57P03', '08006', '53300'])('is told by %s', (code) => {
-    expect(databaseIsAway(withCode(code))).toBe(true);
-  });
+  it.each(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', '57P01', '57P02', '57P03', '08006', '53300'])(
+    'is told by %s',
+    (code) => {
+      expect(databaseIsAway(withCode(code))).toBe(true);
+    },
+  );
 
-  it.each(['Connection terminated unexpectedly', 'Connection terminated due to connection timeout', 'Client has encountered a connection error and is not queryable'])('is told by "%s"', (message) => {
+  it.each([
+    'Connection terminated unexpectedly',
+    'Connection terminated due to connection timeout',
+    'Client has encountered a connection error and is not queryable',
+  ])('is told by "%s"', (message) => {
     expect(databaseIsAway(new Error(message))).toBe(true);
   });
 
@@ -17,9 +24,12 @@ describe('a PostgreSQL that is away', () => {
     expect(databaseIsAway(new AggregateError([withCode('ECONNREFUSED'), withCode('ECONNREFUSED')]))).toBe(true);
   });
 
-  it.each([withCode('23505'), withCode('42P01'), new Error('no'), undefined, null, 'text'])('is not told by %s', (error) => {
-    expect(databaseIsAway(error)).toBe(false);
-  });
+  it.each([withCode('23505'), withCode('42P01'), new Error('no'), undefined, null, 'text'])(
+    'is not told by %s',
+    (error) => {
+      expect(databaseIsAway(error)).toBe(false);
+    },
+  );
 });
 
 describe('a login that is refused', () => {

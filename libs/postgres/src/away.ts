@@ -1,10 +1,30 @@
-/** SQLSTATEs of a server that is not there for us now: 08 connection, 53 resources, 57P01-57P05 shutting down, starting up, dropped. */
+/**
+ * SQLSTATEs of a server that is not there for us now: 08 connection, 53 resources, 57P01-57P05 shutting down, starting
+ * up, dropped.
+ */
 const AWAY_STATES = /^(08...|53...|57P0[1-5])$/;
-const AWAY_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EPIPE', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'EADDRNOTAVAIL']);
+const AWAY_ERRORS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+]);
 /** What the client itself says of a lost connection, for which it has no code. */
-const AWAY_WORDS = /^(Connection terminated|Connection ended unexpectedly|Client has encountered a connection error|Client was closed|timeout exceeded when trying to connect|timeout expired|Query read timeout)/;
+const AWAY_WORDS =
+  /^(Connection terminated|Connection ended unexpectedly|Client has encountered a connection error|Client was closed|timeout exceeded when trying to connect|timeout expired|Query read timeout)/;
 
-/** Whether an error means that PostgreSQL is away, so that the same may work later, and not that what was asked is wrong. */
+/**
+ * Whether an error means that PostgreSQL is away, so that the same may work later, and not that what was asked is
+ * wrong.
+ */
 export function databaseIsAway(error: unknown): boolean {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown };
   if (typeof code === 'string' && (AWAY_STATES.test(code) || AWAY_ERRORS.has(code))) return true;

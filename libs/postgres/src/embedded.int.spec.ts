@@ -63,7 +63,10 @@ async function startInChild(): Promise<{ child: ChildProcess; answer: { url: str
   const program = join(folder.path, 'program');
   await mkdir(join(program, 'embedded'), { recursive: true });
   for (const file of ['embedded.ts', ...(await readdir(join(HERE, 'embedded'))).map((name) => `embedded/${name}`)]) {
-    const { code } = transformFileSync(join(HERE, file), { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'es6' } });
+    const { code } = transformFileSync(join(HERE, file), {
+      jsc: { target: 'es2022', parser: { syntax: 'typescript' } },
+      module: { type: 'es6' },
+    });
     await writeFile(join(program, file.replace(/\.ts$/, '.js')), code);
   }
   await writeFile(join(program, 'package.json'), '{"type":"module"}');
@@ -107,8 +110,19 @@ describe('the embedded PostgreSQL', () => {
   it('waits for the disk, listens on loopback behind a password, and speaks UTF-8', async () => {
     delete options.durable;
     const server = await start();
-    const names = ['fsync', 'full_page_writes', 'synchronous_commit', 'listen_addresses', 'unix_socket_directories', 'server_encoding', 'password_encryption'];
-    const [row] = await query(server.url, `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join(', ')}`);
+    const names = [
+      'fsync',
+      'full_page_writes',
+      'synchronous_commit',
+      'listen_addresses',
+      'unix_socket_directories',
+      'server_encoding',
+      'password_encryption',
+    ];
+    const [row] = await query(
+      server.url,
+      `SELECT ${names.map((name) => `current_setting('${name}') AS ${name}`).join(', ')}`,
+    );
     expect(row).toEqual({
       fsync: 'on',
       full_page_writes: 'on',
@@ -150,22 +164,27 @@ describe('the embedded PostgreSQL', () => {
     await expect(start()).rejects.toThrow(/did not start \(exit 1\):[^]*invalid value for parameter "shared_buffers"/);
   });
 
-  (isRoot ? it : it.skip)('as root keeps the cluster in a system folder when the server cannot enter the data folder', async () => {
-    await mkdir(options.dataDir, { mode: 0o700 });
-    const first = await start();
-    await query(first.url, 'CREATE TABLE pack (id int)');
-    const [{ directory }] = (await query(first.url, "SELECT current_setting('data_directory') AS directory")) as [{ directory: string }];
-    expect(directory.startsWith(`${options.systemDir ?? ''}/`)).toBe(true);
-    expect((await stat(directory)).uid).not.toBe(0);
-    await first.stop();
+  (isRoot ? it : it.skip)(
+    'as root keeps the cluster in a system folder when the server cannot enter the data folder',
+    async () => {
+      await mkdir(options.dataDir, { mode: 0o700 });
+      const first = await start();
+      await query(first.url, 'CREATE TABLE pack (id int)');
+      const [{ directory }] = (await query(first.url, "SELECT current_setting('data_directory') AS directory")) as [
+        { directory: string },
+      ];
+      expect(directory.startsWith(`${options.systemDir ?? ''}/`)).toBe(true);
+      expect((await stat(directory)).uid).not.toBe(0);
+      await first.stop();
 
-    const second = await start();
-    expect(await query(second.url, "SELECT to_regclass('pack')::text AS pack")).toEqual([{ pack: 'pack' }]);
-    await second.stop();
+      const second = await start();
+      expect(await query(second.url, "SELECT to_regclass('pack')::text AS pack")).toEqual([{ pack: 'pack' }]);
+      await second.stop();
 
-    await rm(options.dataDir, { recursive: true });
-    await mkdir(options.dataDir, { mode: 0o700 });
-    const fresh = await start();
-    expect(await query(fresh.url, "SELECT to_regclass('pack')::text AS pack")).toEqual([{ pack: null }]);
-  });
+      await rm(options.dataDir, { recursive: true });
+      await mkdir(options.dataDir, { mode: 0o700 });
+      const fresh = await start();
+      expect(await query(fresh.url, "SELECT to_regclass('pack')::text AS pack")).toEqual([{ pack: null }]);
+    },
+  );
 });

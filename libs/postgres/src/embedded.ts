@@ -2,15 +2,29 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { findBinaries, type Binaries } from './embedded/binaries.js';
 import { createCluster, openCluster, type Cluster } from './embedded/cluster.js';
-import { answers, findPostmaster, startPostmaster, stopPostmaster, untilReady, urlOf, type Postmaster } from './embedded/postmaster.js';
+import {
+  answers,
+  findPostmaster,
+  startPostmaster,
+  stopPostmaster,
+  untilReady,
+  urlOf,
+  type Postmaster,
+} from './embedded/postmaster.js';
 import { isAlive, withStartLock } from './embedded/start-lock.js';
 
 export interface EmbeddedPostgresOptions {
   /** Folder for everything of this server: cluster, password (0600), log. Made when missing. */
   dataDir: string;
-  /** As root only: where clusters and programs go that the server's user cannot reach in place. Default /var/lib/pedigree. */
+  /**
+   * As root only: where clusters and programs go that the server's user cannot reach in place. Default
+   * /var/lib/pedigree.
+   */
   systemDir?: string;
-  /** False only for tests that prove nothing about durability: no fsync, no full pages, asynchronous commit. Default true. */
+  /**
+   * False only for tests that prove nothing about durability: no fsync, no full pages, asynchronous commit. Default
+   * true.
+   */
   durable?: boolean;
   /** Further server settings, name to value; they win over ours. */
   settings?: Record<string, string>;
@@ -55,10 +69,11 @@ const DURABLE = { fsync: 'on', full_page_writes: 'on', synchronous_commit: 'on' 
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
 
 /**
- * A PostgreSQL of our own for a machine that has none: programs from npm, a cluster in `dataDir`, loopback only, on a random
- * free port, behind a password. The server outlives a killed parent and is then found through its postmaster.pid and used again.
- * Several processes may call this at once for one folder: one starts it, the others get `reused: true`.
- * @throws Error in words when the programs do not run here, the cluster is gone, or the server ends with the end of its log.
+ * A PostgreSQL of our own for a machine that has none: programs from npm, a cluster in `dataDir`, loopback only, on a
+ * random free port, behind a password. The server outlives a killed parent and is then found through its postmaster.pid
+ * and used again. Several processes may call this at once for one folder: one starts it, the others get `reused: true`.
+ * @throws Error in words when the programs do not run here, the cluster is gone, or the server ends with the end of its
+ *   log.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   await mkdir(options.dataDir, { recursive: true });

@@ -1,10 +1,18 @@
 /**
- * PostgreSQL for everybody: the pool, forward-only migrations, and the embedded server of a bare machine.
- * Promise: a migration runs once and in order, whoever starts first; an embedded server left by a kill is found and reused; no transaction outlives 30 s.
- * Proven in: migrate.int.spec.ts, embedded.int.spec.ts, away.spec.ts, listener.int.spec.ts, transaction-limit.int.spec.ts.
+ * PostgreSQL for everybody: the pool, forward-only migrations, and the embedded server of a bare machine. Promise: a
+ * migration runs once and in order, whoever starts first; an embedded server left by a kill is found and reused; no
+ * transaction outlives 30 s. Proven in: migrate.int.spec.ts, embedded.int.spec.ts, away.spec.ts, listener.int.spec.ts,
+ * transaction-limit.int.spec.ts.
  */
 export * from './pool.js';
-export { asLongJob, LONG_JOBS, nameTransaction, TRANSACTION_LIMIT_MS, transactionError, TransactionTooLong } from './transaction-limit.js';
+export {
+  asLongJob,
+  LONG_JOBS,
+  nameTransaction,
+  TRANSACTION_LIMIT_MS,
+  transactionError,
+  TransactionTooLong,
+} from './transaction-limit.js';
 export * from './away.js';
 export * from './listener.js';
 export * from './migrate.js';

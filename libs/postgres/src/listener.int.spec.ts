@@ -12,14 +12,20 @@ const turns: string[] = [];
 beforeAll(async () => {
   db = await testDatabase();
   const options = { pool: db.pool, applicationName: NAME, channel: 'of_a_test' };
-  listener = new Listener({ ...options, heard: (payload) => void heard.push(payload), connected: () => void turns.push('connected'), lost: () => void turns.push('lost') });
+  listener = new Listener({
+    ...options,
+    heard: (payload) => void heard.push(payload),
+    connected: () => void turns.push('connected'),
+    lost: () => void turns.push('lost'),
+  });
 });
 afterAll(async () => {
   await listener.close();
   await db.drop();
 });
 
-const sessions = async (): Promise<number> => (await db.pool.query('SELECT pid FROM pg_stat_activity WHERE application_name = $1', [NAME])).rows.length;
+const sessions = async (): Promise<number> =>
+  (await db.pool.query('SELECT pid FROM pg_stat_activity WHERE application_name = $1', [NAME])).rows.length;
 const tell = (payload: string) => db.pool.query(`SELECT pg_notify('of_a_test', $1)`, [payload]);
 
 describe('a connection that listens', () => {
@@ -37,7 +43,10 @@ describe('a connection that listens', () => {
     await until('it is back', () => turns.length === 3);
     await tell('second');
     await until('it hears again', () => heard.length === 2);
-    expect([heard, turns]).toEqual([['first', 'second'], ['connected', 'lost', 'connected']]);
+    expect([heard, turns]).toEqual([
+      ['first', 'second'],
+      ['connected', 'lost', 'connected'],
+    ]);
   });
 
   it('that is closed is gone, and stays gone', async () => {

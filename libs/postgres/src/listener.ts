@@ -17,7 +17,10 @@ export interface ListenerOptions {
 const RETRY_FIRST_MS = 100;
 const RETRY_MOST_MS = 5_000;
 
-/** One connection that listens for NOTIFY on a channel, and is made anew, after growing pauses, whenever it is lost. Nothing here rejects. */
+/**
+ * One connection that listens for NOTIFY on a channel, and is made anew, after growing pauses, whenever it is lost.
+ * Nothing here rejects.
+ */
 export class Listener {
   private client: pg.Client | undefined;
   private retry: NodeJS.Timeout | undefined;
@@ -30,7 +33,11 @@ export class Listener {
   listen(): void {
     if (this.isClosed || this.client !== undefined || this.retry !== undefined) return;
     const { pool, connectionString, applicationName, channel, heard } = this.options;
-    const client = new pg.Client({ ...(connectionString === undefined ? pool.options : { connectionString }), application_name: applicationName, keepAlive: true });
+    const client = new pg.Client({
+      ...(connectionString === undefined ? pool.options : { connectionString }),
+      application_name: applicationName,
+      keepAlive: true,
+    });
     this.client = client;
     const lost = (): void => this.lost(client);
     client.on('error', lost);
@@ -62,10 +69,13 @@ export class Listener {
     this.client = undefined;
     client.end().catch(() => undefined);
     this.options.lost?.();
-    this.retry = setTimeout(() => {
-      this.retry = undefined;
-      this.listen();
-    }, Math.min(RETRY_MOST_MS, RETRY_FIRST_MS * 2 ** Math.min(this.failures, 16)));
+    this.retry = setTimeout(
+      () => {
+        this.retry = undefined;
+        this.listen();
+      },
+      Math.min(RETRY_MOST_MS, RETRY_FIRST_MS * 2 ** Math.min(this.failures, 16)),
+    );
     this.retry.unref();
     this.failures += 1;
   }

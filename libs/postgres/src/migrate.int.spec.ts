@@ -28,7 +28,8 @@ async function setOf(name: string, files: Record<string, string>): Promise<Migra
 
 async function tables(): Promise<string[]> {
   const { rows } = await db.pool.query<{ name: string }>(
-    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_name <> 'schema_migration' ORDER BY 1",
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_name <> " +
+      "'schema_migration' ORDER BY 1",
   );
   return rows.map((row) => row.name);
 }
@@ -42,7 +43,11 @@ describe('migrate', () => {
       'notes.txt': 'not SQL',
     });
     const second = await setOf('second', { '0001-case.sql': 'CREATE TABLE a_case AS SELECT * FROM stock;' });
-    expect(await migrate(db.pool, [first, second])).toEqual(['first/0002-pack.sql', 'first/0010-view.sql', 'second/0001-case.sql']);
+    expect(await migrate(db.pool, [first, second])).toEqual([
+      'first/0002-pack.sql',
+      'first/0010-view.sql',
+      'second/0001-case.sql',
+    ]);
     expect(await migrate(db.pool, [first, second])).toEqual([]);
     const { rows } = await db.pool.query('SELECT count(*)::int AS n FROM pack');
     expect(rows).toEqual([{ n: 1 }]);
@@ -66,7 +71,10 @@ describe('migrate', () => {
 
   it('refuses a file that changed after it was applied, and applies nothing else', async () => {
     await migrate(db.pool, [await setOf('lib', { '0001-a.sql': 'CREATE TABLE a (n int);' })]);
-    const changed = await setOf('lib', { '0001-a.sql': 'CREATE TABLE a (n bigint);', '0002-b.sql': 'CREATE TABLE b (n int);' });
+    const changed = await setOf('lib', {
+      '0001-a.sql': 'CREATE TABLE a (n bigint);',
+      '0002-b.sql': 'CREATE TABLE b (n int);',
+    });
     await expect(migrate(db.pool, [changed])).rejects.toThrow(/lib\/0001-a\.sql: changed after it was applied/);
     expect(await tables()).toEqual(['a']);
   });
@@ -80,7 +88,9 @@ describe('migrate', () => {
 
   it('keeps what came before a file that fails, nothing of that file, and goes on when it is mended', async () => {
     const files = { '0001-a.sql': 'CREATE TABLE a (n int);', '0002-b.sql': 'CREATE TABLE b (n int); SELECT 1/0;' };
-    await expect(migrate(db.pool, [await setOf('lib', files)])).rejects.toThrow('migration lib/0002-b.sql failed: division by zero');
+    await expect(migrate(db.pool, [await setOf('lib', files)])).rejects.toThrow(
+      'migration lib/0002-b.sql failed: division by zero',
+    );
     expect(await tables()).toEqual(['a']);
     const mended = await setOf('lib', { ...files, '0002-b.sql': 'CREATE TABLE b (n int);' });
     expect(await migrate(db.pool, [mended])).toEqual(['lib/0002-b.sql']);
@@ -89,7 +99,9 @@ describe('migrate', () => {
   it('leaves a migration of a newer version alone', async () => {
     const older = await setOf('older', { '0001-a.sql': 'CREATE TABLE a (n int);' });
     await migrate(db.pool, [older]);
-    await db.pool.query("INSERT INTO schema_migration (set_name, file_name, sha256) VALUES ('older', '0002-b.sql', 'x')");
+    await db.pool.query(
+      "INSERT INTO schema_migration (set_name, file_name, sha256) VALUES ('older', '0002-b.sql', 'x')",
+    );
     expect(await migrate(db.pool, [older])).toEqual([]);
   });
 
@@ -104,7 +116,8 @@ describe('migrate', () => {
     try {
       await migrate(pool, [await setOf('lib', { '0001-a.sql': 'SELECT 1;' })]);
       const { rows } = await pool.query(
-        "SELECT current_setting('statement_timeout') AS timeout, (SELECT count(*)::int FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()) AS locks",
+        "SELECT current_setting('statement_timeout') AS timeout, (SELECT count(*)::int FROM pg_locks WHERE " +
+          "locktype = 'advisory' AND pid = pg_backend_pid()) AS locks",
       );
       expect(rows).toEqual([{ timeout: '30s', locks: 0 }]);
     } finally {

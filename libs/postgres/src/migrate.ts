@@ -39,11 +39,13 @@ const CREATE_SCHEMA_MIGRATION = `
   )`;
 
 /**
- * Applies what is missing of each set, in the order of `sets` and within a set in file-name order; each file once and in a
- * transaction of its own. Processes that start together wait for one another on a session lock, which the server frees
- * when a process dies. A migration that is recorded but no longer in the folder is left alone: a newer version made it.
+ * Applies what is missing of each set, in the order of `sets` and within a set in file-name order; each file once and
+ * in a transaction of its own. Processes that start together wait for one another on a session lock, which the server
+ * frees when a process dies. A migration that is recorded but no longer in the folder is left alone: a newer version
+ * made it.
  * @returns the names applied now, as `<set>/<file>`; empty when everything was there.
- * @throws PedigreeError `invalid_configuration` when a file changed after it was applied, when a new file sorts before an
+ * @throws PedigreeError `invalid_configuration` when a file changed after it was applied, when a new file sorts before
+ *   an
  *   applied one (forward only), or when two sets share a name. Errors of the SQL itself carry the file's name.
  */
 export async function migrate(pool: Pool, sets: MigrationSet[], { only }: MigrateOptions = {}): Promise<string[]> {
@@ -91,7 +93,8 @@ function folderUrl(directory: URL): URL {
 }
 
 async function underLock<T>(session: Transaction, work: () => Promise<T>): Promise<T> {
-  // Waiting for the lock and building an index may both last longer than the 30 s of ordinary statements and transactions.
+  // Waiting for the lock and building an index may both last longer than the 30 s of ordinary statements and
+  // transactions.
   await session.query(`SET statement_timeout = ${String(LOCK_WAIT_MS)}`);
   const result = await asLongJob(session, 'migration', async () => {
     await session.query('SELECT pg_advisory_lock($1)', [LOCK_KEY]);
@@ -131,11 +134,16 @@ function isMissing(file: MigrationFile, appliedOfSet: Map<string, string>): bool
   if (known !== undefined) {
     throw refused(
       qualifiedName(file),
-      `changed after it was applied (SHA-256 was ${known}, is ${file.sha256}); restore the file and add a new one for the change`,
+      `changed after it was applied (SHA-256 was ${known}, is ${file.sha256}); restore the file and add a new ` +
+        'one for the change',
     );
   }
   const later = [...appliedOfSet.keys()].find((name) => name > file.fileName);
-  if (later !== undefined) throw refused(qualifiedName(file), `is new but sorts before ${later}, which is applied already; give it a later number`);
+  if (later !== undefined)
+    throw refused(
+      qualifiedName(file),
+      `is new but sorts before ${later}, which is applied already; give it a later number`,
+    );
   return true;
 }
 

@@ -12,7 +12,10 @@ export interface PoolOptions {
   /** Most connections of this process. */
   maxConnections?: number;
   applicationName?: string;
-  /** Longest wait for a connection, a free one of the pool included. Default 30,000: a server that takes no connection is then told as away. */
+  /**
+   * Longest wait for a connection, a free one of the pool included. Default 30,000: a server that takes no connection
+   * is then told as away.
+   */
   connectTimeoutMs?: number;
   /** Longest wait of the client itself for an answer; no limit where it is absent, for the server has its own. */
   answerTimeoutMs?: number;
@@ -24,7 +27,10 @@ export interface PoolOptions {
 pg.types.setTypeParser(20, (text) => BigInt(text));
 pg.types.setTypeParser(1082, (text) => text);
 
-/** A pool whose sessions speak UTC and whose statements and transactions, idle or busy, end after 30 s (DESIGN section 9). */
+/**
+ * A pool whose sessions speak UTC and whose statements and transactions, idle or busy, end after 30 s (DESIGN section
+ * 9).
+ */
 export function openPool(options: PoolOptions): Pool {
   const pool = new pg.Pool({
     connectionString: options.connectionString,
@@ -34,21 +40,29 @@ export function openPool(options: PoolOptions): Pool {
     ...(options.answerTimeoutMs === undefined ? {} : { query_timeout: options.answerTimeoutMs }),
     keepAlive: true,
     // Before anybody has the connection: the pool waits for it, though the type does not say so.
-    onConnect: ((client) => limitTransactions(client, options.transactionLimitMs ?? TRANSACTION_LIMIT_MS)) as (client: pg.ClientBase) => void,
+    onConnect: ((client) => limitTransactions(client, options.transactionLimitMs ?? TRANSACTION_LIMIT_MS)) as (
+      client: pg.ClientBase,
+    ) => void,
     options: '-c TimeZone=UTC -c statement_timeout=30s -c idle_in_transaction_session_timeout=30s',
   });
-  // An idle connection that the server closes is replaced by the pool at the next query; without a listener it would end the process.
+  // An idle connection that the server closes is replaced by the pool at the next query; without a listener it would
+  // end the process.
   pool.on('error', () => undefined);
-  // The same for a connection that is lost while it is lent out: its query rejects, and that is how its borrower learns of it.
+  // The same for a connection that is lost while it is lent out: its query rejects, and that is how its borrower learns
+  // of it.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 
 /**
- * Runs `work` in one transaction: commits its result, or rolls back and rethrows. `name` says what it is in the error of one that lasts too long
- * (TransactionTooLong).
+ * Runs `work` in one transaction: commits its result, or rolls back and rethrows. `name` says what it is in the error
+ * of one that lasts too long (TransactionTooLong).
  */
-export async function inTransaction<T>(pool: Pool, work: (tx: Transaction) => Promise<T>, { name }: { name?: string } = {}): Promise<T> {
+export async function inTransaction<T>(
+  pool: Pool,
+  work: (tx: Transaction) => Promise<T>,
+  { name }: { name?: string } = {},
+): Promise<T> {
   const tx = await pool.connect();
   let broken: Error | undefined;
   try {

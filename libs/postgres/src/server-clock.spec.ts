@@ -20,16 +20,19 @@ function serverOf(clock: VirtualClock, answers: { fail?: Error; tookMs?: number 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("the database's clock", () => {
-  it.each([3_600_000, -3_600_000])('shows the time of the server, whose clock is %d ms off from ours', async (offMs) => {
-    const local = new VirtualClock(new Date('2026-03-01T10:00:00Z'));
-    const server = new VirtualClock(new Date(local.now().getTime() + offMs));
-    const stop = new AbortController();
-    const clock = await openServerClock(serverOf(server), { signal: stop.signal, local });
-    expect(clock.now()).toEqual(server.now());
-    local.advance(5_000);
-    expect(clock.now().getTime()).toBe(server.now().getTime() + 5_000);
-    stop.abort();
-  });
+  it.each([3_600_000, -3_600_000])(
+    'shows the time of the server, whose clock is %d ms off from ours',
+    async (offMs) => {
+      const local = new VirtualClock(new Date('2026-03-01T10:00:00Z'));
+      const server = new VirtualClock(new Date(local.now().getTime() + offMs));
+      const stop = new AbortController();
+      const clock = await openServerClock(serverOf(server), { signal: stop.signal, local });
+      expect(clock.now()).toEqual(server.now());
+      local.advance(5_000);
+      expect(clock.now().getTime()).toBe(server.now().getTime() + 5_000);
+      stop.abort();
+    },
+  );
 
   it('takes the middle of the question for the moment of the answer', async () => {
     const clock = new VirtualClock(new Date('2026-03-01T10:00:00Z'));
@@ -45,7 +48,12 @@ describe("the database's clock", () => {
     const server = new VirtualClock(local.now());
     const errors: unknown[] = [];
     const stop = new AbortController();
-    const clock = await openServerClock(serverOf(server, answers), { signal: stop.signal, local, everyMs: 60_000, onError: (error) => errors.push(error) });
+    const clock = await openServerClock(serverOf(server, answers), {
+      signal: stop.signal,
+      local,
+      everyMs: 60_000,
+      onError: (error) => errors.push(error),
+    });
     server.advance(3_660_000);
     local.advance(60_000);
     await settle();

@@ -17,14 +17,16 @@ export interface ServerClockOptions {
 }
 
 /**
- * The database's wall time as a clock: what all processes agree on, however wrong the clocks of their machines are. It is right to half the time that
- * the question took. Rejects when the server cannot be asked at first.
+ * The database's wall time as a clock: what all processes agree on, however wrong the clocks of their machines are. It
+ * is right to half the time that the question took. Rejects when the server cannot be asked at first.
  */
 export async function openServerClock(db: Queryable, options: ServerClockOptions): Promise<Clock> {
   const { everyMs = ASK_EVERY_MS, signal, local = systemClock, onError = () => undefined } = options;
   const ask = async (): Promise<{ aheadMs: number; tookMs: number }> => {
     const sentMs = local.monotonicMs();
-    const { rows } = await db.query<{ now_ms: number }>('SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms');
+    const { rows } = await db.query<{ now_ms: number }>(
+      'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms',
+    );
     const answeredMs = local.monotonicMs();
     return { aheadMs: (rows[0] as { now_ms: number }).now_ms - (sentMs + answeredMs) / 2, tookMs: answeredMs - sentMs };
   };

@@ -19,8 +19,15 @@ let folder: TemporaryFolder;
 beforeAll(async () => {
   db = await testDatabase();
   folder = await temporaryFolder();
-  pool = openPool({ connectionString: db.url, transactionLimitMs: LIMIT_MS, maxConnections: 1, applicationName: 'short' });
-  version = Number((await db.pool.query<{ v: string }>(`SELECT current_setting('server_version_num') AS v`)).rows[0]?.v);
+  pool = openPool({
+    connectionString: db.url,
+    transactionLimitMs: LIMIT_MS,
+    maxConnections: 1,
+    applicationName: 'short',
+  });
+  version = Number(
+    (await db.pool.query<{ v: string }>(`SELECT current_setting('server_version_num') AS v`)).rows[0]?.v,
+  );
   await db.pool.query('CREATE TABLE note (n int)');
 });
 afterAll(async () => {
@@ -43,14 +50,20 @@ describe('a transaction that lasts too long', () => {
     ['between two statements', (tx) => whenLost(tx).then(() => tx.query('SELECT 1'))],
     ['in a statement', (tx) => tx.query('SELECT pg_sleep(20)')],
   ])('is ended by the pool %s, says what it was, and leaves nothing', async (_, work) => {
-    const lasting = inTransaction(pool, async (tx) => {
-      await withoutServerLimit(tx);
-      await tx.query('INSERT INTO note VALUES (1)');
-      await work(tx);
-    }, { name: 'page of a trial' });
+    const lasting = inTransaction(
+      pool,
+      async (tx) => {
+        await withoutServerLimit(tx);
+        await tx.query('INSERT INTO note VALUES (1)');
+        await work(tx);
+      },
+      { name: 'page of a trial' },
+    );
     const error = await lasting.catch((thrown: unknown) => thrown);
     expect(error).toEqual(new TransactionTooLong('page of a trial', LIMIT_MS));
-    expect((error as Error).message).toBe(`transaction "page of a trial" lasted longer than ${LIMIT_MS} ms and was ended; nothing of it took effect`);
+    expect((error as Error).message).toBe(
+      `transaction "page of a trial" lasted longer than ${LIMIT_MS} ms and was ended; nothing of it took effect`,
+    );
     expect(databaseIsAway(error)).toBe(false);
     expect(await notes()).toBe(0);
     // The only connection of this pool is gone, and another one takes its place.
@@ -58,14 +71,22 @@ describe('a transaction that lasts too long', () => {
   });
 
   it('is ended by the server too, from version 17 on, under the same error', async () => {
-    const { rows } = await db.pool.query<{ name: string; setting: string }>(`SELECT name, setting FROM pg_settings WHERE name = 'transaction_timeout'`);
-    expect(rows).toEqual(version >= 170_000 ? [{ name: 'transaction_timeout', setting: String(TRANSACTION_LIMIT_MS) }] : []);
+    const { rows } = await db.pool.query<{ name: string; setting: string }>(
+      `SELECT name, setting FROM pg_settings WHERE name = 'transaction_timeout'`,
+    );
+    expect(rows).toEqual(
+      version >= 170_000 ? [{ name: 'transaction_timeout', setting: String(TRANSACTION_LIMIT_MS) }] : [],
+    );
     if (version < 170_000) return;
-    const lasting = inTransaction(db.pool, async (tx) => {
-      await tx.query('SET LOCAL transaction_timeout = 0');
-      await tx.query(`SET LOCAL transaction_timeout = ${LIMIT_MS}`);
-      await tx.query('SELECT pg_sleep(20)');
-    }, { name: 'seen by the server' });
+    const lasting = inTransaction(
+      db.pool,
+      async (tx) => {
+        await tx.query('SET LOCAL transaction_timeout = 0');
+        await tx.query(`SET LOCAL transaction_timeout = ${LIMIT_MS}`);
+        await tx.query('SELECT pg_sleep(20)');
+      },
+      { name: 'seen by the server' },
+    );
     await expect(lasting).rejects.toEqual(new TransactionTooLong('seen by the server', TRANSACTION_LIMIT_MS));
   });
 
@@ -77,7 +98,9 @@ describe('a transaction that lasts too long', () => {
     await whenLost(session);
     await expect(session.query('SELECT 1')).rejects.toThrow();
     session.release();
-    const { rows } = await db.pool.query(`SELECT FROM pg_stat_activity WHERE application_name = 'short' AND state LIKE 'idle in transaction%'`);
+    const { rows } = await db.pool.query(
+      `SELECT FROM pg_stat_activity WHERE application_name = 'short' AND state LIKE 'idle in transaction%'`,
+    );
     expect(rows).toHaveLength(0);
   });
 
@@ -87,7 +110,9 @@ describe('a transaction that lasts too long', () => {
     const limited = openPool({ connectionString: db.url, transactionLimitMs: limitMs });
     const [started, stopped] = [jest.spyOn(globalThis, 'setTimeout'), jest.spyOn(globalThis, 'clearTimeout')];
     await inTransaction(limited, (tx) => tx.query('SELECT 1'));
-    const ours = started.mock.results.filter((_, n) => started.mock.calls[n]?.[1] === limitMs).map(({ value }) => value as NodeJS.Timeout);
+    const ours = started.mock.results
+      .filter((_, n) => started.mock.calls[n]?.[1] === limitMs)
+      .map(({ value }) => value as NodeJS.Timeout);
     expect(ours).toHaveLength(1);
     expect(stopped).toHaveBeenCalledWith(ours[0]);
     await limited.end();
@@ -105,6 +130,8 @@ describe('jobs that may last longer', () => {
     const other = openPool({ connectionString: db.url, transactionLimitMs: LIMIT_MS });
     expect((await Promise.all([migrate(pool, sets), migrate(other, sets)])).flat()).toEqual(['long/0001-sleeps.sql']);
     await other.end();
-    await expect(inTransaction(pool, whenLost, { name: 'after it' })).rejects.toEqual(new TransactionTooLong('after it', LIMIT_MS));
+    await expect(inTransaction(pool, whenLost, { name: 'after it' })).rejects.toEqual(
+      new TransactionTooLong('after it', LIMIT_MS),
+    );
   });
 });

@@ -2,17 +2,32 @@ import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type pg from 'pg';
 
-/** Longest that a transaction may last (DESIGN section 9): it holds locks, and keeps the server from clearing up what others have deleted. */
+/**
+ * Longest that a transaction may last (DESIGN section 9): it holds locks, and keeps the server from clearing up what
+ * others have deleted.
+ */
 export const TRANSACTION_LIMIT_MS = 30_000;
 
-/** Jobs whose transactions may last longer, with their limits and reasons. There are no others; docs/operating.md names them too. */
+/**
+ * Jobs whose transactions may last longer, with their limits and reasons. There are no others; docs/operating.md names
+ * them too.
+ */
 export const LONG_JOBS = {
-  migration: { limitMs: 3_600_000, because: 'an index over a large table is built in one transaction, and programs wait for it anyway' },
+  migration: {
+    limitMs: 3_600_000,
+    because: 'an index over a large table is built in one transaction, and programs wait for it anyway',
+  },
 } as const;
 
-/** A transaction outlived its limit and was ended with its connection. Nothing of it took effect, unless its commit was already under way. */
+/**
+ * A transaction outlived its limit and was ended with its connection. Nothing of it took effect, unless its commit was
+ * already under way.
+ */
 export class TransactionTooLong extends Error {
-  /** SQLSTATE transaction_timeout, whoever ended it: to callers it is a matter of the database, and not of what they gave it. */
+  /**
+   * SQLSTATE transaction_timeout, whoever ended it: to callers it is a matter of the database, and not of what they
+   * gave it.
+   */
   readonly code = '25P04';
 
   constructor(
@@ -25,7 +40,10 @@ export class TransactionTooLong extends Error {
   }
 }
 
-/** What a session carries of its limit. On the session itself, so that whoever stands before it (a test, a driver) finds it too. */
+/**
+ * What a session carries of its limit. On the session itself, so that whoever stands before it (a test, a driver) finds
+ * it too.
+ */
 const WATCH = Symbol('transaction limit');
 type Session = pg.ClientBase & { [WATCH]?: Watch; connection?: EventEmitter & { stream: Socket } };
 
@@ -43,7 +61,10 @@ class Watch {
     public limitMs: number,
   ) {}
 
-  /** Told by the server after each statement: I is outside of a transaction, T and E inside. However a transaction was begun, it is seen here. */
+  /**
+   * Told by the server after each statement: I is outside of a transaction, T and E inside. However a transaction was
+   * begun, it is seen here.
+   */
   status(status: string): void {
     if (status === 'I') {
       clearTimeout(this.timer);
@@ -55,7 +76,10 @@ class Watch {
     }
   }
 
-  /** The connection goes, and with it the transaction. A statement that runs on a server before 17 ends there by its own limit at the latest. */
+  /**
+   * The connection goes, and with it the transaction. A statement that runs on a server before 17 ends there by its own
+   * limit at the latest.
+   */
   private end(): void {
     this.session.connection?.stream.destroy(this.over());
   }
@@ -69,11 +93,15 @@ class Watch {
   }
 }
 
-/** From now on no transaction of this session outlives the limit: a timer here sees to it, and the server where it can (17 and later). */
+/**
+ * From now on no transaction of this session outlives the limit: a timer here sees to it, and the server where it can
+ * (17 and later).
+ */
 export async function limitTransactions(session: pg.ClientBase, limitMs: number): Promise<void> {
   const watch = new Watch(session, limitMs);
   const { connection } = Object.assign(session as Session, { [WATCH]: watch });
-  if (connection === undefined) throw new Error('this client of PostgreSQL shows no connection: its transactions cannot be limited');
+  if (connection === undefined)
+    throw new Error('this client of PostgreSQL shows no connection: its transactions cannot be limited');
   connection.on('readyForQuery', ({ status }: { status: string }) => watch.status(status));
   session.on('error', (error: Error & { code?: string }) => void (error.code === TIMED_OUT && watch.over()));
   session.on('end', () => watch.close());
@@ -81,20 +109,32 @@ export async function limitTransactions(session: pg.ClientBase, limitMs: number)
 }
 
 /** Asked by its version, because an older server refuses a name that it does not know. */
-const SET_SERVER_LIMIT = `SELECT CASE WHEN current_setting('server_version_num')::int >= 170000 THEN set_config('transaction_timeout', $1, false) END`;
+const SET_SERVER_LIMIT =
+  `SELECT CASE WHEN current_setting('server_version_num')::int >= 170000 THEN set_config('transaction_timeout', ` +
+  '$1, false) END';
 
 async function setServerLimit(session: pg.ClientBase, limitMs: number): Promise<void> {
   await session.query(SET_SERVER_LIMIT, [String(limitMs)]);
 }
 
-/** Says what the transaction of this session is that is under way or begins next: the error of one that lasts too long carries it. */
+/**
+ * Says what the transaction of this session is that is under way or begins next: the error of one that lasts too long
+ * carries it.
+ */
 export function nameTransaction(session: pg.ClientBase, name: string): void {
   const watch = (session as Session)[WATCH];
   if (watch !== undefined) watch.name = name;
 }
 
-/** The transactions of this session may last as long as that job needs, until `work` ends. Not to be called inside a transaction. When it throws, the session must not be used again. */
-export async function asLongJob<T>(session: pg.ClientBase, job: keyof typeof LONG_JOBS, work: () => Promise<T>): Promise<T> {
+/**
+ * The transactions of this session may last as long as that job needs, until `work` ends. Not to be called inside a
+ * transaction. When it throws, the session must not be used again.
+ */
+export async function asLongJob<T>(
+  session: pg.ClientBase,
+  job: keyof typeof LONG_JOBS,
+  work: () => Promise<T>,
+): Promise<T> {
   const watch = (session as Session)[WATCH];
   if (watch === undefined) return work();
   const { limitMs } = watch;

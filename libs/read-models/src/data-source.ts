@@ -13,5 +13,12 @@ export function dataSourceOver(pool: Pool): Promise<DataSource> {
       return pool;
     },
   };
-  return new DataSource({ type: 'postgres', driver, entities: [DocumentOutcomeEntity, DocumentOpenEntity], synchronize: false, migrationsRun: false, installExtensions: false }).initialize();
+  return new DataSource({
+    type: 'postgres',
+    driver,
+    entities: [DocumentOutcomeEntity, DocumentOpenEntity],
+    synchronize: false,
+    migrationsRun: false,
+    installExtensions: false,
+  }).initialize();
 }

@@ -1,4 +1,17 @@
-import { documentStream, groupStream, inboundStream, refusalStream, type CommandRefused, type DocumentConcluded, type DocumentEvent, type DocumentReference, type FailureCause, type GroupEvent, type InboundEvent, type Registration } from '#domain';
+import {
+  documentStream,
+  groupStream,
+  inboundStream,
+  refusalStream,
+  type CommandRefused,
+  type DocumentConcluded,
+  type DocumentEvent,
+  type DocumentReference,
+  type FailureCause,
+  type GroupEvent,
+  type InboundEvent,
+  type Registration,
+} from '#domain';
 import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
@@ -25,11 +38,15 @@ export class MemoryEvidence implements EvidenceStore {
   }
 
   lengths(sha256s: Sha256[]): Promise<Map<Sha256, number>> {
-    return Promise.resolve(new Map(sha256s.flatMap((one) => (this.blobs.has(one) ? [[one, (this.blobs.get(one) as Buffer).length]] : []))));
+    return Promise.resolve(
+      new Map(sha256s.flatMap((one) => (this.blobs.has(one) ? [[one, (this.blobs.get(one) as Buffer).length]] : []))),
+    );
   }
 
   getMany(sha256s: Sha256[]): Promise<Map<Sha256, Buffer>> {
-    return Promise.resolve(new Map(sha256s.flatMap((one) => (this.blobs.has(one) ? [[one, this.blobs.get(one) as Buffer]] : []))));
+    return Promise.resolve(
+      new Map(sha256s.flatMap((one) => (this.blobs.has(one) ? [[one, this.blobs.get(one) as Buffer]] : []))),
+    );
   }
 }
 
@@ -43,19 +60,49 @@ export const jsonDocuments: DocumentReading = {
 };
 
 /** What another participant is told has happened. */
-const TOLD: ReceiptFacts = { operation: '', operationId: '', result: 'accepted', acceptedAt: '', warnings: [], errors: [] };
+const TOLD: ReceiptFacts = {
+  operation: '',
+  operationId: '',
+  result: 'accepted',
+  acceptedAt: '',
+  warnings: [],
+  errors: [],
+};
 
-const STATUS: Record<number, string> = { 701: 'in_circulation', 415: 'in_realization', 431: 'in_circulation', 511: 'in_sale', 552: 'out_of_circulation' };
+const STATUS: Record<number, string> = {
+  701: 'in_circulation',
+  415: 'in_realization',
+  431: 'in_circulation',
+  511: 'in_sale',
+  552: 'out_of_circulation',
+};
 
 function effectOf(facts: DocumentFacts, receipt: ReceiptFacts, item: DocumentItem): ItemEffect {
   const error = receipt.errors.find((one) => one.objectId === item.id);
   if (error !== undefined || receipt.result === 'rejected') {
-    return { item, result: 'refused', ...(error === undefined ? {} : { errorCode: error.code, errorText: error.text }) };
+    return {
+      item,
+      result: 'refused',
+      ...(error === undefined ? {} : { errorCode: error.code, errorText: error.text }),
+    };
   }
   const status = STATUS[facts.docType];
-  const common = { item, result: 'applied' as const, ...(status === undefined ? {} : { status }), place: facts.counterpartyId ?? facts.subjectId };
-  if (facts.docType === 911) return item.into === undefined ? { item, result: 'applied' } : { item, result: 'applied', containment: { kind: 'packed', into: item.into } };
-  if (facts.docType === 912) return { item, result: 'applied', containment: facts.fields['is_recursive'] === 'true' ? { kind: 'opened', recursive: true } : { kind: 'opened' } };
+  const common = {
+    item,
+    result: 'applied' as const,
+    ...(status === undefined ? {} : { status }),
+    place: facts.counterpartyId ?? facts.subjectId,
+  };
+  if (facts.docType === 911)
+    return item.into === undefined
+      ? { item, result: 'applied' }
+      : { item, result: 'applied', containment: { kind: 'packed', into: item.into } };
+  if (facts.docType === 912)
+    return {
+      item,
+      result: 'applied',
+      containment: facts.fields['is_recursive'] === 'true' ? { kind: 'opened', recursive: true } : { kind: 'opened' },
+    };
   return { ...common, containment: { kind: 'taken_out' } };
 }
 
@@ -117,7 +164,8 @@ export class LogOfTest {
   send(of: DocumentOfTest, after: DocumentReference[] = []): string {
     const requestId = this.hold(of, after);
     if (after.length > 0) {
-      for (const one of after) this.add(requestId, { type: 'PredecessorConcluded', data: { requestId: one.requestId, outcome: 'accepted' } });
+      for (const one of after)
+        this.add(requestId, { type: 'PredecessorConcluded', data: { requestId: one.requestId, outcome: 'accepted' } });
       this.add(requestId, { type: 'DocumentReleased', data: {} });
     }
     return this.sent(requestId, of);
@@ -125,8 +173,14 @@ export class LogOfTest {
 
   /** The intent, and the registry's answer. */
   sent(requestId: string, { account = 'main' }: DocumentOfTest): string {
-    this.add(requestId, { type: 'SendAttempted', data: { attempt: 1, account, signatureSha256: DIGEST, certificateSha256: DIGEST } });
-    this.add(requestId, { type: 'DocumentSent', data: { attempt: 1, documentId: documentIdOf(requestId), answerSha256: DIGEST, foundByLookUp: false } });
+    this.add(requestId, {
+      type: 'SendAttempted',
+      data: { attempt: 1, account, signatureSha256: DIGEST, certificateSha256: DIGEST },
+    });
+    this.add(requestId, {
+      type: 'DocumentSent',
+      data: { attempt: 1, documentId: documentIdOf(requestId), answerSha256: DIGEST, foundByLookUp: false },
+    });
     return requestId;
   }
 
@@ -165,15 +219,33 @@ export class LogOfTest {
     const common = { docType: of.docType, documentSha256 };
     if (outcome === 'failed') {
       this.add(requestId, { type: 'StatusObserved', data: { documentId, status: 'failed', answerSha256: DIGEST } });
-      return this.add(requestId, { type: 'DocumentConcluded', data: { ...common, outcome, cause: of.cause ?? 'registry_failed' } });
+      return this.add(requestId, {
+        type: 'DocumentConcluded',
+        data: { ...common, outcome, cause: of.cause ?? 'registry_failed' },
+      });
     }
-    const receipt = { operation: String(of.docType), operationId: requestId, result: outcome, acceptedAt: of.acceptedAt ?? this.now(), warnings: [], errors: of.errors ?? [] };
+    const receipt = {
+      operation: String(of.docType),
+      operationId: requestId,
+      result: outcome,
+      acceptedAt: of.acceptedAt ?? this.now(),
+      warnings: [],
+      errors: of.errors ?? [],
+    };
     const receiptSha256 = this.evidence.keep(this.writing.receipt(receipt));
     const { acceptedAt } = receipt;
     this.add(requestId, { type: 'StatusObserved', data: { documentId, status: 'processed', answerSha256: DIGEST } });
-    this.add(requestId, { type: 'ReceiptStored', data: { documentId, receiptSha256, result: outcome, acceptedAt, errorCount: receipt.errors.length } });
+    this.add(requestId, {
+      type: 'ReceiptStored',
+      data: { documentId, receiptSha256, result: outcome, acceptedAt, errorCount: receipt.errors.length },
+    });
     const data = { ...common, outcome, receiptSha256, acceptedAt };
-    return this.add(requestId, revises === undefined ? { type: 'DocumentConcluded', data } : { type: 'ConclusionRevised', data: { ...data, previousOutcome: revises } });
+    return this.add(
+      requestId,
+      revises === undefined
+        ? { type: 'DocumentConcluded', data }
+        : { type: 'ConclusionRevised', data: { ...data, previousOutcome: revises } },
+    );
   }
 
   /** Both at once; returns the position of the conclusion. */
@@ -237,7 +309,11 @@ export const DIGEST = sha256Hex('an answer');
 export const documentIdOf = (requestId: string): string => uuid5(requestId, NAMESPACE);
 
 function factsOf(of: DocumentOfTest): DocumentFacts {
-  const items = of.items.map((id) => ({ kind: id.length === 18 ? ('sscc' as const) : ('sgtin' as const), id, ...(of.into === undefined ? {} : { into: of.into }) }));
+  const items = of.items.map((id) => ({
+    kind: id.length === 18 ? ('sscc' as const) : ('sgtin' as const),
+    id,
+    ...(of.into === undefined ? {} : { into: of.into }),
+  }));
   return {
     docType: of.docType,
     element: 'test',

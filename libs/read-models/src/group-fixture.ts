@@ -1,4 +1,16 @@
-import { decideGroup, evolveGroup, NO_GROUP, type DocumentOutcome, type DocumentReference, type FirstCommand, type GroupCommand, type GroupEvent, type GroupKind, type GroupState, type Registration } from '#domain';
+import {
+  decideGroup,
+  evolveGroup,
+  NO_GROUP,
+  type DocumentOutcome,
+  type DocumentReference,
+  type FirstCommand,
+  type GroupCommand,
+  type GroupEvent,
+  type GroupKind,
+  type GroupState,
+  type Registration,
+} from '#domain';
 import { uuid5 } from '#kernel';
 import { DIGEST, documentIdOf, NAMESPACE, type DocumentOfTest, type LogOfTest } from './fixture.js';
 
@@ -12,7 +24,10 @@ export interface GivenGroup {
   inPlaceOf?: Pick<Registration, 'supersedes' | 'firstCommand'>[];
 }
 
-/** A group in a log of a test: its events are those of the domain itself, interleaved with its members' as the worker has them. */
+/**
+ * A group in a log of a test: its events are those of the domain itself, interleaved with its members' as the worker
+ * has them.
+ */
 export class GroupOfTest {
   readonly commandId: string;
   readonly groupId: string;
@@ -30,9 +45,19 @@ export class GroupOfTest {
     const { groupId, commandId } = this;
     // Parts of one document have its command and no other.
     const ofWhole = kind === 'split' ? { commandId, ...(reference === undefined ? {} : { reference }) } : {};
-    this.members = given.map((member, index) => ({ ...member, ...ofWhole, ...inPlaceOf[index], group: { groupId, index, of: given.length, kind } }));
+    this.members = given.map((member, index) => ({
+      ...member,
+      ...ofWhole,
+      ...inPlaceOf[index],
+      group: { groupId, index, of: given.length, kind },
+    }));
     const itemCount = given.reduce((sum, one) => sum + one.itemCount, 0);
-    const original = { documentSha256: log.evidence.keep(Buffer.from(commandId)), byteLength: 1_000_000, docType: given[0]?.docType ?? 0, itemCount };
+    const original = {
+      documentSha256: log.evidence.keep(Buffer.from(commandId)),
+      byteLength: 1_000_000,
+      docType: given[0]?.docType ?? 0,
+      itemCount,
+    };
     this.do({
       type: 'Register',
       registration: {
@@ -71,6 +96,12 @@ export class GroupOfTest {
     const whole = { ...(this.documents[index] as DocumentOfTest), ...of };
     this.log.conclude(requestId, whole, revises);
     const { outcome = 'accepted', cause } = whole;
-    this.do({ type: 'NoteMemberConcluded', requestId, outcome, ...(outcome === 'failed' ? { cause: cause ?? 'registry_failed' } : {}), partialStops: false });
+    this.do({
+      type: 'NoteMemberConcluded',
+      requestId,
+      outcome,
+      ...(outcome === 'failed' ? { cause: cause ?? 'registry_failed' } : {}),
+      partialStops: false,
+    });
   }
 }

@@ -1,7 +1,9 @@
 import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
 
-/** Most that one transaction of a projection takes in, however many events its page has; one event alone may be more. */
+/**
+ * Most that one transaction of a projection takes in, however many events its page has; one event alone may be more.
+ */
 export interface PageBounds {
   /** Of evidence. */
   bytes: number;
@@ -9,11 +11,21 @@ export interface PageBounds {
   items: number;
 }
 
-/** Some 300 documents of the usual 12 KB: some seconds of work on a busy machine of two cores, far below the 30 s of a transaction. */
+/**
+ * Some 300 documents of the usual 12 KB: some seconds of work on a busy machine of two cores, far below the 30 s of a
+ * transaction.
+ */
 export const PAGE_BOUNDS: PageBounds = { bytes: 4 * 1024 * 1024, items: 25_000 };
 
-/** How many events, from the first, name evidence of at most `bytes` together; one at least. Events do not say how large their documents are: the evidence does. */
-export async function withinBytes<E>(events: E[], digestsOf: (event: E) => Sha256[], { evidence, bytes }: { evidence: EvidenceStore; bytes: number }): Promise<number> {
+/**
+ * How many events, from the first, name evidence of at most `bytes` together; one at least. Events do not say how large
+ * their documents are: the evidence does.
+ */
+export async function withinBytes<E>(
+  events: E[],
+  digestsOf: (event: E) => Sha256[],
+  { evidence, bytes }: { evidence: EvidenceStore; bytes: number },
+): Promise<number> {
   const digests = events.map(digestsOf);
   if (digests.every((each) => each.length === 0)) return events.length;
   const lengths = await evidence.lengths([...new Set(digests.flat())]);

@@ -1,9 +1,21 @@
-import type { DocumentOutcome, DocumentReference, FailureCause, GroupKind, HaltCause, InboundChannel, InboundDirection, InboundOutcome, LinkedBy, RegistryStatus } from '#domain';
+import type {
+  DocumentOutcome,
+  DocumentReference,
+  FailureCause,
+  GroupKind,
+  HaltCause,
+  InboundChannel,
+  InboundDirection,
+  InboundOutcome,
+  LinkedBy,
+  RegistryStatus,
+} from '#domain';
 import type { Sha256 } from '#kernel';
 import type { GroupPhase } from './groups/row.js';
 
 /** Where a document stands, in the operator's words. */
-export type DocumentPhase = 'waiting' | 'held' | 'ready' | 'sending' | 'uploading' | 'unconfirmed' | 'sent' | 'received' | 'concluded';
+export type DocumentPhase =
+  'waiting' | 'held' | 'ready' | 'sending' | 'uploading' | 'unconfirmed' | 'sent' | 'received' | 'concluded';
 
 /** An earlier document that a waiting one is held for, as the ERP named it in `after`. */
 export interface WaitedFor {
@@ -13,7 +25,10 @@ export interface WaitedFor {
   known: boolean;
 }
 
-/** Something that keeps a document or a group from being sent. `after`: it comes after others; `outcome` is there when one of them ended badly. */
+/**
+ * Something that keeps a document or a group from being sent. `after`: it comes after others; `outcome` is there when
+ * one of them ended badly.
+ */
 export interface HoldShown {
   kind: 'after';
   /** ISO 8601. */
@@ -58,7 +73,10 @@ export interface DocumentSummary {
   groupSize?: number;
   /** The document that stands in its place in a resumption of its group. */
   supersededBy?: string;
-  /** request_id of the document that it was sent in place of, and of the one that was sent in place of it, by an operator. */
+  /**
+   * request_id of the document that it was sent in place of, and of the one that was sent in place of it, by an
+   * operator.
+   */
   resendOf?: string;
   resentAs?: string;
   registeredAt: string;
@@ -324,7 +342,10 @@ export interface OutcomeCounts {
   unfinished: number;
 }
 
-/** What the API, the console and the command line ask. Everything answers from read models and the log; nothing is changed. */
+/**
+ * What the API, the console and the command line ask. Everything answers from read models and the log; nothing is
+ * changed.
+ */
 export interface ReadModels {
   documents(query: DocumentListQuery): Promise<Page<DocumentSummary>>;
   document(requestId: string): Promise<DocumentDetail | undefined>;
@@ -334,6 +355,8 @@ export interface ReadModels {
   /** Documents that we did not send: what others told us, and what went out in our name past this system. */
   inboundDocuments(query: InboundListQuery): Promise<Page<InboundSummary>>;
   inboundDocument(documentId: string): Promise<InboundDetail | undefined>;
-  /** History of one pack, its containers' movements included while they held it; `undefined` when we never heard of it. */
+  /**
+   * History of one pack, its containers' movements included while they held it; `undefined` when we never heard of it.
+   */
   sgtinHistory(sgtin: string, query?: HistoryQuery): Promise<SgtinHistory | undefined>;
 }

@@ -20,9 +20,23 @@ function jsonOf({ docType, items, into, counterpartyId }: DocumentOfTest): Docum
     case 912:
       return { action_id: 912, ...COMMON, sscc: items };
     case 431:
-      return { action_id: 431, ...COMMON, receiver_id: counterpartyId as string, doc_num: 'A\\1', doc_date: '28.02.2026', order_details: { sscc: items } };
+      return {
+        action_id: 431,
+        ...COMMON,
+        receiver_id: counterpartyId as string,
+        doc_num: 'A\\1',
+        doc_date: '28.02.2026',
+        order_details: { sscc: items },
+      };
     default:
-      return { action_id: docType, ...COMMON, doc_num: 'A\\2', doc_date: '28.02.2026', withdrawal_type: '7', order_details: { sgtin: items } };
+      return {
+        action_id: docType,
+        ...COMMON,
+        doc_num: 'A\\2',
+        doc_date: '28.02.2026',
+        withdrawal_type: '7',
+        order_details: { sgtin: items },
+      };
   }
 }
 
@@ -30,9 +44,16 @@ const xmlWriting: Writing = {
   document: (of) => buildDocument(jsonOf(of)),
   receipt: ({ operation, operationId, result, acceptedAt, errors }) =>
     Buffer.from(
-      `<documents version="1.38"><result action_id="200" accept_time="${acceptedAt}"><operation>${operation}</operation><operation_id>${operationId}</operation_id>` +
+      `<documents version="1.38"><result action_id="200" accept_time="${acceptedAt}"><operation>${operation}` +
+        `</operation><operation_id>${operationId}</operation_id>` +
         `<operation_result>${result[0]?.toUpperCase()}${result.slice(1)}</operation_result>` +
-        errors.map((one) => `<errors><error_code>${one.code}</error_code><error_desc>${one.text}</error_desc><object_id>${one.objectId}</object_id></errors>`).join('') +
+        errors
+          .map(
+            (one) =>
+              `<errors><error_code>${one.code}</error_code><error_desc>${one.text}</error_desc><object_id>` +
+              `${one.objectId}</object_id></errors>`,
+          )
+          .join('') +
         `</result></documents>`,
     ),
 };
@@ -46,10 +67,22 @@ const log = new LogOfTest(xmlWriting);
 
 beforeAll(async () => {
   db = await testDatabase();
-  await migrate(db.pool, [installationSchema, eventStoreSchema, evidenceSchema, subscriptionsSchema, ...readModelSchemas]);
+  await migrate(db.pool, [
+    installationSchema,
+    eventStoreSchema,
+    evidenceSchema,
+    subscriptionsSchema,
+    ...readModelSchemas,
+  ]);
   store = new PostgresEventStore({ pool: db.pool });
   evidence = new PostgresEvidenceStore({ pool: db.pool });
-  readModels = new PostgresReadModels({ pool: db.pool, store, evidence, documents: { readReceipt }, titleOf: (docType) => documentTypeOf(docType)?.title ?? String(docType) });
+  readModels = new PostgresReadModels({
+    pool: db.pool,
+    store,
+    evidence,
+    documents: { readReceipt },
+    titleOf: (docType) => documentTypeOf(docType)?.title ?? String(docType),
+  });
 });
 afterAll(async () => {
   await store.close();
@@ -61,7 +94,8 @@ async function publish(): Promise<void> {
   for (const bytes of log.evidence.blobs.values()) await evidence.put(bytes, 'application/xml');
   for (const event of log.events.slice(appended)) await store.append(event.stream, 'any', [event]);
   appended = log.events.length;
-  for (const projection of projections({ evidence, documents: documentReading(), store })) await rebuildProjection({ projection, store, pool: db.pool });
+  for (const projection of projections({ evidence, documents: documentReading(), store }))
+    await rebuildProjection({ projection, store, pool: db.pool });
 }
 
 /** All request_ids that a query leads to, page by page; `between` runs after the first page. */
@@ -88,7 +122,14 @@ describe('read models over the real log, evidence and documents', () => {
 
   it('answers nothing before anything happened', async () => {
     expect(await readModels.documents({})).toEqual({ items: [] });
-    expect(await readModels.outcomeCounts()).toEqual({ documents: 0, accepted: 0, partial: 0, rejected: 0, failed: 0, unfinished: 0 });
+    expect(await readModels.outcomeCounts()).toEqual({
+      documents: 0,
+      accepted: 0,
+      partial: 0,
+      rejected: 0,
+      failed: 0,
+      unfinished: 0,
+    });
     expect(await readModels.document('nobody')).toBeUndefined();
     expect(await readModels.sgtinHistory(pack(1))).toBeUndefined();
   });
@@ -112,7 +153,14 @@ describe('read models over the real log, evidence and documents', () => {
     const registeredAt = new Date((await readModels.document(ids[2] as string))?.registeredAt ?? 0);
     expect(await walk({ registeredFrom: registeredAt })).toEqual([ids[4], ids[3], ids[2]]);
     expect(await walk({ registeredTo: registeredAt })).toEqual([ids[1], ids[0]]);
-    expect(await readModels.outcomeCounts()).toEqual({ documents: 5, accepted: 2, partial: 1, rejected: 0, failed: 1, unfinished: 1 });
+    expect(await readModels.outcomeCounts()).toEqual({
+      documents: 5,
+      accepted: 2,
+      partial: 1,
+      rejected: 0,
+      failed: 1,
+      unfinished: 1,
+    });
   });
 
   it('gives one document with plain words, its timeline, and the errors of its receipt', async () => {
@@ -124,7 +172,14 @@ describe('read models over the real log, evidence and documents', () => {
       remedy: expect.stringMatching(/^The other items are done\./),
       errors: [{ code: '4', text: 'not the owner', objectId: pack(8) }],
     });
-    expect(partial?.timeline.map((entry) => entry.type)).toEqual(['DocumentRegistered', 'SendAttempted', 'DocumentSent', 'StatusObserved', 'ReceiptStored', 'DocumentConcluded']);
+    expect(partial?.timeline.map((entry) => entry.type)).toEqual([
+      'DocumentRegistered',
+      'SendAttempted',
+      'DocumentSent',
+      'StatusObserved',
+      'ReceiptStored',
+      'DocumentConcluded',
+    ]);
     const digests = new Set(partial?.timeline.flatMap((entry) => entry.evidence));
     expect(digests).toContain(partial?.documentSha256);
     expect(digests).toContain(partial?.receiptSha256);
@@ -134,13 +189,22 @@ describe('read models over the real log, evidence and documents', () => {
 
   it('tells the history of a pack through its container, from real XML', async () => {
     const history = await readModels.sgtinHistory(pack(1));
-    expect(history).toMatchObject({ sgtin: pack(1), place: '00000000000470', status: 'in_circulation', container: box(1) });
-    expect(history?.movements.map(({ docType, through, result, title }) => [docType, through, result, title.length > 3])).toEqual([
+    expect(history).toMatchObject({
+      sgtin: pack(1),
+      place: '00000000000470',
+      status: 'in_circulation',
+      container: box(1),
+    });
+    expect(
+      history?.movements.map(({ docType, through, result, title }) => [docType, through, result, title.length > 3]),
+    ).toEqual([
       [911, undefined, 'applied', true],
       [431, 'container', 'applied', true],
       [912, 'container', 'refused', true],
     ]);
-    expect((await readModels.sgtinHistory(pack(8)))?.movements).toMatchObject([{ result: 'refused', errorText: 'not the owner' }]);
+    expect((await readModels.sgtinHistory(pack(8)))?.movements).toMatchObject([
+      { result: 'refused', errorText: 'not the owner' },
+    ]);
   });
 
   it('pages without a gap or a repeat while documents arrive', async () => {
@@ -166,7 +230,10 @@ describe('read models over the real log, evidence and documents', () => {
     await publish();
     const shown = {
       phase: 'waiting',
-      waitingFor: [{ ...after[0], known: true }, { ...after[1], known: false }],
+      waitingFor: [
+        { ...after[0], known: true },
+        { ...after[1], known: false },
+      ],
       sentence: `Held until ${registered.commandId} and ERP-17 have concluded; ERP-17 was not received yet.`,
     };
     expect(await readModels.document(waiting)).toMatchObject(shown);
@@ -174,7 +241,9 @@ describe('read models over the real log, evidence and documents', () => {
     // Whoever takes commands knows of more than is registered.
     const options = { pool: db.pool, store, evidence, documents: { readReceipt }, titleOf: String };
     const told = new PostgresReadModels({ ...options, received: (requestIds) => Promise.resolve(new Set(requestIds)) });
-    expect((await told.documents({ requestId: waiting })).items[0]?.sentence).toBe(`Held until ${registered.commandId} and ERP-17 have concluded.`);
+    expect((await told.documents({ requestId: waiting })).items[0]?.sentence).toBe(
+      `Held until ${registered.commandId} and ERP-17 have concluded.`,
+    );
   });
 
   it('finds one document by its request_id, and the alarms among many', async () => {
@@ -190,10 +259,21 @@ describe('read models over the real log, evidence and documents', () => {
 
   it('refuses a limit or a cursor that is none, and names it', async () => {
     for (const limit of [0, -1, 1.5, 1_001, Number.NaN]) {
-      await expect(readModels.documents({ limit })).rejects.toMatchObject({ code: 'invalid_parameter', place: { field: 'limit' } });
+      await expect(readModels.documents({ limit })).rejects.toMatchObject({
+        code: 'invalid_parameter',
+        place: { field: 'limit' },
+      });
     }
-    for (const cursor of ['', 'x', Buffer.from('1:99999999999999999999').toString('base64url'), Buffer.from("1:1' OR 1=1").toString('base64url')]) {
-      await expect(readModels.documents({ cursor })).rejects.toMatchObject({ code: 'invalid_parameter', place: { field: 'cursor' } });
+    for (const cursor of [
+      '',
+      'x',
+      Buffer.from('1:99999999999999999999').toString('base64url'),
+      Buffer.from("1:1' OR 1=1").toString('base64url'),
+    ]) {
+      await expect(readModels.documents({ cursor })).rejects.toMatchObject({
+        code: 'invalid_parameter',
+        place: { field: 'cursor' },
+      });
     }
   });
 });

@@ -6,7 +6,14 @@ import type { DataSource } from 'typeorm';
 import { accountHolds, accountStanding } from './accounts/standing.js';
 import { dataSourceOver } from './data-source.js';
 import { foldDocumentOutcome } from './document-outcomes/fold.js';
-import { countOutcomes, listDocuments, registered, summaryOf, waitedFor, type Received } from './document-outcomes/query.js';
+import {
+  countOutcomes,
+  listDocuments,
+  registered,
+  summaryOf,
+  waitedFor,
+  type Received,
+} from './document-outcomes/query.js';
 import type { DocumentOutcomeRow } from './document-outcomes/row.js';
 import { foldInbound } from './inbound-documents/fold.js';
 import { inboundSummary, listInbound, notificationsOf } from './inbound-documents/query.js';
@@ -14,7 +21,22 @@ import type { InboundDocumentRow } from './inbound-documents/row.js';
 import { sentenceOfInboundEvent } from './inbound-documents/sentences.js';
 import { timelineOf } from './document-timeline/timeline.js';
 import { wholeStream } from './document-timeline/whole-stream.js';
-import type { DocumentDetail, DocumentListQuery, DocumentSummary, GroupDetail, GroupListQuery, GroupSummary, HistoryQuery, InboundDetail, InboundListQuery, InboundSummary, OutcomeCounts, Page, ReadModels, SgtinHistory } from './port.js';
+import type {
+  DocumentDetail,
+  DocumentListQuery,
+  DocumentSummary,
+  GroupDetail,
+  GroupListQuery,
+  GroupSummary,
+  HistoryQuery,
+  InboundDetail,
+  InboundListQuery,
+  InboundSummary,
+  OutcomeCounts,
+  Page,
+  ReadModels,
+  SgtinHistory,
+} from './port.js';
 import { groupDetail, listGroups } from './groups/query.js';
 import type { DocumentReading } from './sgtin-history/movements.js';
 import { historyOf } from './sgtin-history/query.js';
@@ -26,11 +48,17 @@ export interface ReadModelsOptions {
   documents: Pick<DocumentReading, 'readReceipt'>;
   /** The plain name of a document type, for example `Shipment`. */
   titleOf(docType: number): string;
-  /** Which of these request_ids belong to commands that were received, run or not. Default: those whose documents are registered. */
+  /**
+   * Which of these request_ids belong to commands that were received, run or not. Default: those whose documents are
+   * registered.
+   */
   received?: Received;
 }
 
-/** Answers from the tables that the projections keep, and for one document's timeline from the log itself. Changes nothing. */
+/**
+ * Answers from the tables that the projections keep, and for one document's timeline from the log itself. Changes
+ * nothing.
+ */
 export class PostgresReadModels implements ReadModels {
   private opened: Promise<DataSource> | undefined;
   private readonly received: Received;
@@ -52,7 +80,8 @@ export class PostgresReadModels implements ReadModels {
     const waitingFor = (await waitedFor([row], this.received))(row);
     const notifications = await notificationsOf(this.options.pool, requestId, this.options.titleOf);
     const summary = summaryOf(row, { waitingFor, errors });
-    const ofAccount = row.phase === 'concluded' ? [] : accountHolds(row.phase, await accountStanding(this.options.store, row.account));
+    const ofAccount =
+      row.phase === 'concluded' ? [] : accountHolds(row.phase, await accountStanding(this.options.store, row.account));
     return { ...summary, timeline: timelineOf(events), notifications, errors, holds: [...summary.holds, ...ofAccount] };
   }
 
@@ -66,7 +95,11 @@ export class PostgresReadModels implements ReadModels {
     const row = events.reduce<InboundDocumentRow | undefined>(foldInbound, undefined);
     if (row === undefined) return undefined;
     const errors = row.receiptSha256 === null || row.errorCount === 0 ? [] : await this.errorsOf(row.receiptSha256);
-    return { ...inboundSummary(row, this.options.titleOf), timeline: timelineOf(events, sentenceOfInboundEvent), errors };
+    return {
+      ...inboundSummary(row, this.options.titleOf),
+      timeline: timelineOf(events, sentenceOfInboundEvent),
+      errors,
+    };
   }
 
   groups(query: GroupListQuery): Promise<Page<GroupSummary>> {

@@ -7,5 +7,11 @@ import { sgtinHistoryProjection } from './sgtin-history/projection.js';
 
 /** Every projection of this library, for the subscription runner; each has its own checkpoint under its name. */
 export function projections(options: OutboxOptions): Projection[] {
-  return [documentOutcomesProjection(), groupsProjection(), inboundDocumentsProjection(), sgtinHistoryProjection(options), outboxProjection(options)];
+  return [
+    documentOutcomesProjection(),
+    groupsProjection(),
+    inboundDocumentsProjection(),
+    sgtinHistoryProjection(options),
+    outboxProjection(options),
+  ];
 }

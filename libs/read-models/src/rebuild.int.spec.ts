@@ -11,7 +11,18 @@ import { readModelSchemas } from './schema.js';
 import { outboxProjection } from './outbox/projection.js';
 import { sgtinHistoryProjection } from './sgtin-history/projection.js';
 
-const TABLES = ['document_outcome', 'document_outcome_count', 'document_open', 'sent_document', 'movement_document', 'movement_effect', 'item_movement', 'containment', 'outcome_event', 'document_group'];
+const TABLES = [
+  'document_outcome',
+  'document_outcome_count',
+  'document_open',
+  'sent_document',
+  'movement_document',
+  'movement_effect',
+  'item_movement',
+  'containment',
+  'outcome_event',
+  'document_group',
+];
 const DOCUMENTS = 60;
 
 let db: TestDatabase;
@@ -77,7 +88,8 @@ function documentOf(n: number): DocumentOfTest {
 /** Returns what each transaction handled. */
 async function replay(projection: Projection, pageSize: number): Promise<RecordedEvent[][]> {
   const { streamPrefixes = [], types } = projection.filter;
-  const wanted = (event: RecordedEvent) => streamPrefixes.some((prefix) => event.stream.startsWith(prefix)) && (types?.includes(event.type) ?? true);
+  const wanted = (event: RecordedEvent) =>
+    streamPrefixes.some((prefix) => event.stream.startsWith(prefix)) && (types?.includes(event.type) ?? true);
   const events = log.events.filter(wanted);
   await inTransaction(db.pool, (tx) => projection.truncate(tx));
   const handled: RecordedEvent[][] = [];
@@ -91,7 +103,9 @@ async function replay(projection: Projection, pageSize: number): Promise<Recorde
 async function dump(): Promise<Record<string, string[]>> {
   const tables = await Promise.all(
     TABLES.map(async (table) => {
-      const { rows } = await db.pool.query<{ line: string }>(`SELECT row(t.*)::text AS line FROM ${table} t ORDER BY 1`);
+      const { rows } = await db.pool.query<{ line: string }>(
+        `SELECT row(t.*)::text AS line FROM ${table} t ORDER BY 1`,
+      );
       return [table, rows.map((row) => row.line)] as const;
     }),
   );
@@ -99,7 +113,12 @@ async function dump(): Promise<Record<string, string[]>> {
 }
 
 const parts = () => ({ evidence: log.evidence, documents: jsonDocuments, store: log });
-const projections = (): Projection[] => [documentOutcomesProjection(), sgtinHistoryProjection(parts()), outboxProjection(parts()), groupsProjection()];
+const projections = (): Projection[] => [
+  documentOutcomesProjection(),
+  sgtinHistoryProjection(parts()),
+  outboxProjection(parts()),
+  groupsProjection(),
+];
 
 async function rebuilt(pageSize: number): Promise<Record<string, string[]>> {
   for (const projection of projections()) await replay(projection, pageSize);
@@ -123,15 +142,26 @@ describe('rebuild (DESIGN promise 6)', () => {
   ])('takes no more than so many %s into one transaction, and gives the same tables', async (what, bounds) => {
     const first = await rebuilt(500);
     const weightOf = async (event: RecordedEvent): Promise<number> => {
-      const digests = [event.data['documentSha256'], event.data['receiptSha256']].filter((one) => one !== undefined) as string[];
+      const digests = [event.data['documentSha256'], event.data['receiptSha256']].filter(
+        (one) => one !== undefined,
+      ) as string[];
       const bytes = [...(await log.evidence.getMany(digests)).values()];
       if (what === 'bytes') return bytes.reduce((sum, one) => sum + one.length, 0);
       return bytes[0] === undefined ? 0 : (JSON.parse(bytes[0].toString()) as { items: object[] }).items.length;
     };
     // The bound on items is on rows that are written, and the outbox writes none.
-    const bounded = what === 'bytes' ? [sgtinHistoryProjection({ ...parts(), bounds }), outboxProjection({ ...parts(), bounds })] : [sgtinHistoryProjection({ ...parts(), bounds })];
+    const bounded =
+      what === 'bytes'
+        ? [sgtinHistoryProjection({ ...parts(), bounds }), outboxProjection({ ...parts(), bounds })]
+        : [sgtinHistoryProjection({ ...parts(), bounds })];
     for (const projection of bounded) {
-      const transactions = await Promise.all((await replay(projection, 500)).map((events) => Promise.all(events.filter((event) => /Conclu/.test(event.type) && event.stream.startsWith('document-')).map(weightOf))));
+      const transactions = await Promise.all(
+        (await replay(projection, 500)).map((events) =>
+          Promise.all(
+            events.filter((event) => /Conclu/.test(event.type) && event.stream.startsWith('document-')).map(weightOf),
+          ),
+        ),
+      );
       const weights = transactions.map((each) => each.reduce((sum, one) => sum + one, 0));
       const most = Math.max(...transactions.flat());
       // Rows are known once they are read, and bytes before.
@@ -152,7 +182,12 @@ describe('rebuild (DESIGN promise 6)', () => {
     const before = await rebuilt(500);
     for (const projection of [documentOutcomesProjection(), groupsProjection()]) {
       const [prefix = ''] = projection.filter.streamPrefixes ?? [];
-      await inTransaction(db.pool, (tx) => projection.project(log.events.filter((event) => event.stream.startsWith(prefix)), tx));
+      await inTransaction(db.pool, (tx) =>
+        projection.project(
+          log.events.filter((event) => event.stream.startsWith(prefix)),
+          tx,
+        ),
+      );
     }
     expect(await dump()).toEqual(before);
   });

@@ -4,8 +4,19 @@ import { z } from 'zod';
 export const REFUSAL_MEANINGS = ['signature', 'certificate', 'rights', 'blocked', 'sign_in', 'passing'] as const;
 export type RefusalMeaning = (typeof REFUSAL_MEANINGS)[number];
 
-/** Operations by which an account changes something at the registry, and those by which it signs in: only what they are answered may pause it. */
-export const JUDGED_OPERATIONS = ['send', 'send_large', 'send_finished', 'group_check', 'group_start', 'sign_in_code', 'sign_in_token'] as const;
+/**
+ * Operations by which an account changes something at the registry, and those by which it signs in: only what they are
+ * answered may pause it.
+ */
+export const JUDGED_OPERATIONS = [
+  'send',
+  'send_large',
+  'send_finished',
+  'group_check',
+  'group_start',
+  'sign_in_code',
+  'sign_in_token',
+] as const;
 export type JudgedOperation = (typeof JUDGED_OPERATIONS)[number];
 
 const some = <T extends z.ZodType>(each: T) => z.array(each).min(1).optional();
@@ -21,11 +32,15 @@ const rule = z
     /** Parts of its words, whatever their case; shorter ones would match by chance. */
     words: some(z.string().min(4)),
   })
-  .refine(({ httpStatus, codes, words }) => (httpStatus ?? codes ?? words) !== undefined, 'needs httpStatus, codes or words');
+  .refine(
+    ({ httpStatus, codes, words }) => (httpStatus ?? codes ?? words) !== undefined,
+    'needs httpStatus, codes or words',
+  );
 
 /**
- * By which answers a registry refuses the account and not the document (the interface leaves its errors open, section 7.4). The first rule, in their order,
- * whose conditions all hold says what is meant; a refusal that no rule knows is the document's.
+ * By which answers a registry refuses the account and not the document (the interface leaves its errors open, section
+ * 7.4). The first rule, in their order, whose conditions all hold says what is meant; a refusal that no rule knows is
+ * the document's.
  */
 export const accountRefusals = z.record(z.string().min(1), rule);
 export type AccountRefusals = z.infer<typeof accountRefusals>;
@@ -44,7 +59,11 @@ export interface Refusal {
 }
 
 /** What this refusal says of the account by which it was called. */
-export function accountFaultOf(rules: AccountRefusals, operation: JudgedOperation, { httpStatus, code, text }: Refusal): AccountFault | undefined {
+export function accountFaultOf(
+  rules: AccountRefusals,
+  operation: JudgedOperation,
+  { httpStatus, code, text }: Refusal,
+): AccountFault | undefined {
   const words = text.toLowerCase();
   const found = Object.values(rules).find(
     (one) =>

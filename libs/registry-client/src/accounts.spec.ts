@@ -45,7 +45,17 @@ describe('signers in the accounts file', () => {
   });
 
   it('are a service, with its template and its answer', () => {
-    const signer = { ...http, headers: { authorization: 'Bearer {secret}' }, secret: 's', body: { data: '{base64}' }, answer_field: 'result.cms', ca_file: 'ca.pem', time_limit_ms: 700, retries: 0, concurrency: 9 };
+    const signer = {
+      ...http,
+      headers: { authorization: 'Bearer {secret}' },
+      secret: 's',
+      body: { data: '{base64}' },
+      answer_field: 'result.cms',
+      ca_file: 'ca.pem',
+      time_limit_ms: 700,
+      retries: 0,
+      concurrency: 9,
+    };
     expect(read({ ...base, signer })?.signer).toEqual({
       kind: 'http',
       url: 'https://signer.example/sign',
@@ -61,11 +71,19 @@ describe('signers in the accounts file', () => {
   });
 
   it('are a password instead of a signature', () => {
-    expect(read({ ...base, signer: { kind: 'password', password_env: 'MAIN_PASSWORD' } }, { MAIN_PASSWORD: 'pw' })?.signer).toEqual({ kind: 'password', password: 'pw' });
+    expect(
+      read({ ...base, signer: { kind: 'password', password_env: 'MAIN_PASSWORD' } }, { MAIN_PASSWORD: 'pw' })?.signer,
+    ).toEqual({ kind: 'password', password: 'pw' });
   });
 
   it('take a secret from a file or a variable wherever one is wanted', () => {
-    const account = { name: 'main', client_id: 'c', client_secret_env: 'CLIENT_SECRET', user_id: 'u', signer: { kind: 'pkcs12', file: 'a.p12', password_file: 'secrets/pin' } };
+    const account = {
+      name: 'main',
+      client_id: 'c',
+      client_secret_env: 'CLIENT_SECRET',
+      user_id: 'u',
+      signer: { kind: 'pkcs12', file: 'a.p12', password_file: 'secrets/pin' },
+    };
     expect(read(account, { CLIENT_SECRET: 'from the variable' })).toEqual({
       name: 'main',
       clientId: 'c',
@@ -81,13 +99,21 @@ describe('a fault in the accounts file', () => {
     [{ ...base, client_secret: undefined, signer: command }, 'accounts[0].client_secret', 'is missing'],
     [{ ...base, client_secret_env: 'X', signer: command }, 'accounts[0].client_secret', 'more than once'],
     [{ ...base, signer: { kind: 'password' } }, 'accounts[0].signer.password', 'is missing'],
-    [{ ...base, signer: { kind: 'password', password_env: 'NOT_SET' } }, 'accounts[0].signer.password_env', 'NOT_SET is not set'],
+    [
+      { ...base, signer: { kind: 'password', password_env: 'NOT_SET' } },
+      'accounts[0].signer.password_env',
+      'NOT_SET is not set',
+    ],
     [{ ...base, signer: { ...command, secret_file: 'nowhere' } }, 'accounts[0].signer.secret_file', 'ENOENT'],
     [{ ...base, signer: { ...command, secret_file: 'secrets/empty' } }, 'accounts[0].signer.secret_file', 'is empty'],
     [{ ...base, signer: { ...command, secret_file: 'secrets/long' } }, 'accounts[0].signer.secret_file', 'longer than'],
     [{ ...base, signer: { ...command, command: [] } }, 'accounts[0].signer.command', ''],
     [{ ...base, signer: { ...command, command: [''] } }, 'accounts[0].signer.command', 'names no program'],
-    [{ ...base, signer: { ...command, command: ['sign', '-pin', '{secret}'] } }, 'accounts[0].signer.command', 'SIGNER_SECRET'],
+    [
+      { ...base, signer: { ...command, command: ['sign', '-pin', '{secret}'] } },
+      'accounts[0].signer.command',
+      'SIGNER_SECRET',
+    ],
     [{ ...base, signer: { ...command, time_limit_ms: 60_000 } }, 'accounts[0].signer.time_limit_ms', ''],
     [{ ...base, signer: { ...command, shell: true } }, 'accounts[0].signer.shell', ''],
     [{ ...base, signer: { ...http, url: 'http://signer.example/' } }, 'accounts[0].signer.url', 'https'],
@@ -102,15 +128,25 @@ describe('a fault in the accounts file', () => {
 
   it('is a file that every user of the machine can read: the accounts themselves, or a secret beside them', () => {
     for (const each of [folder, join(folder, 'secrets')]) chmodSync(each, 0o755);
-    const account = { name: 'main', client_id: 'c', client_secret: 's', user_id: 'u', signer: { kind: 'password', password_file: 'secrets/pin' } };
+    const account = {
+      name: 'main',
+      client_id: 'c',
+      client_secret: 's',
+      user_id: 'u',
+      signer: { kind: 'password', password_file: 'secrets/pin' },
+    };
     chmodSync(join(folder, 'secrets/pin'), 0o600);
     writeFileSync(file, JSON.stringify([account]));
     chmodSync(file, 0o644);
-    for (const open of [() => readAccounts(file), () => describeAccounts(file)]) expect(open).toThrow(`accounts: every user of this machine can read or change ${file} (mode 0644)`);
+    for (const open of [() => readAccounts(file), () => describeAccounts(file)])
+      expect(open).toThrow(`accounts: every user of this machine can read or change ${file} (mode 0644)`);
     chmodSync(file, 0o600);
     expect(readAccounts(file)).toHaveLength(1);
     chmodSync(join(folder, 'secrets/pin'), 0o604);
-    expect(() => readAccounts(file)).toThrow(`accounts[0].signer.password_file: every user of this machine can read or change ${join(folder, 'secrets/pin')} (mode 0604)`);
+    expect(() => readAccounts(file)).toThrow(
+      'accounts[0].signer.password_file: every user of this machine can read or change ' +
+        `${join(folder, 'secrets/pin')} (mode 0604)`,
+    );
     chmodSync(folder, 0o700);
   });
 

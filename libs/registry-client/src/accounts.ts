@@ -13,7 +13,10 @@ const text = z.string().min(1);
 
 /** A secret in three ways of which one is used: in the file, in a file of its own, in a variable. */
 const secret = <Name extends string>(name: Name) =>
-  ({ [name]: z.string().optional(), [`${name}_file`]: text.optional(), [`${name}_env`]: text.optional() }) as Record<Name | `${Name}_file` | `${Name}_env`, z.ZodOptional<z.ZodString>>;
+  ({ [name]: z.string().optional(), [`${name}_file`]: text.optional(), [`${name}_env`]: text.optional() }) as Record<
+    Name | `${Name}_file` | `${Name}_env`,
+    z.ZodOptional<z.ZodString>
+  >;
 
 const outside = {
   ...secret('secret'),
@@ -27,17 +30,28 @@ const command = z
   .array(z.string())
   .min(1)
   .refine((parts) => parts[0] !== '', 'names no program')
-  .refine((parts) => !parts.some((part) => part.includes('{secret}')), 'a secret in an argument is seen by every user of the machine: let the program read the variable SIGNER_SECRET');
+  .refine(
+    (parts) => !parts.some((part) => part.includes('{secret}')),
+    'a secret in an argument is seen by every user of the machine: let the program read the variable SIGNER_SECRET',
+  );
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 const url = z
   .url({ protocol: /^https?$/, error: 'must be an http or https address' })
-  .refine((address) => address.startsWith('https:') || LOOPBACK.has(new URL(address).hostname), 'must be https but on this machine itself')
+  .refine(
+    (address) => address.startsWith('https:') || LOOPBACK.has(new URL(address).hostname),
+    'must be https but on this machine itself',
+  )
   .refine((address) => new URL(address).username === '', 'must not carry a user: use headers and secret');
 
 const signer = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('pkcs12'), file: text, ...secret('password') }),
-  z.strictObject({ kind: z.literal('command'), command, environment: z.record(z.string(), z.string()).default({}), ...outside }),
+  z.strictObject({
+    kind: z.literal('command'),
+    command,
+    environment: z.record(z.string(), z.string()).default({}),
+    ...outside,
+  }),
   z.strictObject({
     kind: z.literal('http'),
     url,
@@ -53,7 +67,9 @@ const signer = z.discriminatedUnion('kind', [
 
 const accountShape = z.strictObject({
   /** Part of lane names and of log lines. */
-  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, underscores or hyphens'),
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 letters, digits, dots, underscores or hyphens'),
   client_id: text,
   ...secret('client_secret'),
   /** Of a user with a certificate its SHA-1 or the registry's id; of a user with a password the login. */
@@ -69,8 +85,9 @@ const refuse = (field: string, message: string): never => {
 };
 
 /**
- * The accounts of one installation from their JSON file; other files are found from the folder of that file. `environment` holds the variables that
- * `…_env` may name. No message contains a value of the file, since half of them are secrets.
+ * The accounts of one installation from their JSON file; other files are found from the folder of that file.
+ * `environment` holds the variables that `…_env` may name. No message contains a value of the file, since half of them
+ * are secrets.
  * @throws PedigreeError invalid_configuration, naming index and field, for example `accounts[1].client_secret`.
  */
 export function readAccounts(file: string, environment: Environment = {}): Account[] {
@@ -78,11 +95,20 @@ export function readAccounts(file: string, environment: Environment = {}): Accou
     const at = `accounts[${index}]`;
     const read = new SecretReader(dirname(file), environment, at);
     const { name, client_id: clientId, user_id: userId } = account;
-    return { name, clientId, clientSecret: read.required(account, 'client_secret'), userId, signer: signerOf(account.signer, dirname(file), read.under('signer')) };
+    return {
+      name,
+      clientId,
+      clientSecret: read.required(account, 'client_secret'),
+      userId,
+      signer: signerOf(account.signer, dirname(file), read.under('signer')),
+    };
   });
 }
 
-/** What may be shown of the accounts, without looking for any secret. @throws PedigreeError invalid_configuration, as `readAccounts`. */
+/**
+ * What may be shown of the accounts, without looking for any secret. @throws PedigreeError invalid_configuration, as
+ * `readAccounts`.
+ */
 export const describeAccounts = (file: string): { name: string; userId: string; signer: SignerConfig['kind'] }[] =>
   parseAccounts(file).map(({ name, user_id: userId, signer: { kind } }) => ({ name, userId, signer: kind }));
 
@@ -91,7 +117,13 @@ function parseAccounts(file: string): RawAccount[] {
   if (!parsed.success) {
     const issue = parsed.error.issues[0] as z.core.$ZodIssue;
     const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] as string] : issue.path;
-    return refuse(path.reduce<string>((step, key) => (typeof key === 'number' ? `${step}[${key}]` : `${step}.${String(key)}`), 'accounts'), issue.message);
+    return refuse(
+      path.reduce<string>(
+        (step, key) => (typeof key === 'number' ? `${step}[${key}]` : `${step}.${String(key)}`),
+        'accounts',
+      ),
+      issue.message,
+    );
   }
   const seen = new Set<string>();
   parsed.data.forEach(({ name }, index) => {
@@ -102,7 +134,8 @@ function parseAccounts(file: string): RawAccount[] {
 }
 
 function signerOf(raw: RawSigner, folder: string, secrets: SecretReader): SignerConfig {
-  if (raw.kind === 'pkcs12') return { kind: 'pkcs12', file: resolve(folder, raw.file), password: secrets.required(raw, 'password') };
+  if (raw.kind === 'pkcs12')
+    return { kind: 'pkcs12', file: resolve(folder, raw.file), password: secrets.required(raw, 'password') };
   if (raw.kind === 'password') return { kind: 'password', password: secrets.required(raw, 'password') };
   const held = secrets.optional(raw, 'secret');
   const common = {
@@ -111,7 +144,8 @@ function signerOf(raw: RawSigner, folder: string, secrets: SecretReader): Signer
     ...(raw.certificate_file === undefined ? {} : { certificateFile: resolve(folder, raw.certificate_file) }),
     ...(held === undefined ? {} : { secret: held }),
   };
-  if (raw.kind === 'command') return { kind: 'command', command: raw.command, folder: resolve(folder), environment: raw.environment, ...common };
+  if (raw.kind === 'command')
+    return { kind: 'command', command: raw.command, folder: resolve(folder), environment: raw.environment, ...common };
   return {
     kind: 'http',
     url: raw.url,
@@ -137,11 +171,16 @@ class SecretReader {
   }
 
   required(holder: object, name: string): string {
-    return this.optional(holder, name) ?? refuse(`${this.at}.${name}`, `is missing; it may also be given as ${name}_file or ${name}_env`);
+    return (
+      this.optional(holder, name) ??
+      refuse(`${this.at}.${name}`, `is missing; it may also be given as ${name}_file or ${name}_env`)
+    );
   }
 
   optional(holder: object, name: string): string | undefined {
-    const given = Object.entries(holder as Record<string, string | undefined>).filter(([key, value]) => value !== undefined && [name, `${name}_file`, `${name}_env`].includes(key));
+    const given = Object.entries(holder as Record<string, string | undefined>).filter(
+      ([key, value]) => value !== undefined && [name, `${name}_file`, `${name}_env`].includes(key),
+    );
     const [[key, value] = [name, undefined]] = given;
     const field = `${this.at}.${key}`;
     if (given.length > 1) return refuse(field, `is given more than once: ${given.map(([each]) => each).join(', ')}`);

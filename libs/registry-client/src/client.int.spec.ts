@@ -47,7 +47,10 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((client) => client.close()));
 });
 
-function client(overrides: ProfileOverrides = {}, options: Partial<UndiciRegistryClientOptions> & { profileName?: string } = {}): UndiciRegistryClient {
+function client(
+  overrides: ProfileOverrides = {},
+  options: Partial<UndiciRegistryClientOptions> & { profileName?: string } = {},
+): UndiciRegistryClient {
   const write = (fields: object, message: string): void => void logged.push(`${message} ${JSON.stringify(fields)}`);
   const made = new UndiciRegistryClient({
     baseUrl: registry.url,
@@ -64,7 +67,12 @@ function client(overrides: ProfileOverrides = {}, options: Partial<UndiciRegistr
 }
 
 const send = async (by: UndiciRegistryClient): ReturnType<UndiciRegistryClient['sendDocument']> =>
-  by.sendDocument('main', { xml: XML, signature: await by.sign('main', XML), requestId: REQUEST_ID, bulkProcessing: false });
+  by.sendDocument('main', {
+    xml: XML,
+    signature: await by.sign('main', XML),
+    requestId: REQUEST_ID,
+    bulkProcessing: false,
+  });
 const SENT = ok({ document_id: 'doc-1' });
 /** Signs in with a good registry, so that what follows is about the call alone. */
 const signedIn = async (by: UndiciRegistryClient): Promise<void> => {
@@ -81,11 +89,22 @@ describe('a send', () => {
     const [sent] = registry.calls('/documents/send');
     expect(Buffer.from(String(sent?.body['document']), 'base64').equals(XML)).toBe(true);
     expect(sent?.body).toMatchObject({ request_id: REQUEST_ID, bulk_processing: false });
-    expect(verifyDetachedCms(XML, Buffer.from(String(sent?.body['sign']), 'base64')).certificate.equals(by.signerCertificate('main') ?? Buffer.alloc(0))).toBe(true);
+    expect(
+      verifyDetachedCms(XML, Buffer.from(String(sent?.body['sign']), 'base64')).certificate.equals(
+        by.signerCertificate('main') ?? Buffer.alloc(0),
+      ),
+    ).toBe(true);
     expect(registry.goodTokens.has(sent?.authorization?.replace('token ', '') ?? '')).toBe(true);
-    expect(registry.calls('/auth')[0]?.body).toEqual({ client_id: accounts[0]?.clientId, client_secret: accounts[0]?.clientSecret, user_id: accounts[0]?.userId, auth_type: 'SIGNED_CODE' });
+    expect(registry.calls('/auth')[0]?.body).toEqual({
+      client_id: accounts[0]?.clientId,
+      client_secret: accounts[0]?.clientSecret,
+      user_id: accounts[0]?.userId,
+      auth_type: 'SIGNED_CODE',
+    });
     expect(budgets.slots).toEqual(['main/sign_in_code', 'main/sign_in_token', 'main/send']);
-    expect(by.sessions()).toEqual([{ account: 'main', signedInAt: expect.any(Date), certificateExpiresAt: expect.any(Date) }]);
+    expect(by.sessions()).toEqual([
+      { account: 'main', signedInAt: expect.any(Date), certificateExpiresAt: expect.any(Date) },
+    ]);
   });
 
   it.each([
@@ -112,7 +131,10 @@ describe('a send', () => {
     await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
     const { port } = gone.address() as AddressInfo;
     await new Promise((resolve) => gone.close(resolve));
-    expect(await send(client({}, { baseUrl: `http://127.0.0.1:${port}` }))).toMatchObject({ kind: 'not_sent', reason: expect.stringContaining('ECONNREFUSED') });
+    expect(await send(client({}, { baseUrl: `http://127.0.0.1:${port}` }))).toMatchObject({
+      kind: 'not_sent',
+      reason: expect.stringContaining('ECONNREFUSED'),
+    });
   });
 
   it('is not sent when TLS fails, or does not come about in time', async () => {
@@ -123,7 +145,10 @@ describe('a send', () => {
     const silent: TcpServer = createTcpServer((socket) => void sockets.push(socket.on('error', () => undefined)));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     servers.push(silent, { close: () => sockets.forEach((socket) => socket.destroy()) });
-    const slow = client({ rules: { requestTimeoutMs: 200 } }, { baseUrl: `https://127.0.0.1:${(silent.address() as AddressInfo).port}` });
+    const slow = client(
+      { rules: { requestTimeoutMs: 200 } },
+      { baseUrl: `https://127.0.0.1:${(silent.address() as AddressInfo).port}` },
+    );
     expect(await send(slow)).toMatchObject({ kind: 'not_sent', reason: 'no answer within 200 ms' });
     expect(registry.calls('/documents/send')).toHaveLength(0);
   });
@@ -132,24 +157,49 @@ describe('a send', () => {
     const refusing = new FakeBudgets();
     refusing.takeSlot = () => Promise.reject(new Error('database away'));
     await signedIn(client());
-    expect(await send(client({}, { budgets: refusing }))).toEqual({ kind: 'not_sent', reason: 'no slot: database away' });
+    expect(await send(client({}, { budgets: refusing }))).toEqual({
+      kind: 'not_sent',
+      reason: 'no slot: database away',
+    });
   });
 
-  it('is refused with the registry\'s code and words', async () => {
-    registry.script.set('/documents/send', [{ status: 400, body: '{"error_code":"7","error_description":"wrong sys"}' }]);
-    expect(await send(client())).toMatchObject({ kind: 'refused', code: '7', text: 'wrong sys', raw: { httpStatus: 400 } });
+  it("is refused with the registry's code and words", async () => {
+    registry.script.set('/documents/send', [
+      { status: 400, body: '{"error_code":"7","error_description":"wrong sys"}' },
+    ]);
+    expect(await send(client())).toMatchObject({
+      kind: 'refused',
+      code: '7',
+      text: 'wrong sys',
+      raw: { httpStatus: 400 },
+    });
   });
 
   it('is limited: what the 429 says is learnt', async () => {
-    registry.script.set('/documents/send', [{ status: 429, body: '{"error_description":"Interval between calls is 250 ms"}', headers: { 'retry-after': '2' } }]);
+    registry.script.set('/documents/send', [
+      {
+        status: 429,
+        body: '{"error_description":"Interval between calls is 250 ms"}',
+        headers: { 'retry-after': '2' },
+      },
+    ]);
     expect(await send(client())).toMatchObject({ kind: 'rate_limited', text: 'Interval between calls is 250 ms' });
     expect(budgets.learnt).toEqual([{ account: 'main', method: 'send', intervalMs: 250, retryAfterMs: 2000 }]);
     expect(registry.calls('/documents/send')).toHaveLength(1);
   });
 
   it('is counted and learnt by the real budgets, sign-in included', async () => {
-    const real = new PostgresCallBudgets({ pool: db.pool, intervalsMs: (method) => (method === 'send' ? 20 : 0), guardMs: 3, slotSlackMs: 100, maxIntervalMs: 5_000 });
-    registry.script.set('/documents/send', [{ status: 429, body: '{"error_description":"the interval is 30 ms"}' }, SENT]);
+    const real = new PostgresCallBudgets({
+      pool: db.pool,
+      intervalsMs: (method) => (method === 'send' ? 20 : 0),
+      guardMs: 3,
+      slotSlackMs: 100,
+      maxIntervalMs: 5_000,
+    });
+    registry.script.set('/documents/send', [
+      { status: 429, body: '{"error_description":"the interval is 30 ms"}' },
+      SENT,
+    ]);
     const by = client({}, { budgets: real });
     expect([(await send(by)).kind, (await send(by)).kind]).toEqual(['rate_limited', 'ok']);
     const figures = Object.fromEntries(real.figures().map((line) => [line.method, line]));
@@ -165,7 +215,9 @@ describe('a send', () => {
     const by = client({ rules: { maxDocumentBytes: 10 } });
     await expect(send(by)).rejects.toMatchObject({ code: 'body_too_large', place: { item: REQUEST_ID } });
     await expect(by.sign('nobody', XML)).rejects.toMatchObject({ code: 'unknown_account' });
-    await expect(by.listOutgoing('main', { documentIds: Array.from({ length: 101 }, String) })).rejects.toMatchObject({ code: 'invalid_parameter' });
+    await expect(by.listOutgoing('main', { documentIds: Array.from({ length: 101 }, String) })).rejects.toMatchObject({
+      code: 'invalid_parameter',
+    });
     expect(registry.seen).toEqual([]);
     expect(() => client({}, { baseUrl: 'ftp://x' })).toThrow('registry address');
   });
@@ -174,10 +226,17 @@ describe('a send', () => {
 describe('the token', () => {
   it('is one for two processes', async () => {
     const [one, two] = [client(), client()];
-    await Promise.all([one.documentStatus('main', 'a'), two.documentStatus('main', 'b'), one.documentStatus('main', 'c')]);
+    await Promise.all([
+      one.documentStatus('main', 'a'),
+      two.documentStatus('main', 'b'),
+      one.documentStatus('main', 'c'),
+    ]);
     expect(registry.goodTokens.size).toBe(1);
     expect(registry.calls('/token')).toHaveLength(1);
-    expect(new Set([...registry.calls('/documents/a'), ...registry.calls('/documents/b')].map((call) => call.authorization)).size).toBe(1);
+    expect(
+      new Set([...registry.calls('/documents/a'), ...registry.calls('/documents/b')].map((call) => call.authorization))
+        .size,
+    ).toBe(1);
   });
 
   it('is renewed once at a 401, and a send too is repeated once', async () => {
@@ -201,24 +260,39 @@ describe('the token', () => {
 
   it('is missed: the call was not sent, and no secret is in the reason', async () => {
     const [account] = accounts;
-    registry.script.set('/auth', [{ status: 400, body: JSON.stringify({ error_description: `bad secret ${account?.clientSecret}` }) }]);
+    registry.script.set('/auth', [
+      { status: 400, body: JSON.stringify({ error_description: `bad secret ${account?.clientSecret}` }) },
+    ]);
     // The pause is a second: time stands still, so that it is not over before the next call.
     const still = { clock: new VirtualClock(systemClock.now()) };
-    expect(await send(client({}, still))).toEqual({ kind: 'not_sent', reason: 'sign-in (code) refused: bad secret [removed]' });
-    expect(await send(client({}, still))).toMatchObject({ kind: 'not_sent', reason: expect.stringContaining('paused') });
+    expect(await send(client({}, still))).toEqual({
+      kind: 'not_sent',
+      reason: 'sign-in (code) refused: bad secret [removed]',
+    });
+    expect(await send(client({}, still))).toMatchObject({
+      kind: 'not_sent',
+      reason: expect.stringContaining('paused'),
+    });
     expect(registry.calls('/auth')).toHaveLength(1);
     expect(registry.calls('/documents/send')).toHaveLength(0);
   });
 
   it('may exist unseen when its answer got lost: then it counts among the ten', async () => {
     registry.script.set('/token', ['reset']);
-    expect(await send(client())).toMatchObject({ kind: 'not_sent', reason: expect.stringContaining('sign-in (token) unknown: ') });
-    const { rows } = await db.pool.query<{ abandoned_until: Date[]; failures: number }>('SELECT abandoned_until, failures FROM registry_session');
+    expect(await send(client())).toMatchObject({
+      kind: 'not_sent',
+      reason: expect.stringContaining('sign-in (token) unknown: '),
+    });
+    const { rows } = await db.pool.query<{ abandoned_until: Date[]; failures: number }>(
+      'SELECT abandoned_until, failures FROM registry_session',
+    );
     expect(rows).toEqual([{ abandoned_until: [expect.any(Date)], failures: 1 }]);
   });
 
   it('cannot be had while the database is away: the call was not sent', async () => {
-    const sessions = new PostgresSessionStore({ query: () => Promise.reject(new Error('database away')) } as never, { key: KEY });
+    const sessions = new PostgresSessionStore({ query: () => Promise.reject(new Error('database away')) } as never, {
+      key: KEY,
+    });
     expect(await send(client({}, { sessions }))).toEqual({ kind: 'not_sent', reason: 'sessions: database away' });
   });
 
@@ -237,28 +311,53 @@ describe('the token', () => {
 });
 
 describe('reads', () => {
-  const metadata = { document_id: 'doc-1', request_id: REQUEST_ID, doc_type: 415, date: '2026-11-21 10:00:00', sender: 's' };
+  const metadata = {
+    document_id: 'doc-1',
+    request_id: REQUEST_ID,
+    doc_type: 415,
+    date: '2026-11-21 10:00:00',
+    sender: 's',
+  };
 
   it('tell the status, or that there is no such document', async () => {
     registry.script.set('/documents/doc-1', [ok({ ...metadata, doc_status: 'PROCESSED_DOCUMENT', doc_num: 'A\\B"C' })]);
     const by = client();
-    expect(await by.documentStatus('main', 'doc-1')).toMatchObject({ kind: 'ok', value: { status: 'processed', docNum: 'A\\B"C', receivedAt: '2026-11-21T07:00:00.000Z' } });
+    expect(await by.documentStatus('main', 'doc-1')).toMatchObject({
+      kind: 'ok',
+      value: { status: 'processed', docNum: 'A\\B"C', receivedAt: '2026-11-21T07:00:00.000Z' },
+    });
     expect(await by.documentStatus('main', 'doc-2')).toMatchObject({ kind: 'not_found', text: 'nothing here' });
   });
 
   it('list a page by GET or POST, as the profile says', async () => {
-    registry.script.set('/documents/outcome', [ok({ documents: [{ ...metadata, doc_status: 'FAILED', status: 'FAILED' }], total: 7 })]);
+    registry.script.set('/documents/outcome', [
+      ok({ documents: [{ ...metadata, doc_status: 'FAILED', status: 'FAILED' }], total: 7 }),
+    ]);
     const page = { kind: 'ok', value: { total: 7, documents: [{ documentId: 'doc-1', status: 'failed' }] } };
     expect(await client().listOutgoing('main', { documentIds: ['doc-1'] })).toMatchObject(page);
-    expect(await client({}, { profileName: 'interface-v1' }).listOutgoing('main', { documentIds: ['doc-1'] })).toMatchObject(page);
+    expect(
+      await client({}, { profileName: 'interface-v1' }).listOutgoing('main', { documentIds: ['doc-1'] }),
+    ).toMatchObject(page);
     const [post, get] = registry.calls('/documents/outcome');
-    expect(post).toMatchObject({ method: 'POST', body: { filter: { document_ids: ['doc-1'] }, start_from: 0, count: 100 } });
-    expect(get).toMatchObject({ method: 'GET', url: '/api/v1/documents/outcome?document_ids=doc-1&start_from=0&count=100', body: {} });
+    expect(post).toMatchObject({
+      method: 'POST',
+      body: { filter: { document_ids: ['doc-1'] }, start_from: 0, count: 100 },
+    });
+    expect(get).toMatchObject({
+      method: 'GET',
+      url: '/api/v1/documents/outcome?document_ids=doc-1&start_from=0&count=100',
+      body: {},
+    });
   });
 
-  it('find by request_id none, one or more; a proxy\'s 404 proves nothing', async () => {
+  it("find by request_id none, one or more; a proxy's 404 proves nothing", async () => {
     const entry = { ...metadata, doc_status: 'PROCESSING_DOCUMENT' };
-    const answers: Behaviour[] = [ok({ documents: [], total: 0 }), ok({ documents: [entry, entry], total: 2 }), { status: 404, body: '{"error_description":"none"}' }, { status: 404, body: '<html></html>', type: 'text/html' }];
+    const answers: Behaviour[] = [
+      ok({ documents: [], total: 0 }),
+      ok({ documents: [entry, entry], total: 2 }),
+      { status: 404, body: '{"error_description":"none"}' },
+      { status: 404, body: '<html></html>', type: 'text/html' },
+    ];
     registry.script.set(`/documents/request/${REQUEST_ID}`, answers);
     const by = client();
     const found: unknown[] = [];
@@ -271,7 +370,10 @@ describe('reads', () => {
 
   it('stop at an answer that is too large', async () => {
     registry.script.set('/documents/doc-1', [ok({ ...metadata, doc_status: 'FAILED', doc_num: 'x'.repeat(5000) })]);
-    expect(await client({}, { maxJsonBytes: 1000 }).documentStatus('main', 'doc-1')).toMatchObject({ kind: 'unknown', reason: expect.stringContaining('more than 1000 bytes') });
+    expect(await client({}, { maxJsonBytes: 1000 }).documentStatus('main', 'doc-1')).toMatchObject({
+      kind: 'unknown',
+      reason: expect.stringContaining('more than 1000 bytes'),
+    });
   });
 });
 
@@ -279,13 +381,20 @@ describe('receipts and documents', () => {
   const TICKET = '<documents><result action_id="200"/></documents>';
 
   it('come by a link, fetched with the token from the base address whatever host it names', async () => {
-    registry.script.set('/documents/doc-1/ticket', [ok({ link: 'https://api.registry.example/webdav/doc-1/ticket_doc-1' })]);
-    registry.script.set('/webdav/doc-1/ticket_doc-1', [{ status: 200, body: TICKET, type: 'application/octet-stream' }]);
+    registry.script.set('/documents/doc-1/ticket', [
+      ok({ link: 'https://api.registry.example/webdav/doc-1/ticket_doc-1' }),
+    ]);
+    registry.script.set('/webdav/doc-1/ticket_doc-1', [
+      { status: 200, body: TICKET, type: 'application/octet-stream' },
+    ]);
     const by = client();
     const outcome = await by.receipt('main', 'doc-1');
     expect(outcome).toMatchObject({ kind: 'ok', raw: { contentType: expect.stringContaining('json') } });
     expect(outcome.kind === 'ok' && outcome.value.xml.toString()).toBe(TICKET);
-    expect(registry.calls('/ticket_doc-1')[0]).toMatchObject({ method: 'GET', authorization: expect.stringMatching(/^token token-/) });
+    expect(registry.calls('/ticket_doc-1')[0]).toMatchObject({
+      method: 'GET',
+      authorization: expect.stringMatching(/^token token-/),
+    });
     expect(budgets.slots.slice(2)).toEqual(['main/receipt', 'main/fetch_link']);
   });
 
@@ -293,7 +402,10 @@ describe('receipts and documents', () => {
     const other = await new FakeRegistry().start();
     servers.push({ close: () => void other.stop() });
     registry.script.set('/documents/download/doc-1', [ok({ link: `${other.url}/webdav/doc-1` })]);
-    expect(await client({ linkRewrite: null }).downloadDocument('main', 'doc-1')).toMatchObject({ kind: 'refused', code: 'foreign_link' });
+    expect(await client({ linkRewrite: null }).downloadDocument('main', 'doc-1')).toMatchObject({
+      kind: 'refused',
+      code: 'foreign_link',
+    });
     expect(other.seen).toEqual([]);
   });
 
@@ -309,6 +421,9 @@ describe('receipts and documents', () => {
     expect(await by.receipt('main', 'doc-1')).toMatchObject({ kind: 'not_found' });
     registry.script.set('/documents/doc-1/ticket', [ok({ link: '/webdav/t' })]);
     registry.script.set('/webdav/t', [{ status: 200, body: '<!doctype html><html></html>', type: 'text/html' }]);
-    expect(await by.receipt('main', 'doc-1')).toMatchObject({ kind: 'unknown', reason: expect.stringContaining('not XML') });
+    expect(await by.receipt('main', 'doc-1')).toMatchObject({
+      kind: 'unknown',
+      reason: expect.stringContaining('not XML'),
+    });
   });
 });

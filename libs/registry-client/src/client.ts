@@ -14,7 +14,16 @@ import { SlotCaller, type Call, type Target } from './call/slot-caller.js';
 import { readSince, type DocumentLists, type NewDocuments, type SinceQuery } from './lists/document-cursor.js';
 import { silentLog, type Log } from './log.js';
 import { RegistryOperations } from './operations/operations.js';
-import type { Account, CallOutcome, DocumentMetadata, DocumentToSend, OutgoingQuery, RawAnswer, RegistryClient, Signer } from './port.js';
+import type {
+  Account,
+  CallOutcome,
+  DocumentMetadata,
+  DocumentToSend,
+  OutgoingQuery,
+  RawAnswer,
+  RegistryClient,
+  Signer,
+} from './port.js';
 import type { OperationName, Profile } from './profile.js';
 import { Sessions, type SignInResult } from './session/sessions.js';
 import type { SessionStore } from './session/session-store.js';
@@ -49,11 +58,15 @@ interface OpenAccount {
 const CLOSE_GRACE_MS = 5_000;
 
 /**
- * The registry over HTTP. Order within a call: token, slot, call; so that nothing stands between slot and call. Fields, paths, names
- * and dates are the profile's. Errors of the caller are thrown (PedigreeError); everything the world does is an outcome.
+ * The registry over HTTP. Order within a call: token, slot, call; so that nothing stands between slot and call. Fields,
+ * paths, names and dates are the profile's. Errors of the caller are thrown (PedigreeError); everything the world does
+ * is an outcome.
  */
 export class UndiciRegistryClient implements RegistryClient, DocumentLists {
-  /** Everything of the interface beside a document's own life: lists, groups, large documents, registries of packs and containers, exports. */
+  /**
+   * Everything of the interface beside a document's own life: lists, groups, large documents, registries of packs and
+   * containers, exports.
+   */
   readonly operations: RegistryOperations;
   private readonly base: URL;
   private readonly prefix: string;
@@ -73,7 +86,9 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
     this.log = options.log ?? silentLog;
     this.requests = new Requests(profile);
     this.readings = new Readings(profile);
-    this.accounts = new Map(options.accounts.map((account) => [account.name, { account, signer: openSigner(account, clock) }]));
+    this.accounts = new Map(
+      options.accounts.map((account) => [account.name, { account, signer: openSigner(account, clock) }]),
+    );
     this.dispatcher = options.dispatcher ?? openAgent(profile, options.maxConnections ?? 256);
     this.caller = new SlotCaller({ ...options, dispatcher: this.dispatcher, log: this.log });
     this.operations = new RegistryOperations({
@@ -83,7 +98,15 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
       link: (link, operation) => this.link(link, operation),
       call: (account, operation, what) => this.call(account, operation, what),
     });
-    this.sessionsOf = new Sessions({ store: options.sessions, rules: profile.rules, clock, log: this.log, signIn: (account) => this.signIn(account), signingMs: (account) => this.signingMs(account), onFault: (account, fault) => options.onAccountFault?.(account, fault) });
+    this.sessionsOf = new Sessions({
+      store: options.sessions,
+      rules: profile.rules,
+      clock,
+      log: this.log,
+      signIn: (account) => this.signIn(account),
+      signingMs: (account) => this.signingMs(account),
+      onFault: (account, fault) => options.onAccountFault?.(account, fault),
+    });
   }
 
   async sign(account: string, xml: Uint8Array): Promise<Buffer | undefined> {
@@ -101,7 +124,9 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
 
   async prepare(account: string): Promise<{ kind: 'ready' } | { kind: 'not_ready'; reason: string }> {
     this.open(account);
-    const session = await this.sessionsOf.token(account).catch((error: Error) => ({ kind: 'none' as const, reason: `sessions: ${error.message}` }));
+    const session = await this.sessionsOf
+      .token(account)
+      .catch((error: Error) => ({ kind: 'none' as const, reason: `sessions: ${error.message}` }));
     return session.kind === 'token' ? { kind: 'ready' } : { kind: 'not_ready', reason: session.reason };
   }
 
@@ -109,13 +134,22 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
     this.open(account);
     const limit = this.options.profile.rules.maxDocumentBytes;
     if (document.xml.byteLength > limit) {
-      throw new PedigreeError('body_too_large', `the document has ${document.xml.byteLength} bytes; the registry takes at most ${limit}`, { field: 'document', item: document.requestId });
+      throw new PedigreeError(
+        'body_too_large',
+        `the document has ${document.xml.byteLength} bytes; the registry takes at most ${limit}`,
+        { field: 'document', item: document.requestId },
+      );
     }
     const read = (raw: RawAnswer): Reading<{ documentId: string }> => {
       const id = this.readings.text(raw, 'document_id');
       return 'problem' in id ? id : { value: { documentId: id.value } };
     };
-    return this.call(account, 'send', { request: this.requests.send(document), manner: CHANGE, read, notAfterMonotonicMs: document.notAfterMonotonicMs });
+    return this.call(account, 'send', {
+      request: this.requests.send(document),
+      manner: CHANGE,
+      read,
+      notAfterMonotonicMs: document.notAfterMonotonicMs,
+    });
   }
 
   async documentStatus(account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>> {
@@ -123,17 +157,27 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
     return this.call(account, 'status', { request, manner: READ_ONE, read: (raw) => this.readings.document(raw) });
   }
 
-  async listOutgoing(account: string, query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
+  async listOutgoing(
+    account: string,
+    query: OutgoingQuery,
+  ): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
     return this.list(account, 'list_outgoing', query);
   }
 
-  async listIncoming(account: string, query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
+  async listIncoming(
+    account: string,
+    query: OutgoingQuery,
+  ): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
     return this.list(account, 'list_incoming', query);
   }
 
   async findByRequestId(account: string, requestId: string): Promise<CallOutcome<DocumentMetadata[]>> {
     const request = this.requests.plain('find_by_request_id', { request_id: requestId });
-    const found = await this.call(account, 'find_by_request_id', { request, manner: READ_SURELY, read: (raw) => this.readings.documentsUnder(raw, requestId) });
+    const found = await this.call(account, 'find_by_request_id', {
+      request,
+      manner: READ_SURELY,
+      read: (raw) => this.readings.documentsUnder(raw, requestId),
+    });
     return found.kind === 'not_found' ? { kind: 'ok', value: [], raw: found.raw } : found;
   }
 
@@ -146,7 +190,11 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
   }
 
   sessions(): { account: string; signedInAt: Date | undefined; certificateExpiresAt: Date | undefined }[] {
-    return [...this.accounts].map(([account, { signer }]) => ({ account, signedInAt: this.sessionsOf.signedInAt(account), certificateExpiresAt: signer?.expiresAt() }));
+    return [...this.accounts].map(([account, { signer }]) => ({
+      account,
+      signedInAt: this.sessionsOf.signedInAt(account),
+      certificateExpiresAt: signer?.expiresAt(),
+    }));
   }
 
   /** Calls of this process by account, method and result, since it began. */
@@ -154,7 +202,10 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
     return this.caller.counts.all();
   }
 
-  /** What a document list received since the cursor, each document once (interface section 4; DESIGN 6, inbound and foreign). */
+  /**
+   * What a document list received since the cursor, each document once (interface section 4; DESIGN 6, inbound and
+   * foreign).
+   */
   async documentsSince(account: string, list: 'outgoing' | 'incoming', query: SinceQuery): Promise<NewDocuments> {
     const { cursor, ...limits } = query;
     const operation = list === 'outgoing' ? 'list_outgoing' : 'list_incoming';
@@ -166,14 +217,21 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
     });
   }
 
-  /** Ends the account's token at the registry, for all processes. Not done on close: the next start goes on with the same token. */
+  /**
+   * Ends the account's token at the registry, for all processes. Not done on close: the next start goes on with the
+   * same token.
+   */
   async signOut(account: string): Promise<CallOutcome<null>> {
     this.open(account);
     const session = await this.sessionsOf.stored(account);
     if (session === undefined) return { kind: 'not_sent', reason: 'there is no token' };
-    const result = await this.caller.call(account, 'sign_out', { target: this.target(this.requests.plain('sign_out')), token: session.token });
+    const result = await this.caller.call(account, 'sign_out', {
+      target: this.target(this.requests.plain('sign_out')),
+      token: session.token,
+    });
     const outcome = classify(result, CHANGE, { fields: this.options.profile.fields, read: () => ({ value: null }) });
-    if (outcome.kind === 'ok' || (outcome.kind === 'refused' && outcome.raw.httpStatus === 401)) await this.sessionsOf.forget(account, session.generation);
+    if (outcome.kind === 'ok' || (outcome.kind === 'refused' && outcome.raw.httpStatus === 401))
+      await this.sessionsOf.forget(account, session.generation);
     return outcome;
   }
 
@@ -191,23 +249,45 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
 
   private open(account: string): OpenAccount {
     const found = this.accounts.get(account);
-    if (found === undefined) throw new PedigreeError('unknown_account', `there is no account "${account}"`, { item: account });
+    if (found === undefined)
+      throw new PedigreeError('unknown_account', `there is no account "${account}"`, { item: account });
     return found;
   }
 
-  private async list(account: string, operation: 'list_outgoing' | 'list_incoming', query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
+  private async list(
+    account: string,
+    operation: 'list_outgoing' | 'list_incoming',
+    query: OutgoingQuery,
+  ): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
     const pageSize = this.options.profile.operations[operation].pageSize ?? 100;
     if ((query.documentIds?.length ?? 0) > pageSize) {
-      throw new PedigreeError('invalid_parameter', `${query.documentIds?.length} document ids; one page takes ${pageSize}`, { field: 'documentIds' });
+      throw new PedigreeError(
+        'invalid_parameter',
+        `${query.documentIds?.length} document ids; one page takes ${pageSize}`,
+        { field: 'documentIds' },
+      );
     }
-    return this.call(account, operation, { request: this.requests.list(operation, query), manner: READ, read: (raw) => this.readings.page(raw) });
+    return this.call(account, operation, {
+      request: this.requests.list(operation, query),
+      manner: READ,
+      read: (raw) => this.readings.page(raw),
+    });
   }
 
-  private async fetchXml(account: string, operation: 'receipt' | 'download', documentId: string): Promise<CallOutcome<{ xml: Buffer }>> {
+  private async fetchXml(
+    account: string,
+    operation: 'receipt' | 'download',
+    documentId: string,
+  ): Promise<CallOutcome<{ xml: Buffer }>> {
     const request = this.requests.plain(operation, { document_id: documentId });
     const asXml = (raw: RawAnswer): Reading<{ xml: Buffer }> => this.readings.xml(raw);
-    if (this.options.profile.operations[operation].answersWith === 'body') return this.call(account, operation, { request, manner: READ_ONE, read: asXml });
-    const answer = await this.call(account, operation, { request, manner: READ_ONE, read: (raw) => this.readings.text(raw, 'link') });
+    if (this.options.profile.operations[operation].answersWith === 'body')
+      return this.call(account, operation, { request, manner: READ_ONE, read: asXml });
+    const answer = await this.call(account, operation, {
+      request,
+      manner: READ_ONE,
+      read: (raw) => this.readings.text(raw, 'link'),
+    });
     if (answer.kind !== 'ok') return answer;
     const target = this.link(answer.value, 'fetch_link');
     if ('problem' in target) return { kind: 'refused', code: 'foreign_link', text: target.problem, raw: answer.raw };
@@ -225,7 +305,13 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
   private link(link: string, operation: 'fetch_link' | 'upload_part'): Reading<Target> {
     const url = resolveLink(link, this.base, this.options.profile.linkRewrite);
     if ('problem' in url) return url;
-    return { value: { method: this.options.profile.operations[operation].method, origin: url.value.origin, path: url.value.pathname + url.value.search } };
+    return {
+      value: {
+        method: this.options.profile.operations[operation].method,
+        origin: url.value.origin,
+        path: url.value.pathname + url.value.search,
+      },
+    };
   }
 
   private target(request: RequestParts): Target {
@@ -233,12 +319,15 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
   }
 
   /**
-   * Calls with the account's token. A 401 surely did nothing: it brings one other token and one repeat, of a send too. When that one is refused as well
-   * (a token may end between any two calls), the call counts as not made: it says nothing of what was sent, and whoever wanted it asks again later.
+   * Calls with the account's token. A 401 surely did nothing: it brings one other token and one repeat, of a send too.
+   * When that one is refused as well (a token may end between any two calls), the call counts as not made: it says
+   * nothing of what was sent, and whoever wanted it asks again later.
    */
   private async authorised(account: string, operation: OperationName, what: Omit<Call, 'token'>): Promise<Exchange> {
     for (let attempt = 1; attempt <= 2; attempt += 1) {
-      const session = await this.sessionsOf.token(account).catch((error: Error) => ({ kind: 'none' as const, reason: `sessions: ${error.message}` }));
+      const session = await this.sessionsOf
+        .token(account)
+        .catch((error: Error) => ({ kind: 'none' as const, reason: `sessions: ${error.message}` }));
       // Without another token the refused attempt counts as not made: the fault is the session's, not the document's.
       if (session.kind === 'none') return { kind: 'failed', written: false, reason: session.reason };
       const result = await this.caller.call(account, operation, { ...what, token: session.token });
@@ -248,9 +337,15 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
         if (result.raw.httpStatus < 500) this.sessionsOf.used(account, session.generation);
         return result;
       }
-      await this.sessionsOf.rejected(account, session.generation).catch((error: Error) => this.log.warn({ account, error: error.message }, 'a refused token was not noted'));
+      await this.sessionsOf
+        .rejected(account, session.generation)
+        .catch((error: Error) => this.log.warn({ account, error: error.message }, 'a refused token was not noted'));
     }
-    return { kind: 'failed', written: false, reason: `the registry refused two tokens of ${account} in a row (HTTP 401)` };
+    return {
+      kind: 'failed',
+      written: false,
+      reason: `the registry refused two tokens of ${account} in a row (HTTP 401)`,
+    };
   }
 
   /** A sign-in goes before all that wait, so it waits for one signature at most. */
@@ -266,12 +361,17 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
         profile: this.options.profile,
         requests: this.requests,
         readings: this.readings,
-        sign: (bytes) => signer?.sign(bytes, true) ?? Promise.reject(new PedigreeError('signing_failed', 'this account has no signer', { item: name })),
+        sign: (bytes) =>
+          signer?.sign(bytes, true) ??
+          Promise.reject(new PedigreeError('signing_failed', 'this account has no signer', { item: name })),
         call: (operation, request) => this.caller.call(name, operation, { target: this.target(request) }),
       });
     } catch (error) {
       const { message, place } = error as Error & { place?: ErrorPlace };
-      const fault = place?.field === 'certificate' ? { fault: { cause: 'certificate' as const, code: 'signed_by_another', text: message } } : {};
+      const fault =
+        place?.field === 'certificate'
+          ? { fault: { cause: 'certificate' as const, code: 'signed_by_another', text: message } }
+          : {};
       return { kind: 'failed', reason: `sign-in: ${message}`, counts: true, tokenMayExist: true, ...fault };
     }
   }
@@ -279,8 +379,16 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
 
 function baseOf(baseUrl: string): URL {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '') {
-    throw new PedigreeError('invalid_configuration', 'the registry address must be http(s)://host[:port][/prefix]', { field: 'baseUrl' });
+  if (
+    url === undefined ||
+    !/^https?:$/.test(url.protocol) ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== ''
+  ) {
+    throw new PedigreeError('invalid_configuration', 'the registry address must be http(s)://host[:port][/prefix]', {
+      field: 'baseUrl',
+    });
   }
   return url;
 }

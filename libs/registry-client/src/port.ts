@@ -1,6 +1,9 @@
 import type { JsonObject, JsonValue } from '#kernel';
 
-/** A user of the registry through whom documents are sent. Secrets stay in this object and never reach an event, a log or the evidence. */
+/**
+ * A user of the registry through whom documents are sent. Secrets stay in this object and never reach an event, a log
+ * or the evidence.
+ */
 export interface Account {
   name: string;
   clientId: string;
@@ -9,8 +12,12 @@ export interface Account {
   signer: SignerConfig;
 }
 
-/** How this account signs. `password`: a non-resident user, who signs in by password and whose documents go without a signature (interface section 5). */
-export type SignerConfig = Pkcs12SignerConfig | CommandSignerConfig | HttpSignerConfig | { kind: 'password'; password: string };
+/**
+ * How this account signs. `password`: a non-resident user, who signs in by password and whose documents go without a
+ * signature (interface section 5).
+ */
+export type SignerConfig =
+  Pkcs12SignerConfig | CommandSignerConfig | HttpSignerConfig | { kind: 'password'; password: string };
 
 export interface Pkcs12SignerConfig {
   kind: 'pkcs12';
@@ -20,7 +27,10 @@ export interface Pkcs12SignerConfig {
 
 /** What signers outside this process have in common. */
 interface OutsideSignerConfig {
-  /** The user's certificate, PEM or DER. Without it, it is the one inside the signature, known from the first signature on. */
+  /**
+   * The user's certificate, PEM or DER. Without it, it is the one inside the signature, known from the first signature
+   * on.
+   */
   certificateFile?: string;
   /** Goes to the program or the service, and is removed from whatever they say. */
   secret?: string;
@@ -32,7 +42,10 @@ interface OutsideSignerConfig {
 
 export interface CommandSignerConfig extends OutsideSignerConfig {
   kind: 'command';
-  /** Program and arguments, run without a shell. `{in}`: a file with the bytes, else they come on stdin. `{out}`: a file for the signature, else it is read from stdout. */
+  /**
+   * Program and arguments, run without a shell. `{in}`: a file with the bytes, else they come on stdin. `{out}`: a file
+   * for the signature, else it is read from stdout.
+   */
   command: string[];
   /** Working directory. */
   folder: string;
@@ -45,9 +58,14 @@ export interface HttpSignerConfig extends OutsideSignerConfig {
   url: string;
   /** `{secret}` in a value is the secret. */
   headers: Record<string, string>;
-  /** JSON to post, with `{base64}` for the bytes and `{secret}` inside its strings. Without it the bytes themselves are posted. */
+  /**
+   * JSON to post, with `{base64}` for the bytes and `{secret}` inside its strings. Without it the bytes themselves are
+   * posted.
+   */
   body?: JsonValue;
-  /** Where in a JSON answer the signature is, for example `result.signature`. Without it the answer is the signature. */
+  /**
+   * Where in a JSON answer the signature is, for example `result.signature`. Without it the answer is the signature.
+   */
   answerField?: string;
   /** Certificates (PEM) that the service's own is trusted by, instead of the system's. */
   caFile?: string;
@@ -57,7 +75,8 @@ export interface HttpSignerConfig extends OutsideSignerConfig {
 
 export interface Signer {
   /**
-   * Detached CMS (PKCS#7, DER) over the bytes. `urgent` goes before what already waits its turn: a sign-in, for which all wait.
+   * Detached CMS (PKCS#7, DER) over the bytes. `urgent` goes before what already waits its turn: a sign-in, for which
+   * all wait.
    * @throws PedigreeError signing_failed, without secrets.
    */
   sign(bytes: Uint8Array, urgent?: boolean): Promise<Buffer>;
@@ -97,8 +116,9 @@ export interface DocumentMetadata {
 }
 
 /**
- * The typed outcomes of a call. `refused`: the registry heard and said no (4xx with code and text). `rate_limited`: 429, surely not done.
- * `not_sent`: surely never reached it (connection refused, no slot). `unknown`: it may or may not have been done (timeout, reset, 5xx).
+ * The typed outcomes of a call. `refused`: the registry heard and said no (4xx with code and text). `rate_limited`:
+ * 429, surely not done. `not_sent`: surely never reached it (connection refused, no slot). `unknown`: it may or may not
+ * have been done (timeout, reset, 5xx).
  */
 export type CallOutcome<T> =
   | { kind: 'ok'; value: T; raw: RawAnswer }
@@ -114,7 +134,10 @@ export interface OutgoingQuery {
   requestId?: string;
   /** Scheme number. */
   docType?: number;
-  /** A status that the profile writes by one name: a registry's filter takes one. @throws PedigreeError invalid_parameter for others. */
+  /**
+   * A status that the profile writes by one name: a registry's filter takes one. @throws PedigreeError
+   * invalid_parameter for others.
+   */
   status?: DocumentStatus;
   /** Received by the registry from/to. */
   from?: Date;
@@ -130,33 +153,53 @@ export interface DocumentToSend {
   requestId: string;
   bulkProcessing?: boolean;
   /**
-   * Moment of the monotonic clock after which nothing may be written any more: by then somebody else may have taken over the document.
-   * A wait for a slot or a token that lasts longer ends as `not_sent`.
+   * Moment of the monotonic clock after which nothing may be written any more: by then somebody else may have taken
+   * over the document. A wait for a slot or a token that lasts longer ends as `not_sent`.
    */
   notAfterMonotonicMs?: number;
 }
 
 /**
- * The one way out. Each call waits for its slot in the budget (account, method), signs in when needed, renews once on 401,
- * and never repeats a send. Every method name is a key of the profile's `operations`.
+ * The one way out. Each call waits for its slot in the budget (account, method), signs in when needed, renews once on
+ * 401, and never repeats a send. Every method name is a key of the profile's `operations`.
  */
 export interface RegistryClient {
-  /** Detached CMS over the document's bytes by the account's signer; undefined for an account that signs in by password. */
+  /**
+   * Detached CMS over the document's bytes by the account's signer; undefined for an account that signs in by password.
+   */
   sign(account: string, xml: Uint8Array): Promise<Buffer | undefined>;
-  /** DER of the certificate with which this signature was made, or else the last one. The same bytes are the same Buffer each time. */
+  /**
+   * DER of the certificate with which this signature was made, or else the last one. The same bytes are the same Buffer
+   * each time.
+   */
   signerCertificate(account: string, signature?: Buffer): Buffer | undefined;
-  /** Signs in where no living token is at hand. What stands in the way is told, so that no attempt is begun that cannot be made. */
+  /**
+   * Signs in where no living token is at hand. What stands in the way is told, so that no attempt is begun that cannot
+   * be made.
+   */
   prepare(account: string): Promise<{ kind: 'ready' } | { kind: 'not_ready'; reason: string }>;
   sendDocument(account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>>;
   documentStatus(account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>>;
-  listOutgoing(account: string, query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
-  listIncoming(account: string, query: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
-  /** Documents that were sent under this request_id: none, one, or (an alarm) more. Notifications, which bear it as well, are left out. */
+  listOutgoing(
+    account: string,
+    query: OutgoingQuery,
+  ): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
+  listIncoming(
+    account: string,
+    query: OutgoingQuery,
+  ): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
+  /**
+   * Documents that were sent under this request_id: none, one, or (an alarm) more. Notifications, which bear it as
+   * well, are left out.
+   */
   findByRequestId(account: string, requestId: string): Promise<CallOutcome<DocumentMetadata[]>>;
   /** Receipt XML. `raw` is the link answer where the profile works by link. */
   receipt(account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>>;
   downloadDocument(account: string, documentId: string): Promise<CallOutcome<{ xml: Buffer }>>;
-  /** Where things stand, without secrets: token age by account, certificate expiry (undefined: no certificate, or none known before the first signature). */
+  /**
+   * Where things stand, without secrets: token age by account, certificate expiry (undefined: no certificate, or none
+   * known before the first signature).
+   */
   sessions(): { account: string; signedInAt: Date | undefined; certificateExpiresAt: Date | undefined }[];
   close(): Promise<void>;
 }

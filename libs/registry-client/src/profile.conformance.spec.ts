@@ -33,7 +33,13 @@ describe('interface-v1 to the letter', () => {
   });
 
   it('has the limits that the interface states', () => {
-    expect(profile.rules).toMatchObject({ statusAfterSendMs: 3_000, receiptAfterStatusMs: 5_000, tokenLifeMs: 10 * 3_600_000, tokenIdleMs: 30 * 60_000, tokensPerUser: 10 });
+    expect(profile.rules).toMatchObject({
+      statusAfterSendMs: 3_000,
+      receiptAfterStatusMs: 5_000,
+      tokenLifeMs: 10 * 3_600_000,
+      tokenIdleMs: 30 * 60_000,
+      tokensPerUser: 10,
+    });
   });
 
   it('begins with the interval of the example for every method', () => {
@@ -43,7 +49,9 @@ describe('interface-v1 to the letter', () => {
 
 describe.each(BUILT_IN_PROFILES)('the built-in profile %s', (name) => {
   const profile = loadProfile(name);
-  const calls = OPERATIONS.map((operation) => `${profile.operations[operation].method} ${profile.operations[operation].path}`);
+  const calls = OPERATIONS.map(
+    (operation) => `${profile.operations[operation].method} ${profile.operations[operation].path}`,
+  );
 
   it('keeps the whole body of a send below 1 MiB, with the longest document and a long signature', () => {
     const longest = { ...DOCUMENT, xml: Buffer.alloc(profile.rules.maxDocumentBytes), signature: Buffer.alloc(16_000) };
@@ -58,8 +66,22 @@ describe.each(BUILT_IN_PROFILES)('the built-in profile %s', (name) => {
 
   it('fills every path that the interface leaves open', () => {
     const open: OperationName[] = [
-      'sign_in_code', 'sign_in_token', 'status', 'find_by_request_id', 'receipt', 'download', 'fetch_link', 'archived_sgtin', 'archived_sgtins_by_list',
-      'archived_sgtin_documents', 'suspended_sgtins', 'suspension_decisions', 'export_create', 'export_state', 'export_results', 'export_file',
+      'sign_in_code',
+      'sign_in_token',
+      'status',
+      'find_by_request_id',
+      'receipt',
+      'download',
+      'fetch_link',
+      'archived_sgtin',
+      'archived_sgtins_by_list',
+      'archived_sgtin_documents',
+      'suspended_sgtins',
+      'suspension_decisions',
+      'export_create',
+      'export_state',
+      'export_results',
+      'export_file',
     ];
     for (const operation of open) expect(profile.operations[operation].path).toMatch(/^(\/\w|\{link\}$)/);
     // The links of receipts and uploads are the registry's own; everything else is told apart by method and path.
@@ -84,8 +106,15 @@ describe('mdlp', () => {
   it('begins with the intervals that public clients keep, from half a second to a minute', () => {
     const { operations } = loadProfile('mdlp');
     const interval = (operation: OperationName): number => operations[operation].intervalMs;
-    expect([interval('send'), interval('list_outgoing'), interval('sgtins_by_list'), interval('sscc_hierarchy'), interval('export_create')]).toEqual([500, 1_000, 10_000, 20_000, 60_000]);
-    for (const operation of OPERATIONS) expect([operation, interval(operation) >= 500 && interval(operation) <= 60_000]).toEqual([operation, true]);
+    expect([
+      interval('send'),
+      interval('list_outgoing'),
+      interval('sgtins_by_list'),
+      interval('sscc_hierarchy'),
+      interval('export_create'),
+    ]).toEqual([500, 1_000, 10_000, 20_000, 60_000]);
+    for (const operation of OPERATIONS)
+      expect([operation, interval(operation) >= 500 && interval(operation) <= 60_000]).toEqual([operation, true]);
   });
 });
 
@@ -101,7 +130,9 @@ describe('an installation whose registry names things differently', () => {
     expect(request.path).toBe('/api/v1/papers');
     expect(Object.keys(JSON.parse(request.body ?? '') as object)).toContain('our_id');
     expect(new Requests(profile).plain('status', { document_id: 'd' }).path).toBe('/api/v1/papers/d/state');
-    const reading = new Readings(profile).document(answer({ document_id: 'd', our_id: 'r', state: 'DONE', number: 'A\\1' }));
+    const reading = new Readings(profile).document(
+      answer({ document_id: 'd', our_id: 'r', state: 'DONE', number: 'A\\1' }),
+    );
     expect(reading).toMatchObject({ value: { requestId: 'r', status: 'processed', docNum: 'A\\1' } });
   });
 });

@@ -25,12 +25,19 @@ describe('loadProfile', () => {
   it('has the statuses of the interface in interface-v1 and those of public clients in mdlp', () => {
     expect(loadProfile('interface-v1').statuses).toMatchObject({ PROCESSED: 'processed' });
     expect(loadProfile('interface-v1').operations.list_outgoing.method).toBe('GET');
-    expect(loadProfile('mdlp').statuses).toMatchObject({ PROCESSED_DOCUMENT: 'processed', CORE_PROCESSED_DOCUMENT: 'processing' });
+    expect(loadProfile('mdlp').statuses).toMatchObject({
+      PROCESSED_DOCUMENT: 'processed',
+      CORE_PROCESSED_DOCUMENT: 'processing',
+    });
     expect(loadProfile('mdlp').operations.list_outgoing.method).toBe('POST');
   });
 
-  it('lays an installation\'s overrides over it, to any depth, without changing the original', () => {
-    const profile = loadProfile('mdlp', { zone: '+00:00', operations: { send: { intervalMs: 700 } }, statuses: { DONE: 'processed' } });
+  it("lays an installation's overrides over it, to any depth, without changing the original", () => {
+    const profile = loadProfile('mdlp', {
+      zone: '+00:00',
+      operations: { send: { intervalMs: 700 } },
+      statuses: { DONE: 'processed' },
+    });
     expect(profile.operations.send).toEqual({ method: 'POST', path: '/documents/send', intervalMs: 700 });
     expect(profile.statuses).toMatchObject({ DONE: 'processed', FAILED: 'failed' });
     expect(loadProfile('mdlp').operations.send.intervalMs).toBe(500);
@@ -70,7 +77,13 @@ describe('readAccounts', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-accounts-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'accounts.json');
-  const good = { name: 'main', client_id: 'c', client_secret: 'hush-hush', user_id: 'u', signer: { kind: 'pkcs12', file: 'keys/main.p12', password: 'pw' } };
+  const good = {
+    name: 'main',
+    client_id: 'c',
+    client_secret: 'hush-hush',
+    user_id: 'u',
+    signer: { kind: 'pkcs12', file: 'keys/main.p12', password: 'pw' },
+  };
   const read = (content: unknown): ReturnType<typeof readAccounts> => {
     writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
     return readAccounts(file);
@@ -78,7 +91,13 @@ describe('readAccounts', () => {
 
   it('finds key files from the folder of the accounts file', () => {
     expect(read([good])).toEqual([
-      { name: 'main', clientId: 'c', clientSecret: 'hush-hush', userId: 'u', signer: { kind: 'pkcs12', file: join(folder, 'keys/main.p12'), password: 'pw' } },
+      {
+        name: 'main',
+        clientId: 'c',
+        clientSecret: 'hush-hush',
+        userId: 'u',
+        signer: { kind: 'pkcs12', file: join(folder, 'keys/main.p12'), password: 'pw' },
+      },
     ]);
   });
 

@@ -7,37 +7,228 @@ import { parseZone, parseDateFormat } from './registry-dates.js';
 /** Profiles that come with the product, in the folder `profiles` beside `src`. */
 export const BUILT_IN_PROFILES = ['interface-v1', 'mdlp'] as const;
 
-/** Registry calls that this client makes; each is a key of the profile's `operations` and a method of the call budgets. */
+/**
+ * Registry calls that this client makes; each is a key of the profile's `operations` and a method of the call budgets.
+ */
 export const OPERATIONS = [
-  'sign_in_code', 'sign_in_token', 'sign_out', 'send', 'status', 'list_outgoing', 'list_incoming', 'find_by_request_id', 'receipt',
-  'download', 'fetch_link', 'document_size', 'cancel', 'send_large', 'upload_part', 'send_finished', 'group_check', 'group_start', 'users',
-  'branches', 'partners', 'products', 'product', 'sgtins', 'sgtins_by_list', 'public_sgtins_by_list', 'sgtin', 'sgtin_documents',
-  'archived_sgtins_by_list', 'archived_sgtin', 'archived_sgtin_documents', 'suspended_sgtins', 'suspension_decisions',
-  'suspension_decision_sgtins', 'sscc_hierarchy', 'sscc_sgtins', 'sscc_full_hierarchy', 'virtual_storage', 'sales_awaiting',
-  'disposals_awaiting', 'export_create', 'export_state', 'export_results', 'export_file', 'export_delete',
+  'sign_in_code',
+  'sign_in_token',
+  'sign_out',
+  'send',
+  'status',
+  'list_outgoing',
+  'list_incoming',
+  'find_by_request_id',
+  'receipt',
+  'download',
+  'fetch_link',
+  'document_size',
+  'cancel',
+  'send_large',
+  'upload_part',
+  'send_finished',
+  'group_check',
+  'group_start',
+  'users',
+  'branches',
+  'partners',
+  'products',
+  'product',
+  'sgtins',
+  'sgtins_by_list',
+  'public_sgtins_by_list',
+  'sgtin',
+  'sgtin_documents',
+  'archived_sgtins_by_list',
+  'archived_sgtin',
+  'archived_sgtin_documents',
+  'suspended_sgtins',
+  'suspension_decisions',
+  'suspension_decision_sgtins',
+  'sscc_hierarchy',
+  'sscc_sgtins',
+  'sscc_full_hierarchy',
+  'virtual_storage',
+  'sales_awaiting',
+  'disposals_awaiting',
+  'export_create',
+  'export_state',
+  'export_results',
+  'export_file',
+  'export_delete',
 ] as const;
 export type OperationName = (typeof OPERATIONS)[number];
 
 const FIELDS = [
-  'client_id', 'client_secret', 'user_id', 'auth_type', 'code', 'signature', 'password', 'token', 'life_time', 'document', 'sign', 'request_id',
-  'bulk_processing', 'document_id', 'document_ids', 'link', 'documents', 'total', 'filter', 'start_from', 'count', 'start_date', 'end_date',
-  'doc_status', 'doc_type', 'doc_num', 'date', 'processed_date', 'sender', 'receiver', 'error_code', 'error_description',
-  'error_desc', 'entries', 'doc_size', 'hash_sum', 'can_start', 'request_ids', 'users', 'filtered_records', 'filtered_records_count', 'failed',
-  'failed_entries', 'sgtins', 'sgtin', 'gtin', 'batch', 'status_date', 'owner', 'inn', 'sys_id', 'sscc', 'pack3_id', 'release_date',
-  'expiration_date', 'emission_type', 'prod_name', 'sell_name', 'source_type', 'release_date_from', 'release_date_to',
-  'emission_operation_date_from', 'emission_operation_date_to', 'last_tracing_op_date_from', 'last_tracing_op_date_to',
-  'last_tracing_op_date', 'emission_operation_date', 'withdrawal_type', 'branch_id', 'sgtin_info', 'gtin_info', 'halt_id', 'halt_type',
-  'halt_doc_num', 'halt_doc_date', 'halt_date', 'start_halt_doc_date', 'end_halt_doc_date', 'start_halt_date', 'end_halt_date', 'op_date',
-  'sgtin_count', 'org_name', 'owner_id', 'owner_inn', 'owner_name', 'prod_sell_name', 'prod_desc_label', 'prod_d_name', 'reg_id',
-  'reg_number', 'reg_holder', 'drug_code', 'prod_status', 'first_name', 'last_name', 'middle_name', 'login', 'email', 'is_admin',
-  'statuses', 'address', 'address_description', 'federal_subject_code', 'federal_subject_name', 'registration_date', 'suspension_date',
-  'system_subj_id', 'kpp', 'ogrn', 'country', 'reg_entity_type', 'up', 'down', 'packing_date', 'childs', 'internal_state', 'series_number',
-  'pause_decision_info', 'owner_organization_name', 'storage_id', 'opening_balance', 'total_income', 'total_outcome', 'retail_sale',
-  'discount_sale', 'medical_use', 'wholesale', 'other', 'production', 'purchase_in_russia', 'import', 'ending_balance', 'op_start_date',
-  'op_end_date', 'op_exec_date', 'sold_type', 'sold_part', 'price', 'vat_value', 'device_id', 'xml_document_id', 'xml_document_type',
-  'subject_id', 'report_id', 'params', 'task_id', 'task_ids', 'current_status', 'error_message', 'list', 'result_id', 'available',
-  'download_status', 'total_count', 'page', 'size', 'processing_document_status', 'file_uploadtype', 'only_new', 'sender_id', 'receiver_id',
-  'sgtin_status', 'user_status', 'branch_status', 'branch_record_id', 'sale_status', 'pause_decision_id', 'pause_decision_num',
+  'client_id',
+  'client_secret',
+  'user_id',
+  'auth_type',
+  'code',
+  'signature',
+  'password',
+  'token',
+  'life_time',
+  'document',
+  'sign',
+  'request_id',
+  'bulk_processing',
+  'document_id',
+  'document_ids',
+  'link',
+  'documents',
+  'total',
+  'filter',
+  'start_from',
+  'count',
+  'start_date',
+  'end_date',
+  'doc_status',
+  'doc_type',
+  'doc_num',
+  'date',
+  'processed_date',
+  'sender',
+  'receiver',
+  'error_code',
+  'error_description',
+  'error_desc',
+  'entries',
+  'doc_size',
+  'hash_sum',
+  'can_start',
+  'request_ids',
+  'users',
+  'filtered_records',
+  'filtered_records_count',
+  'failed',
+  'failed_entries',
+  'sgtins',
+  'sgtin',
+  'gtin',
+  'batch',
+  'status_date',
+  'owner',
+  'inn',
+  'sys_id',
+  'sscc',
+  'pack3_id',
+  'release_date',
+  'expiration_date',
+  'emission_type',
+  'prod_name',
+  'sell_name',
+  'source_type',
+  'release_date_from',
+  'release_date_to',
+  'emission_operation_date_from',
+  'emission_operation_date_to',
+  'last_tracing_op_date_from',
+  'last_tracing_op_date_to',
+  'last_tracing_op_date',
+  'emission_operation_date',
+  'withdrawal_type',
+  'branch_id',
+  'sgtin_info',
+  'gtin_info',
+  'halt_id',
+  'halt_type',
+  'halt_doc_num',
+  'halt_doc_date',
+  'halt_date',
+  'start_halt_doc_date',
+  'end_halt_doc_date',
+  'start_halt_date',
+  'end_halt_date',
+  'op_date',
+  'sgtin_count',
+  'org_name',
+  'owner_id',
+  'owner_inn',
+  'owner_name',
+  'prod_sell_name',
+  'prod_desc_label',
+  'prod_d_name',
+  'reg_id',
+  'reg_number',
+  'reg_holder',
+  'drug_code',
+  'prod_status',
+  'first_name',
+  'last_name',
+  'middle_name',
+  'login',
+  'email',
+  'is_admin',
+  'statuses',
+  'address',
+  'address_description',
+  'federal_subject_code',
+  'federal_subject_name',
+  'registration_date',
+  'suspension_date',
+  'system_subj_id',
+  'kpp',
+  'ogrn',
+  'country',
+  'reg_entity_type',
+  'up',
+  'down',
+  'packing_date',
+  'childs',
+  'internal_state',
+  'series_number',
+  'pause_decision_info',
+  'owner_organization_name',
+  'storage_id',
+  'opening_balance',
+  'total_income',
+  'total_outcome',
+  'retail_sale',
+  'discount_sale',
+  'medical_use',
+  'wholesale',
+  'other',
+  'production',
+  'purchase_in_russia',
+  'import',
+  'ending_balance',
+  'op_start_date',
+  'op_end_date',
+  'op_exec_date',
+  'sold_type',
+  'sold_part',
+  'price',
+  'vat_value',
+  'device_id',
+  'xml_document_id',
+  'xml_document_type',
+  'subject_id',
+  'report_id',
+  'params',
+  'task_id',
+  'task_ids',
+  'current_status',
+  'error_message',
+  'list',
+  'result_id',
+  'available',
+  'download_status',
+  'total_count',
+  'page',
+  'size',
+  'processing_document_status',
+  'file_uploadtype',
+  'only_new',
+  'sender_id',
+  'receiver_id',
+  'sgtin_status',
+  'user_status',
+  'branch_status',
+  'branch_record_id',
+  'sale_status',
+  'pause_decision_id',
+  'pause_decision_num',
   'pause_decision_date',
 ] as const;
 export type FieldName = (typeof FIELDS)[number];
@@ -47,16 +238,20 @@ const UPLOAD_CHANNELS = ['emission_registrar', 'disposal_registrar', 'fiscal_ope
 
 const milliseconds = z.number().int().min(0).max(86_400_000);
 const count = z.number().int().min(1);
-const accepts = (parse: (text: string) => unknown) => (text: string): boolean => {
-  try {
-    parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
+const accepts =
+  (parse: (text: string) => unknown) =>
+  (text: string): boolean => {
+    try {
+      parse(text);
+      return true;
+    } catch {
+      return false;
+    }
+  };
 
-const dateFormat = z.string().refine(accepts(parseDateFormat), 'knows only yyyy MM dd HH mm ss SSS XXX and quoted text');
+const dateFormat = z
+  .string()
+  .refine(accepts(parseDateFormat), 'knows only yyyy MM dd HH mm ss SSS XXX and quoted text');
 
 const operation = z.strictObject({
   method: z.enum(['GET', 'POST', 'PUT', 'DELETE']),
@@ -72,19 +267,41 @@ const operation = z.strictObject({
   answersWith: z.enum(['link', 'body']).optional(),
 });
 
-/** What each path must leave a place for: without it every call would ask for the same thing, and with another name for none. */
+/**
+ * What each path must leave a place for: without it every call would ask for the same thing, and with another name for
+ * none.
+ */
 const PLACES: Partial<Record<OperationName, string>> = {
-  status: 'document_id', receipt: 'document_id', download: 'document_id', find_by_request_id: 'request_id', fetch_link: 'link', upload_part: 'link', product: 'gtin',
-  sgtin: 'sgtin', archived_sgtin: 'sgtin', suspension_decision_sgtins: 'halt_id', sscc_hierarchy: 'sscc', sscc_sgtins: 'sscc', sscc_full_hierarchy: 'sscc',
-  export_state: 'task_id', export_file: 'result_id', export_delete: 'result_id',
+  status: 'document_id',
+  receipt: 'document_id',
+  download: 'document_id',
+  find_by_request_id: 'request_id',
+  fetch_link: 'link',
+  upload_part: 'link',
+  product: 'gtin',
+  sgtin: 'sgtin',
+  archived_sgtin: 'sgtin',
+  suspension_decision_sgtins: 'halt_id',
+  sscc_hierarchy: 'sscc',
+  sscc_sgtins: 'sscc',
+  sscc_full_hierarchy: 'sscc',
+  export_state: 'task_id',
+  export_file: 'result_id',
+  export_delete: 'result_id',
 };
 
 function checkPlaces(operations: Record<OperationName, { path: string }>, context: z.core.$RefinementCtx): void {
   for (const name of OPERATIONS) {
     const wanted = PLACES[name];
     const given = [...operations[name].path.matchAll(/\{([^}]*)\}/g)].map(([, place]) => place);
-    if (given.some((place) => place !== wanted)) context.addIssue({ code: 'custom', path: [name, 'path'], message: `knows ${wanted === undefined ? 'no place to fill in' : `only {${wanted}}`}` });
-    else if (wanted !== undefined && given.length === 0) context.addIssue({ code: 'custom', path: [name, 'path'], message: `must hold {${wanted}}` });
+    if (given.some((place) => place !== wanted))
+      context.addIssue({
+        code: 'custom',
+        path: [name, 'path'],
+        message: `knows ${wanted === undefined ? 'no place to fill in' : `only {${wanted}}`}`,
+      });
+    else if (wanted !== undefined && given.length === 0)
+      context.addIssue({ code: 'custom', path: [name, 'path'], message: `must hold {${wanted}}` });
   }
 }
 
@@ -117,11 +334,13 @@ const rules = z.strictObject({
   maxItemsPerDocument: count,
   /** Where a type's limit is lower than that and than its schema's: action_id to count. A larger document is split. */
   maxItemsByType: z.record(z.string().regex(/^\d{1,6}$/, 'must be an action_id'), count).default({}),
-  /** Whether a partial result stops a group as an error does (interface 3.2: "processed with an error" leaves it open). */
+  /**
+   * Whether a partial result stops a group as an error does (interface 3.2: "processed with an error" leaves it open).
+   */
   partialStopsGroup: z.boolean().default(true),
   /**
-   * The longest document that `send` takes; a longer one is announced and uploaded. Some registries limit the whole JSON body, where it stands in base64
-   * beside its signature (public-facts 1.2, doc_size).
+   * The longest document that `send` takes; a longer one is announced and uploaded. Some registries limit the whole
+   * JSON body, where it stands in base64 beside its signature (public-facts 1.2, doc_size).
    */
   maxDocumentBytes: count,
   /** The longest document that is taken at all. */
@@ -130,13 +349,19 @@ const rules = z.strictObject({
   uploadPartBytes: count,
   /** How often each account's document lists are read. */
   listPollMs: milliseconds.min(100),
-  /** How late the registry may show a document after the time that it dates it with: so far back each reading of a list begins. */
+  /**
+   * How late the registry may show a document after the time that it dates it with: so far back each reading of a list
+   * begins.
+   */
   listOverlapMs: milliseconds,
   /** How far back the very first reading of a list begins. */
   listReachMs: milliseconds,
   /** About how many pages one reading of a list takes; more is left to the next one, which follows at once. */
   listPagesAtOnce: count,
-  /** How often a document or receipt of others is asked for that the registry does not give, until that is shown and left. */
+  /**
+   * How often a document or receipt of others is asked for that the registry does not give, until that is shown and
+   * left.
+   */
   absentTries: count,
 });
 
@@ -152,7 +377,9 @@ const profileShape = z.strictObject({
   /** Path prefix of every operation. */
   basePath: z.string().regex(/^(\/.*[^/])?$/, 'must begin with / and not end with it'),
   /** Offset in which registry times without a zone are meant. */
-  zone: z.string().refine((zone) => /^[+-]\d{2}:\d{2}$/.test(zone) && accepts(parseZone)(zone), 'must be an offset such as +03:00'),
+  zone: z
+    .string()
+    .refine((zone) => /^[+-]\d{2}:\d{2}$/.test(zone) && accepts(parseZone)(zone), 'must be an offset such as +03:00'),
   /** Dates in the filters of the document lists: yyyy MM dd HH mm ss SSS XXX and quoted text, in `zone`. */
   listDateFormat: dateFormat,
   /** Dates in the filters of all other lists; a format that ends in a quoted Z is written in UTC. */
@@ -161,12 +388,13 @@ const profileShape = z.strictObject({
   /** Milliseconds in one unit of the answer's `life_time`. */
   tokenLifeUnitMs: count,
   /**
-   * What to do with the host of a link. `base`: fetch its path from our base address, whatever host it names. A pair: links of that origin
-   * go to the other one. null: only links of the base address. The token goes nowhere else.
+   * What to do with the host of a link. `base`: fetch its path from our base address, whatever host it names. A pair:
+   * links of that origin go to the other one. null: only links of the base address. The token goes nowhere else.
    */
   linkRewrite: z.union([z.null(), z.literal('base'), z.strictObject({ from: origin, to: origin })]),
   /**
-   * Where the bytes of an announced document go when the answer that told the link was lost, `{document_id}` filled in. null: nobody can know.
+   * Where the bytes of an announced document go when the answer that told the link was lost, `{document_id}` filled in.
+   * null: nobody can know.
    */
   lostUploadLink: z.string().regex(/^\//, 'must begin with /').nullable(),
   statuses: z.record(z.string(), status).superRefine(checkStatuses),
@@ -192,24 +420,30 @@ export type Operation = z.infer<typeof operation>;
 /** Part of a profile, to any depth. */
 export type ProfileOverrides = JsonObject;
 
-const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `over` laid onto `base`: objects merge by key, anything else replaces. */
 function merge(base: JsonValue, over: JsonValue): JsonValue {
   if (!isObject(base) || !isObject(over)) return over;
   const merged: JsonObject = { ...base };
-  for (const [key, value] of Object.entries(over)) merged[key] = key in base ? merge(base[key] as JsonValue, value) : value;
+  for (const [key, value] of Object.entries(over))
+    merged[key] = key in base ? merge(base[key] as JsonValue, value) : value;
   return merged;
 }
 
-/** The tables whose keys are the registry's own words, and the rules that have names: there null takes a built-in one away, where an installation's registry does not know it. */
+/**
+ * The tables whose keys are the registry's own words, and the rules that have names: there null takes a built-in one
+ * away, where an installation's registry does not know it.
+ */
 const WORDS = ['statuses', 'exportStatuses', 'uploadChannels', 'accountRefusals'];
 
 function overridden(base: JsonValue, overrides: ProfileOverrides): JsonValue {
   const merged = merge(base, overrides) as JsonObject;
   for (const table of WORDS) {
     const words = merged[table];
-    if (isObject(words)) merged[table] = Object.fromEntries(Object.entries(words).filter(([, meaning]) => meaning !== null));
+    if (isObject(words))
+      merged[table] = Object.fromEntries(Object.entries(words).filter(([, meaning]) => meaning !== null));
   }
   return merged;
 }
@@ -220,20 +454,28 @@ function overridden(base: JsonValue, overrides: ProfileOverrides): JsonValue {
  */
 export function loadProfile(name: string, overrides: ProfileOverrides = {}): Profile {
   if (!(BUILT_IN_PROFILES as readonly string[]).includes(name)) {
-    throw new PedigreeError('invalid_configuration', `unknown profile "${name}"; there are ${BUILT_IN_PROFILES.join(' and ')}`, { field: 'profile' });
+    throw new PedigreeError(
+      'invalid_configuration',
+      `unknown profile "${name}"; there are ${BUILT_IN_PROFILES.join(' and ')}`,
+      { field: 'profile' },
+    );
   }
   const text = readFileSync(new URL(`../profiles/${name}.json`, import.meta.url), 'utf8');
   return parseProfile(overridden(JSON.parse(text) as JsonValue, overrides));
 }
 
 /**
- * A built-in profile with the overrides of a JSON file, as an installation configures it (REGISTRY_PROFILE, REGISTRY_PROFILE_OVERRIDES).
+ * A built-in profile with the overrides of a JSON file, as an installation configures it (REGISTRY_PROFILE,
+ * REGISTRY_PROFILE_OVERRIDES).
  * @throws PedigreeError invalid_configuration, naming the variable.
  */
 export function readProfile(name: string, overridesFile?: string): Profile {
   const variable = overridesFile === undefined ? 'REGISTRY_PROFILE' : 'REGISTRY_PROFILE_OVERRIDES';
   try {
-    return loadProfile(name, overridesFile === undefined ? {} : (JSON.parse(readFileSync(overridesFile, 'utf8')) as ProfileOverrides));
+    return loadProfile(
+      name,
+      overridesFile === undefined ? {} : (JSON.parse(readFileSync(overridesFile, 'utf8')) as ProfileOverrides),
+    );
   } catch (error) {
     throw new PedigreeError('invalid_configuration', `${variable}: ${(error as Error).message}`, { field: variable });
   }

@@ -17,15 +17,26 @@ describe('registry dates', () => {
     [' 2018-11-16T13:22:06 ', '2018-11-16T10:22:06.000Z'],
   ])('%s in +03:00', (text, expected) => expect(parseRegistryDate(text, '+03:00')).toBe(expected));
 
-  it.each(['2021-02-30 00:00:00', '2021-13-01 00:00:00', '2021-01-01 25:00:00', '16.11.2018', '', 'now', 1, null, undefined])('%s is no date', (text) =>
-    expect(parseRegistryDate(text, '+03:00')).toBeUndefined());
+  it.each([
+    '2021-02-30 00:00:00',
+    '2021-13-01 00:00:00',
+    '2021-01-01 25:00:00',
+    '16.11.2018',
+    '',
+    'now',
+    1,
+    null,
+    undefined,
+  ])('%s is no date', (text) => expect(parseRegistryDate(text, '+03:00')).toBeUndefined());
 
   it.each([
     ['yyyy-MM-dd HH:mm:ss', '2026-11-21 02:03:04'],
     ['yyyy-MM-ddTHH:mm:ss', '2026-11-21T02:03:04'],
     ["yyyy-MM-dd'T'HH:mm:ss.SSSXXX", '2026-11-21T02:03:04.005+03:00'],
     ['yyyy-MM-dd', '2026-11-21'],
-  ])('writes %s', (format, expected) => expect(formatRegistryDate(new Date('2026-11-20T23:03:04.005Z'), format, '+03:00')).toBe(expected));
+  ])('writes %s', (format, expected) =>
+    expect(formatRegistryDate(new Date('2026-11-20T23:03:04.005Z'), format, '+03:00')).toBe(expected),
+  );
 
   it('knows its zones and letters', () => {
     expect([parseZone('Z'), parseZone('+03:00'), parseZone('-0930')]).toEqual([0, 180, -570]);
@@ -38,11 +49,18 @@ describe('registry dates', () => {
       const minutes = Math.abs(quarters) * 15;
       return `${quarters < 0 ? '-' : '+'}${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
     });
-    const instant = fc.integer({ min: Date.UTC(2000, 0, 2), max: Date.UTC(2099, 0, 1) }).map((ms) => new Date(Math.floor(ms / 1000) * 1000));
+    const instant = fc
+      .integer({ min: Date.UTC(2000, 0, 2), max: Date.UTC(2099, 0, 1) })
+      .map((ms) => new Date(Math.floor(ms / 1000) * 1000));
     fc.assert(
-      fc.property(instant, zone, fc.constantFrom('yyyy-MM-dd HH:mm:ss', 'yyyy-MM-ddTHH:mm:ss', 'yyyy-MM-ddTHH:mm:ssXXX'), (at, offset, format) => {
-        expect(parseRegistryDate(formatRegistryDate(at, format, offset), offset)).toBe(at.toISOString());
-      }),
+      fc.property(
+        instant,
+        zone,
+        fc.constantFrom('yyyy-MM-dd HH:mm:ss', 'yyyy-MM-ddTHH:mm:ss', 'yyyy-MM-ddTHH:mm:ssXXX'),
+        (at, offset, format) => {
+          expect(parseRegistryDate(formatRegistryDate(at, format, offset), offset)).toBe(at.toISOString());
+        },
+      ),
       { seed: SEED },
     );
   });

@@ -12,7 +12,10 @@ export function parseZone(zone: string): number {
 
 const TOKENS = /yyyy|MM|dd|HH|mm|ss|SSS|XXX|'(?:[^']|'')*'|[^A-Za-z]/y;
 
-/** The parts of a date format (Java's letters, as the registry's manual writes them). Throws on a letter it does not know. */
+/**
+ * The parts of a date format (Java's letters, as the registry's manual writes them). Throws on a letter it does not
+ * know.
+ */
 export function parseDateFormat(format: string): string[] {
   const parts: string[] = [];
   TOKENS.lastIndex = 0;
@@ -39,8 +42,14 @@ export function formatRegistryDate(instant: Date, format: string, zone: string):
   const offset = parseZone(zone);
   const iso = new Date(instant.getTime() + offset * MINUTE_MS).toISOString();
   const value: Record<string, string> = {
-    yyyy: iso.slice(0, 4), MM: iso.slice(5, 7), dd: iso.slice(8, 10), HH: iso.slice(11, 13), mm: iso.slice(14, 16), ss: iso.slice(17, 19),
-    SSS: iso.slice(20, 23), XXX: zoneText(offset),
+    yyyy: iso.slice(0, 4),
+    MM: iso.slice(5, 7),
+    dd: iso.slice(8, 10),
+    HH: iso.slice(11, 13),
+    mm: iso.slice(14, 16),
+    ss: iso.slice(17, 19),
+    SSS: iso.slice(20, 23),
+    XXX: zoneText(offset),
   };
   return parseDateFormat(format)
     .map((part) => value[part] ?? (part.startsWith("'") ? part.slice(1, -1).replaceAll("''", "'") || "'" : part))
@@ -50,17 +59,30 @@ export function formatRegistryDate(instant: Date, format: string, zone: string):
 const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?\s?(Z|[+-]\d{2}:?\d{2})?$/;
 
 /**
- * A registry date as ISO 8601 in UTC with milliseconds. Takes a blank or a T between date and time, fractions, and a zone; without
- * a zone the profile's is meant (public-facts 1.2). `undefined` for anything that is no date, an impossible day included.
+ * A registry date as ISO 8601 in UTC with milliseconds. Takes a blank or a T between date and time, fractions, and a
+ * zone; without a zone the profile's is meant (public-facts 1.2). `undefined` for anything that is no date, an
+ * impossible day included.
  */
 export function parseRegistryDate(text: unknown, zone: string): string | undefined {
   const match = typeof text === 'string' ? DATE.exec(text.trim()) : null;
   if (!match) return undefined;
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0)) as [number, number, number, number, number, number];
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   const milli = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3));
   const local = new Date(Date.UTC(year, month - 1, day, hour, minute, second, milli));
   // Date.UTC rolls 31 February over into March; a date that does not come back as it was written was none.
-  const same = local.getUTCMonth() === month - 1 && local.getUTCDate() === day && local.getUTCHours() === hour && local.getUTCMinutes() === minute && local.getUTCSeconds() === second;
+  const same =
+    local.getUTCMonth() === month - 1 &&
+    local.getUTCDate() === day &&
+    local.getUTCHours() === hour &&
+    local.getUTCMinutes() === minute &&
+    local.getUTCSeconds() === second;
   if (!same) return undefined;
   return new Date(local.getTime() - parseZone(match[8] ?? zone) * MINUTE_MS).toISOString();
 }

@@ -57,9 +57,16 @@ export class FakeRegistry {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const bytes = Buffer.concat(chunks);
     const isJson = /json/.test(request.headers['content-type'] ?? '');
-    const body = bytes.length === 0 ? {} : isJson ? (JSON.parse(bytes.toString('utf8')) as Record<string, unknown>) : { bytes };
+    const body =
+      bytes.length === 0 ? {} : isJson ? (JSON.parse(bytes.toString('utf8')) as Record<string, unknown>) : { bytes };
     const url = request.url ?? '';
-    const seen = { method: request.method ?? '', url, authorization: request.headers.authorization, headers: request.headers, body };
+    const seen = {
+      method: request.method ?? '',
+      url,
+      authorization: request.headers.authorization,
+      headers: request.headers,
+      body,
+    };
     this.seen.push(seen);
     const behaviour = this.behaviour(url, request, body);
     this.play(typeof behaviour === 'function' ? behaviour(seen) : behaviour, request, response);
@@ -72,7 +79,8 @@ export class FakeRegistry {
     }
     if (path.endsWith('/auth')) return this.json({ code: this.secret('code') });
     if (path.endsWith('/token')) return this.issueToken(body);
-    if (!this.goodTokens.has((request.headers.authorization ?? '').replace(/^token /, ''))) return { status: 401, body: '' };
+    if (!this.goodTokens.has((request.headers.authorization ?? '').replace(/^token /, '')))
+      return { status: 401, body: '' };
     return { status: 404, body: '{"error_description":"nothing here"}' };
   }
 
@@ -97,7 +105,12 @@ export class FakeRegistry {
     if (behaviour === 'hang' || typeof behaviour === 'function') return;
     if (behaviour === 'reset') return void request.socket.resetAndDestroy();
     if (behaviour === 'half') return void response.writeHead(200, { 'content-length': '100' }).write('{"document_id":');
-    response.writeHead(behaviour.status, { 'content-type': behaviour.type ?? 'application/json;charset=UTF-8', ...behaviour.headers }).end(behaviour.body);
+    response
+      .writeHead(behaviour.status, {
+        'content-type': behaviour.type ?? 'application/json;charset=UTF-8',
+        ...behaviour.headers,
+      })
+      .end(behaviour.body);
   }
 }
 

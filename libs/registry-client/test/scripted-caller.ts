@@ -15,7 +15,11 @@ export interface Asked {
   headers?: Record<string, string>;
 }
 
-export const answer = (body: JsonObject | string | Buffer, httpStatus = 200, contentType = 'application/json;charset=UTF-8'): RawAnswer => ({
+export const answer = (
+  body: JsonObject | string | Buffer,
+  httpStatus = 200,
+  contentType = 'application/json;charset=UTF-8',
+): RawAnswer => ({
   httpStatus,
   contentType,
   body: Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body), 'utf8'),
@@ -23,7 +27,9 @@ export const answer = (body: JsonObject | string | Buffer, httpStatus = 200, con
   receivedAt: new Date(0),
 });
 
-/** Answers calls without a network, in order; the last answer stays. What is asked is written down, JSON bodies parsed. */
+/**
+ * Answers calls without a network, in order; the last answer stays. What is asked is written down, JSON bodies parsed.
+ */
 export class ScriptedCaller implements Caller {
   readonly asked: Asked[] = [];
   readonly requests: Requests;
@@ -39,7 +45,9 @@ export class ScriptedCaller implements Caller {
   }
 
   link: Caller['link'] = (link, operation) =>
-    link.startsWith('/') ? { value: { method: this.profile.operations[operation].method, origin: 'http://127.0.0.1', path: link } } : { problem: 'a foreign link' };
+    link.startsWith('/')
+      ? { value: { method: this.profile.operations[operation].method, origin: 'http://127.0.0.1', path: link } }
+      : { problem: 'a foreign link' };
 
   call<T>(account: string, operation: OperationName, what: OperationCall<T>): Promise<CallOutcome<T>> {
     const { method, path, body } = what.request;

@@ -5,7 +5,10 @@ import { inTransaction, type Pool, type Transaction } from '#postgres';
 export interface Removal {
   /** The table. One process at a time removes under this name. */
   table: string;
-  /** Removes at most `limit` rows, and returns how many it removed. What it commits counts: the next call finds only what is left. */
+  /**
+   * Removes at most `limit` rows, and returns how many it removed. What it commits counts: the next call finds only
+   * what is left.
+   */
   removeSome(tx: Transaction, limit: number): Promise<number>;
 }
 
@@ -15,7 +18,10 @@ export interface RemovalOptions {
   signal: AbortSignal;
   /** Between two rounds. Default: an hour. */
   everyMs?: number;
-  /** Most rows of one statement, most statements and most time of one round for each table. Defaults 1,000, 200 and 60,000: the rest goes in the next round. */
+  /**
+   * Most rows of one statement, most statements and most time of one round for each table. Defaults 1,000, 200 and
+   * 60,000: the rest goes in the next round.
+   */
   batchSize?: number;
   mostBatches?: number;
   roundMs?: number;
@@ -67,8 +73,15 @@ async function removeFrom(removal: Removal, options: RemovalOptions): Promise<nu
 }
 
 /** Undefined where another process removes from this table now. */
-async function removeBatch(tx: Transaction, { table, removeSome }: Removal, limit: number): Promise<number | undefined> {
-  const { rows } = await tx.query<{ mine: boolean }>('SELECT pg_try_advisory_xact_lock($1, hashtext($2)) AS mine', [LOCK_SPACE, table]);
+async function removeBatch(
+  tx: Transaction,
+  { table, removeSome }: Removal,
+  limit: number,
+): Promise<number | undefined> {
+  const { rows } = await tx.query<{ mine: boolean }>('SELECT pg_try_advisory_xact_lock($1, hashtext($2)) AS mine', [
+    LOCK_SPACE,
+    table,
+  ]);
   if (rows[0]?.mine !== true) return undefined;
   await tx.query(`SET LOCAL statement_timeout = ${STATEMENT_MS}`);
   return removeSome(tx, limit);

@@ -30,18 +30,24 @@ describe('a file with secrets', () => {
     [0o4755, '4755'],
   ])('is refused with mode %o, and file and mode are said', (mode, shown) => {
     chmodSync(file, mode);
-    expect(() => read()).toThrow(`every user of this machine can read or change ${file} (mode ${shown}); keep it to its owner: chmod 600 ${file}`);
+    expect(() => read()).toThrow(
+      `every user of this machine can read or change ${file} (mode ${shown}); keep it to its owner: chmod 600 ${file}`,
+    );
   });
 
-  it('is read in a folder that lets nobody else pass, at any height, and refused where the folder only hides its names', () => {
-    mkdirSync(join(folder.path, 'a/b'), { recursive: true });
-    const deep = join(folder.path, 'a/b/key');
-    writeFileSync(deep, 'deep');
-    chmodSync(join(folder.path, 'a'), 0o711);
-    expect(() => read(deep)).toThrow('mode 0644');
-    chmodSync(join(folder.path, 'a'), 0o710);
-    expect(read(deep)).toBe('deep');
-  });
+  it(
+    'is read in a folder that lets nobody else pass, at any height, and refused where the folder only hides its ' +
+      'names',
+    () => {
+      mkdirSync(join(folder.path, 'a/b'), { recursive: true });
+      const deep = join(folder.path, 'a/b/key');
+      writeFileSync(deep, 'deep');
+      chmodSync(join(folder.path, 'a'), 0o711);
+      expect(() => read(deep)).toThrow('mode 0644');
+      chmodSync(join(folder.path, 'a'), 0o710);
+      expect(read(deep)).toBe('deep');
+    },
+  );
 
   it('is judged where it lies, not where a link to it does', () => {
     const closed = join(folder.path, 'closed');
@@ -59,5 +65,6 @@ describe('a file with secrets', () => {
     expect(read(published)).toBe('known to all');
   });
 
-  it('that is not there is said as by any reading', () => expect(() => read(join(folder.path, 'none'))).toThrow('ENOENT'));
+  it('that is not there is said as by any reading', () =>
+    expect(() => read(join(folder.path, 'none'))).toThrow('ENOENT'));
 });

@@ -7,15 +7,19 @@ const PASS_BY_ALL = 0o001;
 const PUBLISHED = /[\\/]apps[\\/]sandbox[\\/]data[\\/]/;
 
 /**
- * The bytes of a file that holds secrets. Throws an Error in words, with file and mode, when every user of the machine can read or change it: by its
- * mode, and by folders that let everybody pass. Windows keeps such rights elsewhere; nothing is looked at there. Throws as `readFileSync` does otherwise.
+ * The bytes of a file that holds secrets. Throws an Error in words, with file and mode, when every user of the machine
+ * can read or change it: by its mode, and by folders that let everybody pass. Windows keeps such rights elsewhere;
+ * nothing is looked at there. Throws as `readFileSync` does otherwise.
  */
 export function readSecretFile(file: string): Buffer {
   const opened = openSync(file, 'r');
   try {
     const { mode } = fstatSync(opened);
     if ((mode & READ_OR_WRITE_BY_ALL) !== 0 && !PUBLISHED.test(resolve(file)) && isReachedByAll(file)) {
-      throw new Error(`every user of this machine can read or change ${file} (mode ${(mode & 0o7777).toString(8).padStart(4, '0')}); keep it to its owner: chmod 600 ${file}`);
+      throw new Error(
+        `every user of this machine can read or change ${file} (mode ` +
+          `${(mode & 0o7777).toString(8).padStart(4, '0')}); keep it to its owner: chmod 600 ${file}`,
+      );
     }
     return readFileSync(opened);
   } finally {

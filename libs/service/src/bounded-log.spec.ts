@@ -5,14 +5,20 @@ import { boundedLog } from './bounded-log.js';
 function given() {
   const clock = new VirtualClock();
   const said: { fields: Record<string, unknown>; message: string }[] = [];
-  const say = (fields: object, message: string): void => void said.push({ fields: fields as Record<string, unknown>, message });
-  return { clock, said, log: boundedLog({ info: say, warn: say, error: say }, { mostPerWindow: 3, windowMs: 60_000, clock }) };
+  const say = (fields: object, message: string): void =>
+    void said.push({ fields: fields as Record<string, unknown>, message });
+  return {
+    clock,
+    said,
+    log: boundedLog({ info: say, warn: say, error: say }, { mostPerWindow: 3, windowMs: 60_000, clock }),
+  };
 }
 
 describe('a bounded log', () => {
   it('says the same thing a few times, and its number when the next window begins', () => {
     const { clock, said, log } = given();
-    for (let n = 0; n < 1_000; n += 1) log.warn({ lane: `lane-${n}`, error: 'connect ECONNREFUSED' }, 'queue_unavailable');
+    for (let n = 0; n < 1_000; n += 1)
+      log.warn({ lane: `lane-${n}`, error: 'connect ECONNREFUSED' }, 'queue_unavailable');
     expect(said).toHaveLength(3);
     expect(said[2]?.fields).toMatchObject({ lane: 'lane-2', repetitions: 'from here on counted only' });
     clock.advance(60_000);

@@ -11,12 +11,24 @@ const schema = z.object({
 
 describe('the environment of a program', () => {
   it('is refused with every variable at fault, each once', () => {
-    const refusal = { code: 'invalid_configuration', message: expect.stringMatching(/^DATABASE_URL: must begin with postgres:\/\/; KEY_FILE: must be set; PORT: [^;]+$/) };
-    expect(() => parseEnvironment(schema, { DATABASE_URL: 'mysql://', PORT: 'http' })).toThrow(expect.objectContaining(refusal));
+    const refusal = {
+      code: 'invalid_configuration',
+      message: expect.stringMatching(
+        /^DATABASE_URL: must begin with postgres:\/\/; KEY_FILE: must be set; PORT: [^;]+$/,
+      ),
+    };
+    expect(() => parseEnvironment(schema, { DATABASE_URL: 'mysql://', PORT: 'http' })).toThrow(
+      expect.objectContaining(refusal),
+    );
     expect(() => parseEnvironment(schema, {})).toThrow('DATABASE_URL: must be set; KEY_FILE: must be set');
   });
 
   it('is known by its variables, and which of them it cannot do without', () => {
-    expect(variablesOf(schema).map(({ name, isRequired }) => [name, isRequired])).toEqual([['DATABASE_URL', true], ['KEY_FILE', true], ['PORT', false], ['NAME', false]]);
+    expect(variablesOf(schema).map(({ name, isRequired }) => [name, isRequired])).toEqual([
+      ['DATABASE_URL', true],
+      ['KEY_FILE', true],
+      ['PORT', false],
+      ['NAME', false],
+    ]);
   });
 });

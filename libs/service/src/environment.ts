@@ -7,9 +7,13 @@ export interface Variable {
   isRequired: boolean;
 }
 
-export const variablesOf = (schema: z.ZodObject): Variable[] => Object.entries(schema.shape).map(([name, one]) => ({ name, isRequired: !one.safeParse(undefined).success }));
+export const variablesOf = (schema: z.ZodObject): Variable[] =>
+  Object.entries(schema.shape).map(([name, one]) => ({ name, isRequired: !one.safeParse(undefined).success }));
 
-/** A program's variables, read by its schema. @throws PedigreeError `invalid_configuration` that names every variable at fault. */
+/**
+ * A program's variables, read by its schema. @throws PedigreeError `invalid_configuration` that names every variable at
+ * fault.
+ */
 export function parseEnvironment<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
   const parsed = schema.safeParse(env);
   if (parsed.success) return parsed.data;
@@ -19,10 +23,17 @@ export function parseEnvironment<Schema extends z.ZodType>(schema: Schema, env: 
     if (!faults.has(name)) faults.set(name, name !== '' && env[name] === undefined ? 'must be set' : message);
   }
   const [first = ''] = faults.keys();
-  throw new PedigreeError('invalid_configuration', [...faults].map(([name, message]) => `${name}: ${message}`).join('; '), { field: first });
+  throw new PedigreeError(
+    'invalid_configuration',
+    [...faults].map(([name, message]) => `${name}: ${message}`).join('; '),
+    { field: first },
+  );
 }
 
-/** What a variable says, or what it points to. @throws PedigreeError `invalid_configuration`: the variable's name, and whatever was wrong. */
+/**
+ * What a variable says, or what it points to. @throws PedigreeError `invalid_configuration`: the variable's name, and
+ * whatever was wrong.
+ */
 export function readVariable<T>(variable: string, read: () => T): T {
   try {
     return read();

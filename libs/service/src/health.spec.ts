@@ -14,7 +14,14 @@ function given(): { health: Health; clock: VirtualClock } {
 describe('the health of a program', () => {
   it('is not ready before it runs and every part is up, and names the parts all the while', () => {
     const { health } = given();
-    expect(health.readiness()).toMatchObject({ status: 'not_ready', phase: 'starting', parts: [{ name: 'postgresql', status: 'unknown' }, { name: 'registry', status: 'unknown' }] });
+    expect(health.readiness()).toMatchObject({
+      status: 'not_ready',
+      phase: 'starting',
+      parts: [
+        { name: 'postgresql', status: 'unknown' },
+        { name: 'registry', status: 'unknown' },
+      ],
+    });
     health.up('postgresql');
     health.up('registry');
     expect(health.readiness().status).toBe('not_ready');
@@ -29,7 +36,10 @@ describe('the health of a program', () => {
     expect(health.readiness().status).toBe('not_ready');
     health.phase = 'running';
     for (const name of ['postgresql', 'registry']) health.up(name);
-    expect(health.readiness()).toMatchObject({ status: 'degraded', degraded: [{ name: 'account main', reason: 'paused (certificate)' }] });
+    expect(health.readiness()).toMatchObject({
+      status: 'degraded',
+      degraded: [{ name: 'account main', reason: 'paused (certificate)' }],
+    });
     troubles.length = 0;
     expect(health.readiness()).not.toHaveProperty('degraded');
     expect(health.readiness().status).toBe('ready');
@@ -45,7 +55,10 @@ describe('the health of a program', () => {
     expect(health.down('postgresql', new Error('no entry\n with s3cret'))).toBe(false);
     expect(health.readiness()).toMatchObject({
       status: 'not_ready',
-      parts: [{ name: 'postgresql', status: 'down', since: '2026-01-01T00:00:05.000Z', error: 'no entry with ***' }, { name: 'registry', status: 'up' }],
+      parts: [
+        { name: 'postgresql', status: 'down', since: '2026-01-01T00:00:05.000Z', error: 'no entry with ***' },
+        { name: 'registry', status: 'up' },
+      ],
     });
     expect(health.reason()).toBe('postgresql is away');
     expect(health.up('postgresql')).toBe(2_000);
@@ -67,7 +80,9 @@ describe('the health of a program', () => {
 
 describe('what is shown of an error or an address', () => {
   it('is one line without a password', () => {
-    expect(sentenceOf(new Error('cannot reach postgres://me:pw@db:5432/x'))).toBe('cannot reach postgres://me:***@db:5432/x');
+    expect(sentenceOf(new Error('cannot reach postgres://me:pw@db:5432/x'))).toBe(
+      'cannot reach postgres://me:***@db:5432/x',
+    );
     expect(sentenceOf({ code: 'ECONNREFUSED', message: '' })).toBe('ECONNREFUSED');
     expect(addressWithoutSecrets('amqp://me:pw@mq:5672/?token=abc')).toBe('amqp://me:***@mq:5672/?token=***');
     expect(addressWithoutSecrets('esdb://me:pw@a:1,b:2')).toBe('esdb://me:***@a:1,b:2');

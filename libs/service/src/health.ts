@@ -34,7 +34,10 @@ export interface Trouble {
 
 const LONGEST_ERROR = 300;
 
-/** How a program is: its phase, and each part that it needs. Everything that is told to the outside about that comes from here. */
+/**
+ * How a program is: its phase, and each part that it needs. Everything that is told to the outside about that comes
+ * from here.
+ */
 export class Health {
   phase: Phase = 'starting';
   private readonly parts = new Map<string, Part & { secrets: string[] }>();
@@ -48,7 +51,13 @@ export class Health {
 
   /** Announces a part, so that it is named before anything is known of it. */
   add(part: { name: string; where: string; secrets?: string[] | undefined }): void {
-    this.parts.set(part.name, { name: part.name, where: part.where, status: 'unknown', since: this.now(), secrets: part.secrets ?? [] });
+    this.parts.set(part.name, {
+      name: part.name,
+      where: part.where,
+      status: 'unknown',
+      since: this.now(),
+      secrets: part.secrets ?? [],
+    });
   }
 
   /** Notes that a part answers. Returns for how long it had been away, in ms, or undefined when it had not. */
@@ -98,7 +107,9 @@ export class Health {
   readiness(): Readiness {
     const parts = [...this.parts.values()].map(({ secrets: _, ...part }) => ({ ...part }));
     const isReady = this.phase === 'running' && parts.every((part) => part.status === 'up');
-    const degraded = this.troubles.flatMap((look) => look()).map((one) => ({ ...one, reason: sentenceOf({ message: one.reason }) }));
+    const degraded = this.troubles
+      .flatMap((look) => look())
+      .map((one) => ({ ...one, reason: sentenceOf({ message: one.reason }) }));
     const status = !isReady ? 'not_ready' : degraded.length > 0 ? 'degraded' : 'ready';
     return { status, program: this.program, phase: this.phase, parts, ...(degraded.length === 0 ? {} : { degraded }) };
   }
@@ -126,5 +137,8 @@ export function sentenceOf(error: unknown, secrets: string[] = []): string {
   const { message, code } = Object(error) as { message?: unknown; code?: unknown };
   const said = typeof message === 'string' && message !== '' ? message : String(code ?? error);
   const hidden = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), said);
-  return hidden.replace(/(:\/\/[^\s:@/]*):[^\s@/]*@/g, '$1:***@').replace(/\s+/g, ' ').slice(0, LONGEST_ERROR);
+  return hidden
+    .replace(/(:\/\/[^\s:@/]*):[^\s@/]*@/g, '$1:***@')
+    .replace(/\s+/g, ' ')
+    .slice(0, LONGEST_ERROR);
 }

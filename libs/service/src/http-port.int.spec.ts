@@ -28,7 +28,11 @@ describe('a port that answers at once', () => {
     health.down('postgresql', new Error('connect ECONNREFUSED'));
     const ready = await ask('/health/ready?verbose');
     expect(ready.status).toBe(503);
-    expect(JSON.parse(ready.body)).toMatchObject({ status: 'not_ready', phase: 'starting', parts: [{ name: 'postgresql', status: 'down', error: 'connect ECONNREFUSED' }] });
+    expect(JSON.parse(ready.body)).toMatchObject({
+      status: 'not_ready',
+      phase: 'starting',
+      parts: [{ name: 'postgresql', status: 'down', error: 'connect ECONNREFUSED' }],
+    });
     health.up('postgresql');
     health.phase = 'running';
     expect((await ask('/health/ready')).status).toBe(200);
@@ -36,8 +40,16 @@ describe('a port that answers at once', () => {
 
   it('turns everybody else away with a problem and Retry-After, whatever they bring, until the program serves', async () => {
     const turnedAway = await ask('/v1/commands', { method: 'POST', body: 'x'.repeat(1_000_000) });
-    expect([turnedAway.status, turnedAway.headers.get('retry-after'), turnedAway.headers.get('content-type')]).toEqual([503, '5', 'application/problem+json']);
-    expect(JSON.parse(turnedAway.body)).toMatchObject({ status: 503, code: 'unavailable', detail: 'postgresql is away; try again later' });
+    expect([turnedAway.status, turnedAway.headers.get('retry-after'), turnedAway.headers.get('content-type')]).toEqual([
+      503,
+      '5',
+      'application/problem+json',
+    ]);
+    expect(JSON.parse(turnedAway.body)).toMatchObject({
+      status: 503,
+      code: 'unavailable',
+      detail: 'postgresql is away; try again later',
+    });
     port.serve((_, response) => response.end('served'));
     expect((await ask('/v1/commands')).body).toBe('served');
     expect((await ask('/health/live')).status).toBe(200);
@@ -53,8 +65,14 @@ describe('a port that answers at once', () => {
   it('names the variable of a port that is taken and of an address that is not ours', async () => {
     const taken = Number(new URL(port.url).port);
     const variables = { port: 'HEALTH_PORT', host: 'HEALTH_HOST' };
-    await expect(HttpPort.open({ port: taken, host: '127.0.0.1', health, variables })).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'HEALTH_PORT' } });
-    await expect(HttpPort.open({ port: 0, host: '192.0.2.1', health, variables })).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'HEALTH_HOST' } });
+    await expect(HttpPort.open({ port: taken, host: '127.0.0.1', health, variables })).rejects.toMatchObject({
+      code: 'invalid_configuration',
+      place: { field: 'HEALTH_PORT' },
+    });
+    await expect(HttpPort.open({ port: 0, host: '192.0.2.1', health, variables })).rejects.toMatchObject({
+      code: 'invalid_configuration',
+      place: { field: 'HEALTH_HOST' },
+    });
   });
 });
 
@@ -76,13 +94,26 @@ describe('a port that is abused', () => {
     const refused = open();
     refused.write('GET /health/live HTTP/1.1\r\nhost: here\r\n\r\n');
     expect(await ended(refused)).toBe('');
-    expect(health.readiness()).toMatchObject({ status: 'degraded', degraded: [{ name: 'connections', reason: 'more than 2 connections at once: further ones are refused' }] });
+    expect(health.readiness()).toMatchObject({
+      status: 'degraded',
+      degraded: [{ name: 'connections', reason: 'more than 2 connections at once: further ones are refused' }],
+    });
     kept.map((one) => one.destroy());
-    await until('there is room', () => ask('/health/live').then(({ status }) => status === 200, () => false));
+    await until('there is room', () =>
+      ask('/health/live').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
   });
 
   it('cuts whoever does not come to the end of the headers, whether silent or slow', async () => {
-    const impatient = await HttpPort.open({ port: 0, host: '127.0.0.1', health, server: { headersTimeout: 100, connectionsCheckingInterval: 20 } });
+    const impatient = await HttpPort.open({
+      port: 0,
+      host: '127.0.0.1',
+      health,
+      server: { headersTimeout: 100, connectionsCheckingInterval: 20 },
+    });
     try {
       const slow = open(impatient);
       const dripping = setInterval(() => slow.write('x'), 10);
@@ -98,7 +129,9 @@ describe('a port that is abused', () => {
   it('cuts whoever does not read the answer', async () => {
     expect(port.server.timeout).toBe(120_000);
     port.server.timeout = 100;
-    const cut = new Promise<void>((resolve) => port.serve((_, response) => void response.once('close', resolve).end(Buffer.alloc(64 * 1024 * 1024))));
+    const cut = new Promise<void>((resolve) =>
+      port.serve((_, response) => void response.once('close', resolve).end(Buffer.alloc(64 * 1024 * 1024))),
+    );
     const unread = open().pause();
     unread.write('GET / HTTP/1.1\r\nhost: here\r\n\r\n');
     await cut;
@@ -115,7 +148,9 @@ describe('draining a port', () => {
       void go.given.then(() => response.end('late'));
     });
     const agent = new Agent({ keepAlive: true });
-    await once(httpGet(`${port.url}/health/live`, { agent }), 'response').then(([answer]) => (answer as IncomingMessage).resume());
+    await once(httpGet(`${port.url}/health/live`, { agent }), 'response').then(([answer]) =>
+      (answer as IncomingMessage).resume(),
+    );
     const slow = ask('/slow');
     await arrived.given;
     const drained = port.drain(30_000);
@@ -130,7 +165,10 @@ describe('draining a port', () => {
   it('cuts what does not end within the limit', async () => {
     const arrived = signal();
     port.serve(() => arrived.give());
-    const slow = ask('/slow').then(() => 'answered', () => 'cut');
+    const slow = ask('/slow').then(
+      () => 'answered',
+      () => 'cut',
+    );
     await arrived.given;
     await port.drain(50);
     expect(await slow).toBe('cut');
@@ -148,11 +186,11 @@ describe('looking whether an address takes connections', () => {
     const need = tcpNeed('rabbitmq', 'amqp://guest:s3cret@127.0.0.1:1/vhost');
     expect(need).toMatchObject({ where: '127.0.0.1:1', secrets: ['s3cret'] });
     await expect(need.check(forever)).rejects.toThrow('ECONNREFUSED');
-    expect([tcpNeed('r', 'https://registry.example/x').where, tcpNeed('q', 'amqp://mq.example').where, tcpNeed('e', 'esdb+discover://a.example,b.example:1').where]).toEqual([
-      'registry.example:443',
-      'mq.example:5672',
-      'a.example:2113,b.example:1',
-    ]);
+    expect([
+      tcpNeed('r', 'https://registry.example/x').where,
+      tcpNeed('q', 'amqp://mq.example').where,
+      tcpNeed('e', 'esdb+discover://a.example,b.example:1').where,
+    ]).toEqual(['registry.example:443', 'mq.example:5672', 'a.example:2113,b.example:1']);
     server.close();
   });
 });

@@ -1,4 +1,11 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import { PedigreeError } from '#kernel';
 import type { Health, Trouble } from './health.js';
 import { beginRequest, giveUp } from './request-guard.js';
@@ -20,9 +27,15 @@ export interface HttpPortOptions {
   server?: ServerOptions;
 }
 
-/** Most connections of a port at once. Without a limit they take every file descriptor of the process, and none is left for the database. */
+/**
+ * Most connections of a port at once. Without a limit they take every file descriptor of the process, and none is left
+ * for the database.
+ */
 const MAX_CONNECTIONS = 1_000;
-/** A connection on which nothing moves for so long, in the middle of a request or its answer, is cut: longer than any wait of ours. */
+/**
+ * A connection on which nothing moves for so long, in the middle of a request or its answer, is cut: longer than any
+ * wait of ours.
+ */
 const STALLED_MS = 120_000;
 /** Time for the head of a request, and for all of it where no body is read. Looked at so often. */
 const TIMES = { headersTimeout: 30_000, requestTimeout: 60_000, connectionsCheckingInterval: 5_000 };
@@ -33,8 +46,8 @@ const REFUSAL_TOLD_MS = 60_000;
 export const RETRY_AFTER_SECONDS = 5;
 
 /**
- * A port that answers from the first moment on: `/health/live`, `/health/ready` and routes that were added; everything else goes to the
- * program once it serves, and is turned away with a problem document (RFC 9457) until then.
+ * A port that answers from the first moment on: `/health/live`, `/health/ready` and routes that were added; everything
+ * else goes to the program once it serves, and is turned away with a problem document (RFC 9457) until then.
  */
 export class HttpPort {
   /** Base address, without a trailing slash. */
@@ -59,7 +72,11 @@ export class HttpPort {
     this.url = `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`;
     let refusedAt: Date | undefined;
     server.on('drop', () => (refusedAt = new Date()));
-    health.degradedBy(() => (refusedAt === undefined || Date.now() - refusedAt.getTime() > REFUSAL_TOLD_MS ? [] : [refusals(refusedAt, server.maxConnections)]));
+    health.degradedBy(() =>
+      refusedAt === undefined || Date.now() - refusedAt.getTime() > REFUSAL_TOLD_MS
+        ? []
+        : [refusals(refusedAt, server.maxConnections)],
+    );
     server.on('request', (request, response) => {
       beginRequest(request, response);
       void this.take(request, response).catch((error: unknown) => {
@@ -92,7 +109,10 @@ export class HttpPort {
     this.handler = handler;
   }
 
-  /** Takes no new connection, lets what was begun end within the limit, and then cuts the rest. A second call waits for the first. */
+  /**
+   * Takes no new connection, lets what was begun end within the limit, and then cuts the rest. A second call waits for
+   * the first.
+   */
   drain(limitMs: number): Promise<void> {
     this.drained ??= this.drainNow(limitMs);
     return this.drained;
@@ -124,9 +144,17 @@ export class HttpPort {
   }
 }
 
-const refusals = (at: Date, most: number): Trouble => ({ name: 'connections', since: at.toISOString(), reason: `more than ${most} connections at once: further ones are refused` });
+const refusals = (at: Date, most: number): Trouble => ({
+  name: 'connections',
+  since: at.toISOString(),
+  reason: `more than ${most} connections at once: further ones are refused`,
+});
 
-const json = (status: number, body: object): PortAnswer => ({ status, contentType: 'application/json', body: JSON.stringify(body) });
+const json = (status: number, body: object): PortAnswer => ({
+  status,
+  contentType: 'application/json',
+  body: JSON.stringify(body),
+});
 
 async function answerOf(route: () => Promise<PortAnswer> | PortAnswer): Promise<PortAnswer> {
   try {
@@ -143,16 +171,35 @@ function send(response: ServerResponse, { status = 200, contentType, body }: Por
 /** The body is not read: whoever sends a large one hears at once that nobody takes it. */
 function turnAway(request: IncomingMessage, response: ServerResponse, reason: string): void {
   const code = 'unavailable';
-  const problem = { type: `urn:pedigree:problem:${code}`, title: code, status: 503, detail: `${reason}; try again later`, code };
+  const problem = {
+    type: `urn:pedigree:problem:${code}`,
+    title: code,
+    status: 503,
+    detail: `${reason}; try again later`,
+    code,
+  };
   if (!request.complete) response.setHeader('connection', 'close');
-  response.writeHead(503, { 'content-type': 'application/problem+json', 'retry-after': String(RETRY_AFTER_SECONDS) }).end(JSON.stringify(problem));
+  response
+    .writeHead(503, { 'content-type': 'application/problem+json', 'retry-after': String(RETRY_AFTER_SECONDS) })
+    .end(JSON.stringify(problem));
 }
 
-function refusedPort(error: NodeJS.ErrnoException, { port, host, variables = { port: 'PORT', host: 'HOST' } }: HttpPortOptions): Error {
+function refusedPort(
+  error: NodeJS.ErrnoException,
+  { port, host, variables = { port: 'PORT', host: 'HOST' } }: HttpPortOptions,
+): Error {
   if (error.code === 'EADDRINUSE' || error.code === 'EACCES') {
     const why = error.code === 'EACCES' ? 'may not be opened by this user' : 'is already in use';
-    return Object.assign(new PedigreeError('invalid_configuration', `${variables.port}: ${port} ${why} on ${host}`, { field: variables.port }), { cause: error });
+    return Object.assign(
+      new PedigreeError('invalid_configuration', `${variables.port}: ${port} ${why} on ${host}`, {
+        field: variables.port,
+      }),
+      { cause: error },
+    );
   }
-  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') return new PedigreeError('invalid_configuration', `${variables.host}: this machine has no address ${host}`, { field: variables.host });
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return new PedigreeError('invalid_configuration', `${variables.host}: this machine has no address ${host}`, {
+      field: variables.host,
+    });
   return error;
 }

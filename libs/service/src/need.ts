@@ -7,9 +7,15 @@ export interface Need {
   name: string;
   /** Host and port, and nothing secret. */
   where: string;
-  /** Resolves when the service answers, rejects when it does not. `signal` aborts when the answer is no longer waited for. */
+  /**
+   * Resolves when the service answers, rejects when it does not. `signal` aborts when the answer is no longer waited
+   * for.
+   */
   check(signal: AbortSignal): Promise<void>;
-  /** A sentence when an error of `check` means that waiting is in vain: a refused login, an unknown database. Counts only until the program has started. */
+  /**
+   * A sentence when an error of `check` means that waiting is in vain: a refused login, an unknown database. Counts
+   * only until the program has started.
+   */
   refusal?(error: unknown): string | undefined;
   /** False: the program starts and works without it, and only says that it is away. Default true. */
   isRequired?: boolean;
@@ -19,11 +25,30 @@ export interface Need {
 }
 
 const CHECK_TIMEOUT_MS = 5_000;
-const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443, 'amqp:': 5672, 'amqps:': 5671, 'postgres:': 5432, 'postgresql:': 5432, 'esdb:': 2113, 'kurrentdb:': 2113, 'kurrent:': 2113 };
+const DEFAULT_PORTS: Record<string, number> = {
+  'http:': 80,
+  'https:': 443,
+  'amqp:': 5672,
+  'amqps:': 5671,
+  'postgres:': 5432,
+  'postgresql:': 5432,
+  'esdb:': 2113,
+  'kurrentdb:': 2113,
+  'kurrent:': 2113,
+};
 
-/** Whether PostgreSQL lets us in and answers, by a connection of its own, so that a busy pool is not taken for a server that is away. */
+/**
+ * Whether PostgreSQL lets us in and answers, by a connection of its own, so that a busy pool is not taken for a server
+ * that is away.
+ */
 export function postgresNeed(databaseUrl: string): Need {
-  const pool = openPool({ connectionString: databaseUrl, maxConnections: 1, applicationName: 'pedigree-health', connectTimeoutMs: CHECK_TIMEOUT_MS, answerTimeoutMs: CHECK_TIMEOUT_MS });
+  const pool = openPool({
+    connectionString: databaseUrl,
+    maxConnections: 1,
+    applicationName: 'pedigree-health',
+    connectTimeoutMs: CHECK_TIMEOUT_MS,
+    answerTimeoutMs: CHECK_TIMEOUT_MS,
+  });
   return {
     name: 'postgresql',
     where: placeOf(databaseUrl),
@@ -35,21 +60,27 @@ export function postgresNeed(databaseUrl: string): Need {
 }
 
 /**
- * Whether something takes connections at the address, and no more: a call would have to keep the manners of the other side. A cluster's
- * address (`esdb://a:1,b:2`) is there when one of its hosts is.
+ * Whether something takes connections at the address, and no more: a call would have to keep the manners of the other
+ * side. A cluster's address (`esdb://a:1,b:2`) is there when one of its hosts is.
  */
 export function tcpNeed(name: string, address: string, options: Pick<Need, 'isRequired'> = {}): Need {
   const hosts = hostsOf(address);
   return {
     ...{ name, where: hosts.map(({ host, port }) => `${host}:${port}`).join(','), secrets: secretsOf(address) },
     ...options,
-    check: (signal) => Promise.any(hosts.map((one) => connects(one, signal))).catch((error: AggregateError) => Promise.reject(error.errors[0] as Error)),
+    check: (signal) =>
+      Promise.any(hosts.map((one) => connects(one, signal))).catch((error: AggregateError) =>
+        Promise.reject(error.errors[0] as Error),
+      ),
   };
 }
 
 /** The same for a service that not every installation has: none where its address is not configured. */
-export const optionalNeed = (name: string, address: string | undefined, options: Pick<Need, 'isRequired'> = {}): Need[] =>
-  address === undefined ? [] : [tcpNeed(name, address, options)];
+export const optionalNeed = (
+  name: string,
+  address: string | undefined,
+  options: Pick<Need, 'isRequired'> = {},
+): Need[] => (address === undefined ? [] : [tcpNeed(name, address, options)]);
 
 interface Host {
   host: string;
@@ -68,7 +99,9 @@ function connects({ host, port }: Host, signal: AbortSignal): Promise<void> {
     const aborted = (): void => end(new Error(`${host}:${port} took no connection in time`));
     signal.addEventListener('abort', aborted, { once: true });
     socket.once('connect', () => end());
-    socket.once('error', (error: NodeJS.ErrnoException) => end(error.message === '' ? new Error(`connect ${error.code ?? 'failed'} ${host}:${port}`) : error));
+    socket.once('error', (error: NodeJS.ErrnoException) =>
+      end(error.message === '' ? new Error(`connect ${error.code ?? 'failed'} ${host}:${port}`) : error),
+    );
   });
 }
 
@@ -77,7 +110,8 @@ const CLUSTER_CREDENTIALS = /^((?:esdb|kurrent|kurrentdb)(?:\+discover)?:)\/\/[^
 
 /** Hosts of an address, which may name several, split by commas, as clusters do. */
 function hostsOf(address: string): Host[] {
-  const [, scheme = '', authority = ''] = /^([a-z+]+:)\/\/(?:[^@/]*@)?([^/?#]*)/i.exec(address.replace(CLUSTER_CREDENTIALS, '$1//')) ?? [];
+  const [, scheme = '', authority = ''] =
+    /^([a-z+]+:)\/\/(?:[^@/]*@)?([^/?#]*)/i.exec(address.replace(CLUSTER_CREDENTIALS, '$1//')) ?? [];
   const fallback = DEFAULT_PORTS[scheme.replace(/\+.*:$/, ':').toLowerCase()] ?? 80;
   return authority.split(',').map((one) => {
     const [, host = one, port] = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(one) ?? [];

@@ -3,7 +3,14 @@ import { VirtualClock } from '#kernel';
 import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { until } from '../../../test/support/until.js';
-import { announcePresence, isThere, programProcesses, serviceSchema, SILENT_LIMIT_MS, type ProcessSubscription } from './presence.js';
+import {
+  announcePresence,
+  isThere,
+  programProcesses,
+  serviceSchema,
+  SILENT_LIMIT_MS,
+  type ProcessSubscription,
+} from './presence.js';
 
 const warned: string[] = [];
 const log = { warn: (_: object, message: string): void => void warned.push(message) };
@@ -28,7 +35,14 @@ afterEach(async () => {
 function start(program: string, subscriptions?: () => ProcessSubscription[]): Process {
   const end = new AbortController();
   const clock = new VirtualClock();
-  const ended = announcePresence({ pool: db.pool, program, signal: end.signal, log, clock, ...(subscriptions === undefined ? {} : { subscriptions }) });
+  const ended = announcePresence({
+    pool: db.pool,
+    program,
+    signal: end.signal,
+    log,
+    clock,
+    ...(subscriptions === undefined ? {} : { subscriptions }),
+  });
   const one = { clock, stop: () => (end.abort(), ended) };
   processes.push(one);
   return one;
@@ -36,7 +50,11 @@ function start(program: string, subscriptions?: () => ProcessSubscription[]): Pr
 
 const of = async (program: string) => (await programProcesses(db.pool)).filter((one) => one.program === program);
 /** Time passes in which the processes of the program say nothing. */
-const silence = (program: string, ms: number) => db.pool.query(`UPDATE program_process SET seen_at = seen_at - $2 * interval '1 millisecond' WHERE program = $1`, [program, ms]);
+const silence = (program: string, ms: number) =>
+  db.pool.query(`UPDATE program_process SET seen_at = seen_at - $2 * interval '1 millisecond' WHERE program = $1`, [
+    program,
+    ms,
+  ]);
 
 describe('the presence of a process', () => {
   it('is told at once with its subscriptions, and anew with each beat', async () => {
@@ -44,7 +62,11 @@ describe('the presence of a process', () => {
     const { clock } = start('auditor', () => [{ name: 'auditor', state }]);
     await until('it is there', async () => (await of('auditor')).length === 1);
     const [first] = await of('auditor');
-    expect(first).toMatchObject({ process: expect.stringMatching(/:\d+$/), stoppedAt: undefined, subscriptions: [{ name: 'auditor', state: 'standing_by' }] });
+    expect(first).toMatchObject({
+      process: expect.stringMatching(/:\d+$/),
+      stoppedAt: undefined,
+      subscriptions: [{ name: 'auditor', state: 'standing_by' }],
+    });
     state = 'running';
     await silence('auditor', SILENT_LIMIT_MS + 1);
     expect((await of('auditor')).map(isThere)).toEqual([false]);
@@ -52,7 +74,9 @@ describe('the presence of a process', () => {
       clock.advance(5_000);
       return (await of('auditor')).every(isThere);
     });
-    expect(await of('auditor')).toMatchObject([{ startedAt: first?.startedAt, subscriptions: [{ name: 'auditor', state: 'running' }] }]);
+    expect(await of('auditor')).toMatchObject([
+      { startedAt: first?.startedAt, subscriptions: [{ name: 'auditor', state: 'running' }] },
+    ]);
   });
 
   it('counts for each process of a program, and an ordered stop ends it at once', async () => {

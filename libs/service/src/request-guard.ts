@@ -4,7 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ServiceLog } from './bounded-log.js';
 
-/** The request to which something belongs. It is held weakly: what a request began, a pooled connection for example, may live for long. */
+/**
+ * The request to which something belongs. It is held weakly: what a request began, a pooled connection for example, may
+ * live for long.
+ */
 interface RequestInHand {
   method: string;
   /** Without the query, which is the caller's business. */
@@ -15,9 +18,17 @@ interface RequestInHand {
 
 const inHand = new AsyncLocalStorage<RequestInHand>();
 
-/** Whatever is begun from here on, in callbacks and promises too, belongs to this request. To be called where a request arrives. */
+/**
+ * Whatever is begun from here on, in callbacks and promises too, belongs to this request. To be called where a request
+ * arrives.
+ */
 export function beginRequest(request: IncomingMessage, response: ServerResponse): void {
-  inHand.enterWith({ method: request.method ?? '', path: request.url?.split('?')[0] ?? '', response: new WeakRef(response), socket: new WeakRef(request.socket) });
+  inHand.enterWith({
+    method: request.method ?? '',
+    path: request.url?.split('?')[0] ?? '',
+    response: new WeakRef(response),
+    socket: new WeakRef(request.socket),
+  });
 }
 
 /** What the log says of the request that is in hand, if there is one. */
@@ -27,14 +38,17 @@ export function requestInHand(): { method?: string; path?: string } {
 }
 
 /**
- * An error that nobody caught ends a process. From now on those of a request do not: the request is given up, and the log says so. Any
- * other ends the process as before. Returns how to end this.
+ * An error that nobody caught ends a process. From now on those of a request do not: the request is given up, and the
+ * log says so. Any other ends the process as before. Returns how to end this.
  */
 export function guardRequests(log: ServiceLog): () => void {
   const onError = (error: unknown, origin: NodeJS.UncaughtExceptionOrigin): void => {
     const request = inHand.getStore();
     if (request === undefined) return endAsNodeDoes(error);
-    log.error({ err: error, ...requestInHand() }, 'a request met an error that nobody caught: a fault of ours; the request is given up, the program goes on');
+    log.error(
+      { err: error, ...requestInHand() },
+      'a request met an error that nobody caught: a fault of ours; the request is given up, the program goes on',
+    );
     // A promise that was dropped says nothing of the answer, which may still come.
     if (origin === 'uncaughtException') giveUp(request.response.deref(), request.socket.deref());
   };
@@ -48,9 +62,20 @@ function endAsNodeDoes(error: unknown): void {
   process.exit(1);
 }
 
-/** Ends a request that met a fault of ours. The server may have been in the middle of anything, so the connection is not used again. */
+/**
+ * Ends a request that met a fault of ours. The server may have been in the middle of anything, so the connection is not
+ * used again.
+ */
 export function giveUp(response: ServerResponse | undefined, socket: Socket | undefined): void {
   if (response === undefined || response.destroyed || response.headersSent) return void socket?.destroy();
-  const problem = { type: 'urn:pedigree:problem:internal', title: 'internal', status: 500, detail: 'an unexpected fault; the log has it', code: 'internal' };
-  response.writeHead(500, { 'content-type': 'application/problem+json', connection: 'close' }).end(JSON.stringify(problem), () => socket?.destroy());
+  const problem = {
+    type: 'urn:pedigree:problem:internal',
+    title: 'internal',
+    status: 500,
+    detail: 'an unexpected fault; the log has it',
+    code: 'internal',
+  };
+  response
+    .writeHead(500, { 'content-type': 'application/problem+json', connection: 'close' })
+    .end(JSON.stringify(problem), () => socket?.destroy());
 }

@@ -32,7 +32,8 @@ function trial(): Trial {
 const away = (): Error => Object.assign(new Error('terminating connection'), { code: '57P01' });
 
 function program(events: string[], over: Partial<Program> = {}): Program {
-  const log = (_: object, message: string): void => void (message.startsWith('postgresql') || message.includes('again') ? events.push(`log: ${message}`) : undefined);
+  const log = (_: object, message: string): void =>
+    void (message.startsWith('postgresql') || message.includes('again') ? events.push(`log: ${message}`) : undefined);
   return {
     name: 'worker',
     log: { info: log, warn: log, error: log },
@@ -44,7 +45,12 @@ function program(events: string[], over: Partial<Program> = {}): Program {
   };
 }
 
-const need = (check: () => Promise<void>, refusal?: Need['refusal']): Need => ({ name: 'postgresql', where: 'db:5432/p', check, ...(refusal === undefined ? {} : { refusal }) });
+const need = (check: () => Promise<void>, refusal?: Need['refusal']): Need => ({
+  name: 'postgresql',
+  where: 'db:5432/p',
+  check,
+  ...(refusal === undefined ? {} : { refusal }),
+});
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 1_000 && !(await holds()); tries += 1) await systemClock.wait(5);
@@ -58,12 +64,22 @@ describe('the frame of a program', () => {
     const asked = need(async () => (isThere ? undefined : Promise.reject(away())));
     const status = runProgram(() => program(events, { needs: [asked] }), surroundings);
     await until(() => events.includes('log: postgresql is away; it is waited for'));
-    expect(await ready()).toMatchObject({ status: 503, body: { phase: 'starting', parts: [{ name: 'postgresql', status: 'down' }] } });
+    expect(await ready()).toMatchObject({
+      status: 503,
+      body: { phase: 'starting', parts: [{ name: 'postgresql', status: 'down' }] },
+    });
     isThere = true;
     await until(async () => (await ready()).status === 200);
     send('SIGTERM');
     expect(await status).toBe(0);
-    expect(events).toEqual(['open', 'log: postgresql is away; it is waited for', 'log: postgresql is there again', 'start', 'stopped', 'closed']);
+    expect(events).toEqual([
+      'open',
+      'log: postgresql is away; it is waited for',
+      'log: postgresql is there again',
+      'start',
+      'stopped',
+      'closed',
+    ]);
   });
 
   it('begins the start again when the database goes away in the middle of it', async () => {
@@ -82,11 +98,32 @@ describe('the frame of a program', () => {
   });
 
   it('ends with status 2 and a sentence for wrong configuration, a refused login, and a start that is refused', async () => {
-    const wrong = new PedigreeError('invalid_configuration', 'DATABASE_URL: must begin with postgres://', { field: 'DATABASE_URL' });
+    const wrong = new PedigreeError('invalid_configuration', 'DATABASE_URL: must begin with postgres://', {
+      field: 'DATABASE_URL',
+    });
     const cases: [() => Program, string][] = [
-      [() => { throw wrong; }, 'said: pedigree: DATABASE_URL: must begin with postgres://'],
-      [() => program([], { needs: [need(() => Promise.reject(new Error('28P01')), () => 'it refuses the login')] }), 'said: pedigree worker: postgresql at db:5432/p: it refuses the login'],
-      [() => program([], { start: () => Promise.reject(wrong) }), 'said: pedigree worker: DATABASE_URL: must begin with postgres://'],
+      [
+        () => {
+          throw wrong;
+        },
+        'said: pedigree: DATABASE_URL: must begin with postgres://',
+      ],
+      [
+        () =>
+          program([], {
+            needs: [
+              need(
+                () => Promise.reject(new Error('28P01')),
+                () => 'it refuses the login',
+              ),
+            ],
+          }),
+        'said: pedigree worker: postgresql at db:5432/p: it refuses the login',
+      ],
+      [
+        () => program([], { start: () => Promise.reject(wrong) }),
+        'said: pedigree worker: DATABASE_URL: must begin with postgres://',
+      ],
     ];
     for (const [make, sentence] of cases) {
       const { surroundings, events } = trial();
@@ -97,7 +134,12 @@ describe('the frame of a program', () => {
 
   it('ends with status 1 for a fault of ours, after it has closed what was open', async () => {
     const { surroundings, events } = trial();
-    expect(await runProgram(() => program(events, { start: () => Promise.reject(new TypeError('x is not a function')) }), surroundings)).toBe(1);
+    expect(
+      await runProgram(
+        () => program(events, { start: () => Promise.reject(new TypeError('x is not a function')) }),
+        surroundings,
+      ),
+    ).toBe(1);
     expect(events).toEqual(['open', 'closed', 'said: pedigree worker: TypeError: x is not a function']);
   });
 
@@ -111,11 +153,17 @@ describe('the frame of a program', () => {
   });
 
   it('ends at once at the second signal, and after its limit when a part does not stop', async () => {
-    for (const [again, exit] of [[true, 'exit 143'], [false, 'exit 1']] as const) {
+    for (const [again, exit] of [
+      [true, 'exit 143'],
+      [false, 'exit 1'],
+    ] as const) {
       const { surroundings, events, send, ready } = trial();
       let frame: Frame | undefined;
       let endStop = (): void => undefined;
-      const start = async (given: Frame) => ((frame = given), { stop: () => new Promise<void>((resolve) => (endStop = resolve)) });
+      const start = async (given: Frame) => (
+        (frame = given),
+        { stop: () => new Promise<void>((resolve) => (endStop = resolve)) }
+      );
       const status = runProgram(() => program(events, { start, stopLimitMs: again ? 60_000 : 50 }), surroundings);
       await until(async () => frame !== undefined && (await ready()).status === 200);
       send('SIGTERM');

@@ -30,9 +30,15 @@ export interface Program {
   /** Where health is told; port 0 takes a free one. */
   health: { port: number; host: string };
   needs: Need[];
-  /** Opens what must answer at once, before any need is there; ended last. Its `url` goes into the line on standard output. */
+  /**
+   * Opens what must answer at once, before any need is there; ended last. Its `url` goes into the line on standard
+   * output.
+   */
   open?(frame: Frame): Promise<Stoppable & { url?: string }>;
-  /** Called when all that is required is there; called again when the database went away in the middle, so it must leave nothing behind when it throws. */
+  /**
+   * Called when all that is required is there; called again when the database went away in the middle, so it must leave
+   * nothing behind when it throws.
+   */
   start(frame: Frame): Promise<Stoppable>;
   /** Longest time for an ordered stop. Default 25,000: container engines that wait 30 s do not cut it. */
   stopLimitMs?: number;
@@ -49,7 +55,9 @@ export interface Surroundings {
   clock: Clock;
 }
 
-/** Exit status: 0 after an ordered stop, 1 for a fault or a stop that did not end in time, 2 for wrong configuration. */
+/**
+ * Exit status: 0 after an ordered stop, 1 for a fault or a stop that did not end in time, 2 for wrong configuration.
+ */
 const EXIT = { stopped: 0, fault: 1, configuration: 2 } as const;
 const STOP_LIMIT_MS = 25_000;
 const ENDING_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
@@ -66,10 +74,14 @@ export const thisProcess: Surroundings = {
 };
 
 /**
- * Runs a program until a signal; returns the exit status. Order of the start: configuration, health port, `open`, needs, `start`; of the stop: the
- * reverse. A service that is away is waited for, whenever that is; a second signal ends the process at once.
+ * Runs a program until a signal; returns the exit status. Order of the start: configuration, health port, `open`,
+ * needs, `start`; of the stop: the reverse. A service that is away is waited for, whenever that is; a second signal
+ * ends the process at once.
  */
-export async function runProgram(make: () => Program | Promise<Program>, surroundings: Surroundings = thisProcess): Promise<number> {
+export async function runProgram(
+  make: () => Program | Promise<Program>,
+  surroundings: Surroundings = thisProcess,
+): Promise<number> {
   let name = 'pedigree';
   try {
     const program = await make();
@@ -104,7 +116,11 @@ class ProgramRun {
 
   async run(): Promise<number> {
     const forgetSignals = this.surroundings.onSignal((signal) => this.signalled(signal));
-    const onRejection = (error: unknown): void => this.program.log.error({ err: error, ...requestInHand() }, 'a promise was rejected and nobody heard it: a fault of ours; the program goes on');
+    const onRejection = (error: unknown): void =>
+      this.program.log.error(
+        { err: error, ...requestInHand() },
+        'a promise was rejected and nobody heard it: a fault of ours; the program goes on',
+      );
     process.on('unhandledRejection', onRejection);
     const endGuard = guardRequests(this.log);
     let isInOrder = true;
@@ -144,7 +160,8 @@ class ProgramRun {
   /** Undefined when a signal came first. */
   private async untilStarted(frame: Frame, watch: NeedWatch): Promise<Stoppable | undefined> {
     const { signal } = this.stopping;
-    // Each turn ends by a start, by an error that is no outage, or by the database that went away once more: waited for, as ever.
+    // Each turn ends by a start, by an error that is no outage, or by the database that went away once more: waited
+    // for, as ever.
     while (!signal.aborted) {
       await Promise.race([watch.untilThere(), aborted(signal)]);
       if (signal.aborted) break;
@@ -172,14 +189,20 @@ class ProgramRun {
     void this.endInTime();
   }
 
-  /** From the signal on, or from a fault: what has not ended by then is cut, and is taken up again by others after its lease. */
+  /**
+   * From the signal on, or from a fault: what has not ended by then is cut, and is taken up again by others after its
+   * lease.
+   */
   private async endInTime(): Promise<void> {
     const { program, surroundings, ended, isLimited } = this;
     this.isLimited = true;
     const { stopLimitMs = STOP_LIMIT_MS } = program;
     if (!isLimited) await surroundings.clock.wait(stopLimitMs, ended.signal);
     if (isLimited || ended.signal.aborted) return;
-    program.log.error({ part: this.endingNow, stopLimitMs }, 'the stop took too long: ending with work in the air, which is taken up again after its lease');
+    program.log.error(
+      { part: this.endingNow, stopLimitMs },
+      'the stop took too long: ending with work in the air, which is taken up again after its lease',
+    );
     surroundings.exit(EXIT.fault);
   }
 
@@ -203,5 +226,7 @@ class ProgramRun {
 const AGAIN_AFTER_MS = 500;
 
 function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
+  return new Promise((resolve) =>
+    signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
 }

@@ -28,7 +28,15 @@ function given(over: Partial<Need> = {}, options: Partial<WatchOptions> = {}): G
     if (state.error !== undefined) throw state.error;
   };
   const need: Need = { name: 'rabbitmq', where: 'mq:5672', check, ...over };
-  const watch = watchNeeds({ needs: [need], health, log: { info: say, warn: say, error: say }, signal: ending.signal, clock, random: () => 1, ...options });
+  const watch = watchNeeds({
+    needs: [need],
+    health,
+    log: { info: say, warn: say, error: say },
+    signal: ending.signal,
+    clock,
+    random: () => 1,
+    ...options,
+  });
   return { clock, health, asked, said, ending, watch, state };
 }
 
@@ -89,11 +97,15 @@ describe('waiting for a service', () => {
   });
 
   it('gives up at once when the service refuses us for good, but never once the program has started', async () => {
-    const refusal = (error: unknown): string | undefined => ((error as Error).message.includes('password') ? 'it refuses the login' : undefined);
+    const refusal = (error: unknown): string | undefined =>
+      (error as Error).message.includes('password') ? 'it refuses the login' : undefined;
     const refused = given({ refusal });
     refused.state.error = new Error('wrong password');
     await pass(refused.clock, 1_000);
-    await expect(refused.watch.untilThere()).rejects.toMatchObject({ code: 'invalid_configuration', message: 'rabbitmq at mq:5672: it refuses the login' });
+    await expect(refused.watch.untilThere()).rejects.toMatchObject({
+      code: 'invalid_configuration',
+      message: 'rabbitmq at mq:5672: it refuses the login',
+    });
     refused.ending.abort();
 
     const started = given({ refusal });

@@ -24,7 +24,10 @@ export interface WatchOptions {
 }
 
 export interface NeedWatch {
-  /** Resolves when all that is required is up, or `signal` aborted. Rejects with `invalid_configuration` when a service refuses us for good. */
+  /**
+   * Resolves when all that is required is up, or `signal` aborted. Rejects with `invalid_configuration` when a service
+   * refuses us for good.
+   */
   untilThere(): Promise<void>;
   /** From now on a refusal is an outage like any other: the program has work in the air and waits. */
   started(): void;
@@ -32,7 +35,10 @@ export interface NeedWatch {
   ended: Promise<void>;
 }
 
-/** Looks at every service that a program needs, for as long as it runs, and keeps `health` true (exponential back-off with jitter). */
+/**
+ * Looks at every service that a program needs, for as long as it runs, and keeps `health` true (exponential back-off
+ * with jitter).
+ */
 export function watchNeeds(options: WatchOptions): NeedWatch {
   let refuse: (error: PedigreeError) => void = () => undefined;
   const refused = new Promise<never>((_, reject) => (refuse = reject));
@@ -40,10 +46,20 @@ export function watchNeeds(options: WatchOptions): NeedWatch {
   refused.catch(() => undefined);
   const state = { hasStarted: false };
   for (const need of options.needs) options.health.add(need);
-  const watchers = options.needs.map((need) => new Watcher(need, options, (error) => {
-    const sentence = state.hasStarted ? undefined : need.refusal?.(error);
-    if (sentence !== undefined) refuse(new PedigreeError('invalid_configuration', `${need.name} at ${need.where}: ${sentenceOf({ message: sentence }, need.secrets)}`, { item: need.name }));
-  }));
+  const watchers = options.needs.map(
+    (need) =>
+      new Watcher(need, options, (error) => {
+        const sentence = state.hasStarted ? undefined : need.refusal?.(error);
+        if (sentence !== undefined)
+          refuse(
+            new PedigreeError(
+              'invalid_configuration',
+              `${need.name} at ${need.where}: ${sentenceOf({ message: sentence }, need.secrets)}`,
+              { item: need.name },
+            ),
+          );
+      }),
+  );
   const required = options.needs.filter((need) => need.isRequired !== false).map((need) => need.name);
   return {
     untilThere: () => Promise.race([options.health.untilUp(required, options.signal), refused]),
@@ -112,7 +128,10 @@ class Watcher {
     const nowMs = clock.monotonicMs();
     if (isNews || nowMs - this.saidAtMs >= REMIND_EVERY_MS) {
       this.saidAtMs = nowMs;
-      log.warn({ service: name, where, error: sentenceOf(error, secrets), tries: this.failures }, `${name} is ${isNews ? '' : 'still '}away; it is waited for`);
+      log.warn(
+        { service: name, where, error: sentenceOf(error, secrets), tries: this.failures },
+        `${name} is ${isNews ? '' : 'still '}away; it is waited for`,
+      );
     }
     this.onFailure(error);
   }

@@ -20,12 +20,14 @@ describe('a handler that stops in mid-page', () => {
   const EVENTS = 23;
   const MOST = 4;
   /** Takes the first few, and notes how many it was offered. */
-  const few = (offered: number[]) => async (events: RecordedEvent[], tx: Transaction): Promise<number> => {
-    offered.push(events.length);
-    const some = events.slice(0, MOST);
-    await takeEffect(some, tx);
-    return some.length;
-  };
+  const few =
+    (offered: number[]) =>
+    async (events: RecordedEvent[], tx: Transaction): Promise<number> => {
+      offered.push(events.length);
+      const some = events.slice(0, MOST);
+      await takeEffect(some, tx);
+      return some.length;
+    };
   const OFFERED = [10, 6, 2, 10, 6, 2, 3];
 
   it('gets the rest in transactions of its own, each event once and in order, as a runner', async () => {
@@ -33,7 +35,16 @@ describe('a handler that stops in mid-page', () => {
     const offered: number[] = [];
     const end = new AbortController();
     const { reached, onBatch } = whenPosition(await trial.store.head());
-    const running = runSubscription({ store: trial.store, pool: trial.pool, name: 'trial', handle: few(offered), signal: end.signal, batchSize: 10, minPageIntervalMs: 0, onBatch });
+    const running = runSubscription({
+      store: trial.store,
+      pool: trial.pool,
+      name: 'trial',
+      handle: few(offered),
+      signal: end.signal,
+      batchSize: 10,
+      minPageIntervalMs: 0,
+      onBatch,
+    });
     await reached;
     end.abort();
     await running;
@@ -46,7 +57,13 @@ describe('a handler that stops in mid-page', () => {
     const offered: number[] = [];
     const batches: { events: number; position: bigint }[] = [];
     const options = { store: trial.store, pool: trial.pool, name: 'trial', batchSize: 10 };
-    expect(await catchUp({ ...options, handle: few(offered), onBatch: ({ events, position }) => void batches.push({ events, position }) })).toBe(BigInt(EVENTS));
+    expect(
+      await catchUp({
+        ...options,
+        handle: few(offered),
+        onBatch: ({ events, position }) => void batches.push({ events, position }),
+      }),
+    ).toBe(BigInt(EVENTS));
     expect(await trial.effects()).toEqual(upTo(EVENTS));
     expect(offered).toEqual(OFFERED);
     expect(batches.map(({ events }) => events)).toEqual([4, 4, 2, 4, 4, 2, 3]);
@@ -56,7 +73,8 @@ describe('a handler that stops in mid-page', () => {
     await trial.note(upTo(10));
     const options = { store: trial.store, pool: trial.pool, name: 'trial', batchSize: 10 };
     let isBroken = true;
-    const handle = (events: RecordedEvent[], tx: Transaction): Promise<number> => (isBroken && numberOf(events[0] as RecordedEvent) === 4 ? Promise.reject(new Error('lost')) : few([])(events, tx));
+    const handle = (events: RecordedEvent[], tx: Transaction): Promise<number> =>
+      isBroken && numberOf(events[0] as RecordedEvent) === 4 ? Promise.reject(new Error('lost')) : few([])(events, tx);
     await expect(catchUp({ ...options, handle })).rejects.toThrow('lost');
     expect(await trial.effects()).toEqual([0, 1, 2, 3]);
     isBroken = false;
@@ -70,7 +88,9 @@ describe('a handler that stops in mid-page', () => {
       await takeEffect(events, tx);
       return handled;
     };
-    await expect(catchUp({ store: trial.store, pool: trial.pool, name: 'trial', handle })).rejects.toThrow(`trial says that it handled ${handled} of 10 events`);
+    await expect(catchUp({ store: trial.store, pool: trial.pool, name: 'trial', handle })).rejects.toThrow(
+      `trial says that it handled ${handled} of 10 events`,
+    );
     expect(await trial.effects()).toEqual([]);
   });
 });
@@ -86,7 +106,13 @@ describe('a saga whose events plan many tasks', () => {
     initial: { seen: 0 },
     react: (state, event) => {
       if (isFaulty) throw new Error('not now');
-      const tasks = upTo(TASKS_EACH).map((n): NewTask => ({ key: `noise:${numberOf(event)}:${n}`, kind: 'check', lane: 'internal', dueAt: new Date(0), payload: {} }));
+      const tasks = upTo(TASKS_EACH).map((n): NewTask => ({
+        key: `noise:${numberOf(event)}:${n}`,
+        kind: 'check',
+        lane: 'internal',
+        dueAt: new Date(0),
+        payload: {},
+      }));
       return { state: { seen: state.seen + 1 }, tasks };
     },
   };
@@ -97,8 +123,18 @@ describe('a saga whose events plan many tasks', () => {
       return queue.schedule(db, tasks);
     },
   });
-  const appended = () => trial.store.append(`noisy-${randomUUID()}`, 'none', upTo(EVENTS).map((n) => eventOf({ n })));
-  const kept = async () => (await trial.pool.query<{ tasks: number; state: string }>(`SELECT (SELECT count(*)::int FROM task) AS tasks, (SELECT state FROM saga_state) AS state`)).rows;
+  const appended = () =>
+    trial.store.append(
+      `noisy-${randomUUID()}`,
+      'none',
+      upTo(EVENTS).map((n) => eventOf({ n })),
+    );
+  const kept = async () =>
+    (
+      await trial.pool.query<{ tasks: number; state: string }>(
+        `SELECT (SELECT count(*)::int FROM task) AS tasks, (SELECT state FROM saga_state) AS state`,
+      )
+    ).rows;
 
   it('plans a bounded number in one transaction, and all of them', async () => {
     await appended();

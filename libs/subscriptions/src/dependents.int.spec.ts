@@ -22,7 +22,11 @@ const QUEUES: Saga<Waited> = {
     const task = { key: `ended:${key}`, kind: 'ended', lane: 'internal', dueAt: new Date(0), payload: {} };
     switch (type) {
       case 'Joined':
-        return { state, tasks: [], dependents: [{ dependent: String(data['who']), data: { at: Number(data['at'] ?? 0) } }] };
+        return {
+          state,
+          tasks: [],
+          dependents: [{ dependent: String(data['who']), data: { at: Number(data['at'] ?? 0) } }],
+        };
       case 'Left':
         return { state, tasks: [], stopsWaiting: true };
       default:
@@ -47,24 +51,39 @@ describe('those who wait for an instance of a saga', () => {
   const leave = (who: string) => eventOf({ queue: who }, 'Left');
   const end = (of: string) => eventOf({ queue: of }, 'Ended');
   const run = (events: ReturnType<typeof eventOf>[], options: { batchSize?: number; pool?: Pool } = {}) =>
-    trial.store.append(`shop-${randomUUID()}`, 'none', events).then(() => catchUpSaga({ saga: QUEUES, store: trial.store, pool: trial.pool, queue, ...options }));
-  const waiting = async (key: string) => (await dependentsOf(trial.pool, { saga: 'queues', key }, { after: '', limit: 1_000 })).map((one) => one.dependent);
-  const tasks = async () => (await trial.pool.query<{ key: string }>('SELECT key FROM task ORDER BY key COLLATE "C"')).rows.map((row) => row.key);
+    trial.store
+      .append(`shop-${randomUUID()}`, 'none', events)
+      .then(() => catchUpSaga({ saga: QUEUES, store: trial.store, pool: trial.pool, queue, ...options }));
+  const waiting = async (key: string) =>
+    (await dependentsOf(trial.pool, { saga: 'queues', key }, { after: '', limit: 1_000 })).map((one) => one.dependent);
+  const tasks = async () =>
+    (await trial.pool.query<{ key: string }>('SELECT key FROM task ORDER BY key COLLATE "C"')).rows.map(
+      (row) => row.key,
+    );
 
-  it.each([1, 2, 100])('have rows, and tasks are planned for them where there are any: pages of %d', async (batchSize) => {
-    await run([join('a', 'x'), join('a', 'y'), join('b', 'x'), join('c', 'z'), leave('z'), end('a'), end('c'), end('d')], { batchSize });
-    expect([await waiting('a'), await waiting('b'), await waiting('c')]).toEqual([['x', 'y'], ['x'], []]);
-    expect(await tasks()).toEqual(['ended:a']);
-    await run([leave('x'), join('a', 'x'), end('b')], { batchSize });
-    // Who joins anew after leaving waits again, unless both came in one page: nobody registers twice.
-    expect(await waiting('b')).toEqual([]);
-    expect(await tasks()).toEqual(['ended:a']);
-  });
+  it.each([1, 2, 100])(
+    'have rows, and tasks are planned for them where there are any: pages of %d',
+    async (batchSize) => {
+      await run(
+        [join('a', 'x'), join('a', 'y'), join('b', 'x'), join('c', 'z'), leave('z'), end('a'), end('c'), end('d')],
+        { batchSize },
+      );
+      expect([await waiting('a'), await waiting('b'), await waiting('c')]).toEqual([['x', 'y'], ['x'], []]);
+      expect(await tasks()).toEqual(['ended:a']);
+      await run([leave('x'), join('a', 'x'), end('b')], { batchSize });
+      // Who joins anew after leaving waits again, unless both came in one page: nobody registers twice.
+      expect(await waiting('b')).toEqual([]);
+      expect(await tasks()).toEqual(['ended:a']);
+    },
+  );
 
   it('are read by pages in the order of their keys, with what was kept of them', async () => {
     await run(['1', '3', '2', '5', '4'].map((who) => eventOf({ queue: 'a', who, at: Number(who) }, 'Joined')));
     const page = (after: string) => dependentsOf(trial.pool, { saga: 'queues', key: 'a' }, { after, limit: 2 });
-    expect(await page('')).toEqual([{ dependent: '1', data: { at: 1 } }, { dependent: '2', data: { at: 2 } }]);
+    expect(await page('')).toEqual([
+      { dependent: '1', data: { at: 1 } },
+      { dependent: '2', data: { at: 2 } },
+    ]);
     expect((await page('2')).map((one) => one.dependent)).toEqual(['3', '4']);
     expect((await page('4')).map((one) => one.dependent)).toEqual(['5']);
   });
@@ -73,25 +92,38 @@ describe('those who wait for an instance of a saga', () => {
     const sent: number[] = [];
     for (const many of [100, 1_000]) {
       const { pool, bytes } = counted(trial.pool);
-      await run(Array.from({ length: many }, (_, n) => join(`of-${many}`, `${many}-${String(n).padStart(6, '0')}`)), { batchSize: 10, pool });
+      await run(
+        Array.from({ length: many }, (_, n) => join(`of-${many}`, `${many}-${String(n).padStart(6, '0')}`)),
+        { batchSize: 10, pool },
+      );
       sent.push(bytes());
     }
     const [few = 0, many = 0] = sent;
     expect(many / few).toBeLessThan(12);
-    const { rows } = await trial.pool.query<{ n: bigint }>(`SELECT count(*) AS n FROM saga_state WHERE saga = 'queues'`);
+    const { rows } = await trial.pool.query<{ n: bigint }>(
+      `SELECT count(*) AS n FROM saga_state WHERE saga = 'queues'`,
+    );
     expect(rows).toEqual([{ n: 0n }]);
   });
 
   it('are found through the index, however many there are', async () => {
-    await trial.pool.query(`INSERT INTO saga_dependent SELECT 'queues', 'k' || n % 50, 'd' || n, '{}' FROM generate_series(1, 50000) AS n`);
+    await trial.pool.query(
+      `INSERT INTO saga_dependent SELECT 'queues', 'k' || n % 50, 'd' || n, '{}' FROM generate_series(1, 50000) AS n`,
+    );
     await trial.pool.query('ANALYZE saga_dependent');
-    const plan = async (text: string, values: unknown[]) => (await trial.pool.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, values)).rows.map((row) => row['QUERY PLAN']).join('\n');
+    const plan = async (text: string, values: unknown[]) =>
+      (await trial.pool.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, values)).rows
+        .map((row) => row['QUERY PLAN'])
+        .join('\n');
     const page = await plan(DEPENDENTS_PAGE, ['queues', 'k7', 'd100', 200]);
     expect(page).toContain('saga_dependent_pkey');
     expect(page).not.toMatch(/Seq Scan|Sort/);
     const awaited = await plan(AWAITED_AMONG, ['queues', ['k7', 'none']]);
     expect(awaited).toContain('saga_dependent_pkey');
-    const removal = await plan('DELETE FROM saga_dependent WHERE saga = $1 AND dependent = ANY ($2::text[])', ['queues', ['d1', 'd2']]);
+    const removal = await plan('DELETE FROM saga_dependent WHERE saga = $1 AND dependent = ANY ($2::text[])', [
+      'queues',
+      ['d1', 'd2'],
+    ]);
     expect(removal).toContain('saga_dependent_by_dependent');
     expect(awaited + removal).not.toContain('Seq Scan');
   });
@@ -100,7 +132,8 @@ describe('those who wait for an instance of a saga', () => {
 /** The pool, with the lengths of all values of its transactions' statements counted. */
 function counted(pool: Pool): { pool: Pool; bytes(): number } {
   let sum = 0;
-  const lengthOf = (values: unknown): number => (Array.isArray(values) ? values.reduce<number>((total, one) => total + lengthOf(one), 0) : String(values).length);
+  const lengthOf = (values: unknown): number =>
+    Array.isArray(values) ? values.reduce<number>((total, one) => total + lengthOf(one), 0) : String(values).length;
   const connect = async (): Promise<Transaction> => {
     const tx = await pool.connect();
     const query = (statement: string | { values?: unknown }, values: never): unknown => {

@@ -1,6 +1,9 @@
 import type { NewTask, TaskQueue } from '#tasks';
 
-/** The scheduling half of a task queue, in memory: it keeps the first task of each key, as the real one does. It knows no transactions. */
+/**
+ * The scheduling half of a task queue, in memory: it keeps the first task of each key, as the real one does. It knows
+ * no transactions.
+ */
 export class FakeTaskQueue implements Pick<TaskQueue, 'schedule'> {
   private readonly tasks = new Map<string, NewTask>();
 

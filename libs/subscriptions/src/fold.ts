@@ -3,8 +3,8 @@ import type { JsonObject } from '#kernel';
 import { refuseUnfit, type NewTask } from '#tasks';
 
 /**
- * An event with the database's time at which its page is handled. Due times count from there: an event's own time comes from the clock of
- * whichever server keeps the log, and is only shown.
+ * An event with the database's time at which its page is handled. Due times count from there: an event's own time comes
+ * from the clock of whichever server keeps the log, and is only shown.
  */
 export type HandledEvent = RecordedEvent & { handledAt: Date };
 
@@ -45,7 +45,10 @@ export interface DependentOfKey extends NewDependent {
   key: string;
 }
 
-/** An event on its way to the instances it concerns, each once; with `error` where the saga could not say which those are. */
+/**
+ * An event on its way to the instances it concerns, each once; with `error` where the saga could not say which those
+ * are.
+ */
 export interface Route {
   event: HandledEvent;
   keys: ReadonlySet<string>;
@@ -98,11 +101,20 @@ export function routesOf<State>(saga: Saga<State>, events: RecordedEvent[], hand
 }
 
 /**
- * Folds events in order into states. Pure: `known` is left alone. An event that throws for an instance parks that instance: the event and all that
- * follow for it are held, and nothing of them is folded, while every other instance goes on.
+ * Folds events in order into states. Pure: `known` is left alone. An event that throws for an instance parks that
+ * instance: the event and all that follow for it are held, and nothing of them is folded, while every other instance
+ * goes on.
  */
 export function foldSaga<State>(saga: Saga<State>, routes: Route[], known: Known<State>): Folded<State> {
-  const folded: Folded<State> = { changed: new Map(), tasks: [], held: [], events: 0, dependents: [], stopped: new Set(), tasksForDependents: [] };
+  const folded: Folded<State> = {
+    changed: new Map(),
+    tasks: [],
+    held: [],
+    events: 0,
+    dependents: [],
+    stopped: new Set(),
+    tasksForDependents: [],
+  };
   const parked = new Set(known.parked);
   const park = (one: HeldEvent): void => {
     parked.add(one.key);
@@ -124,7 +136,11 @@ export function foldSaga<State>(saga: Saga<State>, routes: Route[], known: Known
   return folded;
 }
 
-function foldOne<State>(saga: Saga<State>, { event, key, states }: { event: HandledEvent; key: string; states: Known<State>['states'] }, to: { folded: Folded<State>; park: (one: HeldEvent) => void }): void {
+function foldOne<State>(
+  saga: Saga<State>,
+  { event, key, states }: { event: HandledEvent; key: string; states: Known<State>['states'] },
+  to: { folded: Folded<State>; park: (one: HeldEvent) => void },
+): void {
   const { changed, tasks } = to.folded;
   const before = changed.get(key) ?? states.get(key) ?? saga.initial;
   try {
@@ -141,7 +157,11 @@ function foldOne<State>(saga: Saga<State>, { event, key, states }: { event: Hand
   }
 }
 
-function foldDependents<State>(folded: Folded<State>, key: string, { dependents = [], tasksForDependents = [], stopsWaiting }: Reaction<State>): void {
+function foldDependents<State>(
+  folded: Folded<State>,
+  key: string,
+  { dependents = [], tasksForDependents = [], stopsWaiting }: Reaction<State>,
+): void {
   folded.dependents.push(...dependents.map((one) => ({ key, ...one })));
   if (tasksForDependents.length > 0) folded.tasksForDependents.push({ key, tasks: tasksForDependents });
   if (stopsWaiting === true) folded.stopped.add(key);

@@ -19,7 +19,8 @@ const isPoison = (n: unknown): boolean => n === 666;
 
 /** The shops, with a fault that can be mended; `route` makes the fault one of telling whom an event concerns. */
 function faultyShops(fault: { isMended: boolean; place?: 'react' | 'route' | 'task' }): Saga<ShopState> {
-  const strike = (n: unknown, place: string): boolean => !fault.isMended && isPoison(n) && (fault.place ?? 'react') === place;
+  const strike = (n: unknown, place: string): boolean =>
+    !fault.isMended && isPoison(n) && (fault.place ?? 'react') === place;
   return {
     ...SHOPS,
     keysOf: (event) => {
@@ -29,15 +30,23 @@ function faultyShops(fault: { isMended: boolean; place?: 'react' | 'route' | 'ta
     react: (state, event, key) => {
       if (strike(event.data['n'], 'react')) throw new Error(`no price for ${key}`);
       const reaction = SHOPS.react(state, event, key);
-      return strike(event.data['n'], 'task') ? { ...reaction, tasks: [{ ...(task as NewTask), dueAt: new Date(Number.NaN) }] } : reaction;
+      return strike(event.data['n'], 'task')
+        ? { ...reaction, tasks: [{ ...(task as NewTask), dueAt: new Date(Number.NaN) }] }
+        : reaction;
     },
   };
 }
 const task = { key: 'unfit', kind: 'check', lane: 'internal', payload: {} };
 
 describe.each([
-  { log: 'PostgreSQL', start: () => Promise.resolve({ url: undefined as string | undefined, stop: () => Promise.resolve() }) },
-  { log: `EventStoreDB, ${server.name}`, start: () => server.start() as Promise<{ url: string | undefined; stop(): Promise<void> }> },
+  {
+    log: 'PostgreSQL',
+    start: () => Promise.resolve({ url: undefined as string | undefined, stop: () => Promise.resolve() }),
+  },
+  {
+    log: `EventStoreDB, ${server.name}`,
+    start: () => server.start() as Promise<{ url: string | undefined; stop(): Promise<void> }>,
+  },
 ])('a saga whose event throws, on $log', ({ start }) => {
   let running: { url: string | undefined; stop(): Promise<void> };
   let trial: Trial;
@@ -52,7 +61,10 @@ describe.each([
     store = openEventStore({ pool: trial.pool, eventStoreUrl: running.url });
     queue = new PostgresTaskQueue({ pool: trial.pool });
     // A log on a server is shared by these tests: each begins at its end.
-    await trial.pool.query('INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, clock_timestamp())', [sagaCheckpoint(SHOPS), await store.head()]);
+    await trial.pool.query('INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, clock_timestamp())', [
+      sagaCheckpoint(SHOPS),
+      await store.head(),
+    ]);
   });
   afterEach(async () => {
     await queue.close();
@@ -66,11 +78,19 @@ describe.each([
   const parts = (saga: Saga<ShopState>) => ({ saga, store, pool: trial.pool, queue });
 
   async function stored(): Promise<{ states: [string, unknown][]; tasks: string[] }> {
-    const states = await trial.pool.query<{ key: string; state: string }>('SELECT key, state FROM saga_state ORDER BY key');
+    const states = await trial.pool.query<{ key: string; state: string }>(
+      'SELECT key, state FROM saga_state ORDER BY key',
+    );
     const tasks = await trial.pool.query<{ key: string }>('SELECT key FROM task ORDER BY key COLLATE "C"');
-    return { states: states.rows.map((row) => [row.key, JSON.parse(row.state)]), tasks: tasks.rows.map((row) => row.key) };
+    return {
+      states: states.rows.map((row) => [row.key, JSON.parse(row.state)]),
+      tasks: tasks.rows.map((row) => row.key),
+    };
   }
-  const held = async (): Promise<number[]> => (await trial.pool.query<{ version: number }>('SELECT version FROM held_event ORDER BY key, position')).rows.map((row) => row.version);
+  const held = async (): Promise<number[]> =>
+    (await trial.pool.query<{ version: number }>('SELECT version FROM held_event ORDER BY key, position')).rows.map(
+      (row) => row.version,
+    );
 
   it('goes on for all instances but one, which is shown, and which catches up in order once it is mended', async () => {
     const fault = { isMended: false };
@@ -80,8 +100,16 @@ describe.each([
     await catchUpSaga(parts(saga));
     await append([delivered(1, 12), delivered(2, 22)], stream);
     await catchUpSaga({ ...parts(saga), batchSize: 1 });
-    expect(await stored()).toEqual({ states: [['1', { count: 1, last: 10 }], ['2', { count: 3, last: 22 }]], tasks: ['check:2:2:21:20'] });
-    expect(await parkedInstances(trial.pool)).toMatchObject([{ saga: 'shops', key: '1', stream: `shop-${stream}`, version: 2, error: 'no price for 1', attempts: 1, held: 3 }]);
+    expect(await stored()).toEqual({
+      states: [
+        ['1', { count: 1, last: 10 }],
+        ['2', { count: 3, last: 22 }],
+      ],
+      tasks: ['check:2:2:21:20'],
+    });
+    expect(await parkedInstances(trial.pool)).toMatchObject([
+      { saga: 'shops', key: '1', stream: `shop-${stream}`, version: 2, error: 'no price for 1', attempts: 1, held: 3 },
+    ]);
     expect(await parkedFigures(trial.pool)).toEqual([{ saga: 'shops', instances: 1 }]);
 
     expect(await retryParked(parts(saga), '1')).toBe('stands');
@@ -89,7 +117,13 @@ describe.each([
     fault.isMended = true;
     expect(await retryParked(parts(saga), '1')).toBe('released');
     expect(await retryParked(parts(saga), '1')).toBe('not_parked');
-    expect(await stored()).toEqual({ states: [['1', { count: 4, last: 12 }], ['2', { count: 3, last: 22 }]], tasks: ['check:1:2:666:10', 'check:1:4:12:11', 'check:2:2:21:20'] });
+    expect(await stored()).toEqual({
+      states: [
+        ['1', { count: 4, last: 12 }],
+        ['2', { count: 3, last: 22 }],
+      ],
+      tasks: ['check:1:2:666:10', 'check:1:4:12:11', 'check:2:2:21:20'],
+    });
     expect([await parkedInstances(trial.pool), await held()]).toEqual([[], []]);
     await append([delivered(1, 13)], stream);
     await catchUpSaga(parts(saga));
@@ -99,10 +133,20 @@ describe.each([
   it('comes as far as the next event that throws', async () => {
     await append([delivered(1, 10), delivered(1, 666), delivered(1, 11), delivered(1, 7), delivered(1, 12)]);
     await catchUpSaga(parts(faultyShops({ isMended: false })));
-    const stops = (n: number): Saga<ShopState> => ({ ...SHOPS, react: (state, event, key) => (event.data['n'] === n ? (() => { throw new Error('another fault\0'); })() : SHOPS.react(state, event, key)) });
+    const stops = (n: number): Saga<ShopState> => ({
+      ...SHOPS,
+      react: (state, event, key) =>
+        event.data['n'] === n
+          ? (() => {
+              throw new Error('another fault\0');
+            })()
+          : SHOPS.react(state, event, key),
+    });
     expect(await retryParked(parts(stops(7)), '1')).toBe('stands');
     expect((await stored()).states).toEqual([['1', { count: 3, last: 11 }]]);
-    expect(await parkedInstances(trial.pool)).toMatchObject([{ version: 3, error: 'another fault\\0', attempts: 2, held: 2 }]);
+    expect(await parkedInstances(trial.pool)).toMatchObject([
+      { version: 3, error: 'another fault\\0', attempts: 2, held: 2 },
+    ]);
     expect(await retryParked(parts(SHOPS), '1')).toBe('released');
     expect((await stored()).states).toEqual([['1', { count: 5, last: 12 }]]);
   });
@@ -114,18 +158,27 @@ describe.each([
     await append([delivered(1, 10), delivered(1, 666), delivered(2, 20)], stream);
     await append([delivered(2, 21), delivered(3, 30)]);
     await catchUpSaga({ ...parts(saga), batchSize: 2 });
-    expect((await stored()).states).toEqual([['1', { count: 1, last: 10 }], ['2', { count: 1, last: 21 }], ['3', { count: 1, last: 30 }]]);
+    expect((await stored()).states).toEqual([
+      ['1', { count: 1, last: 10 }],
+      ['2', { count: 1, last: 21 }],
+      ['3', { count: 1, last: 30 }],
+    ]);
     expect(await parkedInstances(trial.pool)).toMatchObject([{ key: `stream:shop-${stream}`, version: 1, held: 2 }]);
     fault.isMended = true;
     expect(await retryParked(parts(saga), `stream:shop-${stream}`)).toBe('released');
-    expect((await stored()).states.slice(0, 2)).toEqual([['1', { count: 2, last: 666 }], ['2', { count: 2, last: 20 }]]);
+    expect((await stored()).states.slice(0, 2)).toEqual([
+      ['1', { count: 2, last: 666 }],
+      ['2', { count: 2, last: 20 }],
+    ]);
   });
 
   it('parks for a task that no queue takes, instead of failing the page of everybody', async () => {
     await append([delivered(1, 666), delivered(2, 20)]);
     await catchUpSaga(parts(faultyShops({ isMended: false, place: 'task' })));
     expect((await stored()).states).toEqual([['2', { count: 1, last: 20 }]]);
-    expect(await parkedInstances(trial.pool)).toMatchObject([{ key: '1', error: expect.stringContaining('dueAt is not a date') }]);
+    expect(await parkedInstances(trial.pool)).toMatchObject([
+      { key: '1', error: expect.stringContaining('dueAt is not a date') },
+    ]);
   });
 
   it('says once what it parked, after the commit, and halts as a whole beyond its limits until something is mended', async () => {
@@ -133,61 +186,114 @@ describe.each([
     const saga = faultyShops(fault);
     const news: ParkingNews[] = [];
     const end = new AbortController();
-    const common = { ...parts(saga), parkingLimits: { instances: 2, events: 4 }, signal: end.signal, retryFirstDelayMs: 1, retryMaxDelayMs: 5, minPageIntervalMs: 0, standbyPollMs: 1 };
-    await append([delivered(1, 666), delivered(2, 666), delivered(1, 10), delivered(5, 50), delivered(3, 666), delivered(4, 40)]);
+    const common = {
+      ...parts(saga),
+      parkingLimits: { instances: 2, events: 4 },
+      signal: end.signal,
+      retryFirstDelayMs: 1,
+      retryMaxDelayMs: 5,
+      minPageIntervalMs: 0,
+      standbyPollMs: 1,
+    };
+    await append([
+      delivered(1, 666),
+      delivered(2, 666),
+      delivered(1, 10),
+      delivered(5, 50),
+      delivered(3, 666),
+      delivered(4, 40),
+    ]);
     const { reached, onBatch } = whenPosition(await store.head());
     let halted: (error: unknown) => void;
     const halt = new Promise<unknown>((resolve) => (halted = resolve));
-    const ended = runSaga({ ...common, onBatch, onParked: (one) => news.push(one), onError: (error, { kind }) => kind === 'subscription_halted' && halted(error) });
-    expect(await halt).toMatchObject({ message: 'saga shops: more is parked than 2 instances with 4 events in all; now no price for 3' });
+    const ended = runSaga({
+      ...common,
+      onBatch,
+      onParked: (one) => news.push(one),
+      onError: (error, { kind }) => kind === 'subscription_halted' && halted(error),
+    });
+    expect(await halt).toMatchObject({
+      message: 'saga shops: more is parked than 2 instances with 4 events in all; now no price for 3',
+    });
     expect(news.map((one) => one.key)).toEqual(['1', '2']);
     expect((await stored()).states).toEqual([['5', { count: 1, last: 50 }]]);
     fault.isMended = true;
     await reached;
     end.abort();
     await ended;
-    expect((await stored()).states).toEqual([['3', { count: 1, last: 666 }], ['4', { count: 1, last: 40 }], ['5', { count: 1, last: 50 }]]);
+    expect((await stored()).states).toEqual([
+      ['3', { count: 1, last: 666 }],
+      ['4', { count: 1, last: 40 }],
+      ['5', { count: 1, last: 50 }],
+    ]);
   });
 
   it('halts as well when too many events are held', async () => {
     await append([delivered(1, 666), ...Array.from({ length: 5 }, (_, n) => delivered(1, n))]);
-    await expect(catchUpSaga({ ...parts(faultyShops({ isMended: false })), parkingLimits: { instances: 9, events: 5 } })).rejects.toThrow('more is parked than 9 instances with 5 events');
+    await expect(
+      catchUpSaga({ ...parts(faultyShops({ isMended: false })), parkingLimits: { instances: 9, events: 5 } }),
+    ).rejects.toThrow('more is parked than 9 instances with 5 events');
     expect(await parkedInstances(trial.pool)).toEqual([]);
   });
 
   it('brings every instance to where one clean run brings it, whatever was parked, retried and torn meanwhile', async () => {
-    const happening = fc.record({ shop: fc.nat(3), tell: fc.nat(3), n: fc.constantFrom(1, 2, 3, 666), type: fc.constantFrom('Delivered', 'Delivered', 'Looked') });
-    const steps = fc.array(fc.constantFrom('work', 'work', 'try all', 'try all and fail'), { maxLength: 6 });
-    const property = fc.asyncProperty(fc.array(happening, { minLength: 1, maxLength: 15 }), steps, fc.integer({ min: 1, max: 5 }), async (happenings, wanted, batchSize) => {
-      await trial.pool.query('TRUNCATE saga_state, task, task_key, held_event, parked_instance');
-      const begin = await store.head();
-      const restart = () => trial.pool.query('UPDATE checkpoint SET position = $2 WHERE name = $1', [sagaCheckpoint(SHOPS), begin]);
-      await restart();
-      const [first, second] = [happenings.slice(0, 8), happenings.slice(8)];
-      const fault = { isMended: false };
-      const saga = faultyShops(fault);
-      await append(first.map(({ type, shop, n, tell }) => (type === 'Looked' ? eventOf({ shop, n }, type) : told(shop, n, tell))));
-      for (const [n, step] of wanted.entries()) {
-        if (n === 2 && second.length > 0) await append(second.map(({ type, shop, n: number, tell }) => (type === 'Looked' ? eventOf({ shop, n: number }, type) : told(shop, number, tell))));
-        if (step === 'work') await catchUpSaga({ ...parts(saga), batchSize });
-        else await tryAll(saga, step === 'try all');
-      }
-      await catchUpSaga({ ...parts(saga), batchSize });
-      fault.isMended = true;
-      await tryAll(saga, true);
-      const afterParking = await stored();
-      expect(await held()).toEqual([]);
-      await trial.pool.query('TRUNCATE saga_state, task, task_key');
-      await restart();
-      await catchUpSaga(parts(SHOPS));
-      expect(afterParking).toEqual(await stored());
+    const happening = fc.record({
+      shop: fc.nat(3),
+      tell: fc.nat(3),
+      n: fc.constantFrom(1, 2, 3, 666),
+      type: fc.constantFrom('Delivered', 'Delivered', 'Looked'),
     });
+    const steps = fc.array(fc.constantFrom('work', 'work', 'try all', 'try all and fail'), { maxLength: 6 });
+    const property = fc.asyncProperty(
+      fc.array(happening, { minLength: 1, maxLength: 15 }),
+      steps,
+      fc.integer({ min: 1, max: 5 }),
+      async (happenings, wanted, batchSize) => {
+        await trial.pool.query('TRUNCATE saga_state, task, task_key, held_event, parked_instance');
+        const begin = await store.head();
+        const restart = () =>
+          trial.pool.query('UPDATE checkpoint SET position = $2 WHERE name = $1', [sagaCheckpoint(SHOPS), begin]);
+        await restart();
+        const [first, second] = [happenings.slice(0, 8), happenings.slice(8)];
+        const fault = { isMended: false };
+        const saga = faultyShops(fault);
+        await append(
+          first.map(({ type, shop, n, tell }) =>
+            type === 'Looked' ? eventOf({ shop, n }, type) : told(shop, n, tell),
+          ),
+        );
+        for (const [n, step] of wanted.entries()) {
+          if (n === 2 && second.length > 0)
+            await append(
+              second.map(({ type, shop, n: number, tell }) =>
+                type === 'Looked' ? eventOf({ shop, n: number }, type) : told(shop, number, tell),
+              ),
+            );
+          if (step === 'work') await catchUpSaga({ ...parts(saga), batchSize });
+          else await tryAll(saga, step === 'try all');
+        }
+        await catchUpSaga({ ...parts(saga), batchSize });
+        fault.isMended = true;
+        await tryAll(saga, true);
+        const afterParking = await stored();
+        expect(await held()).toEqual([]);
+        await trial.pool.query('TRUNCATE saga_state, task, task_key');
+        await restart();
+        await catchUpSaga(parts(SHOPS));
+        expect(afterParking).toEqual(await stored());
+      },
+    );
     await fc.assert(property, { numRuns: 20 });
   });
 
   /** Tries everything that is parked; where it is to fail, scheduling does, and takes its transaction with it. */
   async function tryAll(saga: Saga<ShopState>, goesWell: boolean): Promise<void> {
-    const torn = { schedule: async (...given: Parameters<PostgresTaskQueue['schedule']>) => { await queue.schedule(...given); throw new Error('torn'); } };
+    const torn = {
+      schedule: async (...given: Parameters<PostgresTaskQueue['schedule']>) => {
+        await queue.schedule(...given);
+        throw new Error('torn');
+      },
+    };
     for (const { key } of await parkedInstances(trial.pool)) {
       const trying = retryParked({ ...parts(saga), ...(goesWell ? {} : { queue: torn }) }, key);
       await (goesWell ? trying : trying.catch((error: unknown) => expect(error).toMatchObject({ message: 'torn' })));
@@ -199,7 +305,11 @@ describe.each([
     await append([delivered(1, 666), ...Array.from({ length: 250 }, (_, n) => delivered(1, n))], stream);
     await catchUpSaga(parts(faultyShops({ isMended: false })));
     await append([delivered(1, 1_000)], stream);
-    const [one, other] = await Promise.all([retryParked(parts(SHOPS), '1'), retryParked(parts(SHOPS), '1'), catchUpSaga(parts(SHOPS))]);
+    const [one, other] = await Promise.all([
+      retryParked(parts(SHOPS), '1'),
+      retryParked(parts(SHOPS), '1'),
+      catchUpSaga(parts(SHOPS)),
+    ]);
     // One of them lets the instance go. What came meanwhile was held if it came before that, and is folded by then.
     expect([one, other].filter((outcome) => outcome === 'released').length).toBeGreaterThan(0);
     expect(await stored()).toMatchObject({ states: [['1', { count: 252, last: 1_000 }]] });

@@ -23,7 +23,9 @@ describe('projections', () => {
     await trial.note(upTo(10));
     await catchUpProjection(parts());
     await trial.note([10, 11]);
-    expect(await subscriptionLag(trial.pool, trial.store)).toMatchObject([{ name: 'projection:effects', position: 10n, lag: 2n }]);
+    expect(await subscriptionLag(trial.pool, trial.store)).toMatchObject([
+      { name: 'projection:effects', position: 10n, lag: 2n },
+    ]);
     const end = new AbortController();
     const { reached, onBatch } = whenPosition(12n);
     const running = runProjection({ ...parts(), signal: end.signal, onBatch });
@@ -50,7 +52,14 @@ describe('projections', () => {
     const end = new AbortController();
     const [begun, done] = [whenPosition(20n), whenPosition(40n)];
     const onBatch = (batch: { position: bigint }): void => [begun, done].forEach((each) => each.onBatch(batch));
-    const running = runProjection({ ...parts(), signal: end.signal, batchSize: 3, minPageIntervalMs: 0, standbyPollMs: 1, onBatch });
+    const running = runProjection({
+      ...parts(),
+      signal: end.signal,
+      batchSize: 3,
+      minPageIntervalMs: 0,
+      standbyPollMs: 1,
+      onBatch,
+    });
     await begun.reached;
     const rebuilt = rebuildProjection({ ...parts(), batchSize: 2, onBatch });
     await trial.note(upTo(40).slice(20));

@@ -16,8 +16,9 @@ const PAGE_EVENTS = 100;
 const MOST_PAGES = 1_000;
 
 /**
- * Tries what is held for a parked instance, in order, up to the first event that throws again. A page is one transaction that holds the saga's checkpoint,
- * so that no event of the log can come between: the instance sees each event once and in order, as if it had never been parked.
+ * Tries what is held for a parked instance, in order, up to the first event that throws again. A page is one
+ * transaction that holds the saga's checkpoint, so that no event of the log can come between: the instance sees each
+ * event once and in order, as if it had never been parked.
  */
 export async function retryParked<State>(parts: RetryParts<State>, key: string): Promise<RetryOutcome> {
   const { saga, pool, store } = parts;
@@ -25,7 +26,9 @@ export async function retryParked<State>(parts: RetryParts<State>, key: string):
     const places = await heldPlaces(pool, saga.name, key, { limit: PAGE_EVENTS });
     if (places.length === 0) return 'not_parked';
     const events = await readHeld(store, places);
-    const outcome = await inTransaction(pool, (tx) => retryPage(tx, parts, { key, places, events }), { name: `what is parked of ${saga.name}` });
+    const outcome = await inTransaction(pool, (tx) => retryPage(tx, parts, { key, places, events }), {
+      name: `what is parked of ${saga.name}`,
+    });
     if (outcome !== 'more') return outcome;
   }
   throw new Error(`saga ${saga.name}: ${key} is still held after ${MOST_PAGES * PAGE_EVENTS} events were tried`);
@@ -49,7 +52,11 @@ interface Tried {
   events: RecordedEvent[];
 }
 
-async function retryPage<State>(tx: Transaction, parts: RetryParts<State>, { key, places, events }: Tried): Promise<RetryOutcome | 'more'> {
+async function retryPage<State>(
+  tx: Transaction,
+  parts: RetryParts<State>,
+  { key, places, events }: Tried,
+): Promise<RetryOutcome | 'more'> {
   const { saga } = parts;
   const locked = await lockCheckpoint(tx, sagaCheckpoint(saga), { holder: randomUUID(), waits: true });
   if (locked === undefined) throw new Error(`saga ${saga.name} has no checkpoint`);
@@ -61,7 +68,10 @@ async function retryPage<State>(tx: Transaction, parts: RetryParts<State>, { key
   const { states, parked } = await loadKnown<State>(tx, saga.name, routes);
   const folded = foldSaga(saga, routes, { states, parked: new Set([...parked].filter((one) => one !== key)) });
   const standing = folded.held.find((one) => one.key === key);
-  const worked = places.slice(0, standing === undefined ? folded.events : routes.findIndex(({ event }) => event === standing.event));
+  const worked = places.slice(
+    0,
+    standing === undefined ? folded.events : routes.findIndex(({ event }) => event === standing.event),
+  );
   await dropHeld(tx, saga.name, key, { upTo: worked.at(-1)?.position ?? 0n });
   await writeFolded(tx, parts, { ...folded, held: folded.held.filter((one) => one.key !== key) });
   if (standing !== undefined) {

@@ -4,7 +4,16 @@ import { openPool, type Transaction } from '#postgres';
 import { dropCheckpoint, moveCheckpoint, subscriptionLag } from './checkpoint.js';
 import { testDatabase } from '../../../test/support/database.js';
 import { catchUp, runSubscription, type SubscriptionOptions, type SubscriptionTrouble } from './runner.js';
-import { countingStore, makeTrial, numberOf, takeEffect, type Trial, upTo, watchedPool, whenPosition } from './trial.js';
+import {
+  countingStore,
+  makeTrial,
+  numberOf,
+  takeEffect,
+  type Trial,
+  upTo,
+  watchedPool,
+  whenPosition,
+} from './trial.js';
 
 describe('runSubscription', () => {
   let trial: Trial;
@@ -28,7 +37,16 @@ describe('runSubscription', () => {
     await reached;
   }
   function start(options: Partial<SubscriptionOptions> = {}): { ended: Promise<void> } {
-    const ended = runSubscription({ store: trial.store, pool: trial.pool, name: 'trial', handle: takeEffect, signal: end.signal, retryFirstDelayMs: 1, minPageIntervalMs: 0, ...options });
+    const ended = runSubscription({
+      store: trial.store,
+      pool: trial.pool,
+      name: 'trial',
+      handle: takeEffect,
+      signal: end.signal,
+      retryFirstDelayMs: 1,
+      minPageIntervalMs: 0,
+      ...options,
+    });
     running.push(ended);
     return { ended };
   }
@@ -122,11 +140,22 @@ describe('runSubscription', () => {
       if (!isMended && events.some((event) => numberOf(event) === 70)) throw new Error('bad event');
     };
     const halted = new Promise<void>((resolve) => {
-      start({ handle, retryMaxDelayMs: 2, haltedAfterAttempts: 5, onError: (_, trouble) => troubles.push(trouble) && trouble.kind === 'subscription_halted' && resolve() });
+      start({
+        handle,
+        retryMaxDelayMs: 2,
+        haltedAfterAttempts: 5,
+        onError: (_, trouble) => troubles.push(trouble) && trouble.kind === 'subscription_halted' && resolve(),
+      });
     });
     await halted;
     expect(await trial.effects()).toEqual(upTo(70));
-    expect(troubles.at(-1)).toMatchObject({ kind: 'subscription_halted', name: 'trial', from: 71n, to: 71n, retryInMs: 2 });
+    expect(troubles.at(-1)).toMatchObject({
+      kind: 'subscription_halted',
+      name: 'trial',
+      from: 71n,
+      to: 71n,
+      retryInMs: 2,
+    });
     expect(troubles.filter((trouble) => trouble.kind === 'subscription_halted')).toHaveLength(1);
     isMended = true;
     await runUntilEffects(100);
@@ -134,7 +163,8 @@ describe('runSubscription', () => {
   });
 
   async function runUntilEffects(count: number): Promise<void> {
-    for (let n = 0; n < 10_000 && (await trial.effects()).length < count; n += 1) await new Promise((resolve) => setImmediate(resolve));
+    for (let n = 0; n < 10_000 && (await trial.effects()).length < count; n += 1)
+      await new Promise((resolve) => setImmediate(resolve));
   }
 
   it('waits longer after each failure, up to the limit', async () => {
@@ -166,7 +196,14 @@ describe('runSubscription', () => {
     await half.reached;
     const standing = countingStore(trial.store);
     const all = whenPosition(80n);
-    const two = start({ store: standing.store, signal: second.signal, handle: handleAs('second'), batchSize: 3, standbyPollMs: 20, onBatch: all.onBatch });
+    const two = start({
+      store: standing.store,
+      signal: second.signal,
+      handle: handleAs('second'),
+      batchSize: 3,
+      standbyPollMs: 20,
+      onBatch: all.onBatch,
+    });
     first.abort();
     await one.ended;
     await trial.note(upTo(80).slice(40));
@@ -231,7 +268,13 @@ describe('runSubscription', () => {
     const idle = start();
     await trial.note([1]);
     const failed = new Promise<void>((resolve) => {
-      start({ name: 'failing', handle: () => Promise.reject(new Error('no')), retryFirstDelayMs: 3_600_000, retryMaxDelayMs: 3_600_000, onError: () => resolve() });
+      start({
+        name: 'failing',
+        handle: () => Promise.reject(new Error('no')),
+        retryFirstDelayMs: 3_600_000,
+        retryMaxDelayMs: 3_600_000,
+        onError: () => resolve(),
+      });
     });
     await failed;
     end.abort();
@@ -260,8 +303,12 @@ describe('catchUp', () => {
       await takeEffect(events, tx);
       if (events.some((event) => numberOf(event) === 15)) throw new Error('fifteen');
     };
-    await expect(catchUp({ store: trial.store, pool: trial.pool, name: 'trial', batchSize: 10, handle })).rejects.toThrow('fifteen');
+    await expect(
+      catchUp({ store: trial.store, pool: trial.pool, name: 'trial', batchSize: 10, handle }),
+    ).rejects.toThrow('fifteen');
     expect(await trial.effects()).toEqual(upTo(10));
-    expect(await subscriptionLag(trial.pool, trial.store)).toEqual([{ name: 'trial', position: 10n, lag: 15n, unit: 'event', updatedAt: expect.any(Date) }]);
+    expect(await subscriptionLag(trial.pool, trial.store)).toEqual([
+      { name: 'trial', position: 10n, lag: 15n, unit: 'event', updatedAt: expect.any(Date) },
+    ]);
   });
 });

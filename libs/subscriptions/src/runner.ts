@@ -7,7 +7,10 @@ import { handlePage, type Handle, type Page, type PageOutcome, type Work } from 
 
 /** What a runner says of itself when something failed. It goes on trying in every case. */
 export interface SubscriptionTrouble {
-  /** `subscription_halted`: these events failed so often that a person must look; they are not dropped and are still tried. */
+  /**
+   * `subscription_halted`: these events failed so often that a person must look; they are not dropped and are still
+   * tried.
+   */
   kind: 'subscription_failed' | 'subscription_halted';
   name: string;
   /** Attempts on these events so far. */
@@ -50,10 +53,16 @@ export interface SubscriptionOptions {
   clock?: Clock;
 }
 
-/** After each failure a smaller part is tried, so that the events before a bad one still pass and the report names the bad one. */
+/**
+ * After each failure a smaller part is tried, so that the events before a bad one still pass and the report names the
+ * bad one.
+ */
 const SHRINK_PER_ATTEMPT = 8;
 
-/** Runs until `signal` aborts, then resolves; errors are reported, never thrown. Each event is handled once, in order (DESIGN section 3). */
+/**
+ * Runs until `signal` aborts, then resolves; errors are reported, never thrown. Each event is handled once, in order
+ * (DESIGN section 3).
+ */
 export async function runSubscription(options: SubscriptionOptions): Promise<void> {
   await new Runner(options).run();
 }
@@ -77,7 +86,8 @@ class Runner {
         const { position, heldByOtherMs } = await openCheckpoint(pool, name, this.work.holder);
         onRole?.({ name, role: heldByOtherMs === 0 ? 'running' : 'standing_by' });
         if (heldByOtherMs === 0) await this.follow(position);
-        // Another has the subscription, or had it a moment ago: it is looked at now and then, never waited for on a lock.
+        // Another has the subscription, or had it a moment ago: it is looked at now and then, never waited for on a
+        // lock.
         await this.clock.wait(heldByOtherMs > 0 ? Math.min(heldByOtherMs + 1, standbyPollMs) : standbyPollMs, signal);
       } catch (error) {
         await this.failed(error);
@@ -91,7 +101,11 @@ class Runner {
   private async follow(position: bigint): Promise<void> {
     const { store, filter, batchSize = 500, signal, minPageIntervalMs = 50 } = this.options;
     let from = position;
-    for await (const page of store.subscribeAll(from, { limit: batchSize, signal, ...(filter === undefined ? {} : { filter }) })) {
+    for await (const page of store.subscribeAll(from, {
+      limit: batchSize,
+      signal,
+      ...(filter === undefined ? {} : { filter }),
+    })) {
       const beganAtMs = this.clock.monotonicMs();
       if (!(await this.workThrough(from, page))) return;
       from = page.readUpTo;
@@ -100,7 +114,9 @@ class Runner {
     }
   }
 
-  /** Handles a page, in smaller parts after a failure. False when the checkpoint is not ours any more or we are to end. */
+  /**
+   * Handles a page, in smaller parts after a failure. False when the checkpoint is not ours any more or we are to end.
+   */
   private async workThrough(start: bigint, page: ReadPage): Promise<boolean> {
     let from = start;
     let rest = page.events;
@@ -139,11 +155,14 @@ class Runner {
 }
 
 /** What catching up needs. An error ends it and is thrown; the checkpoint stays at the last page that was handled. */
-export type CatchUpOptions = Pick<SubscriptionOptions, 'store' | 'pool' | 'name' | 'filter' | 'batchSize' | 'handle' | 'onBatch'> & { signal?: AbortSignal };
+export type CatchUpOptions = Pick<
+  SubscriptionOptions,
+  'store' | 'pool' | 'name' | 'filter' | 'batchSize' | 'handle' | 'onBatch'
+> & { signal?: AbortSignal };
 
 /**
- * Works up to where the log ended at the time of the call, then returns the checkpoint's position. A runner of the same name that is
- * under way stands by meanwhile; still each event is handled once.
+ * Works up to where the log ended at the time of the call, then returns the checkpoint's position. A runner of the same
+ * name that is under way stands by meanwhile; still each event is handled once.
  */
 export async function catchUp(options: CatchUpOptions): Promise<bigint> {
   const { store, pool, name, handle, filter, batchSize = 500, signal } = options;
@@ -152,7 +171,10 @@ export async function catchUp(options: CatchUpOptions): Promise<bigint> {
   try {
     let { position } = await openCheckpoint(pool, name, work.holder);
     while (position < target && !signal?.aborted) {
-      const { events, readUpTo } = await store.readAll(position, { limit: batchSize, ...(filter === undefined ? {} : { filter }) });
+      const { events, readUpTo } = await store.readAll(position, {
+        limit: batchSize,
+        ...(filter === undefined ? {} : { filter }),
+      });
       if (readUpTo <= position) throw new Error(`the log ends at ${position}, before its head ${target}`);
       position = await catchUpPage(options, work, { from: position, events, upTo: readUpTo });
     }

@@ -29,38 +29,65 @@ describe('runSaga', () => {
   const parts = () => ({ saga: SHOPS, store: trial.store, pool: trial.pool, queue });
 
   async function stored(): Promise<{ states: [string, unknown][]; tasks: string[] }> {
-    const states = await trial.pool.query<{ key: string; state: string }>('SELECT key, state FROM saga_state ORDER BY key');
+    const states = await trial.pool.query<{ key: string; state: string }>(
+      'SELECT key, state FROM saga_state ORDER BY key',
+    );
     const tasks = await trial.pool.query<{ key: string }>('SELECT key FROM task ORDER BY key COLLATE "C"');
-    return { states: states.rows.map((row) => [row.key, JSON.parse(row.state)]), tasks: tasks.rows.map((row) => row.key) };
+    return {
+      states: states.rows.map((row) => [row.key, JSON.parse(row.state)]),
+      tasks: tasks.rows.map((row) => row.key),
+    };
   }
 
   it('keeps states between pages and processes, and schedules what follows', async () => {
     await append([delivered(1, 10), delivered(2, 20), delivered(1, 11)]);
     await catchUpSaga({ ...parts(), batchSize: 2 });
-    expect(await stored()).toEqual({ states: [['1', { count: 2, last: 11 }], ['2', { count: 1, last: 20 }]], tasks: ['check:1:2:11:10'] });
+    expect(await stored()).toEqual({
+      states: [
+        ['1', { count: 2, last: 11 }],
+        ['2', { count: 1, last: 20 }],
+      ],
+      tasks: ['check:1:2:11:10'],
+    });
     await append([delivered(2, 21)]);
     await catchUpSaga(parts());
     expect((await stored()).tasks).toEqual(['check:1:2:11:10', 'check:2:2:21:20']);
   });
 
-  it.each([3_600_000, -3_600_000])("hands out the database's time of the page, though the log's server is %d ms off", async (offMs) => {
-    await append([delivered(1, 10)]);
-    const store = Object.create(trial.store, {
-      readAll: {
-        value: async (...given: Parameters<typeof trial.store.readAll>) => {
-          const page = await trial.store.readAll(...given);
-          return { ...page, events: page.events.map((event) => ({ ...event, recordedAt: new Date(event.recordedAt.getTime() + offMs) })) };
+  it.each([3_600_000, -3_600_000])(
+    "hands out the database's time of the page, though the log's server is %d ms off",
+    async (offMs) => {
+      await append([delivered(1, 10)]);
+      const store = Object.create(trial.store, {
+        readAll: {
+          value: async (...given: Parameters<typeof trial.store.readAll>) => {
+            const page = await trial.store.readAll(...given);
+            return {
+              ...page,
+              events: page.events.map((event) => ({
+                ...event,
+                recordedAt: new Date(event.recordedAt.getTime() + offMs),
+              })),
+            };
+          },
         },
-      },
-    }) as typeof trial.store;
-    const saga: typeof SHOPS = { ...SHOPS, react: (state, event, key) => ({ ...SHOPS.react(state, event, key), tasks: [{ key, kind: 'check', lane: 'l', dueAt: event.handledAt, payload: {} }] }) };
-    const time = async () => (await trial.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')).rows[0]!.now.getTime();
-    const beforeMs = await time();
-    await catchUpSaga({ ...parts(), saga, store });
-    const { rows } = await trial.pool.query<{ due_at: Date }>('SELECT due_at FROM task');
-    const dueMs = rows[0]!.due_at.getTime();
-    expect([dueMs >= beforeMs, dueMs <= (await time())]).toEqual([true, true]);
-  });
+      }) as typeof trial.store;
+      const saga: typeof SHOPS = {
+        ...SHOPS,
+        react: (state, event, key) => ({
+          ...SHOPS.react(state, event, key),
+          tasks: [{ key, kind: 'check', lane: 'l', dueAt: event.handledAt, payload: {} }],
+        }),
+      };
+      const time = async () =>
+        (await trial.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')).rows[0]!.now.getTime();
+      const beforeMs = await time();
+      await catchUpSaga({ ...parts(), saga, store });
+      const { rows } = await trial.pool.query<{ due_at: Date }>('SELECT due_at FROM task');
+      const dueMs = rows[0]!.due_at.getTime();
+      expect([dueMs >= beforeMs, dueMs <= (await time())]).toEqual([true, true]);
+    },
+  );
 
   it('forgets an instance that is done, and only that one', async () => {
     await append([delivered(1, 10), delivered(2, 20)]);
@@ -90,21 +117,30 @@ describe('runSaga', () => {
   });
 
   it('comes to the same states and tasks through any failures as in one clean run', async () => {
-    const happening = fc.record({ shop: fc.nat(3), n: fc.nat(9), type: fc.constantFrom('Delivered', 'Delivered', 'Closed', 'Looked') });
+    const happening = fc.record({
+      shop: fc.nat(3),
+      n: fc.nat(9),
+      type: fc.constantFrom('Delivered', 'Delivered', 'Closed', 'Looked'),
+    });
     // What befalls each attempt in turn: nothing, a failure after scheduling, or the end of its connection there.
     const fates = fc.array(fc.constantFrom('fine', 'fails', 'is cut off'), { maxLength: 6 });
-    const property = fc.asyncProperty(fc.array(happening, { minLength: 1, maxLength: 25 }), fates, fc.integer({ min: 1, max: 6 }), async (happenings, misfortunes, batchSize) => {
-      await trial.pool.query('TRUNCATE event, event_any, saga_state, task, task_key');
-      await trial.pool.query('UPDATE event_counter SET position = 0');
-      await append(happenings.map(({ type, ...data }) => eventOf(data, type)));
-      await dropCheckpoint(trial.pool, sagaCheckpoint(SHOPS));
-      await runThrough(batchSize, misfortunes);
-      const battered = await stored();
-      await trial.pool.query('TRUNCATE saga_state, task, task_key');
-      await dropCheckpoint(trial.pool, sagaCheckpoint(SHOPS));
-      await catchUpSaga({ ...parts(), batchSize: 500 });
-      expect(battered).toEqual(await stored());
-    });
+    const property = fc.asyncProperty(
+      fc.array(happening, { minLength: 1, maxLength: 25 }),
+      fates,
+      fc.integer({ min: 1, max: 6 }),
+      async (happenings, misfortunes, batchSize) => {
+        await trial.pool.query('TRUNCATE event, event_any, saga_state, task, task_key');
+        await trial.pool.query('UPDATE event_counter SET position = 0');
+        await append(happenings.map(({ type, ...data }) => eventOf(data, type)));
+        await dropCheckpoint(trial.pool, sagaCheckpoint(SHOPS));
+        await runThrough(batchSize, misfortunes);
+        const battered = await stored();
+        await trial.pool.query('TRUNCATE saga_state, task, task_key');
+        await dropCheckpoint(trial.pool, sagaCheckpoint(SHOPS));
+        await catchUpSaga({ ...parts(), batchSize: 500 });
+        expect(battered).toEqual(await stored());
+      },
+    );
     await fc.assert(property, { seed: SEED, numRuns: 25 });
   });
 
@@ -121,7 +157,17 @@ describe('runSaga', () => {
     };
     const end = new AbortController();
     const { reached, onBatch } = whenPosition(await trial.store.head());
-    const options = { ...parts(), queue: { schedule }, signal: end.signal, batchSize, retryFirstDelayMs: 1, minPageIntervalMs: 0, leaseMs: 1, standbyPollMs: 1, onBatch };
+    const options = {
+      ...parts(),
+      queue: { schedule },
+      signal: end.signal,
+      batchSize,
+      retryFirstDelayMs: 1,
+      minPageIntervalMs: 0,
+      leaseMs: 1,
+      standbyPollMs: 1,
+      onBatch,
+    };
     const running = [runSaga(options), runSaga(options)];
     await reached;
     end.abort();

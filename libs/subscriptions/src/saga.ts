@@ -21,11 +21,16 @@ export interface ParkingNews {
   error: unknown;
 }
 
-export type SagaOptions<State> = SagaParts<State> & Omit<SubscriptionOptions, 'name' | 'filter' | 'handle'> & { /** After the commit. */ onParked?: (news: ParkingNews) => void };
+export type SagaOptions<State> = SagaParts<State> &
+  Omit<SubscriptionOptions, 'name' | 'filter' | 'handle'> & {
+    /** After the commit. */ onParked?: (news: ParkingNews) => void;
+  };
 
 export const sagaCheckpoint = (saga: { name: string }): string => `saga:${saga.name}`;
 
-/** Runs a saga until `signal` aborts: states, tasks, what is parked and the checkpoint of a page are one transaction. */
+/**
+ * Runs a saga until `signal` aborts: states, tasks, what is parked and the checkpoint of a page are one transaction.
+ */
 export function runSaga<State>(options: SagaOptions<State>): Promise<void> {
   const { saga, queue, parkingLimits, onParked, ...rest } = options;
   const handler = sagaHandler({ saga, queue, ...(parkingLimits === undefined ? {} : { parkingLimits }) });
@@ -47,14 +52,25 @@ export function runSaga<State>(options: SagaOptions<State>): Promise<void> {
 }
 
 /** Works a saga up to the end of the log and returns the position. */
-export function catchUpSaga<State>(options: SagaParts<State> & Omit<CatchUpOptions, 'name' | 'filter' | 'handle'>): Promise<bigint> {
+export function catchUpSaga<State>(
+  options: SagaParts<State> & Omit<CatchUpOptions, 'name' | 'filter' | 'handle'>,
+): Promise<bigint> {
   const { saga, queue, parkingLimits, ...rest } = options;
   const handler = sagaHandler({ saga, queue, ...(parkingLimits === undefined ? {} : { parkingLimits }) });
-  return catchUp({ ...rest, name: sagaCheckpoint(saga), filter: saga.filter, handle: async (...page) => (await handler(...page)).events });
+  return catchUp({
+    ...rest,
+    name: sagaCheckpoint(saga),
+    filter: saga.filter,
+    handle: async (...page) => (await handler(...page)).events,
+  });
 }
 
 function sagaHandler<State>(parts: SagaParts<State>) {
-  return async (events: RecordedEvent[], tx: Transaction, handledAt: Date): Promise<Pick<Folded<State>, 'held' | 'events'>> => {
+  return async (
+    events: RecordedEvent[],
+    tx: Transaction,
+    handledAt: Date,
+  ): Promise<Pick<Folded<State>, 'held' | 'events'>> => {
     const routes = routesOf(parts.saga, events, handledAt);
     const folded = foldSaga(parts.saga, routes, await loadKnown<State>(tx, parts.saga.name, routes));
     await writeFolded(tx, parts, folded);
@@ -63,7 +79,11 @@ function sagaHandler<State>(parts: SagaParts<State>) {
 }
 
 /** In the transaction that holds the saga's checkpoint. */
-export async function writeFolded<State>(tx: Transaction, { saga, queue, parkingLimits = DEFAULT_PARKING_LIMITS }: SagaParts<State>, folded: Folded<State>): Promise<void> {
+export async function writeFolded<State>(
+  tx: Transaction,
+  { saga, queue, parkingLimits = DEFAULT_PARKING_LIMITS }: SagaParts<State>,
+  folded: Folded<State>,
+): Promise<void> {
   const { changed, held } = folded;
   const forgotten = [...changed].filter(([, state]) => state === saga.initial).map(([key]) => key);
   const kept = [...changed].filter(([, state]) => state !== saga.initial);
@@ -74,14 +94,25 @@ export async function writeFolded<State>(tx: Transaction, { saga, queue, parking
   if (tasks.length > 0) await queue.schedule(tx, tasks);
 }
 
-/** Rows first, then the question who is waited for: a dependent of this very page counts. At most three statements, however many wait. */
-async function dependentsOfPage(tx: Transaction, saga: string, { dependents, stopped, tasksForDependents }: Folded<unknown>): Promise<NewTask[]> {
+/**
+ * Rows first, then the question who is waited for: a dependent of this very page counts. At most three statements,
+ * however many wait.
+ */
+async function dependentsOfPage(
+  tx: Transaction,
+  saga: string,
+  { dependents, stopped, tasksForDependents }: Folded<unknown>,
+): Promise<NewTask[]> {
   // One that registered and stopped waiting within this page needs no row.
   const waiting = dependents.filter((one) => !stopped.has(one.dependent));
   if (stopped.size > 0) await removeDependents(tx, saga, [...stopped]);
   if (waiting.length > 0) await storeDependents(tx, saga, waiting);
   if (tasksForDependents.length === 0) return [];
-  const awaited = await awaitedAmong(tx, saga, tasksForDependents.map((one) => one.key));
+  const awaited = await awaitedAmong(
+    tx,
+    saga,
+    tasksForDependents.map((one) => one.key),
+  );
   return tasksForDependents.flatMap(({ key, tasks }) => (awaited.has(key) ? tasks : []));
 }
 
@@ -90,7 +121,11 @@ export async function loadKnown<State>(tx: Transaction, saga: string, routes: Ro
   const keys = new Set(routes.flatMap((route) => [...route.keys]));
   const text = `SELECT key, state FROM saga_state WHERE saga = $1 AND key = ANY ($2::text[])
     UNION ALL SELECT key, NULL FROM parked_instance WHERE saga = $1`;
-  const { rows } = await tx.query<{ key: string; state: string | null }>({ name: 'saga-load', text, values: [saga, [...keys]] });
+  const { rows } = await tx.query<{ key: string; state: string | null }>({
+    name: 'saga-load',
+    text,
+    values: [saga, [...keys]],
+  });
   return {
     states: new Map(rows.flatMap(({ key, state }) => (state === null ? [] : [[key, JSON.parse(state) as State]]))),
     parked: new Set(rows.flatMap(({ key, state }) => (state === null ? [key] : []))),
@@ -98,9 +133,14 @@ export async function loadKnown<State>(tx: Transaction, saga: string, routes: Ro
 }
 
 async function saveStates(tx: Transaction, saga: string, states: [string, unknown][]): Promise<void> {
-  const text = `INSERT INTO saga_state (saga, key, state) SELECT $1, key, state FROM unnest($2::text[], $3::text[]) AS given(key, state)
+  const text = `INSERT INTO saga_state (saga, key, state) SELECT $1, key, state FROM unnest($2::text[],
+      $3::text[]) AS given(key, state)
     ON CONFLICT (saga, key) DO UPDATE SET state = excluded.state`;
-  await tx.query({ name: 'saga-save', text, values: [saga, states.map(([key]) => key), states.map(([, state]) => JSON.stringify(state))] });
+  await tx.query({
+    name: 'saga-save',
+    text,
+    values: [saga, states.map(([key]) => key), states.map(([, state]) => JSON.stringify(state))],
+  });
 }
 
 async function forgetStates(tx: Transaction, saga: string, keys: string[]): Promise<void> {

@@ -1,4 +1,7 @@
 import type { MigrationSet } from '#postgres';
 
 /** The tables of the runner: checkpoints and the states of sagas. */
-export const subscriptionsSchema: MigrationSet = { name: 'subscriptions', directory: new URL('./migrations/', import.meta.url) };
+export const subscriptionsSchema: MigrationSet = {
+  name: 'subscriptions',
+  directory: new URL('./migrations/', import.meta.url),
+};

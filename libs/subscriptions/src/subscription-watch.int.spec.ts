@@ -18,14 +18,29 @@ describe('the list of failing subscriptions', () => {
     watch.callbacks.onError(new Error('no such column'), { ...trouble, from: 4n, to: 9n });
     clock.advance(1_000);
     watch.callbacks.onError(Object.assign(new Error(''), { code: 'ECONNREFUSED' }), { ...trouble, name: 'other' });
-    watch.callbacks.onError(new Error('no such table'), { ...trouble, kind: 'subscription_halted', attempt: 8, from: 4n, to: 4n });
+    watch.callbacks.onError(new Error('no such table'), {
+      ...trouble,
+      kind: 'subscription_halted',
+      attempt: 8,
+      from: 4n,
+      to: 4n,
+    });
     const reason = 'failed 8 times in a row, last at position 4: no such table';
     expect(watch.failing()).toEqual([
       { name: 'trial', isHalted: true, since: new Date('2026-03-01T10:00:00Z'), reason },
-      { name: 'other', isHalted: false, since: new Date('2026-03-01T10:00:01Z'), reason: 'failed 1 time, last: ECONNREFUSED' },
+      {
+        name: 'other',
+        isHalted: false,
+        since: new Date('2026-03-01T10:00:01Z'),
+        reason: 'failed 1 time, last: ECONNREFUSED',
+      },
     ]);
     expect(watch.troubles()).toEqual([{ name: 'subscription trial', since: '2026-03-01T10:00:00.000Z', reason }]);
-    expect(logged).toMatchObject([[{ name: 'trial', attempt: 1, from: '4', to: '9' }, 'subscription_failed'], [{ name: 'other' }, 'subscription_failed'], [{ attempt: 8 }, 'subscription_halted']]);
+    expect(logged).toMatchObject([
+      [{ name: 'trial', attempt: 1, from: '4', to: '9' }, 'subscription_failed'],
+      [{ name: 'other' }, 'subscription_failed'],
+      [{ attempt: 8 }, 'subscription_halted'],
+    ]);
   });
 
   it('forgets one that handles a page, and one that has not failed again though it was tried', () => {
@@ -62,12 +77,25 @@ describe('a subscription', () => {
     await trial.note([7]);
     await openCheckpoint(trial.pool, 'trial', 'other');
     await moveCheckpoint(trial.pool, 'trial', { position: 0n, holder: 'other', leaseMs: 60_000 });
-    running = runSubscription({ store: trial.store, pool: trial.pool, name: 'trial', signal: end.signal, leaseMs: 1, standbyPollMs: 1, handle: takeEffect, ...watch.callbacks });
+    running = runSubscription({
+      store: trial.store,
+      pool: trial.pool,
+      name: 'trial',
+      signal: end.signal,
+      leaseMs: 1,
+      standbyPollMs: 1,
+      handle: takeEffect,
+      ...watch.callbacks,
+    });
     expect(watch.standings()).toEqual([{ name: 'trial', state: 'standing_by' }]);
     await releaseCheckpoint(trial.pool, 'trial', 'other');
     await until('it runs', () => standing() === 'running');
     await until('it has handled what there is', async () => (await trial.effects()).length === 1);
-    await until('its lease ran out', async () => ((await trial.pool.query('SELECT FROM checkpoint WHERE held_until < clock_timestamp()')).rowCount ?? 0) === 1);
+    await until(
+      'its lease ran out',
+      async () =>
+        ((await trial.pool.query('SELECT FROM checkpoint WHERE held_until < clock_timestamp()')).rowCount ?? 0) === 1,
+    );
     expect(watch.standings()).toEqual([{ name: 'trial', state: 'running' }]);
   });
 
@@ -76,7 +104,14 @@ describe('a subscription', () => {
     let mended = false;
     await trial.note([7]);
     running = runSubscription({
-      ...{ store: trial.store, pool: trial.pool, name: 'trial', signal: end.signal, retryFirstDelayMs: 1, haltedAfterAttempts: 3 },
+      ...{
+        store: trial.store,
+        pool: trial.pool,
+        name: 'trial',
+        signal: end.signal,
+        retryFirstDelayMs: 1,
+        haltedAfterAttempts: 3,
+      },
       handle: async (events, tx) => {
         if (!mended) throw new Error(`cannot take ${numberOf(events[0]!)}`);
         await takeEffect(events, tx);
@@ -84,8 +119,20 @@ describe('a subscription', () => {
       ...watch.callbacks,
     });
     await until('it is halted', () => watch.failing()[0]?.isHalted === true);
-    expect(watch.failing()).toMatchObject([{ name: 'trial', reason: expect.stringMatching(/^failed \d+ times in a row, last at position 1: cannot take 7$/) }]);
-    expect(watch.standings()).toEqual([{ name: 'trial', state: 'halted', since: expect.stringMatching(/Z$/), reason: expect.stringContaining('cannot take 7') }]);
+    expect(watch.failing()).toMatchObject([
+      {
+        name: 'trial',
+        reason: expect.stringMatching(/^failed \d+ times in a row, last at position 1: cannot take 7$/),
+      },
+    ]);
+    expect(watch.standings()).toEqual([
+      {
+        name: 'trial',
+        state: 'halted',
+        since: expect.stringMatching(/Z$/),
+        reason: expect.stringContaining('cannot take 7'),
+      },
+    ]);
     mended = true;
     await until('it goes on', () => watch.standings()[0]?.state === 'running' && watch.failing().length === 0);
     expect(await trial.effects()).toEqual([7]);

@@ -26,12 +26,15 @@ export interface SubscriptionWatchOptions {
   clock?: Clock;
 }
 
-/** An attempt ends within so long (a transaction after 30 s, a read of the log sooner): what has not failed again by then reads well, and waits for events. */
+/**
+ * An attempt ends within so long (a transaction after 30 s, a read of the log sooner): what has not failed again by
+ * then reads well, and waits for events.
+ */
 const LONGEST_ATTEMPT_MS = 60_000;
 
 /**
- * Logs what fails in a program's subscriptions, and keeps how each stands and why it fails, for its health and for whoever waits for its work: a log cannot
- * be asked. `callbacks` go to each subscription.
+ * Logs what fails in a program's subscriptions, and keeps how each stands and why it fails, for its health and for
+ * whoever waits for its work: a log cannot be asked. `callbacks` go to each subscription.
  */
 export class SubscriptionWatch {
   private readonly clock: Clock;
@@ -49,7 +52,13 @@ export class SubscriptionWatch {
     const where = from === undefined ? '' : ` at ${from === to ? `position ${from}` : `positions ${from} to ${to}`}`;
     const reason = `failed ${attempt} ${attempt === 1 ? 'time' : 'times in a row'}, last${where}: ${wordsOf(error)}`;
     const since = this.current(name)?.since ?? this.clock.now();
-    this.failures.set(name, { name, isHalted: kind === 'subscription_halted', since, reason, overAtMs: this.clock.monotonicMs() + retryInMs + LONGEST_ATTEMPT_MS });
+    this.failures.set(name, {
+      name,
+      isHalted: kind === 'subscription_halted',
+      since,
+      reason,
+      overAtMs: this.clock.monotonicMs() + retryInMs + LONGEST_ATTEMPT_MS,
+    });
   };
 
   readonly callbacks: Required<Pick<SubscriptionOptions, 'onError' | 'onBatch' | 'onRole'>> = {
@@ -66,14 +75,18 @@ export class SubscriptionWatch {
 
   /** What health shows: one that has failed a few times may go on by itself. */
   troubles(): { name: string; since: string; reason: string }[] {
-    return this.failing().flatMap(({ name, isHalted, since, reason }) => (isHalted ? [{ name: `subscription ${name}`, since: since.toISOString(), reason }] : []));
+    return this.failing().flatMap(({ name, isHalted, since, reason }) =>
+      isHalted ? [{ name: `subscription ${name}`, since: since.toISOString(), reason }] : [],
+    );
   }
 
   /** Every subscription of this process. */
   standings(): Standing[] {
     return [...this.roles].map(([name, role]) => {
       const failed = this.current(name);
-      return failed?.isHalted === true ? { name, state: 'halted', since: failed.since.toISOString(), reason: failed.reason } : { name, state: role };
+      return failed?.isHalted === true
+        ? { name, state: 'halted', since: failed.since.toISOString(), reason: failed.reason }
+        : { name, state: role };
     });
   }
 

@@ -42,9 +42,15 @@ export async function makeTrial(db: { pool: Pool; url: string; drop(): Promise<v
     url: db.url,
     store,
     note: async (numbers, { prefix = 'note', type = 'Noted' } = {}) => {
-      for (let at = 0; at < numbers.length; at += 500) await store.append(`${prefix}-${randomUUID()}`, 'none', numbers.slice(at, at + 500).map((n) => eventOf({ n }, type)));
+      for (let at = 0; at < numbers.length; at += 500)
+        await store.append(
+          `${prefix}-${randomUUID()}`,
+          'none',
+          numbers.slice(at, at + 500).map((n) => eventOf({ n }, type)),
+        );
     },
-    effects: async () => (await db.pool.query<{ n: number }>('SELECT n FROM effect ORDER BY id')).rows.map((row) => row.n),
+    effects: async () =>
+      (await db.pool.query<{ n: number }>('SELECT n FROM effect ORDER BY id')).rows.map((row) => row.n),
     stop: async () => {
       await store.close();
       await db.drop();
@@ -62,7 +68,10 @@ export async function takeEffect(events: RecordedEvent[], tx: Transaction): Prom
 export const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
 /** Resolves when `isEnough` is reached by what runs tell through `onBatch`. */
-export function whenPosition(position: bigint): { reached: Promise<void>; onBatch: (batch: { position: bigint }) => void } {
+export function whenPosition(position: bigint): {
+  reached: Promise<void>;
+  onBatch: (batch: { position: bigint }) => void;
+} {
   let resolve: () => void;
   const reached = new Promise<void>((done) => (resolve = done));
   return { reached, onBatch: (batch) => void (batch.position >= position && resolve()) };
@@ -90,7 +99,10 @@ export function countingStore(store: EventStore): { store: EventStore; pages: ()
   };
 }
 
-/** The pool, with every statement of its transactions made known after it ran; `after` may throw, as if the answer had been lost. */
+/**
+ * The pool, with every statement of its transactions made known after it ran; `after` may throw, as if the answer had
+ * been lost.
+ */
 export function watchedPool(pool: Pool, after: (text: string) => void): Pool {
   const connect = async (): Promise<Transaction> => {
     const tx = await pool.connect();

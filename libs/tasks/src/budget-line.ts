@@ -19,9 +19,14 @@ export class BudgetLine {
   /** No call before this monotonic moment, even where no interval is in force: a 429 said so. */
   blockedUntilMs = -Infinity;
   serving = false;
-  /** This process's last reservation, and the moment of the database (Unix ms) from which the row is free if nobody reserved after it. */
+  /**
+   * This process's last reservation, and the moment of the database (Unix ms) from which the row is free if nobody
+   * reserved after it.
+   */
   mine = { reservation: 0n, freeAtMs: 0, stepMs: 0 };
-  /** The newest 429 of which any process told: it counts as a reservation, and what was reserved before it is given up. */
+  /**
+   * The newest 429 of which any process told: it counts as a reservation, and what was reserved before it is given up.
+   */
   lesson = { reservation: 0n, freeAtMs: 0 };
   /** Aborted when the slot that is waited for is of no more use: a 429 came, or nobody waits. */
   interruption = new AbortController();
@@ -55,17 +60,26 @@ export class BudgetLine {
     this.interruption.abort();
   }
 
-  /** Where nobody had queued behind this process's run, what was left of it is free to whoever has the lesson's own number: from its moment on. */
+  /**
+   * Where nobody had queued behind this process's run, what was left of it is free to whoever has the lesson's own
+   * number: from its moment on.
+   */
   giveUp(): void {
     const { reservation, freeAtMs } = this.lesson;
-    if (this.mine.reservation + 1n === reservation) this.mine = { ...this.mine, reservation, freeAtMs: Math.max(this.mine.freeAtMs, freeAtMs) };
+    if (this.mine.reservation + 1n === reservation)
+      this.mine = { ...this.mine, reservation, freeAtMs: Math.max(this.mine.freeAtMs, freeAtMs) };
   }
 
   /** Joins the queue. Leaves it by a slot, by an error, or by `signal`, whose reason is then thrown. */
   join(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.waiters.length >= this.options.mostWaiting) {
-        return reject(new PedigreeError('unavailable', `more than ${this.options.mostWaiting} calls wait for ${this.account}/${this.method}`));
+        return reject(
+          new PedigreeError(
+            'unavailable',
+            `more than ${this.options.mostWaiting} calls wait for ${this.account}/${this.method}`,
+          ),
+        );
       }
       const leave = () => {
         const place = this.waiters.indexOf(waiter);

@@ -27,12 +27,20 @@ describe('the call budgets', () => {
   });
 
   const budgets = (more: Partial<CallBudgetsOptions> = {}) =>
-    new PostgresCallBudgets({ pool: db.pool, intervalsMs: () => INTERVAL_MS, guardMs: 3, slotSlackMs: 4, maxIntervalMs: 60_000, ...more });
+    new PostgresCallBudgets({
+      pool: db.pool,
+      intervalsMs: () => INTERVAL_MS,
+      guardMs: 3,
+      slotSlackMs: 4,
+      maxIntervalMs: 60_000,
+      ...more,
+    });
   /** Reserves however far ahead, so that a test with a clock that stands still can look at the reservation. */
   const FAR = { horizonMs: 7_200_000 };
   const rowOf = async (account = 'a', method = 'send') => {
     const text = `SELECT *, extract(epoch FROM next_allowed_at - clock_timestamp())::float8 * 1000 AS blocked_ms,
-      extract(epoch FROM next_allowed_at - slot_at)::float8 * 1000 AS step_ms FROM call_budget WHERE account = $1 AND method = $2`;
+      extract(epoch FROM next_allowed_at - slot_at)::float8 * 1000 AS step_ms FROM call_budget WHERE account = $1
+        AND method = $2`;
     return (await db.pool.query(text, [account, method])).rows[0];
   };
   /** Moments of calls, and the smallest distance between two of them. */
@@ -57,7 +65,10 @@ describe('the call budgets', () => {
   });
 
   it('lets no two calls of two processes come nearer than the interval', async () => {
-    const { moments, nearestMs } = await callTogether([budgets({ guardMs: 8 }), budgets({ guardMs: 8, pool: secondPool })], 10);
+    const { moments, nearestMs } = await callTogether(
+      [budgets({ guardMs: 8 }), budgets({ guardMs: 8, pool: secondPool })],
+      10,
+    );
     expect(moments).toHaveLength(20);
     expect(nearestMs).toBeGreaterThanOrEqual(INTERVAL_MS);
   });
@@ -73,9 +84,14 @@ describe('the call budgets', () => {
 
   it('gives the rest of a run back when nobody wants it any more, so that another process need not wait for it', async () => {
     const intervalMs = 20_000;
-    const [one, other] = [budgets({ intervalsMs: () => intervalMs }), budgets({ intervalsMs: () => intervalMs, pool: secondPool })];
+    const [one, other] = [
+      budgets({ intervalsMs: () => intervalMs }),
+      budgets({ intervalsMs: () => intervalMs, pool: secondPool }),
+    ];
     const stop = new AbortController();
-    const [first, ...rest] = Array.from({ length: 8 }, (_, i) => one.takeSlot('a', 'send', i === 0 ? undefined : stop.signal));
+    const [first, ...rest] = Array.from({ length: 8 }, (_, i) =>
+      one.takeSlot('a', 'send', i === 0 ? undefined : stop.signal),
+    );
     await first;
     expect((await rowOf()).blocked_ms).toBeGreaterThan(7 * intervalMs);
     stop.abort(new Error('no longer'));
@@ -108,7 +124,10 @@ describe('the call budgets', () => {
   });
 
   it('gives the rest of a run up when another process meets a 429, and waits no longer than that says', async () => {
-    const [one, other] = [budgets({ intervalsMs: () => 30_000, listens: true }), budgets({ intervalsMs: () => 30_000, pool: secondPool })];
+    const [one, other] = [
+      budgets({ intervalsMs: () => 30_000, listens: true }),
+      budgets({ intervalsMs: () => 30_000, pool: secondPool }),
+    ];
     await until('its ear', () => one.hears);
     const stop = new AbortController();
     const waiting = Array.from({ length: 8 }, () => one.takeSlot('a', 'send', stop.signal));
@@ -117,7 +136,8 @@ describe('the call budgets', () => {
     const { slot_at: first, blocked_ms: blockedMs } = await rowOf();
     expect(blockedMs).toBeGreaterThan(180_000);
     await other.learnFrom429('a', 'send', { intervalMs: 40_000 });
-    // The 429 counts as the second: the third is the run that takes the place of the one that was given up, and not one behind it.
+    // The 429 counts as the second: the third is the run that takes the place of the one that was given up, and not one
+    // behind it.
     const { slot_at: next } = await reserved(3);
     expect(next.getTime() - first.getTime()).toBeGreaterThanOrEqual(40_000);
     expect(next.getTime() - first.getTime()).toBeLessThan(80_000);
@@ -127,7 +147,10 @@ describe('the call budgets', () => {
   });
 
   it('calls no more before the moment that a 429 of another process told', async () => {
-    const [one, other] = [budgets({ intervalsMs: () => 1_000, listens: true }), budgets({ intervalsMs: () => 1_000, pool: secondPool })];
+    const [one, other] = [
+      budgets({ intervalsMs: () => 1_000, listens: true }),
+      budgets({ intervalsMs: () => 1_000, pool: secondPool }),
+    ];
     await until('its ear', () => one.hears);
     const moments: number[] = [];
     const call = async (): Promise<void> => {
@@ -159,14 +182,18 @@ describe('the call budgets', () => {
   it('counts each account and method for itself', async () => {
     const one = budgets({ intervalsMs: () => 5_000 });
     await Promise.all([one.takeSlot('a', 'send'), one.takeSlot('b', 'send'), one.takeSlot('a', 'status')]);
-    expect(one.figures().map(({ account, method, calls, intervalMs }) => ({ account, method, calls, intervalMs }))).toEqual([
+    expect(
+      one.figures().map(({ account, method, calls, intervalMs }) => ({ account, method, calls, intervalMs })),
+    ).toEqual([
       { account: 'a', method: 'send', calls: 1, intervalMs: 5_000 },
       { account: 'b', method: 'send', calls: 1, intervalMs: 5_000 },
       { account: 'a', method: 'status', calls: 1, intervalMs: 5_000 },
     ]);
   });
 
-  /** A clock of our own stands still, so only `advance` decides when a slot is reached; the row shows what was reserved. */
+  /**
+   * A clock of our own stands still, so only `advance` decides when a slot is reached; the row shows what was reserved.
+   */
   const reserved = async (count: number) => {
     let row = await rowOf();
     while (row === undefined || Number(row.reservation) < count) row = await rowOf();
@@ -177,7 +204,10 @@ describe('the call budgets', () => {
   };
 
   it('drops a slot that it reached too late and takes another', async () => {
-    await db.pool.query(`INSERT INTO call_budget (account, method, slot_at, next_allowed_at) VALUES ('a', 'send', now(), now() + interval '1 hour')`);
+    await db.pool.query(
+      `INSERT INTO call_budget (account, method, slot_at, next_allowed_at) VALUES ('a', 'send', now(), now() + ` +
+        `interval '1 hour')`,
+    );
     const clock = new VirtualClock();
     const one = budgets({ ...FAR, clock, intervalsMs: () => 1_000 });
     const granted = jest.fn();
@@ -190,7 +220,8 @@ describe('the call budgets', () => {
     expect(granted).not.toHaveBeenCalled();
     expect(again.step_ms).toBeCloseTo(1_003, 1);
     await turns();
-    // The hour less what the test itself has taken is left: nearly all of it at once, the rest in steps below the slack.
+    // The hour less what the test itself has taken is left: nearly all of it at once, the rest in steps below the
+    // slack.
     clock.advance(3_590_000);
     for (let i = 0; i < 11_000 && granted.mock.calls.length === 0; i += 1) {
       clock.advance(1);
@@ -201,12 +232,19 @@ describe('the call budgets', () => {
   });
 
   it('loses its place when another process queued behind the slot that it dropped', async () => {
-    await db.pool.query(`INSERT INTO call_budget (account, method, slot_at, next_allowed_at) VALUES ('a', 'send', now(), now() + interval '1 hour')`);
+    await db.pool.query(
+      `INSERT INTO call_budget (account, method, slot_at, next_allowed_at) VALUES ('a', 'send', now(), now() + ` +
+        `interval '1 hour')`,
+    );
     const [clock, otherClock] = [new VirtualClock(), new VirtualClock()];
     const stop = new AbortController();
     const call = budgets({ ...FAR, clock, intervalsMs: () => 1_000 }).takeSlot('a', 'send', stop.signal);
     const mine = await reserved(2);
-    const behind = budgets({ ...FAR, clock: otherClock, intervalsMs: () => 1_000, pool: secondPool }).takeSlot('a', 'send', stop.signal);
+    const behind = budgets({ ...FAR, clock: otherClock, intervalsMs: () => 1_000, pool: secondPool }).takeSlot(
+      'a',
+      'send',
+      stop.signal,
+    );
     await reserved(3);
     await turns();
     clock.advance(3_600_005);
@@ -217,11 +255,16 @@ describe('the call budgets', () => {
   });
 
   it('never grants before the slot, however long it waits by its own clock', async () => {
-    await db.pool.query(`INSERT INTO call_budget (account, method, slot_at, next_allowed_at) VALUES ('a', 'send', now(), now() + interval '1 hour')`);
+    await db.pool.query(
+      `INSERT INTO call_budget (account, method, slot_at, next_allowed_at) VALUES ('a', 'send', now(), now() + ` +
+        `interval '1 hour')`,
+    );
     const clock = new VirtualClock();
     const granted = jest.fn();
     const stop = new AbortController();
-    const call = budgets({ ...FAR, clock }).takeSlot('a', 'send', stop.signal).then(granted, granted);
+    const call = budgets({ ...FAR, clock })
+      .takeSlot('a', 'send', stop.signal)
+      .then(granted, granted);
     await reserved(2);
     for (let i = 0; i < 10; i += 1) {
       clock.advance(300_000);
@@ -336,13 +379,17 @@ describe('the call budgets', () => {
       const delays: number[] = [];
       for (let i = 0; i < 6; i += 1) {
         // As after one more reservation a moment ago.
-        await db.pool.query(`UPDATE call_budget SET quiet_calls = 1, slot_at = clock_timestamp(), next_allowed_at = clock_timestamp()`);
+        await db.pool.query(
+          `UPDATE call_budget SET quiet_calls = 1, slot_at = clock_timestamp(), next_allowed_at = clock_timestamp()`,
+        );
         await one.learnFrom429('a', 'send', {});
         // Counted from the call, however late the test looks.
         delays.push(Math.round((await rowOf()).step_ms));
       }
       expect(delays.slice(1)).toEqual([200, 400, 800, 1_000, 1_000]);
-      await db.pool.query(`UPDATE call_budget SET quiet_calls = 50, slot_at = clock_timestamp(), next_allowed_at = clock_timestamp()`);
+      await db.pool.query(
+        `UPDATE call_budget SET quiet_calls = 50, slot_at = clock_timestamp(), next_allowed_at = clock_timestamp()`,
+      );
       await one.learnFrom429('a', 'send', {});
       expect((await rowOf()).refusals).toBe(1);
     });

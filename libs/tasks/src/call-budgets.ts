@@ -9,25 +9,38 @@ import type { CallBudgets } from './port.js';
 import { Lateness } from './lateness.js';
 import { waitUntil } from './precise-wait.js';
 
-/** So often a caller may come too late for its slot in a row; a process that manages none of them is in no state to call. */
+/**
+ * So often a caller may come too late for its slot in a row; a process that manages none of them is in no state to
+ * call.
+ */
 const MOST_DROPS = 50;
-/** The end of a slot that begins at once is held open until the answer is surely back: twice the slowest recent round trip, within these bounds. */
+/**
+ * The end of a slot that begins at once is held open until the answer is surely back: twice the slowest recent round
+ * trip, within these bounds.
+ */
 const LEAST_LEAD_MS = 2;
 const MOST_LEAD_MS = 50;
 /** Above this the offset to the database's clock is measured again. */
 const WANTED_UNCERTAINTY_MS = 1;
 const MOST_PROBES = 3;
 /**
- * Where several callers wait, slots are reserved as a run: within it the process keeps the distance by its own clock, which is exact, and
- * hands over to another process once per run instead of once per call. A crash leaves at most a run unused; a 429 elsewhere is heard of.
+ * Where several callers wait, slots are reserved as a run: within it the process keeps the distance by its own clock,
+ * which is exact, and hands over to another process once per run instead of once per call. A crash leaves at most a run
+ * unused; a 429 elsewhere is heard of.
  */
 const RUN_SLOTS = 16;
 const WAITING_FOR_A_RUN = 3;
-/** Calls are late now and then; a run is made longer when it is behind by more than this, as long as nobody queued behind it. */
+/**
+ * Calls are late now and then; a run is made longer when it is behind by more than this, as long as nobody queued
+ * behind it.
+ */
 const BEHIND_MS = 2;
 /** A write that comes this much after its slot was granted is told to the others: the guard covers less. */
 const LATE_WRITE_MS = 5;
-/** How long before a run ends the next one may be reserved, at the least and in intervals; and how often those who wait longer look. */
+/**
+ * How long before a run ends the next one may be reserved, at the least and in intervals; and how often those who wait
+ * longer look.
+ */
 const LEAST_HORIZON_MS = 50;
 const HORIZON_STEPS = 1.5;
 const LOOK_EVERY_MS = 250;
@@ -53,7 +66,10 @@ export interface CallBudgetsOptions {
   mostWaiting?: number;
   /** How far ahead a slot may be reserved. Default: one and a half intervals, at least 50. */
   horizonMs?: number;
-  /** Whether to hear of 429s that other processes meet, over a connection of its own; then it must be closed. Default: no. */
+  /**
+   * Whether to hear of 429s that other processes meet, over a connection of its own; then it must be closed. Default:
+   * no.
+   */
   listens?: boolean;
 }
 
@@ -64,7 +80,10 @@ interface Answer {
   next_ms: number;
 }
 
-/** In Unix ms of the database: calls may go out from `fromMs` to `untilMs`, `stepMs` apart, and the row counts on `stepMs` after `untilMs`. */
+/**
+ * In Unix ms of the database: calls may go out from `fromMs` to `untilMs`, `stepMs` apart, and the row counts on
+ * `stepMs` after `untilMs`.
+ */
 interface Run {
   fromMs: number;
   untilMs: number;
@@ -75,9 +94,10 @@ interface Run {
 }
 
 /**
- * The minimum interval per (account, method) over all processes, by one row each (interface 8; DESIGN section 6, Budgets; promise 4). Callers of
- * one process queue in memory and one of them at a time holds a reservation: of one slot, or of a short run of them where many wait. A
- * process that comes too late for its slot reserves anew, which costs nothing while nobody queued behind it.
+ * The minimum interval per (account, method) over all processes, by one row each (interface 8; DESIGN section 6,
+ * Budgets; promise 4). Callers of one process queue in memory and one of them at a time holds a reservation: of one
+ * slot, or of a short run of them where many wait. A process that comes too late for its slot reserves anew, which
+ * costs nothing while nobody queued behind it.
  */
 export class PostgresCallBudgets implements CallBudgets {
   private readonly pool: Pool;
@@ -116,12 +136,15 @@ export class PostgresCallBudgets implements CallBudgets {
 
   private heard(payload: string): void {
     const [reservation = '', freeAtMs = ''] = payload.split(' ', 2);
-    this.lines.get(payload.slice(reservation.length + freeAtMs.length + 2))?.learn({ reservation: BigInt(reservation), freeAtMs: Number(freeAtMs) });
+    this.lines
+      .get(payload.slice(reservation.length + freeAtMs.length + 2))
+      ?.learn({ reservation: BigInt(reservation), freeAtMs: Number(freeAtMs) });
   }
 
   /**
-   * Resolves when the call may go out, and it should go out in the same turn. Rejects with the signal's reason on abort, with PedigreeError
-   * `unavailable` when too many wait or the process is too slow to hit any slot, and with the database's error.
+   * Resolves when the call may go out, and it should go out in the same turn. Rejects with the signal's reason on
+   * abort, with PedigreeError `unavailable` when too many wait or the process is too slow to hit any slot, and with the
+   * database's error.
    */
   async takeSlot(account: string, method: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
@@ -129,7 +152,8 @@ export class PostgresCallBudgets implements CallBudgets {
     if (line.options.profileIntervalMs === 0) {
       const firstLook = this.lookWhatOthersLearnt();
       if (firstLook !== undefined) await firstLook;
-      if (line.intervalMs === 0 && line.waiting === 0 && line.blockedUntilMs <= this.clock.monotonicMs()) return line.count(this.clock.monotonicMs());
+      if (line.intervalMs === 0 && line.waiting === 0 && line.blockedUntilMs <= this.clock.monotonicMs())
+        return line.count(this.clock.monotonicMs());
     }
     const turn = line.join(signal);
     if (!line.serving) void this.serve(line);
@@ -144,7 +168,10 @@ export class PostgresCallBudgets implements CallBudgets {
     if (lateMs > LATE_WRITE_MS && line.mine.stepMs > 0) this.tellLateWrite(line, nowMs);
   }
 
-  /** Moves the row on for a call that was written long after its slot was granted, so that other processes keep their distance from it too. */
+  /**
+   * Moves the row on for a call that was written long after its slot was granted, so that other processes keep their
+   * distance from it too.
+   */
   private tellLateWrite(line: BudgetLine, writtenMs: number): void {
     const { reservation, stepMs } = line.mine;
     const freeAtMs = this.databaseClock.latestAt(writtenMs) + stepMs;
@@ -157,7 +184,11 @@ export class PostgresCallBudgets implements CallBudgets {
     this.line(account, method).arrival.observe(roundTripMs);
   }
 
-  async learnFrom429(account: string, method: string, told: { intervalMs?: number; retryAfterMs?: number }): Promise<void> {
+  async learnFrom429(
+    account: string,
+    method: string,
+    told: { intervalMs?: number; retryAfterMs?: number },
+  ): Promise<void> {
     const line = this.line(account, method);
     line.rateLimited += 1;
     const { maxIntervalMs, guardMs, mostExtraGuardMs = 50, firstBackoffMs = 100 } = this.options;
@@ -176,8 +207,18 @@ export class PostgresCallBudgets implements CallBudgets {
 
   figures(): (ReturnType<CallBudgets['figures']>[number] & { droppedSlots: number })[] {
     return [...this.lines.values()].map((line) => ({
-      ...{ account: line.account, method: line.method, calls: line.calls, rateLimited: line.rateLimited, intervalMs: line.intervalMs },
-      ...{ firstCallMonotonicMs: line.firstCallMs, lastCallMonotonicMs: line.lastCallMs, droppedSlots: line.droppedSlots },
+      ...{
+        account: line.account,
+        method: line.method,
+        calls: line.calls,
+        rateLimited: line.rateLimited,
+        intervalMs: line.intervalMs,
+      },
+      ...{
+        firstCallMonotonicMs: line.firstCallMs,
+        lastCallMonotonicMs: line.lastCallMs,
+        droppedSlots: line.droppedSlots,
+      },
     }));
   }
 
@@ -202,7 +243,12 @@ export class PostgresCallBudgets implements CallBudgets {
         else if (run.calls === 0) {
           line.droppedSlots += 1;
           drops += 1;
-          if (drops >= MOST_DROPS) throw new PedigreeError('unavailable', `${line.account}/${line.method}: ${drops} slots in a row were missed by more than ${this.options.slotSlackMs} ms`);
+          if (drops >= MOST_DROPS)
+            throw new PedigreeError(
+              'unavailable',
+              `${line.account}/${line.method}: ${drops} slots in a row were missed by more than ` +
+                `${this.options.slotSlackMs} ms`,
+            );
         }
       }
     } catch (error) {
@@ -222,29 +268,48 @@ export class PostgresCallBudgets implements CallBudgets {
     }
   }
 
-  /** Makes a run that is behind longer, so that its last call still fits. Not where another process has queued behind it: that one counts on the end. */
+  /**
+   * Makes a run that is behind longer, so that its last call still fits. Not where another process has queued behind
+   * it: that one counts on the end.
+   */
   private async keepRoom(line: BudgetLine, run: Run): Promise<void> {
     const left = run.slots - run.calls;
     const behindMs = line.mine.freeAtMs + (left - 1) * run.stepMs + left * this.lateness.guardMs - run.untilMs;
     if (left === 0 || line.waiting === 0 || behindMs <= BEHIND_MS) return;
-    const { rowCount } = await this.pool.query(sql.EXTEND, [line.account, line.method, line.mine.reservation, run.untilMs + behindMs + run.stepMs]);
+    const { rowCount } = await this.pool.query(sql.EXTEND, [
+      line.account,
+      line.method,
+      line.mine.reservation,
+      run.untilMs + behindMs + run.stepMs,
+    ]);
     if (rowCount === 1) run.untilMs += behindMs;
   }
 
-  /** What nobody wants any more. What a lone call leaves over is not worth a statement: this process's next reservation takes it into account. */
+  /**
+   * What nobody wants any more. What a lone call leaves over is not worth a statement: this process's next reservation
+   * takes it into account.
+   */
   private async giveBack(line: BudgetLine, run: Run): Promise<void> {
     const unused = run.slots - run.calls;
     if (run.calls > 0 && unused <= 1) return;
-    await this.pool.query(sql.GIVE_BACK, [line.account, line.method, line.mine.reservation, line.mine.freeAtMs, unused]);
+    await this.pool.query(sql.GIVE_BACK, [
+      line.account,
+      line.method,
+      line.mine.reservation,
+      line.mine.freeAtMs,
+      unused,
+    ]);
   }
 
   /** Undefined when the row is not free for long yet: by then it was waited for a while. */
   private async reserve(line: BudgetLine, again: boolean): Promise<Run | undefined> {
-    for (let probes = 0; this.databaseClock.uncertaintyMs > WANTED_UNCERTAINTY_MS && probes < MOST_PROBES; probes += 1) await this.ask(sql.NOW, []);
+    for (let probes = 0; this.databaseClock.uncertaintyMs > WANTED_UNCERTAINTY_MS && probes < MOST_PROBES; probes += 1)
+      await this.ask(sql.NOW, []);
     const leadMs = Math.min(MOST_LEAD_MS, Math.max(LEAST_LEAD_MS, 2 * this.slowestTripMs));
     const sentMs = this.clock.monotonicMs();
     const slots = line.waiting >= WAITING_FOR_A_RUN ? RUN_SLOTS : Math.max(1, line.waiting);
-    const horizonMs = this.options.horizonMs ?? Math.max(LEAST_HORIZON_MS, HORIZON_STEPS * (line.intervalMs + this.options.guardMs));
+    const horizonMs =
+      this.options.horizonMs ?? Math.max(LEAST_HORIZON_MS, HORIZON_STEPS * (line.intervalMs + this.options.guardMs));
     const rows = await this.ask<Answer & { slot_ms: number; step_ms: number }>(sql.RESERVE, [
       ...[line.account, line.method, line.options.profileIntervalMs, this.options.guardMs, leadMs],
       ...[line.mine.reservation, line.mine.freeAtMs, again ? 0 : slots, slots, horizonMs],
@@ -264,13 +329,22 @@ export class PostgresCallBudgets implements CallBudgets {
   }
 
   /**
-   * Waits for the next slot of a run and says whether the call may go out now: not before the run by any reading of the database's clock, not before
-   * this process's own last call plus the interval and its guards, and not later than the slack after its end, because the next run counts on that.
+   * Waits for the next slot of a run and says whether the call may go out now: not before the run by any reading of the
+   * database's clock, not before this process's own last call plus the interval and its guards, and not later than the
+   * slack after its end, because the next run counts on that.
    */
   private async reach(line: BudgetLine, slot: Run): Promise<boolean> {
-    const distanceMs = line.intervalMs > 0 ? Math.max(line.intervalMs + this.options.guardMs, slot.stepMs) + this.lateness.guardMs : 0;
-    const fromMs = (): number => Math.max(this.databaseClock.surelyAt(slot.fromMs), line.lastCallMs + distanceMs + (distanceMs > 0 ? line.arrival.lastMs : 0));
-    const endMs = Math.max(this.databaseClock.perhapsAt(slot.untilMs), this.databaseClock.surelyAt(slot.untilMs) - WANTED_UNCERTAINTY_MS);
+    const distanceMs =
+      line.intervalMs > 0 ? Math.max(line.intervalMs + this.options.guardMs, slot.stepMs) + this.lateness.guardMs : 0;
+    const fromMs = (): number =>
+      Math.max(
+        this.databaseClock.surelyAt(slot.fromMs),
+        line.lastCallMs + distanceMs + (distanceMs > 0 ? line.arrival.lastMs : 0),
+      );
+    const endMs = Math.max(
+      this.databaseClock.perhapsAt(slot.untilMs),
+      this.databaseClock.surelyAt(slot.untilMs) - WANTED_UNCERTAINTY_MS,
+    );
     await waitUntil(this.clock, fromMs(), line.interruption.signal);
     // The call before may have been written only while this one waited.
     await waitUntil(this.clock, fromMs(), line.interruption.signal);
@@ -287,7 +361,10 @@ export class PostgresCallBudgets implements CallBudgets {
     line.grant(nowMs);
   }
 
-  /** Asks at most every `refreshMs`, in the background; a promise only for the first answer, without which a restart would forget all. */
+  /**
+   * Asks at most every `refreshMs`, in the background; a promise only for the first answer, without which a restart
+   * would forget all.
+   */
   private lookWhatOthersLearnt(): Promise<void> | undefined {
     const nowMs = this.clock.monotonicMs();
     const first = this.refreshedAtMs === -Infinity;
@@ -327,7 +404,10 @@ export class PostgresCallBudgets implements CallBudgets {
     const key = keyOf(account, method);
     const known = this.lines.get(key);
     if (known !== undefined) return known;
-    const line = new BudgetLine(account, method, { profileIntervalMs: this.options.intervalsMs(method), mostWaiting: this.options.mostWaiting ?? 1_000 });
+    const line = new BudgetLine(account, method, {
+      profileIntervalMs: this.options.intervalsMs(method),
+      mostWaiting: this.options.mostWaiting ?? 1_000,
+    });
     this.lines.set(key, line);
     return line;
   }

@@ -33,15 +33,19 @@ describe(`a claim beside ${WAITING} waiting tasks of its lane`, () => {
   ])('that finds nothing looks at no waiting task, %s', async (_, kinds) => {
     const plan = await claimCost(50, kinds);
     expect(rowsVisited(plan)).toBeLessThan(LEASED + 10 * PRIORITIES);
-    // From version 18 on the server skips to the due ones of each priority by itself; on others the condition alone does it.
-    expect(indexConditions(plan)).toContainEqual(expect.stringMatching(/lane = .* AND \(priority = .* AND \(due_at <= /));
+    // From version 18 on the server skips to the due ones of each priority by itself; on others the condition alone
+    // does it.
+    expect(indexConditions(plan)).toContainEqual(
+      expect.stringMatching(/lane = .* AND \(priority = .* AND \(due_at <= /),
+    );
     // With the function that tells the next due time, whose rows EXPLAIN does not show.
     expect(pagesTouched(plan)).toBeLessThan(2 * LEASED + 40 * PRIORITIES);
   });
 
   it('that finds tasks of the last priority looks at those', async () => {
     await db.pool.query(
-      `INSERT INTO task (key, kind, lane, priority, due_at, payload) SELECT 'due:' || n, 'status', $1, 900, statement_timestamp() - interval '1 min', '{}' FROM generate_series(1, 500) AS n`,
+      `INSERT INTO task (key, kind, lane, priority, due_at, payload) SELECT 'due:' || n, 'status', $1, 900, ` +
+        `statement_timestamp() - interval '1 min', '{}' FROM generate_series(1, 500) AS n`,
       [LANE],
     );
     await db.pool.query('ANALYZE task');
@@ -52,7 +56,9 @@ describe(`a claim beside ${WAITING} waiting tasks of its lane`, () => {
 
   it('that finds more than it wants locks what it takes, and nothing of a later priority', async () => {
     await db.pool.query(
-      `INSERT INTO task (key, kind, lane, priority, due_at, payload) SELECT 'two:' || n, 'status', 'two', CASE WHEN n % 10 = 0 THEN 50 ELSE 900 END, statement_timestamp() - interval '1 min', '{}' FROM generate_series(1, 300) AS n`,
+      `INSERT INTO task (key, kind, lane, priority, due_at, payload) SELECT 'two:' || n, 'status', 'two', CASE ` +
+        `WHEN n % 10 = 0 THEN 50 ELSE 900 END, statement_timestamp() - interval '1 min', '{}' FROM ` +
+        'generate_series(1, 300) AS n',
     );
     const plan = await planOf(db.pool, CLAIM, [['two'], [20], [null], 60_000, 'one']);
     expect(rowsLocked(plan)).toBe(20);

@@ -2,10 +2,11 @@
 const DRIFT = 0.000_2;
 
 /**
- * Where the database's clock stands on this process's monotonic one. Every answer that carries the database's time bounds the offset: the
- * server read its clock after the question left and before the answer came. The bounds of all answers are intersected, and widened
- * by the drift as time goes, so that one quick answer helps for seconds while a slow one (a commit that waited for the disk) does no
- * harm. A step of the database's clock empties the intersection: then the newest answer alone counts.
+ * Where the database's clock stands on this process's monotonic one. Every answer that carries the database's time
+ * bounds the offset: the server read its clock after the question left and before the answer came. The bounds of all
+ * answers are intersected, and widened by the drift as time goes, so that one quick answer helps for seconds while a
+ * slow one (a commit that waited for the disk) does no harm. A step of the database's clock empties the intersection:
+ * then the newest answer alone counts.
  */
 export class DatabaseClock {
   private leastMs = -Infinity;

@@ -43,7 +43,16 @@ describe('a lane that is held', () => {
       heard();
       return Promise.resolve(DONE);
     };
-    const ended = runLane({ queue, lane: 'main/send', holder: 'new', signal: abort.signal, kinds: { send: { handle } }, concurrency: 2, clock, held });
+    const ended = runLane({
+      queue,
+      lane: 'main/send',
+      holder: 'new',
+      signal: abort.signal,
+      kinds: { send: { handle } },
+      concurrency: 2,
+      clock,
+      held,
+    });
     const until = async (reached: () => boolean): Promise<void> => {
       while (!reached()) {
         await new Promise<void>((resolve) => {
@@ -55,13 +64,24 @@ describe('a lane that is held', () => {
         });
       }
     };
-    return { done, until, turns: (count: number) => until(() => asked >= count), clock, stop: () => (abort.abort(), ended) };
+    return {
+      done,
+      until,
+      turns: (count: number) => until(() => asked >= count),
+      clock,
+      stop: () => (abort.abort(), ended),
+    };
   }
 
-  const attempts = async (): Promise<number> => (await db.pool.query<{ sum: number }>('SELECT coalesce(sum(attempts), 0)::int AS sum FROM task')).rows[0]?.sum ?? -1;
+  const attempts = async (): Promise<number> =>
+    (await db.pool.query<{ sum: number }>('SELECT coalesce(sum(attempts), 0)::int AS sum FROM task')).rows[0]?.sum ??
+    -1;
 
   it('claims nothing, however long it is held, and all of it once afterwards', async () => {
-    await queue.schedule(db.pool, Array.from({ length: 20 }, (_, i) => task(`send:${i}`)));
+    await queue.schedule(
+      db.pool,
+      Array.from({ length: 20 }, (_, i) => task(`send:${i}`)),
+    );
     const state = { held: true };
     const runner = start(state);
     await runner.turns(60);

@@ -1,7 +1,8 @@
 /**
- * Durable tasks in lanes, and the call budgets of the registry (DESIGN section 6).
- * Promise: a task is done at least once and its key never schedules twice; two calls of one (account, method) are never nearer than the interval.
- * Proven in: postgres-task-queue.int.spec.ts, lane-runner.int.spec.ts, lane-runner.prop.spec.ts, call-budgets.int.spec.ts, interval-text.spec.ts.
+ * Durable tasks in lanes, and the call budgets of the registry (DESIGN section 6). Promise: a task is done at least
+ * once and its key never schedules twice; two calls of one (account, method) are never nearer than the interval. Proven
+ * in: postgres-task-queue.int.spec.ts, lane-runner.int.spec.ts, lane-runner.prop.spec.ts, call-budgets.int.spec.ts,
+ * interval-text.spec.ts.
  */
 export * from './port.js';
 export * from './schema.js';

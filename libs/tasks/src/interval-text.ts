@@ -7,15 +7,18 @@ const UNITS: [pattern: string, ms: number][] = [
 ];
 
 const NUMBER = String.raw`(?<![\p{L}\p{N}.,])(\d{1,3}(?:[ \u00a0\u202f]\d{3})+|\d+)(?:[.,](\d+))?`;
-const MATCHERS = UNITS.map(([pattern, ms]) => ({ ms, regexp: new RegExp(String.raw`${NUMBER}[\s\u00a0\u202f-]*(?:${pattern})(?![\p{L}\p{N}])`, 'iu') }));
+const MATCHERS = UNITS.map(([pattern, ms]) => ({
+  ms,
+  regexp: new RegExp(String.raw`${NUMBER}[\s\u00a0\u202f-]*(?:${pattern})(?![\p{L}\p{N}])`, 'iu'),
+}));
 
 /** Longer texts are an error page, not a sentence. */
 const LONGEST_TEXT = 10_000;
 
 /**
- * The interval, in ms, that a 429's `error_description` states (interface 7.1: "a text that states the interval currently in force"). The
- * text's language and wording are open, so this looks for a number followed by a unit of time; of several the first in the text
- * counts. Undefined when there is none: a number without a unit says nothing.
+ * The interval, in ms, that a 429's `error_description` states (interface 7.1: "a text that states the interval
+ * currently in force"). The text's language and wording are open, so this looks for a number followed by a unit of
+ * time; of several the first in the text counts. Undefined when there is none: a number without a unit says nothing.
  */
 export function intervalFromText(text: string): number | undefined {
   if (text.length > LONGEST_TEXT) return undefined;

@@ -9,7 +9,14 @@ import { PostgresTaskQueue } from './postgres-task-queue.js';
 import { tasksSchema } from './schema.js';
 
 const PAST = new Date('2026-01-01T00:00:00Z');
-const task = (key: string, more: Partial<NewTask> = {}): NewTask => ({ key, kind: 'read', lane: 'lane', dueAt: PAST, payload: {}, ...more });
+const task = (key: string, more: Partial<NewTask> = {}): NewTask => ({
+  key,
+  kind: 'read',
+  lane: 'lane',
+  dueAt: PAST,
+  payload: {},
+  ...more,
+});
 const DONE: TaskResult = { kind: 'done' };
 
 describe('a lane runner', () => {
@@ -31,7 +38,15 @@ describe('a lane runner', () => {
   const start = (options: Partial<LaneRunnerOptions> & Pick<LaneRunnerOptions, 'kinds'>) => {
     const abort = new AbortController();
     const reports: RunnerReport[] = [];
-    const ended = runLane({ queue, lane: 'lane', holder: 'test', signal: abort.signal, firstBackoffMs: 1, report: (report) => reports.push(report), ...options });
+    const ended = runLane({
+      queue,
+      lane: 'lane',
+      holder: 'test',
+      signal: abort.signal,
+      firstBackoffMs: 1,
+      report: (report) => reports.push(report),
+      ...options,
+    });
     return { reports, ended, stop: () => (abort.abort(), ended) };
   };
   /** A promise and the function that fulfils it once `count` calls were made. */
@@ -42,7 +57,10 @@ describe('a lane runner', () => {
   };
 
   it('serves what is scheduled, before and while it waits, with no more hands than allowed', async () => {
-    await queue.schedule(db.pool, Array.from({ length: 30 }, (_, i) => task(`a${i}`)));
+    await queue.schedule(
+      db.pool,
+      Array.from({ length: 30 }, (_, i) => task(`a${i}`)),
+    );
     const all = after(60);
     let now = 0;
     let most = 0;
@@ -60,7 +78,10 @@ describe('a lane runner', () => {
         },
       },
     });
-    await queue.schedule(db.pool, Array.from({ length: 30 }, (_, i) => task(`b${i}`)));
+    await queue.schedule(
+      db.pool,
+      Array.from({ length: 30 }, (_, i) => task(`b${i}`)),
+    );
     await all.reached;
     await runner.stop();
     expect(most).toBe(3);
@@ -69,7 +90,10 @@ describe('a lane runner', () => {
   });
 
   it('gives the tasks of one kind together to a handler that serves many', async () => {
-    await queue.schedule(db.pool, [...Array.from({ length: 25 }, (_, i) => task(`many${i}`, { kind: 'status' })), task('single')]);
+    await queue.schedule(db.pool, [
+      ...Array.from({ length: 25 }, (_, i) => task(`many${i}`, { kind: 'status' })),
+      task('single'),
+    ]);
     const all = after(26);
     const sizes: number[] = [];
     const runner = start({
@@ -112,13 +136,23 @@ describe('a lane runner', () => {
     await failed.reached;
     await runner.stop();
     expect(attempts).toEqual([1, 2, 3]);
-    expect(await queue.failedTasks()).toEqual([expect.objectContaining({ key: 'bad', attempts: 3, error: 'gave up after 3 attempts: TypeError: broken handler' })]);
+    expect(await queue.failedTasks()).toEqual([
+      expect.objectContaining({
+        key: 'bad',
+        attempts: 3,
+        error: 'gave up after 3 attempts: TypeError: broken handler',
+      }),
+    ]);
   });
 
   it('treats a handler with too few results as broken', async () => {
     await queue.schedule(db.pool, [task('1'), task('2')]);
     const threw = after(2);
-    const runner = start({ kinds: { read: { handleMany: async () => [DONE] } }, firstBackoffMs: 60_000, report: (report) => report.kind === 'task_threw' && threw.tick() });
+    const runner = start({
+      kinds: { read: { handleMany: async () => [DONE] } },
+      firstBackoffMs: 60_000,
+      report: (report) => report.kind === 'task_threw' && threw.tick(),
+    });
     await threw.reached;
     await runner.stop();
     expect(await queue.queueFigures()).toMatchObject({ ready: 2, leased: 0 });
@@ -134,7 +168,11 @@ describe('a lane runner', () => {
   });
 
   it('stops: lets the running one finish, gives the others back untried and in their place', async () => {
-    await queue.schedule(db.pool, [task('first', { priority: 1 }), task('second', { priority: 2 }), task('third', { priority: 3 })]);
+    await queue.schedule(db.pool, [
+      task('first', { priority: 1 }),
+      task('second', { priority: 2 }),
+      task('third', { priority: 3 }),
+    ]);
     const begun = after(1);
     const finish = after(1);
     const runner = start({
@@ -150,7 +188,9 @@ describe('a lane runner', () => {
     finish.tick();
     await ended;
     const rest = await queue.claim('lane', { limit: 10, leaseMs: 1_000, holder: 'next' });
-    expect(rest.map(({ key, attempts, leaseExpiredBefore, dueAt }) => ({ key, attempts, leaseExpiredBefore, dueAt }))).toEqual([
+    expect(
+      rest.map(({ key, attempts, leaseExpiredBefore, dueAt }) => ({ key, attempts, leaseExpiredBefore, dueAt })),
+    ).toEqual([
       { key: 'second', attempts: 1, leaseExpiredBefore: false, dueAt: PAST },
       { key: 'third', attempts: 1, leaseExpiredBefore: false, dueAt: PAST },
     ]);
@@ -161,7 +201,13 @@ describe('a lane runner', () => {
     const clock = new VirtualClock();
     const begun = after(1);
     let told: AbortSignal | undefined;
-    const runner = start({ clock, graceMs: 5_000, kinds: { read: { handle: (_, { signal }) => (begun.tick(), (told = signal), new Promise<TaskResult>(() => undefined)) } } });
+    const runner = start({
+      clock,
+      graceMs: 5_000,
+      kinds: {
+        read: { handle: (_, { signal }) => (begun.tick(), (told = signal), new Promise<TaskResult>(() => undefined)) },
+      },
+    });
     await begun.reached;
     const ended = runner.stop();
     await new Promise(setImmediate);
@@ -174,19 +220,30 @@ describe('a lane runner', () => {
     expect(await queue.queueFigures()).toMatchObject({ leased: 1 });
   });
 
-  it('writes nothing of what ends after its stop, for the database may be closed by then: the lease brings the task to another', async () => {
-    await queue.schedule(db.pool, [task('late')]);
-    const [begun, clock] = [after(1), new VirtualClock()];
-    let endLate: (result: TaskResult) => void = () => undefined;
-    let settled = 0;
-    const counted = Object.assign(Object.create(queue) as PostgresTaskQueue, { settle: () => ((settled += 1), Promise.reject(new Error('the pool has ended'))) });
-    const runner = start({ queue: counted, clock, graceMs: 0, kinds: { read: { handle: () => (begun.tick(), new Promise<TaskResult>((resolve) => (endLate = resolve))) } } });
-    await begun.reached;
-    await runner.stop();
-    endLate(DONE);
-    await new Promise(setImmediate);
-    expect([settled, runner.reports]).toEqual([0, []]);
-  });
+  it(
+    'writes nothing of what ends after its stop, for the database may be closed by then: the lease brings the task ' +
+      'to another',
+    async () => {
+      await queue.schedule(db.pool, [task('late')]);
+      const [begun, clock] = [after(1), new VirtualClock()];
+      let endLate: (result: TaskResult) => void = () => undefined;
+      let settled = 0;
+      const counted = Object.assign(Object.create(queue) as PostgresTaskQueue, {
+        settle: () => ((settled += 1), Promise.reject(new Error('the pool has ended'))),
+      });
+      const runner = start({
+        queue: counted,
+        clock,
+        graceMs: 0,
+        kinds: { read: { handle: () => (begun.tick(), new Promise<TaskResult>((resolve) => (endLate = resolve))) } },
+      });
+      await begun.reached;
+      await runner.stop();
+      endLate(DONE);
+      await new Promise(setImmediate);
+      expect([settled, runner.reports]).toEqual([0, []]);
+    },
+  );
 
   it('extends the lease of a handler that works long, and tells the handler when the lease is lost', async () => {
     await queue.schedule(db.pool, [task('long')]);
@@ -219,9 +276,13 @@ describe('a lane runner', () => {
     const all = after(1);
     let away = 3;
     const flaky = Object.create(queue) as PostgresTaskQueue;
-    flaky.claim = (lane, options) => ((away -= 1) >= 0 ? Promise.reject(new Error('connection refused')) : queue.claim(lane, options));
+    flaky.claim = (lane, options) =>
+      (away -= 1) >= 0 ? Promise.reject(new Error('connection refused')) : queue.claim(lane, options);
     await queue.schedule(db.pool, [task('patient')]);
-    const runner = start({ queue: flaky, kinds: { read: { handle: async (one) => (served.push(one), all.tick(), DONE) } } });
+    const runner = start({
+      queue: flaky,
+      kinds: { read: { handle: async (one) => (served.push(one), all.tick(), DONE) } },
+    });
     await all.reached;
     await runner.stop();
     expect(served).toHaveLength(1);

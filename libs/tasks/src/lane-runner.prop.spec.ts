@@ -27,14 +27,17 @@ describe('tasks, whatever befalls them', () => {
   });
   afterAll(async () => db?.drop());
 
-  /** Runs tasks through their mishaps; a crash abandons the whole queue object with its runner, and the next one takes over. */
+  /**
+   * Runs tasks through their mishaps; a crash abandons the whole queue object with its runner, and the next one takes
+   * over.
+   */
   async function live(mishaps: string[][], concurrency: number) {
     await db.pool.query('TRUNCATE task, task_key');
     const attempts = mishaps.map((): Pick<Task, 'attempts' | 'leaseExpiredBefore'>[] => []);
     const crashed = mishaps.map(() => 0);
     const crashesSeen: boolean[] = [];
     const tasks = mishaps.map((_, i) => ({ key: `send:${i}`, kind: 'send', lane: 'l', dueAt: PAST, payload: { i } }));
-    for (let unfinished = true; unfinished; ) {
+    for (let unfinished = true; unfinished;) {
       const queue = new PostgresTaskQueue({ pool: db.pool });
       // Each process schedules all of it again, as a saga that is replayed does.
       await queue.schedule(db.pool, tasks);
@@ -55,9 +58,21 @@ describe('tasks, whatever befalls them', () => {
         abort.abort();
         return new Promise<TaskResult>(() => undefined);
       };
-      const runner = runLane({ queue: mortal, lane: 'l', holder: 'h', signal: abort.signal, concurrency, firstBackoffMs: 1, graceMs: 0, maxWaitMs: 20, maxAttempts: 100, kinds: { send: { handle } } });
+      const runner = runLane({
+        queue: mortal,
+        lane: 'l',
+        holder: 'h',
+        signal: abort.signal,
+        concurrency,
+        firstBackoffMs: 1,
+        graceMs: 0,
+        maxWaitMs: 20,
+        maxAttempts: 100,
+        kinds: { send: { handle } },
+      });
       const empty = (async () => {
-        while (!dead && (await db.pool.query('SELECT 1 FROM task LIMIT 1')).rowCount !== 0) await new Promise(setImmediate);
+        while (!dead && (await db.pool.query('SELECT 1 FROM task LIMIT 1')).rowCount !== 0)
+          await new Promise(setImmediate);
       })();
       await Promise.race([empty, died]);
       unfinished = dead;
@@ -65,25 +80,33 @@ describe('tasks, whatever befalls them', () => {
       await Promise.race([runner, died]);
       await empty;
       await queue.close();
-      await db.pool.query(`UPDATE task SET lease_until = statement_timestamp() - interval '1 s' WHERE lease_until > '-infinity'`);
+      await db.pool.query(
+        `UPDATE task SET lease_until = statement_timestamp() - interval '1 s' WHERE lease_until > '-infinity'`,
+      );
     }
     return { attempts, crashesSeen };
   }
 
   it('are each done, tried as often as something befell them at least, and told of every crash', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(befalls, { maxLength: 4 }), { minLength: 1, maxLength: 12 }), fc.integer({ min: 1, max: 4 }), async (mishaps, concurrency) => {
-        const expected = mishaps.map((list) => list.length + 1);
-        const { attempts, crashesSeen } = await live(
-          mishaps.map((list) => [...list]),
-          concurrency,
-        );
-        // Each mishap costs one run, and a task whose process died beside it may run once more.
-        for (const [i, runs] of attempts.entries()) expect(runs.length).toBeGreaterThanOrEqual(expected[i]!);
-        expect(crashesSeen.every(Boolean)).toBe(true);
-        const { rows } = await db.pool.query('SELECT (SELECT count(*) FROM task)::int AS live, (SELECT count(*) FROM task_key)::int AS keys');
-        expect(rows).toEqual([{ live: 0, keys: mishaps.length }]);
-      }),
+      fc.asyncProperty(
+        fc.array(fc.array(befalls, { maxLength: 4 }), { minLength: 1, maxLength: 12 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (mishaps, concurrency) => {
+          const expected = mishaps.map((list) => list.length + 1);
+          const { attempts, crashesSeen } = await live(
+            mishaps.map((list) => [...list]),
+            concurrency,
+          );
+          // Each mishap costs one run, and a task whose process died beside it may run once more.
+          for (const [i, runs] of attempts.entries()) expect(runs.length).toBeGreaterThanOrEqual(expected[i]!);
+          expect(crashesSeen.every(Boolean)).toBe(true);
+          const { rows } = await db.pool.query(
+            'SELECT (SELECT count(*) FROM task)::int AS live, (SELECT count(*) FROM task_key)::int AS keys',
+          );
+          expect(rows).toEqual([{ live: 0, keys: mishaps.length }]);
+        },
+      ),
       { seed: SEED, numRuns: 12, verbose: 1 },
     );
   });

@@ -3,7 +3,10 @@ import { systemClock } from '#kernel';
 import type { Clock } from '#kernel';
 import type { RenewableTaskQueue, Task, TaskResult } from './port.js';
 
-/** Aborted when the lease was lost to another, or when the grace of a stop ran out: the handler should end, its result no longer counts. */
+/**
+ * Aborted when the lease was lost to another, or when the grace of a stop ran out: the handler should end, its result
+ * no longer counts.
+ */
 export interface HandlerContext {
   signal: AbortSignal;
 }
@@ -11,7 +14,10 @@ export interface HandlerContext {
 /** Serves the tasks of one kind: one by one, or many by one hand (such as status reads by one list page). */
 export type TaskHandler =
   | { handle(task: Task, context: HandlerContext): Promise<TaskResult> }
-  | { handleMany(tasks: Task[], context: HandlerContext): Promise<TaskResult[]>; /** Most tasks of one call. Default: the batch. */ most?: number };
+  | {
+      handleMany(tasks: Task[], context: HandlerContext): Promise<TaskResult[]>;
+      /** Most tasks of one call. Default: the batch. */ most?: number;
+    };
 
 /** What a runner tells whoever watches: it never throws for one task's sake. */
 export type RunnerReport =
@@ -25,7 +31,9 @@ export interface LaneRunnerOptions {
   lane: string;
   /** Names this process in the table. */
   holder: string;
-  /** Stops the runner: nothing more is claimed, what was not begun is given back, what runs may finish within `graceMs`. */
+  /**
+   * Stops the runner: nothing more is claimed, what was not begun is given back, what runs may finish within `graceMs`.
+   */
   signal: AbortSignal;
   kinds: Record<string, TaskHandler>;
   /** Handlers at work at the same time. Default 4. */
@@ -46,8 +54,8 @@ export interface LaneRunnerOptions {
   clock?: Clock;
   report?: (report: RunnerReport) => void;
   /**
-   * While this says true nothing new is claimed: only what a process that is gone had begun, for its handler to find out what became of it. Asked before
-   * each claim, so it must answer quickly.
+   * While this says true nothing new is claimed: only what a process that is gone had begun, for its handler to find
+   * out what became of it. Asked before each claim, so it must answer quickly.
    */
   held?: () => Promise<boolean>;
 }
@@ -59,9 +67,9 @@ const SETTLE_TRIES = 3;
 const textOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
 /**
- * Serves one lane until `signal` aborts and what was begun has ended (or its grace is over). Rejects never: a database that is away is
- * reported and asked again with bounded back-off. A process that dies leaves leases that run out; the tasks then come again with
- * `leaseExpiredBefore` (DESIGN section 6, Tasks).
+ * Serves one lane until `signal` aborts and what was begun has ended (or its grace is over). Rejects never: a database
+ * that is away is reported and asked again with bounded back-off. A process that dies leaves leases that run out; the
+ * tasks then come again with `leaseExpiredBefore` (DESIGN section 6, Tasks).
  */
 export function runLane(options: LaneRunnerOptions): Promise<void> {
   // Many lanes share one signal by design, and each listens while it waits: no leak to warn of.
@@ -87,7 +95,13 @@ class LaneRunner {
   constructor(options: LaneRunnerOptions) {
     this.options = {
       ...{ concurrency: 4, batch: 100, leaseMs: 30_000, maxAttempts: 10, firstBackoffMs: 500, mostBackoffMs: 60_000 },
-      ...{ maxWaitMs: 5_000, graceMs: 10_000, clock: systemClock, report: () => undefined, held: () => Promise.resolve(false) },
+      ...{
+        maxWaitMs: 5_000,
+        graceMs: 10_000,
+        clock: systemClock,
+        report: () => undefined,
+        held: () => Promise.resolve(false),
+      },
       ...options,
     };
     this.kinds = Object.keys(options.kinds);
@@ -99,7 +113,8 @@ class LaneRunner {
     const { signal, leaseMs } = this.options;
     const renewal = setInterval(() => void this.renewLeases(), leaseMs / 3);
     try {
-      // Ends by the signal alone: this is the loop of a server. Each turn waits for work, for a free hand or for the database.
+      // Ends by the signal alone: this is the loop of a server. Each turn waits for work, for a free hand or for the
+      // database.
       while (!signal.aborted) await this.turn();
       await this.giveBackWaiting();
       await this.finishWithin(this.options.graceMs);
@@ -131,7 +146,15 @@ class LaneRunner {
     const { queue, lane, holder, leaseMs, signal, concurrency, clock } = this.options;
     if (clock.monotonicMs() - this.heldClaimAtMs >= HELD_CLAIM_MS) {
       this.heldClaimAtMs = clock.monotonicMs();
-      this.waiting.push(...(await queue.claim(lane, { limit: concurrency - this.hands, leaseMs, holder, kinds: this.kinds, onlyUnfinished: true })));
+      this.waiting.push(
+        ...(await queue.claim(lane, {
+          limit: concurrency - this.hands,
+          leaseMs,
+          holder,
+          kinds: this.kinds,
+          onlyUnfinished: true,
+        })),
+      );
       this.failuresInRow = 0;
       if (signal.aborted) return;
       this.startWaiting();
@@ -173,7 +196,8 @@ class LaneRunner {
     try {
       if (!('handleMany' in handler)) return [await handler.handle(tasks[0] as Task, { signal })];
       const results = await handler.handleMany(tasks, { signal });
-      if (results.length !== tasks.length) throw new Error(`a handler of ${tasks.length} tasks gave ${results.length} results`);
+      if (results.length !== tasks.length)
+        throw new Error(`a handler of ${tasks.length} tasks gave ${results.length} results`);
       return results;
     } catch (error) {
       return tasks.map((task) => this.afterThrow(task, textOf(error)));
@@ -182,13 +206,17 @@ class LaneRunner {
 
   private afterThrow(task: Task, error: string): TaskResult {
     const { lane, maxAttempts, firstBackoffMs, mostBackoffMs, report } = this.options;
-    if (task.attempts >= maxAttempts) return { kind: 'failed', error: `gave up after ${task.attempts} attempts: ${error}` };
+    if (task.attempts >= maxAttempts)
+      return { kind: 'failed', error: `gave up after ${task.attempts} attempts: ${error}` };
     const retryInMs = Math.min(mostBackoffMs, firstBackoffMs * 2 ** (task.attempts - 1));
     report({ kind: 'task_threw', lane, task, error, retryInMs });
     return { kind: 'retry', delayMs: retryInMs, error };
   }
 
-  /** Records the result. When the database stays away, or the runner has ended before, the lease runs out and the task comes again. */
+  /**
+   * Records the result. When the database stays away, or the runner has ended before, the lease runs out and the task
+   * comes again.
+   */
   private async settle(task: Task, result: TaskResult): Promise<void> {
     const { queue, lane, report, clock, firstBackoffMs } = this.options;
     for (let attempt = 1; attempt <= SETTLE_TRIES && !this.over.signal.aborted; attempt += 1) {

@@ -13,9 +13,9 @@ interface Lane {
 }
 
 /**
- * Knows, without asking the database, when each lane is worth a claim. Every claim tells when its lane's next task is due, and one shared
- * LISTEN connection tells what is scheduled meanwhile; so a waiting lane costs no query at all. While the connection is down, waits
- * are cut to `fallbackMs`.
+ * Knows, without asking the database, when each lane is worth a claim. Every claim tells when its lane's next task is
+ * due, and one shared LISTEN connection tells what is scheduled meanwhile; so a waiting lane costs no query at all.
+ * While the connection is down, waits are cut to `fallbackMs`.
  */
 export class LaneWatch {
   private readonly lanes = new Map<string, Lane>();
@@ -25,7 +25,14 @@ export class LaneWatch {
   private closed = false;
   private readonly listener: Listener;
 
-  constructor(private readonly options: { pool: Pool; connectionString?: string | undefined; fallbackMs: number; monotonicMs: () => number }) {
+  constructor(
+    private readonly options: {
+      pool: Pool;
+      connectionString?: string | undefined;
+      fallbackMs: number;
+      monotonicMs: () => number;
+    },
+  ) {
     const { pool, connectionString } = options;
     this.listener = new Listener({
       ...{ pool, connectionString, applicationName: 'pedigree-tasks-listen', channel: TASK_CHANNEL },
@@ -63,7 +70,9 @@ export class LaneWatch {
     return this.lanes.get(lane)?.nextDueMs.get(kinds);
   }
 
-  /** A wait that ended because a lane was due leaves no knowledge behind: the claim that should follow learns it anew. */
+  /**
+   * A wait that ended because a lane was due leaves no knowledge behind: the claim that should follow learns it anew.
+   */
   forgetDue(lane: string, kinds: string): void {
     this.lanes.get(lane)?.nextDueMs.delete(kinds);
   }

@@ -22,7 +22,9 @@ describe('the doubt about an arrival', () => {
       doubt.observe(roundTripMs);
       return doubt.lastMs;
     };
-    expect([after(20), after(2), after(6), after(14), after(3), after(200)].map((ms) => Math.round(ms))).toEqual([0, 0, 0, 6, 0, 15]);
+    expect([after(20), after(2), after(6), after(14), after(3), after(200)].map((ms) => Math.round(ms))).toEqual([
+      0, 0, 0, 6, 0, 15,
+    ]);
   });
 
   it('learns that the other end has become slower', () => {

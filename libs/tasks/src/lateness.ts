@@ -5,8 +5,9 @@ const MOST_GUARD_MS = 15;
 const FADING = 0.98;
 
 /**
- * How late this process wakes of late, as a sign of how late anything on this machine happens: when it is starved, so may be what stands
- * between us and the registry, and two calls that were written an interval apart are read nearer to each other. Calls then keep further apart.
+ * How late this process wakes of late, as a sign of how late anything on this machine happens: when it is starved, so
+ * may be what stands between us and the registry, and two calls that were written an interval apart are read nearer to
+ * each other. Calls then keep further apart.
  */
 export class Lateness {
   private recentMs = 0;
@@ -27,8 +28,9 @@ const ORDINARY_TRIP_MS = 6;
 const FORGETTING = 1.02;
 
 /**
- * How late the last call of a line may have been read. A call cannot have been on its way for longer than its answer took, so what the
- * round trip took beyond the usual is the most by which it was late; the next call, on a warm connection, may overtake that.
+ * How late the last call of a line may have been read. A call cannot have been on its way for longer than its answer
+ * took, so what the round trip took beyond the usual is the most by which it was late; the next call, on a warm
+ * connection, may overtake that.
  */
 export class ArrivalDoubt {
   private usualMs = Infinity;

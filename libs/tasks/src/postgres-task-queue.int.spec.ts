@@ -7,7 +7,14 @@ import { tasksSchema } from './schema.js';
 
 const PAST = new Date('2026-01-01T00:00:00Z');
 const FUTURE = new Date('2999-01-01T00:00:00Z');
-const task = (key: string, more: Partial<NewTask> = {}): NewTask => ({ key, kind: 'read', lane: 'a/status', dueAt: PAST, payload: { n: key }, ...more });
+const task = (key: string, more: Partial<NewTask> = {}): NewTask => ({
+  key,
+  kind: 'read',
+  lane: 'a/status',
+  dueAt: PAST,
+  payload: { n: key },
+  ...more,
+});
 const hold = { limit: 10, leaseMs: 60_000, holder: 'one' };
 const keys = (tasks: Task[]) => tasks.map((one) => one.key);
 
@@ -29,13 +36,27 @@ describe('the task queue', () => {
     await db?.drop();
   });
 
-  const letLeasesExpire = () => db.pool.query(`UPDATE task SET lease_until = statement_timestamp() - interval '1 s' WHERE lease_until > '-infinity'`);
+  const letLeasesExpire = () =>
+    db.pool.query(
+      `UPDATE task SET lease_until = statement_timestamp() - interval '1 s' WHERE lease_until > '-infinity'`,
+    );
 
   it('gives a task as it was scheduled', async () => {
     const payload = { text: 'кавычки " и \\ и \n', list: [1, null, { deep: true }] };
     await queue.schedule(db.pool, [task('send:1', { kind: 'send', priority: 7, payload })]);
     const [claimed] = await queue.claim('a/status', hold);
-    expect(claimed).toEqual({ key: 'send:1', kind: 'send', lane: 'a/status', priority: 7, dueAt: PAST, payload, attempts: 1, leaseExpiredBefore: false, lease: expect.any(String), claimedAt: expect.any(Date) });
+    expect(claimed).toEqual({
+      key: 'send:1',
+      kind: 'send',
+      lane: 'a/status',
+      priority: 7,
+      dueAt: PAST,
+      payload,
+      attempts: 1,
+      leaseExpiredBefore: false,
+      lease: expect.any(String),
+      claimedAt: expect.any(Date),
+    });
   });
 
   it('schedules a key once for ever: also in one call, while leased, and after it was done', async () => {
@@ -51,13 +72,21 @@ describe('the task queue', () => {
   });
 
   it('schedules a key once when two transactions race', async () => {
-    const batches = Array.from({ length: 8 }, (_, b) => Array.from({ length: 50 }, (_, i) => task(`race:${b % 2 ? i : 49 - i}`)));
+    const batches = Array.from({ length: 8 }, (_, b) =>
+      Array.from({ length: 50 }, (_, i) => task(`race:${b % 2 ? i : 49 - i}`)),
+    );
     await Promise.all(batches.map((batch) => queue.schedule(db.pool, batch)));
     expect(await queue.claim('a/status', { ...hold, limit: 1_000 })).toHaveLength(50);
   });
 
   it('counts what is still to be done over all lanes, up to a limit, and not what was given up', async () => {
-    await queue.schedule(db.pool, [task('now'), task('later', { dueAt: FUTURE }), task('elsewhere', { lane: 'b/send' }), task('lost', { lane: 'c' }), task('over', { lane: 'd' })]);
+    await queue.schedule(db.pool, [
+      task('now'),
+      task('later', { dueAt: FUTURE }),
+      task('elsewhere', { lane: 'b/send' }),
+      task('lost', { lane: 'c' }),
+      task('over', { lane: 'd' }),
+    ]);
     await queue.claim('a/status', hold);
     const [lost] = await queue.claim('c', hold);
     await queue.settle(lost!, { kind: 'failed', error: 'no' });
@@ -93,14 +122,24 @@ describe('the task queue', () => {
 
   it('keeps lanes and kinds apart', async () => {
     await queue.schedule(db.pool, [task('1'), task('2', { lane: 'b/send' }), task('3', { kind: 'other' })]);
-    const [a, b] = await Promise.all([queue.claim('a/status', { ...hold, kinds: ['read'] }), queue.claim('b/send', hold)]);
+    const [a, b] = await Promise.all([
+      queue.claim('a/status', { ...hold, kinds: ['read'] }),
+      queue.claim('b/send', hold),
+    ]);
     expect([keys(a), keys(b)]).toEqual([['1'], ['2']]);
     expect(keys(await queue.claim('a/status', hold))).toEqual(['3']);
   });
 
   it('gives no task to two claims, though they run together and over two processes', async () => {
-    await queue.schedule(db.pool, Array.from({ length: 200 }, (_, i) => task(`t${i}`)));
-    const claims = await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 ? queue : other).claim('a/status', { ...hold, limit: 10, holder: `h${i}` })));
+    await queue.schedule(
+      db.pool,
+      Array.from({ length: 200 }, (_, i) => task(`t${i}`)),
+    );
+    const claims = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        (i % 2 ? queue : other).claim('a/status', { ...hold, limit: 10, holder: `h${i}` }),
+      ),
+    );
     const all = claims.flat().map((one) => one.key);
     expect(new Set(all).size).toBe(all.length);
     expect(all.length).toBe(200);
@@ -121,7 +160,10 @@ describe('the task queue', () => {
   });
 
   it('settles mixed results together', async () => {
-    await queue.schedule(db.pool, ['done', 'retry', 'later', 'failed'].map((key) => task(key)));
+    await queue.schedule(
+      db.pool,
+      ['done', 'retry', 'later', 'failed'].map((key) => task(key)),
+    );
     const claimed = new Map((await queue.claim('a/status', hold)).map((one) => [one.key, one]));
     const spy = jest.spyOn(db.pool, 'query');
     const answers = await Promise.all([
@@ -135,30 +177,48 @@ describe('the task queue', () => {
     expect(answers).toEqual([true, true, true, true]);
     expect(keys(await queue.claim('a/status', hold))).toEqual(['retry']);
     expect(await queue.queueFigures()).toMatchObject({ ready: 1, leased: 1, failed: 1 });
-    expect(await queue.lanes()).toEqual([{ lane: 'a/status', ready: 1, leased: 1, failed: 1, nextDueAt: expect.any(Date) }]);
+    expect(await queue.lanes()).toEqual([
+      { lane: 'a/status', ready: 1, leased: 1, failed: 1, nextDueAt: expect.any(Date) },
+    ]);
   });
 
-  it.each([3_600_000, -3_600_000])("counts a retry's delay and a claim by the database's clock, though this process is %d ms off", async (offMs) => {
-    const now = Date.now.bind(Date);
-    const skewed = jest.spyOn(Date, 'now').mockImplementation(() => now() + offMs);
-    const databaseTime = async () => (await db.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')).rows[0]!.now.getTime();
-    await queue.schedule(db.pool, [task('x')]);
-    const beforeMs = await databaseTime();
-    const [claimed] = await queue.claim('a/status', hold);
-    expect(await queue.settle(claimed!, { kind: 'retry', delayMs: 60_000 })).toBe(true);
-    const afterMs = await databaseTime();
-    skewed.mockRestore();
-    const { rows } = await db.pool.query<{ due_at: Date }>('SELECT due_at FROM task');
-    const [dueMs, claimedMs] = [rows[0]!.due_at.getTime(), claimed!.claimedAt.getTime()];
-    expect({ due: dueMs >= beforeMs + 60_000 && dueMs <= afterMs + 60_000, claimed: claimedMs >= beforeMs - 1 && claimedMs <= afterMs }).toEqual({ due: true, claimed: true });
-  });
+  it.each([3_600_000, -3_600_000])(
+    "counts a retry's delay and a claim by the database's clock, though this process is %d ms off",
+    async (offMs) => {
+      const now = Date.now.bind(Date);
+      const skewed = jest.spyOn(Date, 'now').mockImplementation(() => now() + offMs);
+      const databaseTime = async () =>
+        (await db.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')).rows[0]!.now.getTime();
+      await queue.schedule(db.pool, [task('x')]);
+      const beforeMs = await databaseTime();
+      const [claimed] = await queue.claim('a/status', hold);
+      expect(await queue.settle(claimed!, { kind: 'retry', delayMs: 60_000 })).toBe(true);
+      const afterMs = await databaseTime();
+      skewed.mockRestore();
+      const { rows } = await db.pool.query<{ due_at: Date }>('SELECT due_at FROM task');
+      const [dueMs, claimedMs] = [rows[0]!.due_at.getTime(), claimed!.claimedAt.getTime()];
+      expect({
+        due: dueMs >= beforeMs + 60_000 && dueMs <= afterMs + 60_000,
+        claimed: claimedMs >= beforeMs - 1 && claimedMs <= afterMs,
+      }).toEqual({ due: true, claimed: true });
+    },
+  );
 
-  it.each([-1, Number.NaN, Infinity])('refuses to try a task again in %d ms, and settles the others', async (delayMs) => {
-    await queue.schedule(db.pool, [task('good'), task('bad')]);
-    const [good, bad] = await queue.claim('a/status', hold);
-    const settled = await Promise.allSettled([queue.settle(good!, { kind: 'done' }), queue.settle(bad!, { kind: 'retry', delayMs })]);
-    expect(settled).toMatchObject([{ value: true }, { reason: expect.objectContaining({ message: expect.stringContaining('cannot be tried again') }) }]);
-  });
+  it.each([-1, Number.NaN, Infinity])(
+    'refuses to try a task again in %d ms, and settles the others',
+    async (delayMs) => {
+      await queue.schedule(db.pool, [task('good'), task('bad')]);
+      const [good, bad] = await queue.claim('a/status', hold);
+      const settled = await Promise.allSettled([
+        queue.settle(good!, { kind: 'done' }),
+        queue.settle(bad!, { kind: 'retry', delayMs }),
+      ]);
+      expect(settled).toMatchObject([
+        { value: true },
+        { reason: expect.objectContaining({ message: expect.stringContaining('cannot be tried again') }) },
+      ]);
+    },
+  );
 
   it('gives back a task that was not begun, with its place in the lane and without counting the claim', async () => {
     await queue.schedule(db.pool, [task('x')]);
@@ -172,7 +232,17 @@ describe('the task queue', () => {
     await queue.schedule(db.pool, [task('bad')]);
     const [bad] = await queue.claim('a/status', hold);
     await queue.settle(bad!, { kind: 'failed', error: 'no such document' });
-    expect(await queue.failedTasks()).toEqual([{ key: 'bad', kind: 'read', lane: 'a/status', attempts: 1, failedAt: expect.any(Date), error: 'no such document', payload: { n: 'bad' } }]);
+    expect(await queue.failedTasks()).toEqual([
+      {
+        key: 'bad',
+        kind: 'read',
+        lane: 'a/status',
+        attempts: 1,
+        failedAt: expect.any(Date),
+        error: 'no such document',
+        payload: { n: 'bad' },
+      },
+    ]);
     expect(await queue.retryFailed('unknown', 'x')).toBe(false);
     expect(await queue.retryFailed('bad', 'the registry was repaired')).toBe(true);
     expect(await queue.failedTasks()).toEqual([]);
@@ -189,7 +259,9 @@ describe('the task queue', () => {
     await other.claim('a/status', { ...hold, limit: 1 });
     const [second] = await other.claim('a/status', { ...hold, limit: 1 });
     expect(await queue.extendLeases([first!, second!], 120_000)).toEqual([false, true]);
-    const { rows } = await db.pool.query(`SELECT count(*)::int AS n FROM task WHERE lease_until > statement_timestamp() + interval '100 s'`);
+    const { rows } = await db.pool.query(
+      `SELECT count(*)::int AS n FROM task WHERE lease_until > statement_timestamp() + interval '100 s'`,
+    );
     expect(rows).toEqual([{ n: 1 }]);
   });
 
@@ -258,7 +330,10 @@ describe('the task queue', () => {
       try {
         await mine.claim('c/x', hold);
         await mine.waitForWork(['c/x'], { maxWaitMs: 50, signal: never });
-        await db.pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pedigree-tasks-listen' AND datname = current_database()`);
+        await db.pool.query(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = ' +
+            `'pedigree-tasks-listen' AND datname = current_database()`,
+        );
         const wait = mine.waitForWork(['c/x'], longest);
         await queue.schedule(db.pool, [task('after the cut', { lane: 'c/x' })]);
         await wait;

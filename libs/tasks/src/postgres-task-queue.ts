@@ -18,7 +18,9 @@ const LONGEST_DELAY_MS = 366 * 24 * 3_600_000;
 
 export interface PostgresTaskQueueOptions {
   pool: Pool;
-  /** Where the one LISTEN connection goes; without it, where the pool goes. Must not lead through a transaction pooler. */
+  /**
+   * Where the one LISTEN connection goes; without it, where the pool goes. Must not lead through a transaction pooler.
+   */
   listenConnectionString?: string;
   /** How often a waiting lane asks while the LISTEN connection is down. Default 500. */
   fallbackMs?: number;
@@ -60,18 +62,25 @@ function checkTask(task: NewTask): void {
     throw new PedigreeError('internal', `task ${task.key.slice(0, 80)}: ${what}`, { item: task.key.slice(0, 80) });
   };
   for (const name of ['key', 'kind', 'lane'] as const) {
-    if (task[name].length === 0 || task[name].length > LONGEST_NAME) refuse(`${name} must have 1 to ${LONGEST_NAME} characters`);
-    if (task[name].includes('\0') || task[name].includes(sql.KIND_SEPARATOR)) refuse(`${name} holds a control character`);
+    if (task[name].length === 0 || task[name].length > LONGEST_NAME)
+      refuse(`${name} must have 1 to ${LONGEST_NAME} characters`);
+    if (task[name].includes('\0') || task[name].includes(sql.KIND_SEPARATOR))
+      refuse(`${name} holds a control character`);
   }
   if (!Number.isFinite(task.dueAt.getTime())) refuse('dueAt is not a date');
   const priority = task.priority ?? DEFAULT_PRIORITY;
-  if (!Number.isInteger(priority) || Math.abs(priority) > 32_767) refuse(`priority ${priority} is not a whole number of 16 bits`);
+  if (!Number.isInteger(priority) || Math.abs(priority) > 32_767)
+    refuse(`priority ${priority} is not a whole number of 16 bits`);
 }
 
 function payloadText(task: NewTask): string {
   const text = JSON.stringify(task.payload);
   if (text.length > LONGEST_PAYLOAD) {
-    throw new PedigreeError('internal', `task ${task.key}: payload of ${text.length} characters, at most ${LONGEST_PAYLOAD} are allowed`, { item: task.key });
+    throw new PedigreeError(
+      'internal',
+      `task ${task.key}: payload of ${text.length} characters, at most ${LONGEST_PAYLOAD} are allowed`,
+      { item: task.key },
+    );
   }
   return text;
 }
@@ -84,28 +93,35 @@ export function refuseUnfit(task: NewTask): void {
 
 function leaseOf({ key, lease }: Task): { id: string; number: string } {
   const [id, number] = lease.split(':');
-  if (id === undefined || number === undefined) throw new Error(`task ${key} carries no lease: only claimed tasks are settled`);
+  if (id === undefined || number === undefined)
+    throw new Error(`task ${key} carries no lease: only claimed tasks are settled`);
   return { id, number };
 }
 
-/** The least and the longest delay of a retry: what is no number of ms, or is centuries away, is a fault of the handler. */
+/**
+ * The least and the longest delay of a retry: what is no number of ms, or is centuries away, is a fault of the handler.
+ */
 function delayOf({ key }: Task, result: TaskResult): number | null {
   if (result.kind !== 'retry') return null;
   if (result.delayMs >= 0 && result.delayMs <= LONGEST_DELAY_MS) return result.delayMs;
   throw new Error(`task ${key} cannot be tried again in ${result.delayMs} ms`);
 }
 
-const kindsText = (kinds: string[] | undefined): string | null => (kinds === undefined ? null : [...kinds].sort().join(sql.KIND_SEPARATOR));
+const kindsText = (kinds: string[] | undefined): string | null =>
+  kinds === undefined ? null : [...kinds].sort().join(sql.KIND_SEPARATOR);
 
 /**
- * The durable task table on PostgreSQL (DESIGN section 6, Tasks; promise 2). A task is done at least once; an expired lease is claimable
- * again and says so in `leaseExpiredBefore`, for ever. Calls that are made together share statements. `close()` ends the LISTEN
- * connection; the pool stays the caller's.
+ * The durable task table on PostgreSQL (DESIGN section 6, Tasks; promise 2). A task is done at least once; an expired
+ * lease is claimable again and says so in `leaseExpiredBefore`, for ever. Calls that are made together share
+ * statements. `close()` ends the LISTEN connection; the pool stays the caller's.
  */
 export class PostgresTaskQueue implements RenewableTaskQueue {
   private readonly pool: Pool;
   private readonly watch: LaneWatch;
-  private readonly claimTogether = coalesce<ClaimCall, Task[]>((calls) => this.claimBatch(calls), { maxBatch: 200, maxWaiting: MOST_WAITING_CALLS });
+  private readonly claimTogether = coalesce<ClaimCall, Task[]>((calls) => this.claimBatch(calls), {
+    maxBatch: 200,
+    maxWaiting: MOST_WAITING_CALLS,
+  });
   private readonly settleTogether = coalesce<Settling, boolean>((calls) => this.settleBatch(calls), {
     maxBatch: 2_000,
     maxWaiting: MOST_WAITING_CALLS,
@@ -144,11 +160,22 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     }
   }
 
-  async claim(lane: string, options: { limit: number; leaseMs: number; holder: string; kinds?: string[]; onlyUnfinished?: boolean }): Promise<Task[]> {
-    if (!(options.limit >= 1 && options.limit <= MOST_CLAIMED)) throw new Error(`a claim takes 1 to ${MOST_CLAIMED} tasks, not ${options.limit}`);
-    if (!(options.leaseMs > 0 && options.leaseMs <= LONGEST_LEASE_MS)) throw new Error(`a lease lasts up to ${LONGEST_LEASE_MS} ms, not ${options.leaseMs}`);
+  async claim(
+    lane: string,
+    options: { limit: number; leaseMs: number; holder: string; kinds?: string[]; onlyUnfinished?: boolean },
+  ): Promise<Task[]> {
+    if (!(options.limit >= 1 && options.limit <= MOST_CLAIMED))
+      throw new Error(`a claim takes 1 to ${MOST_CLAIMED} tasks, not ${options.limit}`);
+    if (!(options.leaseMs > 0 && options.leaseMs <= LONGEST_LEASE_MS))
+      throw new Error(`a lease lasts up to ${LONGEST_LEASE_MS} ms, not ${options.leaseMs}`);
     this.watch.listen();
-    const call = { lane, limit: options.limit, leaseMs: options.leaseMs, holder: options.holder, kinds: kindsText(options.kinds) };
+    const call = {
+      lane,
+      limit: options.limit,
+      leaseMs: options.leaseMs,
+      holder: options.holder,
+      kinds: kindsText(options.kinds),
+    };
     return options.onlyUnfinished === true ? this.claimUnfinished(call) : this.claimTogether(call);
   }
 
@@ -172,9 +199,17 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
       .map(({ lane, ready, leased, failed, nextDueAt }) => ({ lane, ready, leased, failed, nextDueAt }));
   }
 
-  /** Everything that is not done, counted by lane (reads the whole live table: for people and metrics, not for loops). */
+  /**
+   * Everything that is not done, counted by lane (reads the whole live table: for people and metrics, not for loops).
+   */
   async queueFigures(): Promise<QueueFigures> {
-    const { rows } = await this.pool.query<Record<'ready' | 'leased' | 'failed' | 'overdue', number> & { lane: string; next_due_at: Date | null; oldest_due_at: Date | null }>(sql.LANES);
+    const { rows } = await this.pool.query<
+      Record<'ready' | 'leased' | 'failed' | 'overdue', number> & {
+        lane: string;
+        next_due_at: Date | null;
+        oldest_due_at: Date | null;
+      }
+    >(sql.LANES);
     const lanes = rows.map((row) => ({
       ...{ lane: row.lane, ready: row.ready, leased: row.leased, failed: row.failed, overdue: row.overdue },
       ...{ nextDueAt: row.next_due_at ?? undefined, oldestDueAt: row.oldest_due_at ?? undefined },
@@ -183,38 +218,62 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     return { ready: sum('ready'), leased: sum('leased'), failed: sum('failed'), lanes };
   }
 
-  /** How many tasks of all lanes are still to be done, those under a lease included, counted no further than `limit`. */
+  /**
+   * How many tasks of all lanes are still to be done, those under a lease included, counted no further than `limit`.
+   */
   async readyCount(limit: number): Promise<number> {
-    const { rows } = await this.pool.query<{ ready: number }>({ name: 'task-ready-count', text: sql.READY_COUNT, values: [limit] });
+    const { rows } = await this.pool.query<{ ready: number }>({
+      name: 'task-ready-count',
+      text: sql.READY_COUNT,
+      values: [limit],
+    });
     return rows[0]?.ready ?? 0;
   }
 
   /** Tasks that were given up, the newest first. */
   async failedTasks(limit = 100): Promise<FailedTask[]> {
-    const { rows } = await this.pool.query<{ key: string; kind: string; lane: string; attempts: number; failed_at: Date; last_error: string | null; payload: string }>(sql.FAILED, [limit]);
+    const { rows } = await this.pool.query<{
+      key: string;
+      kind: string;
+      lane: string;
+      attempts: number;
+      failed_at: Date;
+      last_error: string | null;
+      payload: string;
+    }>(sql.FAILED, [limit]);
     return rows.map((row) => ({
       ...{ key: row.key, kind: row.kind, lane: row.lane, attempts: row.attempts, failedAt: row.failed_at },
       ...{ error: row.last_error ?? '', payload: JSON.parse(row.payload) as JsonObject },
     }));
   }
 
-  /** Makes a failed task due at once, with its attempts counted anew. False when no failed task has this key. The caller records who asked. */
+  /**
+   * Makes a failed task due at once, with its attempts counted anew. False when no failed task has this key. The caller
+   * records who asked.
+   */
   async retryFailed(key: string, reason: string): Promise<boolean> {
     const { rowCount } = await this.pool.query(sql.RETRY_FAILED, [key, reason]);
     return (rowCount ?? 0) > 0;
   }
 
-  async waitForWork(lanes: string[], options: { maxWaitMs: number; signal: AbortSignal; kinds?: string[] }): Promise<void> {
+  async waitForWork(
+    lanes: string[],
+    options: { maxWaitMs: number; signal: AbortSignal; kinds?: string[] },
+  ): Promise<void> {
     this.watch.listen();
     // Waits of many lanes listen to one signal by design: no leak to warn of.
     setMaxListeners(0, options.signal);
     const kinds = kindsText(options.kinds) ?? '';
     const endMs = performance.now() + options.maxWaitMs;
-    // Each turn ends by a notice, a due time or the end of the wait, so their number is bounded by what is scheduled meanwhile.
+    // Each turn ends by a notice, a due time or the end of the wait, so their number is bounded by what is scheduled
+    // meanwhile.
     while (!options.signal.aborted) {
       const dueMs = await this.earliestDueMs(lanes, kinds, options.kinds);
       const nowMs = performance.now();
-      if (dueMs <= nowMs) return lanes.forEach((lane) => (this.watch.dueMs(lane, kinds) ?? Infinity) <= nowMs && this.watch.forgetDue(lane, kinds));
+      if (dueMs <= nowMs)
+        return lanes.forEach(
+          (lane) => (this.watch.dueMs(lane, kinds) ?? Infinity) <= nowMs && this.watch.forgetDue(lane, kinds),
+        );
       if (nowMs >= endMs) return;
       await this.watch.pause(lanes, Math.min(dueMs, endMs), options.signal);
     }
@@ -234,7 +293,11 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     const unknown = lanes.filter((lane) => !this.watch.hears || this.watch.dueMs(lane, kindsKey) === undefined);
     if (unknown.length > 0) {
       const mark = this.watch.mark();
-      const { rows } = await this.pool.query<{ lane: string; next_ms: number | null }>({ name: 'task-next-due', text: sql.NEXT_DUE, values: [unknown, kinds ?? null] });
+      const { rows } = await this.pool.query<{ lane: string; next_ms: number | null }>({
+        name: 'task-next-due',
+        text: sql.NEXT_DUE,
+        values: [unknown, kinds ?? null],
+      });
       for (const row of rows) this.watch.learn(row.lane, { kinds: kindsKey, nextMs: row.next_ms, mark });
     }
     return Math.min(...lanes.map((lane) => this.watch.dueMs(lane, kindsKey) ?? Infinity));
@@ -251,8 +314,8 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
   }
 
   /**
-   * A statement may serve each lane once, because a row lock taken in the same statement would not be skipped; holders and leases
-   * that differ need statements of their own too. In one process both are rare.
+   * A statement may serve each lane once, because a row lock taken in the same statement would not be skipped; holders
+   * and leases that differ need statements of their own too. In one process both are rare.
    */
   private async claimBatch(calls: ClaimCall[]): Promise<Task[][]> {
     const results = calls.map((): Task[] => []);
@@ -260,7 +323,13 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     while (left.length > 0) {
       const first = left[0] as (typeof left)[number];
       const lanes = new Set<string>();
-      const now = left.filter(({ call }) => call.holder === first.call.holder && call.leaseMs === first.call.leaseMs && !lanes.has(call.lane) && lanes.add(call.lane));
+      const now = left.filter(
+        ({ call }) =>
+          call.holder === first.call.holder &&
+          call.leaseMs === first.call.leaseMs &&
+          !lanes.has(call.lane) &&
+          lanes.add(call.lane),
+      );
       const byLane = await this.claimLanes(now.map(({ call }) => call));
       for (const { call, i } of now) results[i] = byLane.get(call.lane) ?? [];
       left = left.filter((one) => !now.includes(one));
@@ -269,13 +338,23 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
   }
 
   private async claimUnfinished({ lane, limit, kinds, leaseMs, holder }: ClaimCall): Promise<Task[]> {
-    const { rows } = await this.pool.query<ClaimRow>({ name: 'task-claim-unfinished', text: sql.CLAIM_UNFINISHED, values: [lane, limit, kinds, leaseMs, holder] });
+    const { rows } = await this.pool.query<ClaimRow>({
+      name: 'task-claim-unfinished',
+      text: sql.CLAIM_UNFINISHED,
+      values: [lane, limit, kinds, leaseMs, holder],
+    });
     return inOrder(rows.map(taskOf));
   }
 
   private async claimLanes(calls: ClaimCall[]): Promise<Map<string, Task[]>> {
     const mark = this.watch.mark();
-    const values = [calls.map((call) => call.lane), calls.map((call) => call.limit), calls.map((call) => call.kinds), calls[0]?.leaseMs, calls[0]?.holder];
+    const values = [
+      calls.map((call) => call.lane),
+      calls.map((call) => call.limit),
+      calls.map((call) => call.kinds),
+      calls[0]?.leaseMs,
+      calls[0]?.holder,
+    ];
     const { rows } = await this.pool.query<ClaimRow>({ name: 'task-claim', text: sql.CLAIM, values });
     const byLane = new Map(calls.map((call) => [call.lane, [] as Task[]]));
     const nextByLane = new Map<string, number | null>();
@@ -283,7 +362,8 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
       nextByLane.set(row.lane_name, row.next_ms);
       if (row.id !== null) byLane.get(row.lane_name)?.push(taskOf(row));
     }
-    for (const call of calls) this.watch.learn(call.lane, { kinds: call.kinds ?? '', nextMs: nextByLane.get(call.lane) ?? null, mark });
+    for (const call of calls)
+      this.watch.learn(call.lane, { kinds: call.kinds ?? '', nextMs: nextByLane.get(call.lane) ?? null, mark });
     for (const tasks of byLane.values()) inOrder(tasks);
     return byLane;
   }
@@ -294,7 +374,11 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     const done = settled.filter(({ result }) => result.kind === 'done').map(({ lease }) => lease);
     if (done.length > 0) {
       const values = [done.map((lease) => lease.id), done.map((lease) => lease.number)];
-      const { rows } = await this.pool.query<{ id: string }>({ name: 'task-settle-done', text: sql.SETTLE_DONE, values });
+      const { rows } = await this.pool.query<{ id: string }>({
+        name: 'task-settle-done',
+        text: sql.SETTLE_DONE,
+        values,
+      });
       for (const row of rows) held.add(row.id);
     }
     const kept = settled.filter(({ result }) => result.kind !== 'done');
@@ -305,26 +389,35 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
     return settled.map(({ lease }) => held.has(lease.id));
   }
 
-  private async settleKept(kept: (Omit<Settling, 'task'> & { lease: { id: string; number: string } })[]): Promise<string[]> {
+  private async settleKept(
+    kept: (Omit<Settling, 'task'> & { lease: { id: string; number: string } })[],
+  ): Promise<string[]> {
     const values = [
       kept.map(({ lease }) => lease.id),
       kept.map(({ lease }) => lease.number),
       kept.map(({ result }) => result.kind),
       kept.map(({ delayMs }) => delayMs),
       kept.map(({ result }) => ('error' in result ? (result.error?.slice(0, LONGEST_ERROR) ?? null) : null)),
-      kept.map(({ result }) => (result.kind === 'give_back' || (result.kind === 'retry' && result.countsAsAttempt === false) ? 1 : 0)),
+      kept.map(({ result }) =>
+        result.kind === 'give_back' || (result.kind === 'retry' && result.countsAsAttempt === false) ? 1 : 0,
+      ),
     ];
     const { rows } = await this.pool.query<{ id: string }>({ name: 'task-settle-kept', text: sql.SETTLE_KEPT, values });
     return rows.map((row) => row.id);
   }
 }
 
-const inOrder = (tasks: Task[]): Task[] => tasks.sort((a, b) => a.priority - b.priority || a.dueAt.getTime() - b.dueAt.getTime());
+const inOrder = (tasks: Task[]): Task[] =>
+  tasks.sort((a, b) => a.priority - b.priority || a.dueAt.getTime() - b.dueAt.getTime());
 
 function taskOf(row: ClaimRow): Task {
   return {
     ...{ key: row.key, kind: row.kind, lane: row.lane_name, priority: row.priority, dueAt: new Date(row.due_ms) },
-    ...{ payload: JSON.parse(row.payload) as JsonObject, attempts: row.attempts, leaseExpiredBefore: row.lease_expired_before },
+    ...{
+      payload: JSON.parse(row.payload) as JsonObject,
+      attempts: row.attempts,
+      leaseExpiredBefore: row.lease_expired_before,
+    },
     ...{ lease: row.lease, claimedAt: new Date(row.claimed_ms) },
   };
 }

@@ -1,6 +1,7 @@
 /**
- * The statements of the task queue. All moments are the database's: `statement_timestamp()`, because the planner may use it in an index
- * condition, which it may not do with the volatile `clock_timestamp()`; the two differ by the run time of one statement.
+ * The statements of the task queue. All moments are the database's: `statement_timestamp()`, because the planner may
+ * use it in an index condition, which it may not do with the volatile `clock_timestamp()`; the two differ by the run
+ * time of one statement.
  */
 
 /** Separates the kinds of one lane in an array of texts: a control character that no kind may hold. */
@@ -8,14 +9,16 @@ export const KIND_SEPARATOR = '\u001f';
 export const TASK_CHANNEL = 'pedigree_task';
 
 /**
- * $1 keys, $2 kinds, $3 lanes, $4 priorities, $5 due times (Unix ms), $6 payloads. The key's digest is inserted first: a concurrent or
- * earlier schedule of the same key wins there, and only keys that were new become tasks. In order of digest, so that two batches
- * that share keys cannot deadlock. Tells each lane, on commit, how soon its first new task is due.
+ * $1 keys, $2 kinds, $3 lanes, $4 priorities, $5 due times (Unix ms), $6 payloads. The key's digest is inserted first:
+ * a concurrent or earlier schedule of the same key wins there, and only keys that were new become tasks. In order of
+ * digest, so that two batches that share keys cannot deadlock. Tells each lane, on commit, how soon its first new task
+ * is due.
  */
 export const SCHEDULE = `
 WITH wanted AS MATERIALIZED (
   SELECT substring(sha256(convert_to(key, 'UTF8')) FOR 16) AS digest, *
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::smallint[], $5::float8[], $6::text[]) AS w(key, kind, lane, priority, due_ms, payload)
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::smallint[], $5::float8[], $6::text[]) AS w(key, kind, lane,
+    priority, due_ms, payload)
 ), fresh AS (
   INSERT INTO task_key (digest) SELECT digest FROM wanted ORDER BY digest ON CONFLICT DO NOTHING RETURNING digest
 ), added AS (
@@ -23,14 +26,16 @@ WITH wanted AS MATERIALIZED (
   SELECT key, kind, lane, priority, to_timestamp(due_ms / 1000), payload FROM wanted JOIN fresh USING (digest)
   RETURNING lane, due_at
 )
-SELECT pg_notify('${TASK_CHANNEL}', greatest(0, ceil(1000 * extract(epoch FROM min(due_at) - clock_timestamp())))::bigint || ' ' || lane)
+SELECT pg_notify('${TASK_CHANNEL}', greatest(0, ceil(1000 * extract(epoch
+  FROM min(due_at) - clock_timestamp())))::bigint || ' ' || lane)
 FROM added GROUP BY lane`;
 
 /**
- * $1 lanes (each once), $2 most tasks of each, $3 kinds of each (joined, or null for all), $4 lease in ms, $5 holder. One row per task,
- * or one without a task for a lane that has none; each with the ms to the lane's next due task (0 when there may be more now). One index probe per
- * priority in use, the lowest number first, so that tasks that are not due cost nothing. Each priority is a join partner of its own, so they are
- * taken in that order, and the outer limit ends the scan before a row is locked that is not claimed.
+ * $1 lanes (each once), $2 most tasks of each, $3 kinds of each (joined, or null for all), $4 lease in ms, $5 holder.
+ * One row per task, or one without a task for a lane that has none; each with the ms to the lane's next due task (0
+ * when there may be more now). One index probe per priority in use, the lowest number first, so that tasks that are not
+ * due cost nothing. Each priority is a join partner of its own, so they are taken in that order, and the outer limit
+ * ends the scan before a row is locked that is not claimed.
  */
 export const CLAIM = `
 WITH wanted AS (
@@ -41,21 +46,25 @@ WITH wanted AS (
     WITH RECURSIVE used(priority) AS (
       (SELECT priority FROM task WHERE lane = w.lane ORDER BY priority LIMIT 1)
       UNION ALL
-      SELECT (SELECT task.priority FROM task WHERE lane = w.lane AND task.priority > used.priority ORDER BY task.priority LIMIT 1)
+      SELECT (SELECT task.priority FROM task WHERE lane = w.lane AND task.priority > used.priority
+        ORDER BY task.priority LIMIT 1)
       FROM used WHERE used.priority IS NOT NULL
     )
     SELECT due.id FROM used CROSS JOIN LATERAL (
       SELECT id FROM task
-      WHERE lane = w.lane AND priority = used.priority AND due_at <= statement_timestamp() AND lease_until <= statement_timestamp()
+      WHERE lane = w.lane AND priority = used.priority AND due_at <= statement_timestamp()
+        AND lease_until <= statement_timestamp()
         AND (w.kinds IS NULL OR kind = ANY (w.kinds))
       ORDER BY due_at LIMIT w.most FOR UPDATE SKIP LOCKED
     ) due LIMIT w.most
   ) t
 ), claimed AS (
-  UPDATE task SET lease_until = statement_timestamp() + $4::float8 * interval '1 ms', holder = $5::text, attempts = attempts + 1,
+  UPDATE task SET lease_until = statement_timestamp() + $4::float8 * interval '1 ms', holder = $5::text,
+    attempts = attempts + 1,
     lease_number = lease_number + 1, lease_expired_before = lease_expired_before OR lease_until > '-infinity'
   WHERE id = ANY (ARRAY(SELECT id FROM picked))
-  RETURNING id, id || ':' || lease_number AS lease, key, kind, priority, extract(epoch FROM due_at)::float8 * 1000 AS due_ms,
+  RETURNING id, id || ':' || lease_number AS lease, key, kind, priority, extract(epoch
+    FROM due_at)::float8 * 1000 AS due_ms,
     attempts, lease_expired_before, payload, extract(epoch FROM statement_timestamp())::float8 * 1000 AS claimed_ms
 ), state AS MATERIALIZED (
   SELECT w.n, w.lane, CASE WHEN (SELECT count(*) FROM picked p WHERE p.n = w.n) < w.most
@@ -70,14 +79,17 @@ DELETE FROM task t USING unnest($1::bigint[], $2::int[]) AS r(id, lease_number)
 WHERE t.id = r.id AND t.lease_number = r.lease_number AND t.lease_until > '-infinity' RETURNING t.id::text`;
 
 /**
- * $1 ids, $2 lease numbers, $3 results (`retry`, `give_back` or `failed`), $4 delays of retries in ms, $5 errors, $6 attempts to take back (1 where
- * nothing was tried). The delay counts from here, by this server's clock.
+ * $1 ids, $2 lease numbers, $3 results (`retry`, `give_back` or `failed`), $4 delays of retries in ms, $5 errors, $6
+ * attempts to take back (1 where nothing was tried). The delay counts from here, by this server's clock.
  */
 export const SETTLE_KEPT = `
-UPDATE task t SET lease_until = '-infinity', holder = NULL, last_error = coalesce(r.error, t.last_error), attempts = t.attempts - r.uncounted,
-  due_at = CASE r.result WHEN 'give_back' THEN t.due_at WHEN 'failed' THEN 'infinity' ELSE statement_timestamp() + r.delay_ms * interval '1 ms' END,
+UPDATE task t SET lease_until = '-infinity', holder = NULL, last_error = coalesce(r.error, t.last_error),
+  attempts = t.attempts - r.uncounted,
+  due_at = CASE r.result WHEN 'give_back' THEN t.due_at WHEN 'failed' THEN 'infinity' ELSE statement_timestamp() +
+    r.delay_ms * interval '1 ms' END,
   failed_at = CASE WHEN r.result = 'failed' THEN statement_timestamp() END
-FROM unnest($1::bigint[], $2::int[], $3::text[], $4::float8[], $5::text[], $6::int[]) AS r(id, lease_number, result, delay_ms, error, uncounted)
+FROM unnest($1::bigint[], $2::int[], $3::text[], $4::float8[], $5::text[], $6::int[]) AS r(id, lease_number, result,
+  delay_ms, error, uncounted)
 WHERE t.id = r.id AND t.lease_number = r.lease_number AND t.lease_until > '-infinity' RETURNING t.id::text`;
 
 /** $1 ids, $2 lease numbers, $3 lease in ms. */
@@ -87,7 +99,8 @@ FROM unnest($1::bigint[], $2::int[]) AS r(id, lease_number)
 WHERE t.id = r.id AND t.lease_number = r.lease_number AND t.lease_until > '-infinity' RETURNING t.id::text`;
 
 /** $1 lanes, $2 kinds (or null): the ms to each lane's next due task. */
-export const NEXT_DUE = `SELECT lane, task_next_due_ms(lane, $2::text[], '-infinity') AS next_ms FROM unnest($1::text[]) AS w(lane)`;
+export const NEXT_DUE = `SELECT lane, task_next_due_ms(lane, $2::text[], '-infinity') AS next_ms
+    FROM unnest($1::text[]) AS w(lane)`;
 
 export const LANES = `
 SELECT lane,
@@ -100,11 +113,13 @@ SELECT lane,
 FROM task, (SELECT statement_timestamp() AS now) AS moment GROUP BY lane ORDER BY lane`;
 
 /** $1 most that are counted: the cost is bounded, however long the queue. */
-export const READY_COUNT = `SELECT count(*)::int AS ready FROM (SELECT FROM task WHERE failed_at IS NULL LIMIT $1::int) AS counted`;
+export const READY_COUNT = `SELECT count(*)::int AS ready FROM (SELECT FROM task WHERE failed_at IS NULL
+    LIMIT $1::int) AS counted`;
 
 /** $1 most. */
 export const FAILED = `
-SELECT key, kind, lane, attempts, failed_at, last_error, payload FROM task WHERE failed_at IS NOT NULL ORDER BY failed_at DESC LIMIT $1::int`;
+SELECT key, kind, lane, attempts, failed_at, last_error, payload FROM task WHERE failed_at IS NOT NULL
+  ORDER BY failed_at DESC LIMIT $1::int`;
 
 /** $1 key, $2 reason. Attempts begin anew; what went wrong and why it is tried again stay readable. */
 export const RETRY_FAILED = `
@@ -115,24 +130,31 @@ WITH again AS (
 )
 SELECT pg_notify('${TASK_CHANNEL}', '0 ' || lane) FROM again`;
 
-export const HOLDERS = `SELECT DISTINCT holder FROM task WHERE lease_until > statement_timestamp() AND holder IS NOT NULL`;
+export const HOLDERS = `SELECT DISTINCT holder FROM task WHERE lease_until > statement_timestamp()
+    AND holder IS NOT NULL`;
 
 /** $1 holders. A lease that ends now is one that ran out: whoever claims the task next is told so. */
-export const END_LEASES = `UPDATE task SET lease_until = statement_timestamp() WHERE holder = ANY ($1::text[]) AND lease_until > statement_timestamp()`;
+export const END_LEASES =
+  'UPDATE task SET lease_until = statement_timestamp() WHERE holder = ANY ($1::text[]) AND lease_until > ' +
+  'statement_timestamp()';
 
 /**
- * $1 lane, $2 most, $3 kinds (or null), $4 lease in ms, $5 holder: only tasks whose lease ran out, so that somebody may have begun them. It looks through the
- * whole lane, for an index by lease would make every claim dearer: for a lane that is held, now and then.
+ * $1 lane, $2 most, $3 kinds (or null), $4 lease in ms, $5 holder: only tasks whose lease ran out, so that somebody may
+ * have begun them. It looks through the whole lane, for an index by lease would make every claim dearer: for a lane
+ * that is held, now and then.
  */
 export const CLAIM_UNFINISHED = `
 WITH picked AS (
   SELECT id FROM task
-  WHERE lane = $1::text AND due_at <= statement_timestamp() AND lease_until > '-infinity' AND lease_until <= statement_timestamp()
+  WHERE lane = $1::text AND due_at <= statement_timestamp() AND lease_until > '-infinity'
+    AND lease_until <= statement_timestamp()
     AND ($3::text IS NULL OR kind = ANY (string_to_array($3::text, '${KIND_SEPARATOR}')))
   ORDER BY priority, due_at LIMIT $2::int FOR UPDATE SKIP LOCKED
 )
-UPDATE task SET lease_until = statement_timestamp() + $4::float8 * interval '1 ms', holder = $5::text, attempts = attempts + 1,
+UPDATE task SET lease_until = statement_timestamp() + $4::float8 * interval '1 ms', holder = $5::text,
+  attempts = attempts + 1,
   lease_number = lease_number + 1, lease_expired_before = true
 WHERE id = ANY (ARRAY(SELECT id FROM picked))
-RETURNING lane AS lane_name, id, id || ':' || lease_number AS lease, key, kind, priority, extract(epoch FROM due_at)::float8 * 1000 AS due_ms,
+RETURNING lane AS lane_name, id, id || ':' || lease_number AS lease, key, kind, priority, extract(epoch
+  FROM due_at)::float8 * 1000 AS due_ms,
   attempts, lease_expired_before, payload, extract(epoch FROM statement_timestamp())::float8 * 1000 AS claimed_ms`;

@@ -21,12 +21,15 @@ beforeEach(() => db.pool.query('TRUNCATE task, task_key'));
 const task = (key: string) => ({ key, kind: 'k', lane: 'lane', dueAt: new Date(0), payload: {} });
 async function finish(...keys: string[]): Promise<void> {
   const claimed = await queue.claim('lane', { limit: 100, leaseMs: 30_000, holder: 'h' });
-  for (const one of claimed) await queue.settle(one, keys.includes(one.key) ? { kind: 'done' } : { kind: 'retry', delayMs: 0 });
+  for (const one of claimed)
+    await queue.settle(one, keys.includes(one.key) ? { kind: 'done' } : { kind: 'retry', delayMs: 0 });
 }
 /** As if everything that is there had been scheduled so many days ago. */
 const age = (days: number) => db.pool.query('UPDATE task_key SET scheduled_on = scheduled_on - $1::int', [days]);
-const live = async (): Promise<string[]> => (await db.pool.query<{ key: string }>('SELECT key FROM task ORDER BY key')).rows.map((row) => row.key);
-const keys = async (): Promise<number> => (await db.pool.query<{ n: number }>('SELECT count(*)::int AS n FROM task_key')).rows[0]?.n ?? -1;
+const live = async (): Promise<string[]> =>
+  (await db.pool.query<{ key: string }>('SELECT key FROM task ORDER BY key')).rows.map((row) => row.key);
+const keys = async (): Promise<number> =>
+  (await db.pool.query<{ n: number }>('SELECT count(*)::int AS n FROM task_key')).rows[0]?.n ?? -1;
 
 describe('keys of tasks that are done', () => {
   it('hold for as long as they are kept, to the day', async () => {
@@ -52,8 +55,13 @@ describe('keys of tasks that are done', () => {
   });
 
   it('are found by their day, not by reading all of them', async () => {
-    await db.pool.query(`INSERT INTO task_key (digest) SELECT substring(sha256(n::text::bytea) FOR 16) FROM generate_series(1, 20000) AS n; ANALYZE task_key`);
-    const { rows } = await db.pool.query<{ 'QUERY PLAN': string }>('EXPLAIN SELECT digest FROM task_key WHERE scheduled_on < current_date - 400 ORDER BY scheduled_on LIMIT 1000');
+    await db.pool.query(
+      'INSERT INTO task_key (digest) SELECT substring(sha256(n::text::bytea) FOR 16) FROM generate_series(1, ' +
+        '20000) AS n; ANALYZE task_key',
+    );
+    const { rows } = await db.pool.query<{ 'QUERY PLAN': string }>(
+      'EXPLAIN SELECT digest FROM task_key WHERE scheduled_on < current_date - 400 ORDER BY scheduled_on LIMIT 1000',
+    );
     expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('Index Scan using task_key_day');
   });
 });

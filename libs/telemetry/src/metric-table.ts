@@ -11,58 +11,190 @@ const QUICK_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 
 const SLOW_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * Every metric of every program: the one place that dashboards and alert rules are checked against. No label takes values without a limit:
- * accounts, methods and lanes are configured, and no document, pack or person is ever a label.
+ * Every metric of every program: the one place that dashboards and alert rules are checked against. No label takes
+ * values without a limit: accounts, methods and lanes are configured, and no document, pack or person is ever a label.
  */
 export const METRICS = {
   pedigree_info: { kind: 'gauge', help: 'Always 1; what runs is in the labels.', labels: ['version', 'profile'] },
-  pedigree_need_up: { kind: 'gauge', help: '1 while a service that this program needs answers, else 0.', labels: ['need'] },
+  pedigree_need_up: {
+    kind: 'gauge',
+    help: '1 while a service that this program needs answers, else 0.',
+    labels: ['need'],
+  },
 
-  pedigree_commands_total: { kind: 'counter', help: 'Commands by where they came from and what was answered: acknowledged, repeated, refused, unavailable.', labels: ['source', 'result'] },
-  pedigree_command_seconds: { kind: 'histogram', help: 'From the arrival of a command to its acknowledgement or refusal.', labels: ['source'], buckets: QUICK_SECONDS },
+  pedigree_commands_total: {
+    kind: 'counter',
+    help: 'Commands by where they came from and what was answered: acknowledged, repeated, refused, unavailable.',
+    labels: ['source', 'result'],
+  },
+  pedigree_command_seconds: {
+    kind: 'histogram',
+    help: 'From the arrival of a command to its acknowledgement or refusal.',
+    labels: ['source'],
+    buckets: QUICK_SECONDS,
+  },
   pedigree_bus_connected: { kind: 'gauge', help: '1 while the message bus answers, else 0.', labels: [] },
   pedigree_bus_commands_waiting: { kind: 'gauge', help: 'Commands that wait on the bus to be taken.', labels: [] },
-  pedigree_dead_letters: { kind: 'gauge', help: 'Messages that were put aside with a reason and wait for a person.', labels: [] },
-  pedigree_outcomes_unpublished: { kind: 'gauge', help: 'Outcomes in the outbox that the bus has not confirmed yet.', labels: [] },
-  pedigree_outcomes_oldest_unpublished_seconds: { kind: 'gauge', help: 'Age of the oldest outcome that the bus has not confirmed yet; 0 when there is none.', labels: [] },
+  pedigree_dead_letters: {
+    kind: 'gauge',
+    help: 'Messages that were put aside with a reason and wait for a person.',
+    labels: [],
+  },
+  pedigree_outcomes_unpublished: {
+    kind: 'gauge',
+    help: 'Outcomes in the outbox that the bus has not confirmed yet.',
+    labels: [],
+  },
+  pedigree_outcomes_oldest_unpublished_seconds: {
+    kind: 'gauge',
+    help: 'Age of the oldest outcome that the bus has not confirmed yet; 0 when there is none.',
+    labels: [],
+  },
   pedigree_webhooks_halted: { kind: 'gauge', help: 'Webhooks that were given up and wait for a person.', labels: [] },
 
-  pedigree_api_keys_refused_total: { kind: 'counter', help: 'Calls with an API key that was refused, by why: unknown, malformed, revoked, expired, suspended.', labels: ['reason'] },
-  pedigree_api_keys_suspended: { kind: 'gauge', help: 'API keys that wait for somebody to confirm them after a restore.', labels: [] },
-  pedigree_api_key_expires_seconds: { kind: 'gauge', help: 'Time until the first of the valid API keys expires; absent while none is valid.', labels: [] },
+  pedigree_api_keys_refused_total: {
+    kind: 'counter',
+    help: 'Calls with an API key that was refused, by why: unknown, malformed, revoked, expired, suspended.',
+    labels: ['reason'],
+  },
+  pedigree_api_keys_suspended: {
+    kind: 'gauge',
+    help: 'API keys that wait for somebody to confirm them after a restore.',
+    labels: [],
+  },
+  pedigree_api_key_expires_seconds: {
+    kind: 'gauge',
+    help: 'Time until the first of the valid API keys expires; absent while none is valid.',
+    labels: [],
+  },
 
-  pedigree_documents: { kind: 'gauge', help: 'Documents by phase; concluded ones by outcome too.', labels: ['phase', 'outcome'] },
-  pedigree_documents_oldest_seconds: { kind: 'gauge', help: 'Age of the oldest unconcluded document of a phase.', labels: ['phase'] },
-  pedigree_documents_duplicate: { kind: 'gauge', help: 'Documents of which the registry holds more than one. Anything but 0 is an alarm.', labels: [] },
-  pedigree_documents_orphaned: { kind: 'gauge', help: 'Unconcluded documents and groups that nothing carries on. Anything but 0 is an alarm.', labels: [] },
-  pedigree_documents_held: { kind: 'gauge', help: 'Documents and groups that are not sent because something that they come after ended badly.', labels: [] },
-  pedigree_documents_held_oldest_seconds: { kind: 'gauge', help: 'For how long the oldest of them is held; 0 when there is none.', labels: [] },
-  pedigree_documents_held_overdue: { kind: 'gauge', help: 'Those held for longer than PEDIGREE_HELD_ALERT_HOURS: somebody has to release or end them.', labels: [] },
+  pedigree_documents: {
+    kind: 'gauge',
+    help: 'Documents by phase; concluded ones by outcome too.',
+    labels: ['phase', 'outcome'],
+  },
+  pedigree_documents_oldest_seconds: {
+    kind: 'gauge',
+    help: 'Age of the oldest unconcluded document of a phase.',
+    labels: ['phase'],
+  },
+  pedigree_documents_duplicate: {
+    kind: 'gauge',
+    help: 'Documents of which the registry holds more than one. Anything but 0 is an alarm.',
+    labels: [],
+  },
+  pedigree_documents_orphaned: {
+    kind: 'gauge',
+    help: 'Unconcluded documents and groups that nothing carries on. Anything but 0 is an alarm.',
+    labels: [],
+  },
+  pedigree_documents_held: {
+    kind: 'gauge',
+    help: 'Documents and groups that are not sent because something that they come after ended badly.',
+    labels: [],
+  },
+  pedigree_documents_held_oldest_seconds: {
+    kind: 'gauge',
+    help: 'For how long the oldest of them is held; 0 when there is none.',
+    labels: [],
+  },
+  pedigree_documents_held_overdue: {
+    kind: 'gauge',
+    help: 'Those held for longer than PEDIGREE_HELD_ALERT_HOURS: somebody has to release or end them.',
+    labels: [],
+  },
   pedigree_tasks_ready: { kind: 'gauge', help: 'Tasks of a lane that wait, due or not.', labels: ['lane'] },
   pedigree_tasks_overdue: { kind: 'gauge', help: 'Tasks of a lane that are due and not begun.', labels: ['lane'] },
-  pedigree_task_lag_seconds: { kind: 'gauge', help: 'For how long the oldest due task of a lane has waited.', labels: ['lane'] },
+  pedigree_task_lag_seconds: {
+    kind: 'gauge',
+    help: 'For how long the oldest due task of a lane has waited.',
+    labels: ['lane'],
+  },
   pedigree_tasks_failed: { kind: 'gauge', help: 'Tasks that were given up and wait for a person.', labels: [] },
-  pedigree_saga_instances_parked: { kind: 'gauge', help: 'Instances of a saga that one of their events stopped, and that wait for a person.', labels: ['saga'] },
-  pedigree_subscription_lag_events: { kind: 'gauge', help: 'How far a subscription is behind the log: events with PostgreSQL, log positions with EventStoreDB.', labels: ['subscription'] },
-  pedigree_subscription_lag_seconds: { kind: 'gauge', help: 'For how long a subscription that is behind has not moved; 0 when it is not behind.', labels: ['subscription'] },
-  pedigree_subscription_processes: { kind: 'gauge', help: 'Processes that run a subscription or stand by. 0: nobody runs it.', labels: ['subscription'] },
-  pedigree_subscription_halted: { kind: 'gauge', help: '1 while a subscription stands at an event and a person must look, else 0.', labels: ['subscription'] },
-  pedigree_program_processes: { kind: 'gauge', help: 'Processes of a program that are there, by the name of the program. 0: it should run and does not.', labels: ['name'] },
+  pedigree_saga_instances_parked: {
+    kind: 'gauge',
+    help: 'Instances of a saga that one of their events stopped, and that wait for a person.',
+    labels: ['saga'],
+  },
+  pedigree_subscription_lag_events: {
+    kind: 'gauge',
+    help: 'How far a subscription is behind the log: events with PostgreSQL, log positions with EventStoreDB.',
+    labels: ['subscription'],
+  },
+  pedigree_subscription_lag_seconds: {
+    kind: 'gauge',
+    help: 'For how long a subscription that is behind has not moved; 0 when it is not behind.',
+    labels: ['subscription'],
+  },
+  pedigree_subscription_processes: {
+    kind: 'gauge',
+    help: 'Processes that run a subscription or stand by. 0: nobody runs it.',
+    labels: ['subscription'],
+  },
+  pedigree_subscription_halted: {
+    kind: 'gauge',
+    help: '1 while a subscription stands at an event and a person must look, else 0.',
+    labels: ['subscription'],
+  },
+  pedigree_program_processes: {
+    kind: 'gauge',
+    help: 'Processes of a program that are there, by the name of the program. 0: it should run and does not.',
+    labels: ['name'],
+  },
 
-  pedigree_registry_calls_total: { kind: 'counter', help: 'Calls at the registry by what they brought.', labels: ['account', 'method', 'result'] },
-  pedigree_registry_rate_limited_total: { kind: 'counter', help: 'Calls that the registry refused with 429.', labels: ['account', 'method'] },
-  pedigree_registry_interval_seconds: { kind: 'gauge', help: 'The least interval between two calls that is in force.', labels: ['account', 'method'] },
-  pedigree_registry_budget_used_ratio: { kind: 'gauge', help: "This process's calls x interval / time from its first to its last call.", labels: ['account', 'method'] },
-  pedigree_registry_calls_per_document: { kind: 'gauge', help: 'Calls of this process for each document that it concluded.', labels: [] },
+  pedigree_registry_calls_total: {
+    kind: 'counter',
+    help: 'Calls at the registry by what they brought.',
+    labels: ['account', 'method', 'result'],
+  },
+  pedigree_registry_rate_limited_total: {
+    kind: 'counter',
+    help: 'Calls that the registry refused with 429.',
+    labels: ['account', 'method'],
+  },
+  pedigree_registry_interval_seconds: {
+    kind: 'gauge',
+    help: 'The least interval between two calls that is in force.',
+    labels: ['account', 'method'],
+  },
+  pedigree_registry_budget_used_ratio: {
+    kind: 'gauge',
+    help: "This process's calls x interval / time from its first to its last call.",
+    labels: ['account', 'method'],
+  },
+  pedigree_registry_calls_per_document: {
+    kind: 'gauge',
+    help: 'Calls of this process for each document that it concluded.',
+    labels: [],
+  },
   pedigree_registry_token_age_seconds: { kind: 'gauge', help: 'Age of the token in use.', labels: ['account'] },
-  pedigree_certificate_expires_seconds: { kind: 'gauge', help: "Time until the signer's certificate ends.", labels: ['account'] },
-  pedigree_account_paused: { kind: 'gauge', help: '1 for an account through which nothing is sent until a person resumes it, with the cause.', labels: ['account', 'cause'] },
-  pedigree_tasks_done_total: { kind: 'counter', help: 'Tasks of this process by how they ended: done, retry, failed, threw.', labels: ['kind', 'result'] },
-  pedigree_task_seconds: { kind: 'histogram', help: 'How long a task was worked on, waiting for its slot included.', labels: ['kind'], buckets: SLOW_SECONDS },
+  pedigree_certificate_expires_seconds: {
+    kind: 'gauge',
+    help: "Time until the signer's certificate ends.",
+    labels: ['account'],
+  },
+  pedigree_account_paused: {
+    kind: 'gauge',
+    help: '1 for an account through which nothing is sent until a person resumes it, with the cause.',
+    labels: ['account', 'cause'],
+  },
+  pedigree_tasks_done_total: {
+    kind: 'counter',
+    help: 'Tasks of this process by how they ended: done, retry, failed, threw.',
+    labels: ['kind', 'result'],
+  },
+  pedigree_task_seconds: {
+    kind: 'histogram',
+    help: 'How long a task was worked on, waiting for its slot included.',
+    labels: ['kind'],
+    buckets: SLOW_SECONDS,
+  },
 } as const satisfies Record<string, MetricEntry>;
 
 export type MetricName = keyof typeof METRICS;
 /** Names of the metrics of one kind. */
-export type MetricOf<Kind extends MetricEntry['kind']> = { [Name in MetricName]: (typeof METRICS)[Name]['kind'] extends Kind ? Name : never }[MetricName];
+export type MetricOf<Kind extends MetricEntry['kind']> = {
+  [Name in MetricName]: (typeof METRICS)[Name]['kind'] extends Kind ? Name : never;
+}[MetricName];
 /** The labels of a metric, all of them. */
 export type LabelsOf<Name extends MetricName> = Record<(typeof METRICS)[Name]['labels'][number], string>;

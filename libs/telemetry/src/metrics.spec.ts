@@ -3,7 +3,8 @@ import { VirtualClock } from '#kernel';
 import { METRICS } from './metric-table.js';
 import { Metrics, type MetricsOptions } from './metrics.js';
 
-const metrics = (more: Partial<MetricsOptions> = {}) => new Metrics({ program: 'worker', version: '1.2.3', profile: 'mdlp', clock: new VirtualClock(), ...more });
+const metrics = (more: Partial<MetricsOptions> = {}) =>
+  new Metrics({ program: 'worker', version: '1.2.3', profile: 'mdlp', clock: new VirtualClock(), ...more });
 const lines = async (of: Metrics): Promise<string[]> => (await of.text()).body.split('\n');
 
 describe('the metrics of a process', () => {
@@ -22,7 +23,9 @@ describe('the metrics of a process', () => {
     one.set('pedigree_dead_letters', {}, 4);
     const text = await lines(one);
     expect(text).toContain('pedigree_commands_total{source="http",result="acknowledged",program="worker"} 3');
-    const buckets = text.filter((line) => line.startsWith('pedigree_task_seconds_bucket') && line.includes('kind="send"'));
+    const buckets = text.filter(
+      (line) => line.startsWith('pedigree_task_seconds_bucket') && line.includes('kind="send"'),
+    );
     expect(buckets.find((line) => line.includes('le="0.25"'))).toMatch(/ 1$/);
     expect(buckets.find((line) => line.includes('le="0.1"'))).toMatch(/ 0$/);
     expect(text).toContain('pedigree_dead_letters{program="worker"} 4');
@@ -34,7 +37,10 @@ describe('the metrics of a process', () => {
     one.replace('pedigree_tasks_ready', [{ labels: { lane: 'b/send' }, value: 1 }]);
     one.replace('pedigree_registry_rate_limited_total', [{ labels: { account: 'a', method: 'send' }, value: 5 }]);
     const text = (await lines(one)).filter((line) => /^pedigree_(tasks_ready|registry_rate)/.test(line));
-    expect(text).toEqual(['pedigree_tasks_ready{lane="b/send",program="worker"} 1', 'pedigree_registry_rate_limited_total{account="a",method="send",program="worker"} 5']);
+    expect(text).toEqual([
+      'pedigree_tasks_ready{lane="b/send",program="worker"} 1',
+      'pedigree_registry_rate_limited_total{account="a",method="send",program="worker"} 5',
+    ]);
   });
 
   it('ask collectors when they are read, but not more often than allowed', async () => {
@@ -62,7 +68,10 @@ describe('the metrics of a process', () => {
     for (let i = 0; i < 10; i += 1) await Promise.resolve();
     clock.advance(4_000);
     expect((await reading).body).toContain('pedigree_dead_letters{program="worker"} 1');
-    expect(errors.map((error) => (error as Error).message)).toEqual(['the database is away', 'a collector of metrics took more than 4000 ms']);
+    expect(errors.map((error) => (error as Error).message)).toEqual([
+      'the database is away',
+      'a collector of metrics took more than 4000 ms',
+    ]);
   });
 });
 

@@ -18,7 +18,10 @@ export interface MetricsOptions {
   onError?: (error: unknown) => void;
 }
 
-/** The metrics of one process. Names and labels are those of the table; a name or label that is not there does not compile. */
+/**
+ * The metrics of one process. Names and labels are those of the table; a name or label that is not there does not
+ * compile.
+ */
 export class Metrics {
   private readonly registry = new Registry();
   private readonly made = new Map<MetricName, Counter | Gauge | Histogram>();
@@ -46,8 +49,14 @@ export class Metrics {
     this.metric(name, Gauge).set(labels, value);
   }
 
-  /** All values of a gauge, or of a counter whose total is kept elsewhere: labels that are not named are gone afterwards. */
-  replace<Name extends MetricOf<'gauge' | 'counter'>>(name: Name, values: { labels: LabelsOf<Name>; value: number }[]): void {
+  /**
+   * All values of a gauge, or of a counter whose total is kept elsewhere: labels that are not named are gone
+   * afterwards.
+   */
+  replace<Name extends MetricOf<'gauge' | 'counter'>>(
+    name: Name,
+    values: { labels: LabelsOf<Name>; value: number }[],
+  ): void {
     const metric = METRICS[name].kind === 'counter' ? this.metric(name, Counter) : this.metric(name, Gauge);
     metric.reset();
     for (const { labels, value } of values) metric.inc(labels, value);
@@ -80,7 +89,13 @@ export class Metrics {
     const { collectWithinMs = 4_000, onError = () => undefined } = this.options;
     const ended = new AbortController();
     try {
-      const late = this.clock.wait(collectWithinMs, ended.signal).then(() => (ended.signal.aborted ? undefined : Promise.reject(new Error(`a collector of metrics took more than ${collectWithinMs} ms`))));
+      const late = this.clock
+        .wait(collectWithinMs, ended.signal)
+        .then(() =>
+          ended.signal.aborted
+            ? undefined
+            : Promise.reject(new Error(`a collector of metrics took more than ${collectWithinMs} ms`)),
+        );
       await Promise.race([Promise.resolve().then(collector), late]);
     } catch (error) {
       onError(error);
@@ -93,7 +108,13 @@ export class Metrics {
     const known = this.made.get(name);
     if (known !== undefined) return known as Made;
     const { help, labels, buckets }: MetricEntry = METRICS[name];
-    const config = { name, help, labelNames: [...labels], registers: [this.registry], ...(buckets === undefined ? {} : { buckets: [...buckets] }) };
+    const config = {
+      name,
+      help,
+      labelNames: [...labels],
+      registers: [this.registry],
+      ...(buckets === undefined ? {} : { buckets: [...buckets] }),
+    };
     const made = new kind(config as never);
     this.made.set(name, made);
     return made;

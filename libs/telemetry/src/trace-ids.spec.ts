@@ -18,18 +18,30 @@ describe('the trace of a document', () => {
   });
 
   it('tells steps and documents apart', () => {
-    const ids = [stepSpanId(REQUEST_ID, 'send 1'), stepSpanId(REQUEST_ID, 'send 2'), stepSpanId('other', 'send 1'), documentTrace(REQUEST_ID).spanId];
+    const ids = [
+      stepSpanId(REQUEST_ID, 'send 1'),
+      stepSpanId(REQUEST_ID, 'send 2'),
+      stepSpanId('other', 'send 1'),
+      documentTrace(REQUEST_ID).spanId,
+    ];
     expect(new Set(ids).size).toBe(4);
   });
 });
 
 describe('the traceparent of a caller', () => {
   it('is read as the standard writes it', () => {
-    expect(parseTraceparent('00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01')).toEqual({ traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' });
+    expect(parseTraceparent('00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01')).toEqual({
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      spanId: '00f067aa0ba902b7',
+    });
   });
 
-  it.each([undefined, '', 'nonsense', '00-00000000000000000000000000000000-00f067aa0ba902b7-01', '00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01', 'ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'])(
-    'is left alone where it does not hold: %s',
-    (header) => expect(parseTraceparent(header)).toBeUndefined(),
-  );
+  it.each([
+    undefined,
+    '',
+    'nonsense',
+    '00-00000000000000000000000000000000-00f067aa0ba902b7-01',
+    '00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01',
+    'ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  ])('is left alone where it does not hold: %s', (header) => expect(parseTraceparent(header)).toBeUndefined());
 });

@@ -7,8 +7,8 @@ export interface TracePlace {
 }
 
 /**
- * The trace of a document, from the ERP's message to its receipt, and the id of its root span. Both follow from the request_id, so that every
- * process, today or after a crash, adds to one trace without being told of it.
+ * The trace of a document, from the ERP's message to its receipt, and the id of its root span. Both follow from the
+ * request_id, so that every process, today or after a crash, adds to one trace without being told of it.
  */
 export function documentTrace(requestId: string): TracePlace {
   const hex = requestId.replaceAll('-', '').toLowerCase();
@@ -19,9 +19,13 @@ export function documentTrace(requestId: string): TracePlace {
 /** A span id that the same step of the same document always has: a step that is told twice is shown once. */
 export const stepSpanId = (requestId: string, step: string): string => digest(`${requestId} ${step}`).slice(0, 16);
 
-/** The place that a caller's `traceparent` header names (W3C Trace Context, 3.2), or undefined when there is none that holds. */
+/**
+ * The place that a caller's `traceparent` header names (W3C Trace Context, 3.2), or undefined when there is none that
+ * holds.
+ */
 export function parseTraceparent(header: string | undefined): TracePlace | undefined {
-  const [, traceId, spanId] = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/.exec(header ?? '') ?? [];
+  const [, traceId, spanId] =
+    /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?$/.exec(header ?? '') ?? [];
   return traceId === undefined || spanId === undefined ? undefined : { traceId, spanId };
 }
 

@@ -56,8 +56,25 @@ describe('traces', () => {
     const gateway = openTracing({ program: 'gateway', version: '1', endpoint });
     const worker = openTracing({ program: 'worker', version: '1', endpoint });
     const caller = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
-    gateway.step({ requestId: REQUEST_ID, name: 'intake', key: 'erp-1', startedAt: FROM, endedAt: TO, kind: 'server', caller });
-    worker.step({ requestId: REQUEST_ID, name: 'send', key: 'send:1', startedAt: FROM, endedAt: TO, kind: 'client', attributes: { attempt: 1 }, error: 'refused' });
+    gateway.step({
+      requestId: REQUEST_ID,
+      name: 'intake',
+      key: 'erp-1',
+      startedAt: FROM,
+      endedAt: TO,
+      kind: 'server',
+      caller,
+    });
+    worker.step({
+      requestId: REQUEST_ID,
+      name: 'send',
+      key: 'send:1',
+      startedAt: FROM,
+      endedAt: TO,
+      kind: 'client',
+      attributes: { attempt: 1 },
+      error: 'refused',
+    });
     worker.document({ requestId: REQUEST_ID, startedAt: FROM, endedAt: TO, attributes: { outcome: 'accepted' } });
     await Promise.all([gateway.close(), worker.close()]);
 
@@ -67,7 +84,12 @@ describe('traces', () => {
     const named = (name: string): OtlpSpan | undefined => spans.find((span) => span.name === name);
     expect(named('document')).toMatchObject({ spanId: root.spanId });
     expect(named('document')?.parentSpanId ?? '').toBe('');
-    expect(named('intake')).toMatchObject({ parentSpanId: root.spanId, links: [{ traceId: caller.traceId }], startTimeUnixNano: `${FROM.getTime()}000000`, endTimeUnixNano: `${TO.getTime()}000000` });
+    expect(named('intake')).toMatchObject({
+      parentSpanId: root.spanId,
+      links: [{ traceId: caller.traceId }],
+      startTimeUnixNano: `${FROM.getTime()}000000`,
+      endTimeUnixNano: `${TO.getTime()}000000`,
+    });
     expect(named('send')).toMatchObject({ parentSpanId: root.spanId, status: { code: 2, message: 'refused' } });
     expect(named('send')?.attributes).toContainEqual({ key: 'attempt', value: { intValue: 1 } });
   });
@@ -84,7 +106,12 @@ describe('traces', () => {
   });
 
   it('cost nothing but spans when the receiver is away', async () => {
-    const tracing = openTracing({ program: 'worker', version: '1', endpoint: 'http://127.0.0.1:1', exportWithinMs: 200 });
+    const tracing = openTracing({
+      program: 'worker',
+      version: '1',
+      endpoint: 'http://127.0.0.1:1',
+      exportWithinMs: 200,
+    });
     tracing.step({ requestId: REQUEST_ID, name: 'send', key: '1', startedAt: FROM, endedAt: TO });
     await expect(tracing.close()).resolves.toBeUndefined();
   });

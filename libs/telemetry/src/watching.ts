@@ -8,7 +8,13 @@ export interface Watching {
 }
 
 /** Metrics always; traces where an OTLP endpoint is configured. */
-export const openWatching = ({ otlpEndpoint, ...options }: MetricsOptions & { otlpEndpoint: string | undefined }): Watching => ({
+export const openWatching = ({
+  otlpEndpoint,
+  ...options
+}: MetricsOptions & { otlpEndpoint: string | undefined }): Watching => ({
   metrics: new Metrics(options),
-  tracing: otlpEndpoint === undefined ? NO_TRACING : openTracing({ program: options.program, version: options.version, endpoint: otlpEndpoint }),
+  tracing:
+    otlpEndpoint === undefined
+      ? NO_TRACING
+      : openTracing({ program: options.program, version: options.version, endpoint: otlpEndpoint }),
 });

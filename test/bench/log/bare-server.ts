@@ -1,4 +1,12 @@
-import { EventStoreDBClient, excludeSystemEvents, FORWARDS, jsonEvent, NO_STREAM, START, type Position } from '@eventstore/db-client';
+import {
+  EventStoreDBClient,
+  excludeSystemEvents,
+  FORWARDS,
+  jsonEvent,
+  NO_STREAM,
+  START,
+  type Position,
+} from '@eventstore/db-client';
 import type { JsonObject } from '#kernel';
 import { newEvent, PAGE, type Way } from './way.js';
 
@@ -20,10 +28,14 @@ export function bareServer(url: string): Way {
 
 async function read(client: EventStoreDBClient, count: number): Promise<void> {
   let from: Position | undefined;
-  for (let seen = 0; seen < count; ) {
+  for (let seen = 0; seen < count;) {
     let last = from;
     // A page begins with the event at its position, which ended the page before.
-    for await (const { event } of client.readAll({ fromPosition: from ?? START, maxCount: PAGE + 1, direction: FORWARDS })) {
+    for await (const { event } of client.readAll({
+      fromPosition: from ?? START,
+      maxCount: PAGE + 1,
+      direction: FORWARDS,
+    })) {
       if (event === undefined || event.position.commit === from?.commit) continue;
       last = event.position;
       if (!event.streamId.startsWith('$')) seen += 1;

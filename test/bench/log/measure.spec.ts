@@ -22,9 +22,19 @@ describe('the measurement of a log', () => {
   it('fills, reads and follows before the bare calls append, and lets each be first in turn', async () => {
     const calls: string[] = [];
     await measureLog(way('own', calls, new Map()), way('bare', calls, new Map()), SIZES);
-    const turns = (what: string): string[] => ['own', 'bare', 'bare', 'own', 'own', 'bare'].map((name) => `${name} ${what}`);
+    const turns = (what: string): string[] =>
+      ['own', 'bare', 'bare', 'own', 'own', 'bare'].map((name) => `${name} ${what}`);
     // The warm-up of the bare appends comes before, and turns that follow each other look like one.
-    expect(calls).toEqual(['own appends', ...turns('reads 100'), ...turns('follows 100'), 'bare appends', 'own appends', 'bare appends', 'own appends', 'bare appends']);
+    expect(calls).toEqual([
+      'own appends',
+      ...turns('reads 100'),
+      ...turns('follows 100'),
+      'bare appends',
+      'own appends',
+      'bare appends',
+      'own appends',
+      'bare appends',
+    ]);
   });
 
   it('writes streams of eight events in order, none of them twice, and as many as it says', async () => {
@@ -33,7 +43,9 @@ describe('the measurement of a log', () => {
     for (const streams of [own, bare]) {
       for (const versions of streams.values()) expect(versions).toEqual(versions.map((_, n) => n));
       expect(Math.max(...[...streams.values()].map((versions) => versions.length))).toBe(8);
-      const measured = [...streams].filter(([stream]) => /^bench-(own|bare)-/.test(stream)).flatMap(([, versions]) => versions);
+      const measured = [...streams]
+        .filter(([stream]) => /^bench-(own|bare)-/.test(stream))
+        .flatMap(([, versions]) => versions);
       expect(measured).toHaveLength(SIZES.rounds * SIZES.appendsPerWriter * WRITERS);
     }
   });
@@ -42,7 +54,11 @@ describe('the measurement of a log', () => {
     const { follow: _, ...slow } = way('bare', [], new Map());
     const own = way('own', [], new Map());
     let asked = 0;
-    const waiting: Way = { ...slow, append: (stream, version) => ((asked += 1) % 64 === 0 ? new Promise((resolve) => setTimeout(resolve, 5)) : slow.append(stream, version)) };
+    const waiting: Way = {
+      ...slow,
+      append: (stream, version) =>
+        (asked += 1) % 64 === 0 ? new Promise((resolve) => setTimeout(resolve, 5)) : slow.append(stream, version),
+    };
     const { appends, subscribed } = await measureLog(own, waiting, SIZES);
     expect(appends.ofBare).toBeGreaterThan(1);
     expect(appends.own.perSecond).toBeGreaterThan((appends.bare as { perSecond: number }).perSecond);

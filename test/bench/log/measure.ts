@@ -5,7 +5,10 @@ const WRITERS = 64;
 /** Events of one stream: about those of a document. */
 const STREAM_EVENTS = 8;
 
-/** What so many operations took: those of a second, and CPU of this process alone for each. The engine's own work is in another process. */
+/**
+ * What so many operations took: those of a second, and CPU of this process alone for each. The engine's own work is in
+ * another process.
+ */
 export interface Measured {
   perSecond: number;
   cpuUs: number;
@@ -20,7 +23,10 @@ export interface Sizes {
   events: number;
 }
 
-/** Ours and the bare calls in one kind of work, round by round one after the other, for machines are noisy: whoever is first changes. */
+/**
+ * Ours and the bare calls in one kind of work, round by round one after the other, for machines are noisy: whoever is
+ * first changes.
+ */
 export interface Compared {
   own: Measured;
   bare: Measured | undefined;
@@ -34,13 +40,24 @@ export interface LogFigures {
   subscribed: Compared;
 }
 
-/** Measures one engine. Ours fills the log first, which warms it up; the bare calls append only when all reading is done, for ours cannot read theirs. */
-export async function measureLog(own: Way, bare: Way, { rounds, appendsPerWriter, events }: Sizes): Promise<LogFigures> {
+/**
+ * Measures one engine. Ours fills the log first, which warms it up; the bare calls append only when all reading is
+ * done, for ours cannot read theirs.
+ */
+export async function measureLog(
+  own: Way,
+  bare: Way,
+  { rounds, appendsPerWriter, events }: Sizes,
+): Promise<LogFigures> {
   const fill = Math.ceil(events / WRITERS);
   await appendAll(own, 'fill', fill);
   const reads = await compare(rounds, { own: () => own.read(events), bare: () => bare.read(events), count: events });
   const following = bare.follow?.bind(bare);
-  const subscribed = await compare(rounds, { own: () => own.follow?.(events), bare: following && (() => following(events)), count: events });
+  const subscribed = await compare(rounds, {
+    own: () => own.follow?.(events),
+    bare: following && (() => following(events)),
+    count: events,
+  });
   await appendAll(bare, 'warm', fill);
   const appends = await compare(rounds, {
     own: (round) => appendAll(own, `own-${round}`, appendsPerWriter),
@@ -52,22 +69,34 @@ export async function measureLog(own: Way, bare: Way, { rounds, appendsPerWriter
 
 async function appendAll(way: Way, name: string, perWriter: number): Promise<void> {
   const writer = async (_: unknown, hand: number): Promise<void> => {
-    for (let n = 0; n < perWriter; n += 1) await way.append(`bench-${name}-${hand}-${Math.floor(n / STREAM_EVENTS)}`, n % STREAM_EVENTS);
+    for (let n = 0; n < perWriter; n += 1)
+      await way.append(`bench-${name}-${hand}-${Math.floor(n / STREAM_EVENTS)}`, n % STREAM_EVENTS);
   };
   await Promise.all(Array.from({ length: WRITERS }, writer));
 }
 
 type Work = (round: number) => Promise<void> | undefined;
 
-async function compare(rounds: number, { own, bare, count }: { own: Work; bare: Work | undefined; count: number }): Promise<Compared> {
+async function compare(
+  rounds: number,
+  { own, bare, count }: { own: Work; bare: Work | undefined; count: number },
+): Promise<Compared> {
   const owns: Measured[] = [];
   const bares: Measured[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const both: [Measured[], Work | undefined][] = [[owns, own], [bares, bare]];
-    for (const [found, work] of round % 2 === 0 ? both : both.reverse()) if (work !== undefined) found.push(await measured(() => work(round), count));
+    const both: [Measured[], Work | undefined][] = [
+      [owns, own],
+      [bares, bare],
+    ];
+    for (const [found, work] of round % 2 === 0 ? both : both.reverse())
+      if (work !== undefined) found.push(await measured(() => work(round), count));
   }
   const ofBare = bares.map(({ perSecond }, n) => (owns[n] as Measured).perSecond / perSecond);
-  return { own: middle(owns), bare: bares.length === 0 ? undefined : middle(bares), ofBare: ofBare.length === 0 ? undefined : median(ofBare) };
+  return {
+    own: middle(owns),
+    bare: bares.length === 0 ? undefined : middle(bares),
+    ofBare: ofBare.length === 0 ? undefined : median(ofBare),
+  };
 }
 
 async function measured(work: () => Promise<void> | undefined, count: number): Promise<Measured> {
@@ -77,7 +106,10 @@ async function measured(work: () => Promise<void> | undefined, count: number): P
   return { perSecond: (count * 1_000) / (performance.now() - fromMs), cpuUs: (user + system) / count };
 }
 
-const middle = (all: Measured[]): Measured => ({ perSecond: median(all.map((one) => one.perSecond)), cpuUs: median(all.map((one) => one.cpuUs)) });
+const middle = (all: Measured[]): Measured => ({
+  perSecond: median(all.map((one) => one.perSecond)),
+  cpuUs: median(all.map((one) => one.cpuUs)),
+});
 
 function median(values: number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

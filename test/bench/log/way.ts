@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { EventMetadata, EventStore, NewEvent } from '#event-store';
 
-/** One way to write to a log and to read it: ours, through the port, or the plainest calls of the engine's own client. */
+/**
+ * One way to write to a log and to read it: ours, through the port, or the plainest calls of the engine's own client.
+ */
 export interface Way {
   /** One event as the `version`th of its stream. */
   append(stream: string, version: number): Promise<void>;
@@ -16,14 +18,29 @@ export interface Way {
 export const PAGE = 1_000;
 
 const METADATA: EventMetadata = {
-  ...{ participant: 'bench', actor: { kind: 'system', name: 'bench', authenticatedBy: 'process' }, softwareVersion: '0', profile: 'bench' },
-  ...{ effectiveAt: '2026-01-15T09:00:00.000Z', correlationId: '7c9e6679-7425-40de-944b-e07fc1f90ae7', causationId: '3d813cbb-47fb-32ba-91df-831e1593ac29' },
+  ...{
+    participant: 'bench',
+    actor: { kind: 'system', name: 'bench', authenticatedBy: 'process' },
+    softwareVersion: '0',
+    profile: 'bench',
+  },
+  ...{
+    effectiveAt: '2026-01-15T09:00:00.000Z',
+    correlationId: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+    causationId: '3d813cbb-47fb-32ba-91df-831e1593ac29',
+  },
 };
 
 /** An event such as a document leaves: about 500 bytes of data and metadata. */
 export const newEvent = (version: number): NewEvent => ({
   ...{ id: randomUUID(), type: 'BenchAppended', schemaVersion: 1, metadata: METADATA },
-  data: { attempt: version, documentId: randomUUID(), status: 'PROCESSED_DOCUMENT', answerSha256: 'd'.repeat(64), observedAt: '2026-01-15T09:00:00.000Z' },
+  data: {
+    attempt: version,
+    documentId: randomUUID(),
+    status: 'PROCESSED_DOCUMENT',
+    answerSha256: 'd'.repeat(64),
+    observedAt: '2026-01-15T09:00:00.000Z',
+  },
 });
 
 /** The way of every program of ours. */
@@ -34,7 +51,7 @@ export function throughThePort(store: EventStore): Way {
       if (kind === 'conflict') throw new Error(`${stream} has a version ${version} already`);
     },
     read: async (count) => {
-      for (let [seen, from] = [0, 0n]; seen < count; ) {
+      for (let [seen, from] = [0, 0n]; seen < count;) {
         const { events, readUpTo } = await store.readAll(from, { limit: PAGE });
         if (readUpTo === from) throw new Error(`the log has ${seen} events, and not ${count}`);
         seen += events.length;

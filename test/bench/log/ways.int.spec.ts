@@ -38,15 +38,22 @@ describe.each(LOG_PLACES)('the bench of a log in %s', (place) => {
     const bare = log.fake === undefined ? await barePostgres(database.pool) : bareServer(log.fake.url);
     const { appends, reads, subscribed } = await measureLog(throughThePort(log.store), bare, SIZES);
     await bare.close();
-    for (const { own } of [appends, reads, subscribed]) expect([own.perSecond, own.cpuUs].every((figure) => figure > 0 && Number.isFinite(figure))).toBe(true);
+    for (const { own } of [appends, reads, subscribed])
+      expect([own.perSecond, own.cpuUs].every((figure) => figure > 0 && Number.isFinite(figure))).toBe(true);
     expect(appends.ofBare).toBeGreaterThan(0);
-    const ours = log.fake?.log.records.filter(({ stream }) => /^bench-(own|fill)-/.test(stream)).length ?? (await rowsOf('event'));
-    const theirs = log.fake?.log.records.filter(({ stream }) => /^bench-(bare|warm)-/.test(stream)).length ?? (await rowsOf('bare_event'));
+    const ours =
+      log.fake?.log.records.filter(({ stream }) => /^bench-(own|fill)-/.test(stream)).length ?? (await rowsOf('event'));
+    const theirs =
+      log.fake?.log.records.filter(({ stream }) => /^bench-(bare|warm)-/.test(stream)).length ??
+      (await rowsOf('bare_event'));
     expect([ours, theirs]).toEqual([FILL + APPENDED, FILL + APPENDED]);
   });
 
   it('takes a read of fewer events for none, by ours and by the bare calls', async () => {
-    const [own, bare] = [throughThePort(log.store), log.fake === undefined ? await barePostgres(database.pool) : bareServer(log.fake.url)];
+    const [own, bare] = [
+      throughThePort(log.store),
+      log.fake === undefined ? await barePostgres(database.pool) : bareServer(log.fake.url),
+    ];
     for (let version = 0; version < 3; version += 1) await own.append('bench-1', version);
     for (const way of [own, bare]) {
       await way.read(3);

@@ -32,7 +32,11 @@ export const MUTANTS: Mutant[] = [
     name: 'own-document-as-inbound',
     about: 'takes a document of ours for one of others while its send is unconfirmed, and counts it twice',
     edits: [
-      { file: 'apps/worker/src/inbound/read-list.ts', find: '(known !== undefined && known !== documentId)', replace: 'known !== documentId' },
+      {
+        file: 'apps/worker/src/inbound/read-list.ts',
+        find: '(known !== undefined && known !== documentId)',
+        replace: 'known !== documentId',
+      },
       {
         file: 'apps/worker/src/inbound/note-listed.ts',
         find: "return state.phase !== 'concluded' || state.documentId !== undefined;",
@@ -68,12 +72,20 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'call-after-lease',
     about: 'writes a call after the lease of its task has ended, because the process was frozen',
-    edits: [{ file: 'apps/worker/src/registry-tasks/patience.ts', find: 'export const WRITE_WITHIN_MS = 20_000;', replace: 'export const WRITE_WITHIN_MS = 3_600_000;' }],
+    edits: [
+      {
+        file: 'apps/worker/src/registry-tasks/patience.ts',
+        find: 'export const WRITE_WITHIN_MS = 20_000;',
+        replace: 'export const WRITE_WITHIN_MS = 3_600_000;',
+      },
+    ],
     caughtBy: /^(manners: .*duplicate_request_id|documents: .* was sent \d+ times)/,
   },
   {
     name: 'repeat-by-name-alone',
-    about: 'takes another event for a repeat of an earlier one because task, stream, version and type are the same: a document is stuck for ever',
+    about:
+      'takes another event for a repeat of an earlier one because task, stream, version and type are the same: a ' +
+      'document is stuck for ever',
     edits: [
       {
         file: 'apps/worker/src/noun/noun-repository.ts',

@@ -19,7 +19,9 @@ describe('the planted bugs', () => {
   it('are refused where their text is gone, or is there twice', () => {
     const edit = { file: 'a.ts', find: 'x > 1', replace: '$& x' };
     expect(edited('if (x > 1)', edit)).toBe('if ($& x)');
-    expect(() => edited('if (x > 2)', edit)).toThrow('a.ts has this text 0 times, and not once; plant the bug anew: x > 1');
+    expect(() => edited('if (x > 2)', edit)).toThrow(
+      'a.ts has this text 0 times, and not once; plant the bug anew: x > 1',
+    );
     expect(() => edited('x > 1 || x > 1', edit)).toThrow('2 times');
     const gone = { name: 'gone', about: '', edits: [{ ...edit, file: 'package.json' }], caughtBy: /x/ };
     expect(unplantable(root, [gone])).toEqual([expect.stringContaining('gone: package.json has this text 0 times')]);

@@ -29,7 +29,10 @@ export interface Ground {
   close(): Promise<void>;
 }
 
-/** Waits of the profile, shortened so that a campaign sees many documents end; what the interface demands (3 s, 5 s, intervals) stays. */
+/**
+ * Waits of the profile, shortened so that a campaign sees many documents end; what the interface demands (3 s, 5 s,
+ * intervals) stays.
+ */
 const RULES = {
   unknownGraceMs: 12_000,
   requestTimeoutMs: 4_000,
@@ -41,15 +44,22 @@ const RULES = {
   // Large documents are a subject of their own; their bytes go up in parts.
   maxDocumentBytes: 20_000,
   uploadPartBytes: 12_000,
-  // Calls go through a proxy, and all processes share one machine: what they are late by is not the client's bad manners.
+  // Calls go through a proxy, and all processes share one machine: what they are late by is not the client's bad
+  // manners.
   guardMs: 200,
 };
-/** Sends that are held back land before the grace ends, and often after the first look-up, which comes 5 s after the attempt. */
+/**
+ * Sends that are held back land before the grace ends, and often after the first look-up, which comes 5 s after the
+ * attempt.
+ */
 const LAND_LATE_MS = 9_600;
 const LAND_LATE_RATE = 0.05;
 /** Signed often, so that kills find the auditor at it. */
 const CHECKPOINT_SECONDS = 2;
-/** The judge of manners and his door come before all others on a crowded machine; only root may ask for it, and elsewhere it is as it is. */
+/**
+ * The judge of manners and his door come before all others on a crowded machine; only root may ask for it, and
+ * elsewhere it is as it is.
+ */
 const JUDGE_PRIORITY = -10;
 const READY_LIMIT_MS = 120_000;
 
@@ -63,7 +73,9 @@ interface GroundOptions extends CampaignOptions {
   say(text: string): void;
 }
 
-/** Starts all of it, and returns when the gateways take commands. What was started is stopped again when a step fails. */
+/**
+ * Starts all of it, and returns when the gateways take commands. What was started is stopped again when a step fails.
+ */
 export async function breakGround(options: GroundOptions): Promise<Ground> {
   const stops: (() => Promise<void> | void)[] = [];
   const close = async (): Promise<void> => {
@@ -102,8 +114,13 @@ async function startAll(options: GroundOptions, stops: (() => Promise<void> | vo
     const program = new Program({ ...entry('gateway', n, folder), env: { ...env, PORT: String(port) }, died });
     gateways.push({ program, url: `http://127.0.0.1:${port}` });
   }
-  const workers = Array.from({ length: options.workers }, (_, n) => new Program({ ...entry('worker', n + 1, folder), env, died }));
-  const others = (['auditor', 'reconciler'] as const).map((app) => new Program({ ...entry(app, 1, folder), env, died }));
+  const workers = Array.from(
+    { length: options.workers },
+    (_, n) => new Program({ ...entry('worker', n + 1, folder), env, died }),
+  );
+  const others = (['auditor', 'reconciler'] as const).map(
+    (app) => new Program({ ...entry(app, 1, folder), env, died }),
+  );
   const programs = [...gateways.map((one) => one.program), ...workers, ...others];
   stops.push(async () => {
     for (const program of programs) program.resume();
@@ -131,18 +148,31 @@ async function startRabbit({ folder, path, say }: GroundOptions): Promise<Rabbit
   }
 }
 
-const startSandbox = ({ folder, seed, misbehave, processingMs }: GroundOptions, profileOverrides: string): Promise<SandboxProcess> =>
+const startSandbox = (
+  { folder, seed, misbehave, processingMs }: GroundOptions,
+  profileOverrides: string,
+): Promise<SandboxProcess> =>
   sandboxProcess({
     dataDir: join(folder, 'registry'),
     profile: 'interface-v1',
     profileOverrides,
     flags: [
-      ...['--seed', String(seed), '--misbehave', String(misbehave), '--processing-ms', String(processingMs), '--processing-spread', 'full'],
+      ...[
+        '--seed',
+        String(seed),
+        '--misbehave',
+        String(misbehave),
+        '--processing-ms',
+        String(processingMs),
+        '--processing-spread',
+        'full',
+      ],
       ...['--land-late-ms', String(LAND_LATE_MS), '--knob', `land_late=${misbehave === 0 ? 0 : LAND_LATE_RATE}`],
     ],
   });
 
-const sandboxPid = (folder: string): number => (JSON.parse(readFileSync(join(folder, 'registry', 'address.json'), 'utf8')) as { pid: number }).pid;
+const sandboxPid = (folder: string): number =>
+  (JSON.parse(readFileSync(join(folder, 'registry', 'address.json'), 'utf8')) as { pid: number }).pid;
 
 function favour(pid: number): void {
   try {
@@ -160,10 +190,16 @@ interface Files {
 }
 
 function writeFiles(folder: string): Files {
-  const files = { overrides: join(folder, 'overrides.json'), key: join(folder, 'key'), auditKey: join(folder, 'audit-key.pem') };
+  const files = {
+    overrides: join(folder, 'overrides.json'),
+    key: join(folder, 'key'),
+    auditKey: join(folder, 'audit-key.pem'),
+  };
   writeFileSync(files.overrides, JSON.stringify({ rules: RULES }));
   writeFileSync(files.key, 'ab'.repeat(32), { mode: 0o600 });
-  writeFileSync(files.auditKey, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  writeFileSync(files.auditKey, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }), {
+    mode: 0o600,
+  });
   return files;
 }
 
@@ -176,10 +212,19 @@ interface Services {
 
 function environment(files: Files, services: Services): NodeJS.ProcessEnv {
   return {
-    ...{ PATH: dirname(process.execPath), DATABASE_URL: services.postgres.url, REGISTRY_URL: services.registry.url, LOG_LEVEL: 'info' },
+    ...{
+      PATH: dirname(process.execPath),
+      DATABASE_URL: services.postgres.url,
+      REGISTRY_URL: services.registry.url,
+      LOG_LEVEL: 'info',
+    },
     ...(services.eventStoreUrl === undefined ? {} : { EVENTSTORE_URL: services.eventStoreUrl }),
     ...(services.rabbit === undefined ? {} : { AMQP_URL: services.rabbit.url }),
-    ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), PEDIGREE_KEY_FILE: files.key, REGISTRY_PROFILE_OVERRIDES: files.overrides },
+    ...{
+      PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
+      PEDIGREE_KEY_FILE: files.key,
+      REGISTRY_PROFILE_OVERRIDES: files.overrides,
+    },
     ...{ AUDIT_KEY_FILE: files.auditKey, AUDIT_CHECKPOINT_SECONDS: String(CHECKPOINT_SECONDS) },
   };
 }

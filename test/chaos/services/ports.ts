@@ -1,7 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below the ports that systems hand out for outgoing connections: nobody takes it while its owner is down for a moment. */
+/**
+ * Below the ports that systems hand out for outgoing connections: nobody takes it while its owner is down for a moment.
+ */
 const FIRST = 20_000;
 const LAST = 30_000;
 const MOST_TRIES = 100;

@@ -57,7 +57,9 @@ export class PostgresService {
   }
 
   private async postmaster(): Promise<number> {
-    const { directory } = JSON.parse(await readFile(join(this.dataDir, 'cluster.json'), 'utf8')) as { directory: string };
+    const { directory } = JSON.parse(await readFile(join(this.dataDir, 'cluster.json'), 'utf8')) as {
+      directory: string;
+    };
     const cluster = isAbsolute(directory) ? directory : join(this.dataDir, directory);
     return Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[0]);
   }

@@ -51,7 +51,11 @@ export class Program {
     this.starts += 1;
     child.once('exit', (code, signal) => {
       if (this.child !== child || this.expected) return;
-      this.options.died({ program: name, how: `exit ${code ?? signal}`, lastWords: readFileSync(logFile, 'utf8').slice(-LAST_WORDS) });
+      this.options.died({
+        program: name,
+        how: `exit ${code ?? signal}`,
+        lastWords: readFileSync(logFile, 'utf8').slice(-LAST_WORDS),
+      });
       setTimeout(() => this.expected || this.start(), RESTART_MS).unref();
     });
   }
@@ -78,7 +82,10 @@ export class Program {
   async stop(): Promise<void> {
     const child = this.child;
     if (!(await this.end('SIGTERM')) || child?.exitCode === 0) return;
-    throw new Error(`${this.name} ended with ${child?.exitCode ?? child?.signalCode} when it was told to stop: ${readFileSync(this.options.logFile, 'utf8').slice(-LAST_WORDS)}`);
+    throw new Error(
+      `${this.name} ended with ${child?.exitCode ?? child?.signalCode} when it was told to stop: ` +
+        `${readFileSync(this.options.logFile, 'utf8').slice(-LAST_WORDS)}`,
+    );
   }
 
   private async end(signal: NodeJS.Signals): Promise<boolean> {

@@ -1,11 +1,15 @@
 import { createServer, connect, type Server, type Socket } from 'node:net';
 
 /**
- * A TCP proxy as a process of its own: what it carries is judged to the millisecond on the other side, so it shares no event loop with the
- * campaign. Arguments: the port to listen on. Orders come as messages of the parent, each answered with the same `id`.
+ * A TCP proxy as a process of its own: what it carries is judged to the millisecond on the other side, so it shares no
+ * event loop with the campaign. Arguments: the port to listen on. Orders come as messages of the parent, each answered
+ * with the same `id`.
  */
 
-/** `pass` carries; `refuse` closes the door and every connection; `black_hole` takes bytes and gives none; `reset` lets a request through and cuts the connection at the answer. */
+/**
+ * `pass` carries; `refuse` closes the door and every connection; `black_hole` takes bytes and gives none; `reset` lets
+ * a request through and cuts the connection at the answer.
+ */
 export type ProxyMode = 'pass' | 'refuse' | 'black_hole' | 'reset';
 
 export interface ProxyOrder {
@@ -70,7 +74,10 @@ class Proxy {
     this.pairs.add(pair);
     client.on('data', (bytes) => this.carry(pair, bytes, upstream));
     upstream.on('data', (bytes) => (this.mode === 'reset' ? this.end(pair) : this.carry(pair, bytes, client)));
-    for (const [one, other] of [[client, upstream], [upstream, client]] as const) {
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
       one.on('error', () => undefined);
       one.on('end', () => other.end());
       one.on('close', () => {

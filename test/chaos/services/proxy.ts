@@ -28,7 +28,9 @@ export class TcpProxy {
 
   static async start(targetPort: number): Promise<TcpProxy> {
     const port = await quietPort();
-    const child = fork(fileURLToPath(builtFile('test/chaos/services/proxy-program.js')), [String(port)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const child = fork(fileURLToPath(builtFile('test/chaos/services/proxy-program.js')), [String(port)], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
     const proxy = new TcpProxy(port, child);
     await proxy.order({ targetPort, mode: 'pass' });
     return proxy;

@@ -26,7 +26,10 @@ export function rabbitProgram(path: string): string | undefined {
   });
 }
 
-/** A RabbitMQ node of the campaign's own: own name, ports, folders and port mapper, so that it can be stopped and killed beside any other. */
+/**
+ * A RabbitMQ node of the campaign's own: own name, ports, folders and port mapper, so that it can be stopped and killed
+ * beside any other.
+ */
 export class RabbitService {
   private child: ChildProcess | undefined;
 
@@ -40,7 +43,10 @@ export class RabbitService {
   static async start(program: string, folder: string, path: string): Promise<RabbitService> {
     mkdirSync(folder, { recursive: true });
     const ports = { amqp: await quietPort(), distribution: await quietPort(), mapper: await quietPort() };
-    writeFileSync(join(folder, 'rabbitmq.conf'), `listeners.tcp.1 = 127.0.0.1:${ports.amqp}\nlog.console = false\ndisk_free_limit.absolute = 50MB\n`);
+    writeFileSync(
+      join(folder, 'rabbitmq.conf'),
+      `listeners.tcp.1 = 127.0.0.1:${ports.amqp}\nlog.console = false\ndisk_free_limit.absolute = 50MB\n`,
+    );
     writeFileSync(join(folder, 'enabled_plugins'), '[].\n');
     const service = new RabbitService(program, folder, ports, path);
     await service.startAgain();
@@ -53,7 +59,12 @@ export class RabbitService {
 
   async startAgain(): Promise<void> {
     const log = openSync(join(this.folder, 'server.log'), 'a');
-    const child = spawn(this.program, [], { cwd: this.folder, env: this.environment(), stdio: ['ignore', log, log], detached: true });
+    const child = spawn(this.program, [], {
+      cwd: this.folder,
+      env: this.environment(),
+      stdio: ['ignore', log, log],
+      detached: true,
+    });
     closeSync(log);
     this.child = child;
     const ended = (): boolean => child.exitCode !== null || child.signalCode !== null;
@@ -77,7 +88,9 @@ export class RabbitService {
   async close(): Promise<void> {
     if (this.child?.exitCode === null && this.child.signalCode === null) await this.stop();
     // The mapper is a daemon that the node started on a port of its own; nobody else can be on it.
-    await promisify(execFile)('epmd', ['-port', String(this.ports.mapper), '-kill'], { env: this.environment() }).catch(() => undefined);
+    await promisify(execFile)('epmd', ['-port', String(this.ports.mapper), '-kill'], { env: this.environment() }).catch(
+      () => undefined,
+    );
   }
 
   /** The node and whatever the start script left between us and it are one process group. */
@@ -113,7 +126,9 @@ export class RabbitService {
   }
 }
 
-/** A server that is only coming up closes the connection; one that is up answers a protocol header with its first frame. */
+/**
+ * A server that is only coming up closes the connection; one that is up answers a protocol header with its first frame.
+ */
 function speaksAmqp(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', timeout: 1_000 });
@@ -126,4 +141,3 @@ function speaksAmqp(port: number): Promise<boolean> {
     for (const trouble of ['error', 'close', 'timeout']) socket.once(trouble, () => answer(false));
   });
 }
-

@@ -6,7 +6,10 @@ import type { CampaignLog } from '../campaign-log.js';
 import type { Corners } from './corners/reached.js';
 import type { Orphan } from './orphans/find-orphans.js';
 
-/** How the ERP must be answered. `taken`: acknowledged, and concluded so. `refused`: told why, by HTTP at once or by a dead letter. */
+/**
+ * How the ERP must be answered. `taken`: acknowledged, and concluded so. `refused`: told why, by HTTP at once or by a
+ * dead letter.
+ */
 export type Expectation = { kind: 'taken'; outcome: DocumentOutcome } | { kind: 'refused'; code: string };
 
 /** One message of the ERP. */
@@ -144,15 +147,17 @@ export interface Ended {
 }
 
 /**
- * One thing that a campaign feeds, or checks, or both. A new one is a folder here and a line in list.ts. A check gives a sentence for each
- * fault that it finds; none is good.
+ * One thing that a campaign feeds, or checks, or both. A new one is a folder here and a line in list.ts. A check gives
+ * a sentence for each fault that it finds; none is good.
  */
 export interface Subject {
   name: string;
   load?(context: LoadContext): Message[];
   /** What others do at the registry meanwhile. */
   stir?(context: LoadContext): Stir[];
-  /** How much is still to come before there is anything to check; besides messages, documents, tasks and subscriptions. */
+  /**
+   * How much is still to come before there is anything to check; besides messages, documents, tasks and subscriptions.
+   */
   unrest?(of: Meanwhile): Promise<number>;
   check?(ended: Ended): Promise<string[]>;
   /** Kinds of tasks that come again for ever: they do not keep a campaign from coming to rest. */

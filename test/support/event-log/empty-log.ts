@@ -1,7 +1,10 @@
 import { EventStoreDbEventStore, holdsEvents } from '#event-store';
 import { PedigreeError } from '#kernel';
 
-/** A campaign or a bench wants a log of its own. Throws PedigreeError `invalid_configuration` for a server that holds events, or `unavailable` when it is away. */
+/**
+ * A campaign or a bench wants a log of its own. Throws PedigreeError `invalid_configuration` for a server that holds
+ * events, or `unavailable` when it is away.
+ */
 export async function demandEmptyLog(eventStoreUrl: string): Promise<void> {
   const store = new EventStoreDbEventStore({ url: eventStoreUrl });
   try {
@@ -9,5 +12,9 @@ export async function demandEmptyLog(eventStoreUrl: string): Promise<void> {
   } finally {
     await store.close();
   }
-  throw new PedigreeError('invalid_configuration', 'EVENTSTORE_URL: the server holds events already; name an empty one', { field: 'EVENTSTORE_URL' });
+  throw new PedigreeError(
+    'invalid_configuration',
+    'EVENTSTORE_URL: the server holds events already; name an empty one',
+    { field: 'EVENTSTORE_URL' },
+  );
 }

@@ -17,8 +17,9 @@ interface Pending {
 }
 
 /**
- * One call of BatchAppend. Appends come in parts and count when their last part has come; what breaks off before leaves nothing. Answers come in another
- * order than the appends: those of one turn backwards, and name their append in either form of a UUID. The one deadline is a time of day, held against the server's clock.
+ * One call of BatchAppend. Appends come in parts and count when their last part has come; what breaks off before leaves
+ * nothing. Answers come in another order than the appends: those of one turn backwards, and name their append in either
+ * form of a UUID. The one deadline is a time of day, held against the server's clock.
  */
 export class BatchAppendCall {
   private readonly pending = new Map<string, Pending>();
@@ -50,7 +51,13 @@ export class BatchAppendCall {
     const bytes = pending.proposals.reduce((sum, one) => sum + one.data.length + one.metadata.length, 0);
     if (bytes > this.state.maxAppendBytes) {
       this.pending.delete(id);
-      return this.answer(request, errorOf('MaximumAppendSizeExceeded', new shared.MaximumAppendSizeExceeded().setMaxappendsize(this.state.maxAppendBytes)));
+      return this.answer(
+        request,
+        errorOf(
+          'MaximumAppendSizeExceeded',
+          new shared.MaximumAppendSizeExceeded().setMaxappendsize(this.state.maxAppendBytes),
+        ),
+      );
     }
     if (!request.getIsFinal()) return;
     this.pending.delete(id);
@@ -60,7 +67,15 @@ export class BatchAppendCall {
   private complete(request: BatchAppendReq, { options, proposals }: Pending): void {
     const { faults } = this.state;
     const unhandled = notHandled(this.call.metadata, this.state);
-    if (unhandled !== undefined) return this.answer(request, new streams.BatchAppendResp().setError(new statusMessages.Status().setMessage(unhandled).setDetails(packed('google.protobuf.Empty', new Uint8Array()))));
+    if (unhandled !== undefined)
+      return this.answer(
+        request,
+        new streams.BatchAppendResp().setError(
+          new statusMessages.Status()
+            .setMessage(unhandled)
+            .setDetails(packed('google.protobuf.Empty', new Uint8Array())),
+        ),
+      );
     const result = this.log.append(nameOf(options.getStreamIdentifier()), expectationOf(options), proposals);
     if (faults.callsToEnd > 0) {
       faults.callsToEnd -= 1;
@@ -111,8 +126,12 @@ function proposalOf(message: InstanceType<typeof streams.BatchAppendReq.Proposed
 
 function answerOf(result: FakeAppended, options: Options): BatchAppendResp {
   if (result.kind === 'done') {
-    const position = new shared.AllStreamPosition().setCommitPosition(String(result.position)).setPreparePosition(String(result.position));
-    return new streams.BatchAppendResp().setSuccess(new streams.BatchAppendResp.Success().setCurrentRevision(String(result.revision)).setPosition(position));
+    const position = new shared.AllStreamPosition()
+      .setCommitPosition(String(result.position))
+      .setPreparePosition(String(result.position));
+    return new streams.BatchAppendResp().setSuccess(
+      new streams.BatchAppendResp.Success().setCurrentRevision(String(result.revision)).setPosition(position),
+    );
   }
   const wrong = new shared.WrongExpectedVersion();
   if (result.current < 0) wrong.setCurrentNoStream(new shared.Empty());
@@ -123,7 +142,11 @@ function answerOf(result: FakeAppended, options: Options): BatchAppendResp {
 }
 
 function errorOf(kind: string, details: { serializeBinary(): Uint8Array }): BatchAppendResp {
-  return new streams.BatchAppendResp().setError(new statusMessages.Status().setMessage(kind).setDetails(packed(`event_store.client.${kind}`, details.serializeBinary())));
+  return new streams.BatchAppendResp().setError(
+    new statusMessages.Status()
+      .setMessage(kind)
+      .setDetails(packed(`event_store.client.${kind}`, details.serializeBinary())),
+  );
 }
 
 function packed(type: string, bytes: Uint8Array): InstanceType<typeof any.Any> {
@@ -136,5 +159,7 @@ function packed(type: string, bytes: Uint8Array): InstanceType<typeof any.Any> {
 function structured(id: string): InstanceType<typeof shared.UUID> {
   const hex = id.replaceAll('-', '');
   const half = (from: number): string => String(BigInt.asIntN(64, BigInt(`0x${hex.slice(from, from + 16)}`)));
-  return new shared.UUID().setStructured(new shared.UUID.Structured().setMostSignificantBits(half(0)).setLeastSignificantBits(half(16)));
+  return new shared.UUID().setStructured(
+    new shared.UUID.Structured().setMostSignificantBits(half(0)).setLeastSignificantBits(half(16)),
+  );
 }

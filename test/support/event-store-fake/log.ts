@@ -25,7 +25,9 @@ const RECORD_BYTES = 137;
 const SYSTEM_EVENT_EVERY = 10;
 const MOST_RECORDS = 200_000;
 
-/** The log of the fake, in memory. It outlives its server, so that one can be stopped and started again with its data. */
+/**
+ * The log of the fake, in memory. It outlives its server, so that one can be stopped and started again with its data.
+ */
 export class FakeLog {
   readonly records: FakeRecord[] = [];
   private readonly streams = new Map<string, FakeRecord[]>();
@@ -34,7 +36,13 @@ export class FakeLog {
   private clientEvents = 0;
 
   constructor(private readonly now: () => Date = () => new Date()) {
-    this.write('$settings', { id: randomUUID(), type: '$metadata', isJson: true, data: Buffer.from('{}'), metadata: new Uint8Array() });
+    this.write('$settings', {
+      id: randomUUID(),
+      type: '$metadata',
+      isJson: true,
+      data: Buffer.from('{}'),
+      metadata: new Uint8Array(),
+    });
   }
 
   stream(name: string): FakeRecord[] {
@@ -56,8 +64,9 @@ export class FakeLog {
   }
 
   /**
-   * What the real server decides (its documentation, "Optimistic concurrency and idempotence"): at the current revision it appends; at an older one
-   * exactly the same ids at the same places are a repeat and anything else is wrong; `any` knows a repeat by ids that it has seen in that stream.
+   * What the real server decides (its documentation, "Optimistic concurrency and idempotence"): at the current revision
+   * it appends; at an older one exactly the same ids at the same places are a repeat and anything else is wrong; `any`
+   * knows a repeat by ids that it has seen in that stream.
    */
   append(stream: string, expected: FakeExpectation, proposals: FakeProposal[]): FakeAppended {
     const there = this.stream(stream);
@@ -65,7 +74,9 @@ export class FakeLog {
     const repeat = (from: number): FakeAppended | undefined => {
       const same = proposals.every((proposal, n) => there[from + n]?.id === proposal.id);
       const last = there[from + proposals.length - 1];
-      return same && last !== undefined ? { kind: 'done', revision: last.revision, position: last.position } : undefined;
+      return same && last !== undefined
+        ? { kind: 'done', revision: last.revision, position: last.position }
+        : undefined;
     };
     if (expected === 'any' || expected === 'exists') {
       const first = there.findIndex((record) => record.id === proposals[0]?.id);
@@ -82,14 +93,21 @@ export class FakeLog {
     const last = this.stream(stream).at(-1) as FakeRecord;
     if (this.clientEvents >= SYSTEM_EVENT_EVERY) {
       this.clientEvents = 0;
-      this.write('$stats-fake', { id: randomUUID(), type: '$statsCollected', isJson: true, data: Buffer.from('{}'), metadata: new Uint8Array() });
+      this.write('$stats-fake', {
+        id: randomUUID(),
+        type: '$statsCollected',
+        isJson: true,
+        data: Buffer.from('{}'),
+        metadata: new Uint8Array(),
+      });
     }
     this.added.emit('append');
     return { kind: 'done', revision: last.revision, position: last.position };
   }
 
   private write(stream: string, proposal: FakeProposal): void {
-    if (this.records.length >= MOST_RECORDS) throw new Error(`the fake event store keeps at most ${MOST_RECORDS} events`);
+    if (this.records.length >= MOST_RECORDS)
+      throw new Error(`the fake event store keeps at most ${MOST_RECORDS} events`);
     const there = this.stream(stream);
     const record = { ...proposal, position: this.end, stream, revision: there.length, createdAt: this.now() };
     this.records.push(record);

@@ -7,7 +7,8 @@ import type { FakeRecord } from './log.js';
 
 const TICKS_PER_MILLISECOND = 10_000n;
 
-export const nameOf = (identifier: StreamIdentifierMessage | undefined): string => Buffer.from(identifier?.getStreamName_asU8() ?? []).toString('utf8');
+export const nameOf = (identifier: StreamIdentifierMessage | undefined): string =>
+  Buffer.from(identifier?.getStreamName_asU8() ?? []).toString('utf8');
 
 export function identifierOf(name: string): StreamIdentifierMessage {
   const identifier = new shared.StreamIdentifier();

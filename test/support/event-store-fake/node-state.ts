@@ -13,7 +13,10 @@ export interface Faults {
   callsInElection: number;
   /** Calls that meet a node which is still starting. */
   callsTooEarly: number;
-  /** Calls that meet a fault of the server's own: seen once, on a connection to a node that has just said it does not lead. */
+  /**
+   * Calls that meet a fault of the server's own: seen once, on a connection to a node that has just said it does not
+   * lead.
+   */
   callsThatThrow: number;
   /** Reads that are never answered. */
   readsToHold: number;
@@ -30,7 +33,10 @@ export interface NodeState {
   now: () => Date;
 }
 
-/** What the real server says of a request that it does not handle now, in a call of its own or within a BatchAppend; undefined when it does. */
+/**
+ * What the real server says of a request that it does not handle now, in a call of its own or within a BatchAppend;
+ * undefined when it does.
+ */
 export function notHandled(metadata: Metadata, { faults }: NodeState): string | undefined {
   if (faults.callsTooEarly > 0) {
     faults.callsTooEarly -= 1;
@@ -42,14 +48,22 @@ export function notHandled(metadata: Metadata, { faults }: NodeState): string | 
 }
 
 /** Why a whole call is refused here, as the real server says it; undefined when it is not. */
-export function callRefusal({ metadata }: { metadata: Metadata }, { faults, leaderPort, login }: NodeState): Partial<ServiceError> | undefined {
-  if (login !== undefined && metadata.get('authorization')[0] !== `Basic ${Buffer.from(login).toString('base64')}`) return refusal(status.UNAUTHENTICATED, '');
+export function callRefusal(
+  { metadata }: { metadata: Metadata },
+  { faults, leaderPort, login }: NodeState,
+): Partial<ServiceError> | undefined {
+  if (login !== undefined && metadata.get('authorization')[0] !== `Basic ${Buffer.from(login).toString('base64')}`)
+    return refusal(status.UNAUTHENTICATED, '');
   if (faults.callsThatThrow > 0) {
     faults.callsThatThrow -= 1;
     return refusal(status.UNKNOWN, 'Exception was thrown by handler.');
   }
   if (metadata.get('requires-leader')[0] !== 'true' || leaderPort === undefined) return undefined;
-  return refusal(status.NOT_FOUND, 'Leader info available', { exception: 'not-leader', 'leader-endpoint-host': '127.0.0.1', 'leader-endpoint-port': String(leaderPort) });
+  return refusal(status.NOT_FOUND, 'Leader info available', {
+    exception: 'not-leader',
+    'leader-endpoint-host': '127.0.0.1',
+    'leader-endpoint-port': String(leaderPort),
+  });
 }
 
 /** Why a call with one request is not served here; undefined when it is. */

@@ -1,7 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { status, type sendUnaryData, type ServerDuplexStream, type ServerUnaryCall, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import {
+  status,
+  type sendUnaryData,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import persistent from '@eventstore/db-client/generated/persistent_pb.js';
-import type { CreateReq, CreateResp, DeleteReq, DeleteResp, GetInfoReq, GetInfoResp, ReadReq, ReadResp } from '@eventstore/db-client/generated/persistent_pb.js';
+import type {
+  CreateReq,
+  CreateResp,
+  DeleteReq,
+  DeleteResp,
+  GetInfoReq,
+  GetInfoResp,
+  ReadReq,
+  ReadResp,
+} from '@eventstore/db-client/generated/persistent_pb.js';
 import { fill, matcherOf, refusal } from './messages.js';
 import type { FakeLog, FakeRecord } from './log.js';
 
@@ -21,15 +36,26 @@ interface Group {
   acknowledged: bigint | undefined;
 }
 
-/** The service PersistentSubscriptions of the fake, for groups on $all: create, info, delete, and reading with ack and nack. */
+/**
+ * The service PersistentSubscriptions of the fake, for groups on $all: create, info, delete, and reading with ack and
+ * nack.
+ */
 export function persistentService(log: FakeLog, groups: Map<string, Group>): UntypedServiceImplementation {
   const named = (name: string): Group | undefined => groups.get(name);
-  const missing = (name: string) => refusal(status.NOT_FOUND, `Subscription group ${name} on stream $all does not exist.`, { exception: 'persistent-subscription-does-not-exist' });
+  const missing = (name: string) =>
+    refusal(status.NOT_FOUND, `Subscription group ${name} on stream $all does not exist.`, {
+      exception: 'persistent-subscription-does-not-exist',
+    });
   return {
     create: ({ request }: ServerUnaryCall<CreateReq, CreateResp>, answer: sendUnaryData<CreateResp>) => {
       const options = request.getOptions();
       const name = options?.getGroupName() ?? '';
-      if (named(name) !== undefined) return answer(refusal(status.ALREADY_EXISTS, `Subscription group ${name} on stream $all exists.`, { exception: 'persistent-subscription-exists' }));
+      if (named(name) !== undefined)
+        return answer(
+          refusal(status.ALREADY_EXISTS, `Subscription group ${name} on stream $all exists.`, {
+            exception: 'persistent-subscription-exists',
+          }),
+        );
       groups.set(name, newGroup(log, request));
       answer(null, new persistent.CreateResp());
     },
@@ -46,7 +72,13 @@ export function persistentService(log: FakeLog, groups: Map<string, Group>): Unt
       const group = named(name);
       if (group === undefined) return answer(missing(name));
       groups.delete(name);
-      for (const { call } of group.consumers) call.emit('error', refusal(status.CANCELLED, `Subscription group ${name} was dropped.`, { exception: 'persistent-subscription-dropped' }));
+      for (const { call } of group.consumers)
+        call.emit(
+          'error',
+          refusal(status.CANCELLED, `Subscription group ${name} was dropped.`, {
+            exception: 'persistent-subscription-dropped',
+          }),
+        );
       answer(null, new persistent.DeleteResp());
     },
     read: (call: Consumer) => consume(log, { call, group: named, missing }),
@@ -62,15 +94,38 @@ function newGroup(log: FakeLog, request: CreateReq): Group {
   const options = request.getOptions();
   const all = options?.getAll();
   const position = all?.getPosition();
-  const from = all?.hasEnd() ? 'C:-1/P:-1' : position === undefined ? 'C:0/P:0' : `C:${position.getCommitPosition()}/P:${position.getPreparePosition()}`;
-  const next = all?.hasEnd() ? log.records.length : position === undefined ? 0 : log.indexAt(BigInt(position.getCommitPosition()));
+  const from = all?.hasEnd()
+    ? 'C:-1/P:-1'
+    : position === undefined
+      ? 'C:0/P:0'
+      : `C:${position.getCommitPosition()}/P:${position.getPreparePosition()}`;
+  const next = all?.hasEnd()
+    ? log.records.length
+    : position === undefined
+      ? 0
+      : log.indexAt(BigInt(position.getCommitPosition()));
   return {
-    ...{ name: options?.getGroupName() ?? '', settings: options?.getSettings() as Group['settings'], startFrom: from, matches: matcherOf(all?.getFilter()), next },
-    ...{ again: [], inFlight: new Map<string, { record: FakeRecord; consumer: Consumer }>(), parked: [], consumers: [], acknowledged: undefined },
+    ...{
+      name: options?.getGroupName() ?? '',
+      settings: options?.getSettings() as Group['settings'],
+      startFrom: from,
+      matches: matcherOf(all?.getFilter()),
+      next,
+    },
+    ...{
+      again: [],
+      inFlight: new Map<string, { record: FakeRecord; consumer: Consumer }>(),
+      parked: [],
+      consumers: [],
+      acknowledged: undefined,
+    },
   };
 }
 
-/** Hands events to consumers that have room: first what must come again, which is why the order of a group is not the log's. */
+/**
+ * Hands events to consumers that have room: first what must come again, which is why the order of a group is not the
+ * log's.
+ */
 function handOut(log: FakeLog, group: Group): void {
   for (;;) {
     const consumer = group.consumers.find((one) => one.free > 0);
@@ -100,7 +155,10 @@ function nextMatch(log: FakeLog, group: Group): FakeRecord | undefined {
   return undefined;
 }
 
-function consume(log: FakeLog, by: { call: Consumer; group: (name: string) => Group | undefined; missing: (name: string) => object }): void {
+function consume(
+  log: FakeLog,
+  by: { call: Consumer; group: (name: string) => Group | undefined; missing: (name: string) => object },
+): void {
   const { call } = by;
   let group: Group | undefined;
   const leave = (): void => {
@@ -159,7 +217,8 @@ function infoOf(log: FakeLog, group: Group): InstanceType<typeof persistent.Subs
   info.setParkedMessageCount(String(group.parked.length));
   info.setTotalInFlightMessages(group.inFlight.size);
   info.setOutstandingMessagesCount(group.inFlight.size);
-  if (group.acknowledged !== undefined) info.setLastCheckpointedEventPosition(`C:${group.acknowledged}/P:${group.acknowledged}`);
+  if (group.acknowledged !== undefined)
+    info.setLastCheckpointedEventPosition(`C:${group.acknowledged}/P:${group.acknowledged}`);
   const last = log.records.at(-1);
   if (last !== undefined) info.setLastKnownEventPosition(`C:${last.position}/P:${last.position}`);
   info.setConnectionsList(

@@ -15,7 +15,8 @@ export function streamsService(log: FakeLog, state: NodeState): UntypedServiceIm
   return {
     read: (call: ReadCall) => read(log, state, call),
     batchAppend: (call: BatchAppendDuplex) => new BatchAppendCall(log, state, call),
-    append: (call: { emit(name: 'error', error: object): void }) => call.emit('error', refusal(status.UNIMPLEMENTED, 'the fake has no plain Append')),
+    append: (call: { emit(name: 'error', error: object): void }) =>
+      call.emit('error', refusal(status.UNIMPLEMENTED, 'the fake has no plain Append')),
   } as unknown as UntypedServiceImplementation;
 }
 
@@ -26,7 +27,10 @@ function read(log: FakeLog, state: NodeState, call: ReadCall): void {
   const all = options.getAll();
   const position = all?.getPosition();
   if (position !== undefined && !log.isBoundary(BigInt(position.getCommitPosition()))) {
-    call.emit('error', refusal(status.UNKNOWN, `Unexpected ReadAllResult: InvalidPosition (${position.getCommitPosition()})`));
+    call.emit(
+      'error',
+      refusal(status.UNKNOWN, `Unexpected ReadAllResult: InvalidPosition (${position.getCommitPosition()})`),
+    );
     return;
   }
   if (options.hasSubscription()) {

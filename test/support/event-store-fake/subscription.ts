@@ -16,8 +16,9 @@ interface Asked {
 }
 
 /**
- * A subscription to $all, or to one stream, as the real server serves it: it catches up, says so, then follows. With a filter it tells a checkpoint after
- * each stretch of looked-at events, and when it has caught up the last one that it knows, which may lie before the end of the log, or -1 for none.
+ * A subscription to $all, or to one stream, as the real server serves it: it catches up, says so, then follows. With a
+ * filter it tells a checkpoint after each stretch of looked-at events, and when it has caught up the last one that it
+ * knows, which may lie before the end of the log, or -1 for none.
  */
 export class Subscription {
   private next: number;
@@ -38,7 +39,10 @@ export class Subscription {
     const stream = options.hasStream() ? nameOf(options.getStream()?.getStreamIdentifier()) : undefined;
     const wanted = matcherOf(filter);
     this.matches = (record) => (stream === undefined || record.stream === stream) && wanted(record);
-    this.interval = filter === undefined ? Infinity : (filter.hasMax() ? filter.getMax() : DEFAULT_SEARCH_WINDOW) * filter.getCheckpointintervalmultiplier();
+    this.interval =
+      filter === undefined
+        ? Infinity
+        : (filter.hasMax() ? filter.getMax() : DEFAULT_SEARCH_WINDOW) * filter.getCheckpointintervalmultiplier();
     this.isFromStart = options.getAll()?.hasStart() === true;
     this.next = this.firstIndex();
   }
@@ -75,7 +79,11 @@ export class Subscription {
   private async pump(): Promise<void> {
     if (this.isWriting) return;
     this.isWriting = true;
-    for (let record = this.log.records[this.next]; record !== undefined && !this.asked.call.cancelled; record = this.log.records[this.next]) {
+    for (
+      let record = this.log.records[this.next];
+      record !== undefined && !this.asked.call.cancelled;
+      record = this.log.records[this.next]
+    ) {
       this.next += 1;
       this.looked += 1;
       if (this.matches(record)) {
@@ -91,7 +99,8 @@ export class Subscription {
       this.isLive = true;
       await this.tellCheckpoint();
       // The real server may say it several times.
-      for (let n = 0; n < 2; n += 1) await this.write(new streams.ReadResp().setCaughtUp(new streams.ReadResp.CaughtUp()));
+      for (let n = 0; n < 2; n += 1)
+        await this.write(new streams.ReadResp().setCaughtUp(new streams.ReadResp.CaughtUp()));
     }
     this.isWriting = false;
     if (this.next < this.log.records.length && !this.asked.call.cancelled) void this.pump();
@@ -112,7 +121,9 @@ export class Subscription {
     const { call } = this.asked;
     if (call.cancelled || call.write(response)) return;
     const came = new AbortController();
-    await Promise.race(['drain', 'cancelled', 'close'].map((event) => once(call, event, { signal: came.signal }).catch(() => undefined)));
+    await Promise.race(
+      ['drain', 'cancelled', 'close'].map((event) => once(call, event, { signal: came.signal }).catch(() => undefined)),
+    );
     came.abort();
   }
 }

@@ -13,13 +13,19 @@ export interface RegularSigningOptions {
   log: ServiceLog;
 }
 
-/** Signs a checkpoint whenever the tree has grown, and tells health when that fails: a log that contradicts what was signed must not go unnoticed. */
+/**
+ * Signs a checkpoint whenever the tree has grown, and tells health when that fails: a log that contradicts what was
+ * signed must not go unnoticed.
+ */
 export class RegularSigning {
   private failing: { since: Date; reason: string } | undefined;
 
   constructor(private readonly options: RegularSigningOptions) {}
 
-  /** Until the signal; a last time at the end, so that an ordered stop leaves nothing unsigned that was sealed. Errors are said, never thrown. */
+  /**
+   * Until the signal; a last time at the end, so that an ordered stop leaves nothing unsigned that was sealed. Errors
+   * are said, never thrown.
+   */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.sign();
@@ -29,7 +35,15 @@ export class RegularSigning {
   }
 
   troubles(): Trouble[] {
-    return this.failing === undefined ? [] : [{ name: 'checkpoint', since: this.failing.since.toISOString(), reason: `no checkpoint is signed: ${this.failing.reason}` }];
+    return this.failing === undefined
+      ? []
+      : [
+          {
+            name: 'checkpoint',
+            since: this.failing.since.toISOString(),
+            reason: `no checkpoint is signed: ${this.failing.reason}`,
+          },
+        ];
   }
 
   private async sign(): Promise<void> {

@@ -5,8 +5,8 @@ import { leafOf } from './leaf.js';
 import { tilesIn, writeTiles } from './tile-table.js';
 
 /**
- * Makes a page of events leaves of the Merkle log, in the transaction that also moves the checkpoint of the subscription: each event is one leaf,
- * in the order of the log, whatever crashes.
+ * Makes a page of events leaves of the Merkle log, in the transaction that also moves the checkpoint of the
+ * subscription: each event is one leaf, in the order of the log, whatever crashes.
  */
 export async function seal(events: RecordedEvent[], tx: Transaction): Promise<void> {
   const last = events.at(-1);
@@ -14,8 +14,10 @@ export async function seal(events: RecordedEvent[], tx: Transaction): Promise<vo
   const size = await lockedSize(tx);
   await writeTiles(tx, await grownTiles(size, events.map(leafOf), tilesIn(tx)));
   await tx.query(
-    // A page begins where the one before ended, at a position that the log itself gave: from there it can be read again.
-    'INSERT INTO audit_page (first_leaf, after_position, last_position, leaves) SELECT $1, coalesce(max(last_position), 0), $2, $3 FROM audit_page',
+    // A page begins where the one before ended, at a position that the log itself gave: from there it can be read
+    // again.
+    'INSERT INTO audit_page (first_leaf, after_position, last_position, leaves) SELECT $1, ' +
+      'coalesce(max(last_position), 0), $2, $3 FROM audit_page',
     [size, last.position, events.length],
   );
   await tx.query('UPDATE audit_tree SET size = $1', [size + events.length]);

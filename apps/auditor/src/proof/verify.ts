@@ -8,15 +8,25 @@ export interface Verified {
 }
 
 /**
- * Checks a proof with nothing but the file and the key that the auditor was given beforehand: the signature of the checkpoint, and for each event
- * that it is the leaf that it claims to be. Throws PedigreeError `invalid_parameter` that names what does not hold.
+ * Checks a proof with nothing but the file and the key that the auditor was given beforehand: the signature of the
+ * checkpoint, and for each event that it is the leaf that it claims to be. Throws PedigreeError `invalid_parameter`
+ * that names what does not hold.
  */
 export function verifyBundle(bundle: ProofBundle, verifierKey: string): Verified {
-  const checkpoint = refusing('/checkpoint', () => parseCheckpoint(openNote(bundle.checkpoint, parseVerifierKey(verifierKey))));
+  const checkpoint = refusing('/checkpoint', () =>
+    parseCheckpoint(openNote(bundle.checkpoint, parseVerifierKey(verifierKey))),
+  );
   const events = bundle.events.map(({ leaf, event, path }, i) => {
     const bytes = Buffer.from(event, 'utf8');
-    const claim = { leaf: leafHash(bytes), index: leaf, size: checkpoint.size, root: checkpoint.root, path: path.map((hash) => Buffer.from(hash, 'hex')) };
-    if (!checkInclusion(claim)) throw doesNotHold(`/events/${i}`, 'is not the leaf of the signed log that it claims to be');
+    const claim = {
+      leaf: leafHash(bytes),
+      index: leaf,
+      size: checkpoint.size,
+      root: checkpoint.root,
+      path: path.map((hash) => Buffer.from(hash, 'hex')),
+    };
+    if (!checkInclusion(claim))
+      throw doesNotHold(`/events/${i}`, 'is not the leaf of the signed log that it claims to be');
     const { stream, type, recordedAt } = refusing(`/events/${i}/event`, () => canonicalEvent(event));
     return { leaf, stream, type, recordedAt };
   });
@@ -37,4 +47,5 @@ function refusing<T>(field: string, read: () => T): T {
   }
 }
 
-const doesNotHold = (field: string, why: string): PedigreeError => new PedigreeError('invalid_parameter', `${field}: ${why}`, { field });
+const doesNotHold = (field: string, why: string): PedigreeError =>
+  new PedigreeError('invalid_parameter', `${field}: ${why}`, { field });

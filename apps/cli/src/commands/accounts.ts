@@ -9,7 +9,9 @@ type Account = z.infer<typeof account>;
 
 /** `pedigree accounts`, and `pedigree accounts resume NAME --reason TEXT`. */
 export function addAccountCommands(pedigree: Command, action: Action, gateway: () => GatewayClient): void {
-  const accounts = pedigree.command('accounts').description('accounts at the registry: how they stand; status 2 when one is paused');
+  const accounts = pedigree
+    .command('accounts')
+    .description('accounts at the registry: how they stand; status 2 when one is paused');
   accounts
     .command('list', { isDefault: true })
     .description('how they stand, with their certificates; status 2 when one is paused')
@@ -26,8 +28,21 @@ export function addAccountCommands(pedigree: Command, action: Action, gateway: (
 /** Returns 0 when all work, 2 when one is paused and somebody must look. */
 async function listAccounts(gateway: GatewayClient, json: boolean): Promise<number> {
   const { items } = (await gateway.raw('/v1/accounts')) as z.infer<typeof accountList>;
-  const row = ({ name, state, cause, since, certificate, waiting, text }: Account): (string | number | undefined)[] => [name, state, cause, instant(since), certificate?.subject, instant(certificate?.valid_to), waiting, text ?? endingSoon(certificate?.valid_to)];
-  out(json ? JSON.stringify(items) : table(['account', 'state', 'cause', 'since', 'certificate', 'ends', 'waiting', 'why'], items.map(row)));
+  const row = ({ name, state, cause, since, certificate, waiting, text }: Account): (string | number | undefined)[] => [
+    name,
+    state,
+    cause,
+    instant(since),
+    certificate?.subject,
+    instant(certificate?.valid_to),
+    waiting,
+    text ?? endingSoon(certificate?.valid_to),
+  ];
+  out(
+    json
+      ? JSON.stringify(items)
+      : table(['account', 'state', 'cause', 'since', 'certificate', 'ends', 'waiting', 'why'], items.map(row)),
+  );
   return items.some((one) => one.state === 'paused') ? 2 : 0;
 }
 
@@ -41,7 +56,9 @@ function endingSoon(validTo: string | undefined): string | undefined {
 }
 
 async function resumeAccount(gateway: GatewayClient, name: string, reason: string): Promise<number> {
-  const { state, waiting } = (await gateway.change('POST', `/v1/accounts/${encodeURIComponent(name)}/resumptions`, { reason })) as Account;
+  const { state, waiting } = (await gateway.change('POST', `/v1/accounts/${encodeURIComponent(name)}/resumptions`, {
+    reason,
+  })) as Account;
   out(`${name} is ${state}; ${waiting} waiting`);
   return 0;
 }

@@ -13,23 +13,37 @@ export function addAuditCommands(pedigree: Command, action: Action, config: () =
     .description('make the key that signs checkpoints, and print the verifier key that auditors are given')
     .argument('<file>')
     .option('--origin <name>', 'name of the log', DEFAULT_ORIGIN)
-    .action(action((file: string, options: { origin: string }) => import('./audit.js').then(({ newAuditKey }) => newAuditKey(file, options.origin))));
+    .action(
+      action((file: string, options: { origin: string }) =>
+        import('./audit.js').then(({ newAuditKey }) => newAuditKey(file, options.origin)),
+      ),
+    );
   audit
     .command('show-key')
     .description('print the verifier key of a key that is there')
     .argument('<file>')
     .option('--origin <name>', 'name of the log', DEFAULT_ORIGIN)
-    .action(action((file: string, options: { origin: string }) => import('./audit.js').then(({ showAuditKey }) => showAuditKey(file, options.origin))));
+    .action(
+      action((file: string, options: { origin: string }) =>
+        import('./audit.js').then(({ showAuditKey }) => showAuditKey(file, options.origin)),
+      ),
+    );
   audit
     .command('prove')
     .description('prove every event of a document: prints a file that verifies offline')
     .argument('<document>', "its request_id, the ERP's command id or the ERP's reference")
-    .action(action((named: string) => import('./audit.js').then(({ proveDocument }) => proveDocument(config(), named))));
+    .action(
+      action((named: string) => import('./audit.js').then(({ proveDocument }) => proveDocument(config(), named))),
+    );
   audit
     .command('verify')
     .description('check a proof with nothing but the file and the verifier key; - is standard input')
     .argument('<file>')
     .requiredOption('--key <verifier_key>', 'as `audit new-key` printed it')
     .option(...JSON_OPTION)
-    .action(action((file: string, options: { key: string; json?: boolean }) => import('./audit.js').then(({ verifyProof }) => verifyProof(file, options.key, options.json === true))));
+    .action(
+      action((file: string, options: { key: string; json?: boolean }) =>
+        import('./audit.js').then(({ verifyProof }) => verifyProof(file, options.key, options.json === true)),
+      ),
+    );
 }

@@ -17,7 +17,11 @@ let requestId: string;
 beforeAll(async () => {
   trial = await Trial.start(await testDatabase());
   await migrate(trial.db.pool, auditorSchemas);
-  for (const [commandId, reference] of [['one', 'Invoice 1'], ['two', 'Invoice 2'], ['three', 'Invoice 2']] as const) {
+  for (const [commandId, reference] of [
+    ['one', 'Invoice 1'],
+    ['two', 'Invoice 2'],
+    ['three', 'Invoice 2'],
+  ] as const) {
     await trial.post({ command_id: commandId, reference, xml: arrival() });
     const made = await trial.run(commandId);
     if (commandId === 'one') requestId = made;
@@ -48,7 +52,15 @@ describe('pedigree audit prove', () => {
   });
 
   it('asks which is meant where several have the reference, and says that nobody knows a name', async () => {
-    await expect(prove('Invoice 2')).rejects.toMatchObject({ code: 'invalid_parameter', message: expect.stringMatching(/^several documents have the reference Invoice 2; name one by its request_id:(\n {2}\S{36}){2}$/) });
-    await expect(prove('Invoice 3')).rejects.toMatchObject({ code: 'not_found', message: 'no document has the request_id, command id or reference Invoice 3' });
+    await expect(prove('Invoice 2')).rejects.toMatchObject({
+      code: 'invalid_parameter',
+      message: expect.stringMatching(
+        /^several documents have the reference Invoice 2; name one by its request_id:(\n {2}\S{36}){2}$/,
+      ),
+    });
+    await expect(prove('Invoice 3')).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'no document has the request_id, command id or reference Invoice 3',
+    });
   });
 });

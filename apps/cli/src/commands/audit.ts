@@ -19,7 +19,10 @@ import { withDatabase } from '../stack/with-database.js';
 
 /** Makes the key that signs checkpoints, never over another one, and prints what auditors are given beforehand. */
 export function newAuditKey(file: string, origin: string): number {
-  if (existsSync(file)) throw new PedigreeError('invalid_parameter', `${file} is there already; a key that signed is not written over`, { field: 'file' });
+  if (existsSync(file))
+    throw new PedigreeError('invalid_parameter', `${file} is there already; a key that signed is not written over`, {
+      field: 'file',
+    });
   writeWholeOnce(file, newSigningKey(), 0o600);
   return showAuditKey(file, origin);
 }
@@ -35,29 +38,64 @@ export const proveDocument = (config: CliConfig, named: string): Promise<number>
     await migrate(pool, [...auditorSchemas, ...readModelSchemas]);
     const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
     try {
-      out(JSON.stringify(await proveStream(pool, store, documentStream(await requestIdInLog(pool, store, named))), null, 2));
+      out(
+        JSON.stringify(
+          await proveStream(pool, store, documentStream(await requestIdInLog(pool, store, named))),
+          null,
+          2,
+        ),
+      );
     } finally {
       await store.close();
     }
     return 0;
   });
 
-/** As `requestIdOfNamed`, without a gateway: an auditor may have the database alone. Throws PedigreeError `not_found`, `invalid_parameter`. */
+/**
+ * As `requestIdOfNamed`, without a gateway: an auditor may have the database alone. Throws PedigreeError `not_found`,
+ * `invalid_parameter`.
+ */
 async function requestIdInLog(pool: Pool, store: EventStore, named: string): Promise<string> {
-  const isThere = async (requestId: string): Promise<boolean> => (await store.readStream(documentStream(requestId), { limit: 1 })).length > 0;
+  const isThere = async (requestId: string): Promise<boolean> =>
+    (await store.readStream(documentStream(requestId), { limit: 1 })).length > 0;
   if (await isThere(named.toLowerCase())) return named.toLowerCase();
   const ofCommand = requestIdOf(await installationId(pool), named);
   if (await isThere(ofCommand)) return ofCommand;
-  const { rows } = await pool.query<{ request_id: string }>('SELECT request_id FROM document_outcome WHERE reference = $1 ORDER BY registered_at DESC LIMIT 1000', [named]);
-  if (rows.length > 1) throw ambiguous(named, rows.map((row) => row.request_id));
+  const { rows } = await pool.query<{ request_id: string }>(
+    'SELECT request_id FROM document_outcome WHERE reference = $1 ORDER BY registered_at DESC LIMIT 1000',
+    [named],
+  );
+  if (rows.length > 1)
+    throw ambiguous(
+      named,
+      rows.map((row) => row.request_id),
+    );
   if (rows[0] === undefined) throw unknownDocument(named);
   return rows[0].request_id;
 }
 
 /** Checks a proof; needs no database and no network. */
 export async function verifyProof(file: string, key: string, json: boolean): Promise<number> {
-  const { checkpoint, events } = verifyBundle(parseBundle(file === '-' ? await textOf(process.stdin) : readFileSync(file, 'utf8')), key);
-  if (json) out(JSON.stringify({ origin: checkpoint.origin, size: checkpoint.size, root: checkpoint.root.toString('hex'), events }));
-  else out(`${table(['leaf', 'recorded', 'event', 'stream'], events.map((one) => [one.leaf, instant(one.recordedAt), one.type, one.stream]))}\n${events.length} events are in the log ${checkpoint.origin} of ${checkpoint.size} events that the key has signed`);
+  const { checkpoint, events } = verifyBundle(
+    parseBundle(file === '-' ? await textOf(process.stdin) : readFileSync(file, 'utf8')),
+    key,
+  );
+  if (json)
+    out(
+      JSON.stringify({
+        origin: checkpoint.origin,
+        size: checkpoint.size,
+        root: checkpoint.root.toString('hex'),
+        events,
+      }),
+    );
+  else
+    out(
+      `${table(
+        ['leaf', 'recorded', 'event', 'stream'],
+        events.map((one) => [one.leaf, instant(one.recordedAt), one.type, one.stream]),
+      )}\n${events.length} events are in the log ${checkpoint.origin} of ${checkpoint.size} events that the key has \
+signed`,
+    );
   return 0;
 }

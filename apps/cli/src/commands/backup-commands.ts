@@ -7,7 +7,10 @@ import type { RestoreFlags } from './backup.js';
 export function addBackupCommands(pedigree: Command, action: Action, config: () => CliConfig): void {
   pedigree
     .command('backup')
-    .description('write log, evidence, commands, tasks and checkpoints to a new file, while everything runs (DATABASE_URL, or the installation on DATA_DIR)')
+    .description(
+      'write log, evidence, commands, tasks and checkpoints to a new file, while everything runs (DATABASE_URL, ' +
+        'or the installation on DATA_DIR)',
+    )
     .argument('<file>')
     .action(action((file: string) => import('./backup.js').then(({ backup }) => backup(config(), file))));
   pedigree
@@ -16,8 +19,16 @@ export function addBackupCommands(pedigree: Command, action: Action, config: () 
     .argument('[file]')
     .option('--status', 'tell how far the comparison with the registry has come')
     .option('--json', 'with --status: print JSON for programs')
-    .option('--mark <instant>', 'the database was brought back to this instant by other means: hold back what would leave until the lists were compared')
+    .option(
+      '--mark <instant>',
+      'the database was brought back to this instant by other means: hold back what would leave until the lists ' +
+        'were compared',
+    )
     .option('--release', 'let documents leave although not all lists could be compared; needs --reason')
     .option('--reason <text>', 'why: it is kept')
-    .action(action((file: string | undefined, flags: RestoreFlags) => import('./backup.js').then(({ runRestore }) => runRestore(config(), file, flags))));
+    .action(
+      action((file: string | undefined, flags: RestoreFlags) =>
+        import('./backup.js').then(({ runRestore }) => runRestore(config(), file, flags)),
+      ),
+    );
 }

@@ -42,15 +42,29 @@ afterEach(async () => {
   await Promise.all([source.drop(), target.drop(), folder.remove()]);
 });
 
-const envOf = (db: TestDatabase): NodeJS.ProcessEnv => ({ DATABASE_URL: db.url, DATA_DIR: folder.path, LOG_LEVEL: 'silent' });
+const envOf = (db: TestDatabase): NodeJS.ProcessEnv => ({
+  DATABASE_URL: db.url,
+  DATA_DIR: folder.path,
+  LOG_LEVEL: 'silent',
+});
 const configOf = (db: TestDatabase) => cliConfig(envOf(db));
-const columnOf = async (pool: Pool, sql: string): Promise<string[]> => (await pool.query<{ one: string }>(sql)).rows.map((row) => row.one);
+const columnOf = async (pool: Pool, sql: string): Promise<string[]> =>
+  (await pool.query<{ one: string }>(sql)).rows.map((row) => row.one);
 const tableNames = (pool: Pool): Promise<string[]> =>
-  columnOf(pool, `SELECT relname AS one FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY 1`);
-const events = (pool: Pool, upTo: string): Promise<string[]> => columnOf(pool, `SELECT row(e.*)::text AS one FROM event e WHERE position <= ${upTo} ORDER BY position`);
-const head = async (pool: Pool): Promise<string> => (await columnOf(pool, 'SELECT position::text AS one FROM event_counter'))[0] as string;
+  columnOf(
+    pool,
+    `SELECT relname AS one FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') ` +
+      'AND NOT relispartition ORDER BY 1',
+  );
+const events = (pool: Pool, upTo: string): Promise<string[]> =>
+  columnOf(pool, `SELECT row(e.*)::text AS one FROM event e WHERE position <= ${upTo} ORDER BY position`);
+const head = async (pool: Pool): Promise<string> =>
+  (await columnOf(pool, 'SELECT position::text AS one FROM event_counter'))[0] as string;
 
-/** What an installation does all day, made small: a command with its evidence and task in one commit; the task's event; the end of the task. */
+/**
+ * What an installation does all day, made small: a command with its evidence and task in one commit; the task's event;
+ * the end of the task.
+ */
 class Writer {
   private readonly store: PostgresEventStore;
   private readonly evidence: PostgresEvidenceStore;
@@ -67,8 +81,14 @@ class Writer {
     const id = `c-${(this.accepted += 1)}`;
     const sha256 = await this.evidence.put(Buffer.from(`<xml>${id} ${'ж'.repeat(200)}</xml>`), 'application/xml');
     await inTransaction(this.pool, async (tx) => {
-      await tx.query(`INSERT INTO command (command_id, request_id, body_sha256, document_sha256, account, actor) VALUES ($1, gen_random_uuid(), '\\x01', $2, 'main', '{"a":[1,null]}')`, [id, Buffer.from(sha256, 'hex')]);
-      await this.queue.schedule(tx, [{ key: `run:${id}`, kind: 'run', lane: 'intake', dueAt: new Date(0), payload: { id, sha256 } }]);
+      await tx.query(
+        'INSERT INTO command (command_id, request_id, body_sha256, document_sha256, account, actor) VALUES ($1, ' +
+          `gen_random_uuid(), '\\x01', $2, 'main', '{"a":[1,null]}')`,
+        [id, Buffer.from(sha256, 'hex')],
+      );
+      await this.queue.schedule(tx, [
+        { key: `run:${id}`, kind: 'run', lane: 'intake', dueAt: new Date(0), payload: { id, sha256 } },
+      ]);
     });
   }
 
@@ -76,8 +96,18 @@ class Writer {
     const [task] = await this.queue.claim('intake', { limit: 1, leaseMs: 10_000, holder: 'test' });
     if (task === undefined) return;
     const { id, sha256 } = task.payload as { id: string; sha256: string };
-    const metadata = { participant: 'own', actor: { kind: 'system' as const, name: 't', authenticatedBy: 'test' }, softwareVersion: '0', profile: 'p', effectiveAt: '2026-11-21T10:00:00Z', correlationId: id, causationId: id };
-    await this.store.append(`document-${id}`, 'none', [{ id: randomUUID(), type: 'Ran', schemaVersion: 1, data: { id, sha256 }, metadata }]);
+    const metadata = {
+      participant: 'own',
+      actor: { kind: 'system' as const, name: 't', authenticatedBy: 'test' },
+      softwareVersion: '0',
+      profile: 'p',
+      effectiveAt: '2026-11-21T10:00:00Z',
+      correlationId: id,
+      causationId: id,
+    };
+    await this.store.append(`document-${id}`, 'none', [
+      { id: randomUUID(), type: 'Ran', schemaVersion: 1, data: { id, sha256 }, metadata },
+    ]);
     await this.queue.settle(task, { kind: 'done' });
   }
 
@@ -107,45 +137,69 @@ describe('a backup', () => {
     await revokeKey(source.pool, 'only');
     await backup(configOf(source), file);
     await restore(configOf(target), file);
-    expect([await wasEverKeyed(target.pool), (await listKeys(target.pool)).map((one) => one.standing)]).toEqual([true, ['revoked']]);
+    expect([await wasEverKeyed(target.pool), (await listKeys(target.pool)).map((one) => one.standing)]).toEqual([
+      true,
+      ['revoked'],
+    ]);
   });
 
-  it.each(['restored', 'brought back by other means and marked'])('%s leaves no key in force before a person has confirmed it on the host', async (how) => {
-    await makeKey(source.pool, 'erp', ['erp']);
-    await makeKey(source.pool, 'lost', ['erp']);
-    await backup(configOf(source), file);
-    await revokeKey(source.pool, 'lost');
-    if (how.includes('marked')) await mark(configOf(source), '2026-11-21T10:00:00Z');
-    else await restore(configOf(target), file);
-    const db = how.includes('marked') ? source : target;
-    const standings = async (): Promise<string[]> => (await listKeys(db.pool)).map(({ name, standing }) => `${name} ${standing}`);
-    expect(await standings()).toEqual(['erp suspended', how.includes('marked') ? 'lost revoked' : 'lost suspended']);
-    await registerOn(db.pool).catchUp();
-    expect(await standings()).toEqual(['erp suspended', how.includes('marked') ? 'lost revoked' : 'lost suspended']);
-    expect(await confirmKey(configOf(db), 'erp', 'the ERP still has it')).toBe(0);
-    expect((await standings())[0]).toBe('erp valid');
-    const [confirmed] = await columnOf(db.pool, `SELECT convert_from(metadata, 'UTF8') AS one FROM event WHERE type = 'ApiKeyConfirmed'`);
-    expect(JSON.parse(confirmed ?? '')).toMatchObject({ reason: 'the ERP still has it', actor: { kind: 'person', authenticatedBy: 'database' } });
-  });
+  it.each(['restored', 'brought back by other means and marked'])(
+    '%s leaves no key in force before a person has confirmed it on the host',
+    async (how) => {
+      await makeKey(source.pool, 'erp', ['erp']);
+      await makeKey(source.pool, 'lost', ['erp']);
+      await backup(configOf(source), file);
+      await revokeKey(source.pool, 'lost');
+      if (how.includes('marked')) await mark(configOf(source), '2026-11-21T10:00:00Z');
+      else await restore(configOf(target), file);
+      const db = how.includes('marked') ? source : target;
+      const standings = async (): Promise<string[]> =>
+        (await listKeys(db.pool)).map(({ name, standing }) => `${name} ${standing}`);
+      expect(await standings()).toEqual(['erp suspended', how.includes('marked') ? 'lost revoked' : 'lost suspended']);
+      await registerOn(db.pool).catchUp();
+      expect(await standings()).toEqual(['erp suspended', how.includes('marked') ? 'lost revoked' : 'lost suspended']);
+      expect(await confirmKey(configOf(db), 'erp', 'the ERP still has it')).toBe(0);
+      expect((await standings())[0]).toBe('erp valid');
+      const [confirmed] = await columnOf(
+        db.pool,
+        `SELECT convert_from(metadata, 'UTF8') AS one FROM event WHERE type = 'ApiKeyConfirmed'`,
+      );
+      expect(JSON.parse(confirmed ?? '')).toMatchObject({
+        reason: 'the ERP still has it',
+        actor: { kind: 'person', authenticatedBy: 'database' },
+      });
+    },
+  );
 
-  it('of a version that kept no events of keys leaves none in force; where such a database was restored before it is upgraded in place, its keys go on', async () => {
-    const older = await testDatabase();
-    try {
-      const names = await migrationNames(allSchemas());
-      await migrate(older.pool, allSchemas(), { only: new Set(names.filter((name) => !name.endsWith('0002-api-key-events.sql'))) });
-      await older.pool.query(`INSERT INTO api_key (name, key_sha256, roles) VALUES ('erp', '\\x01', '{erp}')`);
-      await older.pool.query(`INSERT INTO restoration (state, taken_at, restored_by) VALUES ('released', now(), 'olga')`);
-      await backup(configOf(older), file);
-      await restore(configOf(target), file);
-      await migrate(older.pool, allSchemas());
-      for (const [db, standing] of [[target, 'suspended'], [older, 'valid']] as const) {
-        await registerOn(db.pool).catchUp();
-        expect(await listKeys(db.pool)).toMatchObject([{ name: 'erp', standing, version: 0 }]);
+  it(
+    'of a version that kept no events of keys leaves none in force; where such a database was restored before it ' +
+      'is upgraded in place, its keys go on',
+    async () => {
+      const older = await testDatabase();
+      try {
+        const names = await migrationNames(allSchemas());
+        await migrate(older.pool, allSchemas(), {
+          only: new Set(names.filter((name) => !name.endsWith('0002-api-key-events.sql'))),
+        });
+        await older.pool.query(`INSERT INTO api_key (name, key_sha256, roles) VALUES ('erp', '\\x01', '{erp}')`);
+        await older.pool.query(
+          `INSERT INTO restoration (state, taken_at, restored_by) VALUES ('released', now(), 'olga')`,
+        );
+        await backup(configOf(older), file);
+        await restore(configOf(target), file);
+        await migrate(older.pool, allSchemas());
+        for (const [db, standing] of [
+          [target, 'suspended'],
+          [older, 'valid'],
+        ] as const) {
+          await registerOn(db.pool).catchUp();
+          expect(await listKeys(db.pool)).toMatchObject([{ name: 'erp', standing, version: 0 }]);
+        }
+      } finally {
+        await older.drop();
       }
-    } finally {
-      await older.drop();
-    }
-  });
+    },
+  );
 
   it('from before the first key does not open the door that this key has shut', async () => {
     await backup(configOf(source), file);
@@ -177,14 +231,33 @@ describe('a backup', () => {
     expect(BigInt(await head(source.pool))).toBeGreaterThan(logHead);
     expect(await events(target.pool, String(logHead))).toEqual(await events(source.pool, String(logHead)));
     // One more: that it was restored.
-    expect(await columnOf(target.pool, `SELECT type AS one FROM event WHERE position > ${logHead}`)).toEqual(['BackupRestored']);
-    const lost = `SELECT command_id AS one FROM command c WHERE NOT EXISTS (SELECT FROM task WHERE key = 'run:' || c.command_id) AND NOT EXISTS (SELECT FROM event WHERE stream = 'document-' || c.command_id)`;
+    expect(await columnOf(target.pool, `SELECT type AS one FROM event WHERE position > ${logHead}`)).toEqual([
+      'BackupRestored',
+    ]);
+    const lost =
+      `SELECT command_id AS one FROM command c WHERE NOT EXISTS (SELECT FROM task WHERE key = 'run:' || ` +
+      `c.command_id) AND NOT EXISTS (SELECT FROM event WHERE stream = 'document-' || c.command_id)`;
     expect(await columnOf(target.pool, lost)).toEqual([]);
-    expect(await columnOf(target.pool, `SELECT key AS one FROM task WHERE NOT EXISTS (SELECT FROM command WHERE 'run:' || command_id = key)`)).toEqual([]);
-    expect(await columnOf(target.pool, `SELECT id AS one FROM (SELECT convert_from(data, 'UTF8')::json->>'sha256' AS id FROM event WHERE type = 'Ran') d WHERE NOT EXISTS (SELECT FROM evidence WHERE sha256 = decode(d.id, 'hex'))`)).toEqual([]);
+    expect(
+      await columnOf(
+        target.pool,
+        `SELECT key AS one FROM task WHERE NOT EXISTS (SELECT FROM command WHERE 'run:' || command_id = key)`,
+      ),
+    ).toEqual([]);
+    expect(
+      await columnOf(
+        target.pool,
+        `SELECT id AS one FROM (SELECT convert_from(data, 'UTF8')::json->>'sha256' AS id FROM event WHERE type = ` +
+          `'Ran') d WHERE NOT EXISTS (SELECT FROM evidence WHERE sha256 = decode(d.id, 'hex'))`,
+      ),
+    ).toEqual([]);
     for (const row of (await target.pool.query<{ sha256: Buffer }>('SELECT sha256 FROM evidence LIMIT 50')).rows) {
       const blob = await new PostgresEvidenceStore({ pool: target.pool }).get(row.sha256.toString('hex'));
-      expect(createHash('sha256').update(blob?.bytes ?? '').digest('hex')).toBe(row.sha256.toString('hex'));
+      expect(
+        createHash('sha256')
+          .update(blob?.bytes ?? '')
+          .digest('hex'),
+      ).toBe(row.sha256.toString('hex'));
     }
   });
 
@@ -194,12 +267,15 @@ describe('a backup', () => {
     await restore(configOf(target), file);
     expect(await installationId(target.pool)).toBe(await installationId(source.pool));
     for (const table of ['installation', 'command', 'task_key', 'evidence', 'schema_migration']) {
-      const dump = (pool: Pool) => columnOf(pool, `SELECT (to_jsonb(t) - 'applied_at')::text AS one FROM ${table} t ORDER BY 1`);
+      const dump = (pool: Pool) =>
+        columnOf(pool, `SELECT (to_jsonb(t) - 'applied_at')::text AS one FROM ${table} t ORDER BY 1`);
       expect([table, await dump(target.pool)]).toEqual([table, await dump(source.pool)]);
     }
     const numbers = () => columnOf(target.pool, 'SELECT id::text AS one FROM task ORDER BY id DESC LIMIT 1');
     const [highest] = await numbers();
-    await new PostgresTaskQueue({ pool: target.pool }).schedule(target.pool, [{ key: 'new', kind: 'k', lane: 'l', dueAt: new Date(0), payload: {} }]);
+    await new PostgresTaskQueue({ pool: target.pool }).schedule(target.pool, [
+      { key: 'new', kind: 'k', lane: 'l', dueAt: new Date(0), payload: {} },
+    ]);
     expect(Number((await numbers())[0])).toBe(Number(highest) + 1);
   });
 
@@ -231,7 +307,9 @@ describe('a restore', () => {
   it('is refused where anything is', async () => {
     await fill(3);
     await backup(configOf(source), file);
-    await expect(restore(configOf(source), file)).rejects.toThrow(/into a new, empty database only, and this one has tables: api_key/);
+    await expect(restore(configOf(source), file)).rejects.toThrow(
+      /into a new, empty database only, and this one has tables: api_key/,
+    );
     await restore(configOf(target), file);
     await expect(restore(configOf(target), file)).rejects.toThrow(/this one was restored before/);
   });
@@ -243,11 +321,20 @@ describe('a restore', () => {
     const options = { pool: target.pool, file, schemas: allSchemas(), by: 'tester' };
     await expect(restoreBackup({ ...options, beforeRelease: dies })).rejects.toThrow('killed');
     await expect(refuseUnfinishedRestore(target.pool)).rejects.toThrow(/is unfinished; run pedigree restore again/);
-    const env = { ...envOf(target), REGISTRY_URL: 'http://127.0.0.1:9', PEDIGREE_KEY_FILE: join(folder.path, 'key'), PEDIGREE_ACCOUNTS: configOf(target).accountsFile };
+    const env = {
+      ...envOf(target),
+      REGISTRY_URL: 'http://127.0.0.1:9',
+      PEDIGREE_KEY_FILE: join(folder.path, 'key'),
+      PEDIGREE_ACCOUNTS: configOf(target).accountsFile,
+    };
     writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
     await expect(startWorker(workerConfig(env))).rejects.toThrow(/is unfinished/);
     const { restoration } = await restoreBackup(options);
-    expect(restoration).toMatchObject({ state: 'comparing', restoredBy: 'tester', logHead: BigInt(await head(source.pool)) });
+    expect(restoration).toMatchObject({
+      state: 'comparing',
+      restoredBy: 'tester',
+      logHead: BigInt(await head(source.pool)),
+    });
     expect(await events(target.pool, '1000')).toEqual(await events(source.pool, '1000'));
     await refuseUnfinishedRestore(target.pool);
   });
@@ -266,30 +353,51 @@ describe('a restore', () => {
     const slow = instead(target.pool, { connect });
     const options = { file, schemas: allSchemas(), by: 'tester' };
     try {
-      await expect(restoreBackup({ ...options, pool: slow, beforeRelease: () => Promise.reject(new Error('killed')) })).rejects.toThrow('killed');
-      expect((await restoreBackup({ ...options, pool: target.pool })).restoration).toMatchObject({ state: 'comparing' });
+      await expect(
+        restoreBackup({ ...options, pool: slow, beforeRelease: () => Promise.reject(new Error('killed')) }),
+      ).rejects.toThrow('killed');
+      expect((await restoreBackup({ ...options, pool: target.pool })).restoration).toMatchObject({
+        state: 'comparing',
+      });
     } finally {
       (lingering as Transaction | undefined)?.release(true);
     }
   });
 
   it('refuses a backup of a newer version', async () => {
-    await source.pool.query(`INSERT INTO schema_migration (set_name, file_name, sha256) VALUES ('tasks', '9999-later.sql', 'x')`);
+    await source.pool.query(
+      `INSERT INTO schema_migration (set_name, file_name, sha256) VALUES ('tasks', '9999-later.sql', 'x')`,
+    );
     await takeBackup({ pool: source.pool, file, softwareVersion: '9.0.0' });
-    await expect(restore(configOf(target), file)).rejects.toThrow(/taken by version 9\.0\.0, which is newer than this one: the migration tasks\/9999-later\.sql/);
+    await expect(restore(configOf(target), file)).rejects.toThrow(
+      /taken by version 9\.0\.0, which is newer than this one: the migration tasks\/9999-later\.sql/,
+    );
   });
 
   it('can be declared for a database that came back by other means, and be released by a person with a reason', async () => {
-    await source.pool.query(`INSERT INTO list_cursor (account, list, since, read_at) VALUES ('gone', 'outgoing', now(), now())`);
+    await source.pool.query(
+      `INSERT INTO list_cursor (account, list, since, read_at) VALUES ('gone', 'outgoing', now(), now())`,
+    );
     expect(await restorationStatus(configOf(source), true)).toBe(0);
     await expect(mark(configOf(source), 'yesterday')).rejects.toThrow(/--mark: yesterday is no instant/);
     await mark(configOf(source), '2026-11-20T10:00:00Z');
-    expect(await newestRestoration(source.pool)).toMatchObject({ state: 'comparing', takenAt: new Date('2026-11-20T10:00:00Z') });
+    expect(await newestRestoration(source.pool)).toMatchObject({
+      state: 'comparing',
+      takenAt: new Date('2026-11-20T10:00:00Z'),
+    });
     expect(await restorationStatus(configOf(source), false)).toBe(2);
     await expect(release(configOf(source), ' ')).rejects.toThrow(/--reason/);
     await release(configOf(source), 'the account was closed');
     expect(await restorationStatus(configOf(source), true)).toBe(0);
-    expect(await columnOf(source.pool, 'SELECT type AS one FROM event ORDER BY position')).toEqual(['BackupRestored', 'RestorationReleased']);
-    expect(await columnOf(source.pool, `SELECT convert_from(metadata, 'UTF8')::json->>'reason' AS one FROM event ORDER BY position DESC LIMIT 1`)).toEqual(['the account was closed']);
+    expect(await columnOf(source.pool, 'SELECT type AS one FROM event ORDER BY position')).toEqual([
+      'BackupRestored',
+      'RestorationReleased',
+    ]);
+    expect(
+      await columnOf(
+        source.pool,
+        `SELECT convert_from(metadata, 'UTF8')::json->>'reason' AS one FROM event ORDER BY position DESC LIMIT 1`,
+      ),
+    ).toEqual(['the account was closed']);
   });
 });

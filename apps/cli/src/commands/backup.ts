@@ -1,4 +1,16 @@
-import { foundSince, heldTooLong, listsSince, markRestored, newestRestoration, ON_A_SERVER, refuseUnfinishedRestore, releaseRestoration, restoreBackup, takeBackup, type Restoration } from '#backup';
+import {
+  foundSince,
+  heldTooLong,
+  listsSince,
+  markRestored,
+  newestRestoration,
+  ON_A_SERVER,
+  refuseUnfinishedRestore,
+  releaseRestoration,
+  restoreBackup,
+  takeBackup,
+  type Restoration,
+} from '#backup';
 import { openEventStore, SOFTWARE_VERSION } from '#event-store';
 import { PedigreeError, uuid5, type JsonObject } from '#kernel';
 import { migrate, type Pool } from '#postgres';
@@ -11,11 +23,14 @@ import { withDatabase } from '../stack/with-database.js';
 
 /** Progress of a table is said again after so many rows. */
 const SAY_EVERY_ROWS = 50_000;
-const KEYS_ARE_SUSPENDED = 'Every API key is suspended, for one may have been revoked since: pedigree keys list shows them; of each say pedigree keys confirm NAME --reason TEXT, or revoke it.';
+const KEYS_ARE_SUSPENDED =
+  'Every API key is suspended, for one may have been revoked since: pedigree keys list shows them; of each say ' +
+  'pedigree keys confirm NAME --reason TEXT, or revoke it.';
 
 /** Writes the backup to a new file. Everything may go on running. */
 export async function backup(config: CliConfig, file: string): Promise<number> {
-  if (config.eventStoreUrl !== undefined) throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
+  if (config.eventStoreUrl !== undefined)
+    throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
   const said = new Map<string, number>();
   const progress = (name: string, rows: number): void => {
     if (rows < (said.get(name) ?? 0) + SAY_EVERY_ROWS) return;
@@ -27,14 +42,21 @@ export async function backup(config: CliConfig, file: string): Promise<number> {
     return takeBackup({ pool, file, softwareVersion: SOFTWARE_VERSION, progress });
   });
   out(`${file}: the log up to event ${header.logHead} with all that belongs to it, as of ${header.takenAt}`);
-  out(`${rows['evidence'] ?? 0} pieces of evidence, ${rows['command'] ?? 0} commands, ${rows['task'] ?? 0} tasks; SHA-256 of the content ${sha256}`);
-  out(`Not in it: the encryption key (${config.keyFile}), the accounts file and the keys and certificates that it names. Keep them as well, elsewhere.`);
+  out(
+    `${rows['evidence'] ?? 0} pieces of evidence, ${rows['command'] ?? 0} commands, ${rows['task'] ?? 0} tasks; ` +
+      `SHA-256 of the content ${sha256}`,
+  );
+  out(
+    `Not in it: the encryption key (${config.keyFile}), the accounts file and the keys and certificates that it ` +
+      'names. Keep them as well, elsewhere.',
+  );
   return 0;
 }
 
 /** Loads a backup into a new database; the worker then compares it with the registry before anything leaves. */
 export async function restore(config: CliConfig, file: string): Promise<number> {
-  if (config.eventStoreUrl !== undefined) throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
+  if (config.eventStoreUrl !== undefined)
+    throw new PedigreeError('invalid_configuration', ON_A_SERVER, { field: 'EVENTSTORE_URL' });
   return withDatabase(config, async (pool) => {
     say(`checking ${file}`);
     const progress = (name: string, rows: number, of: number): void => {
@@ -45,25 +67,40 @@ export async function restore(config: CliConfig, file: string): Promise<number> 
       beforeRelease: (begun) => note(config, pool, { restoration: begun, type: 'BackupRestored' }),
     });
     out(`restored: the log up to event ${summary.header.logHead}, as of ${restoration.takenAt.toISOString()}`);
-    out('Start the programs with the key file and the accounts of then. Nothing leaves for the registry before the document lists since the backup were read; pedigree restore --status tells.');
+    out(
+      'Start the programs with the key file and the accounts of then. Nothing leaves for the registry before the ' +
+        'document lists since the backup were read; pedigree restore --status tells.',
+    );
     out(KEYS_ARE_SUSPENDED);
-    out(`Whoever reads outcomes by a cursor goes on from event ${summary.header.logHead}; the ERP gives its messages since the backup again.`);
+    out(
+      `Whoever reads outcomes by a cursor goes on from event ${summary.header.logHead}; the ERP gives its ` +
+        'messages since the backup again.',
+    );
     return 0;
   });
 }
 
-/** For databases that were brought back by other means, of which this program knows nothing: what a restore ends with. */
+/**
+ * For databases that were brought back by other means, of which this program knows nothing: what a restore ends with.
+ */
 export async function mark(config: CliConfig, takenAt: string): Promise<number> {
   const instant = new Date(takenAt);
   if (!/^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(takenAt) || Number.isNaN(instant.getTime())) {
-    throw new PedigreeError('invalid_parameter', `--mark: ${takenAt} is no instant with its zone, as 2026-11-21T10:00:00Z`, { field: '--mark' });
+    throw new PedigreeError(
+      'invalid_parameter',
+      `--mark: ${takenAt} is no instant with its zone, as 2026-11-21T10:00:00Z`,
+      { field: '--mark' },
+    );
   }
   return withDatabase(config, async (pool) => {
     await refuseRunning(pool);
     await migrate(pool, allSchemas());
     const restoration = await markRestored(pool, { takenAt: instant, by: personOnHost().name });
     await note(config, pool, { restoration, type: 'BackupRestored' });
-    out('marked: nothing leaves for the registry before the document lists since then were read; pedigree restore --status tells');
+    out(
+      'marked: nothing leaves for the registry before the document lists since then were read; pedigree restore ' +
+        '--status tells',
+    );
     out(KEYS_ARE_SUSPENDED);
     return 0;
   });
@@ -72,9 +109,15 @@ export async function mark(config: CliConfig, takenAt: string): Promise<number> 
 /** A program that runs already would not see it. */
 async function refuseRunning(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ name: string }>(
-    `SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'pedigree%' AND application_name NOT IN ('pedigree-cli', 'pedigree-test')`,
+    'SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = current_database() AND ' +
+      `application_name LIKE 'pedigree%' AND application_name NOT IN ('pedigree-cli', 'pedigree-test')`,
   );
-  if (rows.length > 0) throw new PedigreeError('invalid_configuration', `--mark: ${rows.map((row) => row.name).join(', ')} still runs on this database; stop it first`, { field: '--mark' });
+  if (rows.length > 0)
+    throw new PedigreeError(
+      'invalid_configuration',
+      `--mark: ${rows.map((row) => row.name).join(', ')} still runs on this database; stop it first`,
+      { field: '--mark' },
+    );
 }
 
 /** Prints how far the comparison has come. Returns 0 when nothing is held back, 2 when something is. */
@@ -85,11 +128,33 @@ export async function restorationStatus(config: CliConfig, json: boolean): Promi
       out(json ? '{}' : 'this database was never restored');
       return 0;
     }
-    const [lists, found] = newest.state === 'loading' ? [[], { incoming: 0, outgoing: 0 }] : [await listsSince(pool, newest, accountNames(config)), await foundSince(pool, newest)];
-    if (json) out(JSON.stringify({ restoration: newest, lists, found }, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)));
+    const [lists, found] =
+      newest.state === 'loading'
+        ? [[], { incoming: 0, outgoing: 0 }]
+        : [await listsSince(pool, newest, accountNames(config)), await foundSince(pool, newest)];
+    if (json)
+      out(
+        JSON.stringify({ restoration: newest, lists, found }, (_, value: unknown) =>
+          typeof value === 'bigint' ? value.toString() : value,
+        ),
+      );
     else {
-      out(`${newest.state}: the backup of ${newest.takenAt.toISOString()}, restored by ${newest.restoredBy}${newest.releasedAt === null ? '' : `, released at ${newest.releasedAt.toISOString()}`}`);
-      out(table(['account', 'list', 'read', 'up to', 'problem'], lists.map((one) => [one.account, one.list, one.isRead ? 'yes' : 'not yet', one.since?.toISOString() ?? '', one.problem ?? ''])));
+      out(
+        `${newest.state}: the backup of ${newest.takenAt.toISOString()}, restored by ` +
+          `${newest.restoredBy}${newest.releasedAt === null ? '' : `, released at ${newest.releasedAt.toISOString()}`}`,
+      );
+      out(
+        table(
+          ['account', 'list', 'read', 'up to', 'problem'],
+          lists.map((one) => [
+            one.account,
+            one.list,
+            one.isRead ? 'yes' : 'not yet',
+            one.since?.toISOString() ?? '',
+            one.problem ?? '',
+          ]),
+        ),
+      );
       const late = await heldTooLong(pool, accountNames(config));
       if (late !== undefined) out(late);
       out(`new to this database: ${found.outgoing} outgoing, ${found.incoming} incoming documents`);
@@ -113,7 +178,13 @@ export async function release(config: CliConfig, givenReason: string): Promise<n
   const reason = reasonGiven(givenReason);
   return withDatabase(config, async (pool) => {
     const newest = await newestRestoration(pool);
-    if (newest?.state !== 'comparing') throw new PedigreeError('invalid_parameter', newest === undefined ? 'this database was never restored' : `the restoration is ${newest.state}, and there is nothing to release`);
+    if (newest?.state !== 'comparing')
+      throw new PedigreeError(
+        'invalid_parameter',
+        newest === undefined
+          ? 'this database was never restored'
+          : `the restoration is ${newest.state}, and there is nothing to release`,
+      );
     await note(config, pool, { restoration: newest, type: 'RestorationReleased', reason });
     await releaseRestoration(pool, newest.id);
     out('released: documents leave again');
@@ -122,7 +193,15 @@ export async function release(config: CliConfig, givenReason: string): Promise<n
 }
 
 /** What was done goes into the log. The id follows from the restoration, so that doing it again says nothing twice. */
-async function note(config: CliConfig, pool: Pool, { restoration, type, reason }: { restoration: Restoration; type: 'BackupRestored' | 'RestorationReleased'; reason?: string }): Promise<void> {
+async function note(
+  config: CliConfig,
+  pool: Pool,
+  {
+    restoration,
+    type,
+    reason,
+  }: { restoration: Restoration; type: 'BackupRestored' | 'RestorationReleased'; reason?: string },
+): Promise<void> {
   const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const { id, takenAt, backupSha256, logHead, restoredBy } = restoration;
   const data: JsonObject = {
@@ -132,7 +211,13 @@ async function note(config: CliConfig, pool: Pool, { restoration, type, reason }
     ...(type === 'RestorationReleased' ? { compared: false } : {}),
   };
   const metadata = {
-    ...{ participant: config.participant, actor: personOnHost(), softwareVersion: SOFTWARE_VERSION, profile: config.registryProfile, effectiveAt: new Date().toISOString() },
+    ...{
+      participant: config.participant,
+      actor: personOnHost(),
+      softwareVersion: SOFTWARE_VERSION,
+      profile: config.registryProfile,
+      effectiveAt: new Date().toISOString(),
+    },
     ...{ correlationId: id, causationId: `restore:${id}`, ...(reason === undefined ? {} : { reason }) },
   };
   try {
@@ -151,8 +236,14 @@ export interface RestoreFlags {
 }
 
 export function runRestore(config: CliConfig, file: string | undefined, flags: RestoreFlags): Promise<number> {
-  const chosen = [file !== undefined, flags.status === true, flags.mark !== undefined, flags.release === true].filter(Boolean).length;
-  if (chosen !== 1) throw new PedigreeError('invalid_configuration', 'restore: give a FILE, or one of --status, --mark INSTANT and --release');
+  const chosen = [file !== undefined, flags.status === true, flags.mark !== undefined, flags.release === true].filter(
+    Boolean,
+  ).length;
+  if (chosen !== 1)
+    throw new PedigreeError(
+      'invalid_configuration',
+      'restore: give a FILE, or one of --status, --mark INSTANT and --release',
+    );
   if (flags.status === true) return restorationStatus(config, flags.json === true);
   if (flags.mark !== undefined) return mark(config, flags.mark);
   if (flags.release === true) return release(config, flags.reason ?? '');

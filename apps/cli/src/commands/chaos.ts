@@ -10,7 +10,11 @@ const MUTANT_MINUTES = 1.5;
 
 type Asked = Omit<ChaosOptions, 'path' | 'eventStoreUrl' | 'seed'> & { seed?: number };
 /** The crash campaign; its code is loaded when it is asked for, as the bench's is. */
-export function addChaosCommand(pedigree: Command, action: Action, { PATH = '', EVENTSTORE_URL }: NodeJS.ProcessEnv): void {
+export function addChaosCommand(
+  pedigree: Command,
+  action: Action,
+  { PATH = '', EVENTSTORE_URL }: NodeJS.ProcessEnv,
+): void {
   pedigree
     .command('chaos')
     .description('kill and cut everything at random moments, then check that nothing was lost and nothing done twice')
@@ -25,7 +29,12 @@ export function addChaosCommand(pedigree: Command, action: Action, { PATH = '', 
     .action(
       action(async ({ seed = Date.now() % SEEDS, ...asked }: Asked) => {
         const { runChaos } = await import('../../../../test/chaos/run.js');
-        return runChaos({ ...asked, seed, path: PATH, eventStoreUrl: EVENTSTORE_URL === '' ? undefined : EVENTSTORE_URL });
+        return runChaos({
+          ...asked,
+          seed,
+          path: PATH,
+          eventStoreUrl: EVENTSTORE_URL === '' ? undefined : EVENTSTORE_URL,
+        });
       }),
     );
 }
@@ -41,10 +50,12 @@ export function addChaosMutantsCommand(pedigree: Command, action: Action, { PATH
     .option('--no-control', 'leave out the campaign without a bug')
     .option('--check', 'only see that each bug can still be planted')
     .action(
-      action(async (asked: { seeds: number[]; minutes: number; only?: string[]; control: boolean; check?: boolean }) => {
-        const { runMutants } = await import('../../../../test/chaos/mutants/run.js');
-        return runMutants({ ...asked, path: PATH });
-      }),
+      action(
+        async (asked: { seeds: number[]; minutes: number; only?: string[]; control: boolean; check?: boolean }) => {
+          const { runMutants } = await import('../../../../test/chaos/mutants/run.js');
+          return runMutants({ ...asked, path: PATH });
+        },
+      ),
     );
 }
 

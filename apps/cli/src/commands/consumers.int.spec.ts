@@ -29,15 +29,23 @@ async function output(run: () => Promise<number>): Promise<string> {
 
 describe('pedigree consumers', () => {
   it('offers, shows and withdraws a persistent subscription', async () => {
-    expect(await output(() => offerConsumer(config, 'reports', { streams: ['document-'], from: 'start' }))).toMatch(/twice and out of order/);
+    expect(await output(() => offerConsumer(config, 'reports', { streams: ['document-'], from: 'start' }))).toMatch(
+      /twice and out of order/,
+    );
     expect(await output(() => showConsumer(config, 'reports', false))).toMatch(/reports.*Live/);
-    expect(JSON.parse(await output(() => showConsumer(config, 'reports', true)))).toMatchObject({ name: 'reports', consumers: 0, parked: 0 });
+    expect(JSON.parse(await output(() => showConsumer(config, 'reports', true)))).toMatchObject({
+      name: 'reports',
+      consumers: 0,
+      parked: 0,
+    });
     await output(() => withdrawConsumer(config, 'reports'));
     await expect(showConsumer(config, 'reports', false)).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('says what is missing where the log has no server, and what --from may be', async () => {
-    await expect(offerConsumer(cliConfig({}), 'reports', { from: 'start' })).rejects.toThrow(/^EVENTSTORE_URL: not set/);
+    await expect(offerConsumer(cliConfig({}), 'reports', { from: 'start' })).rejects.toThrow(
+      /^EVENTSTORE_URL: not set/,
+    );
     await expect(offerConsumer(config, 'reports', { from: 'middle' })).rejects.toThrow(/--from must be start or end/);
   });
 });

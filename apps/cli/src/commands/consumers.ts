@@ -14,18 +14,33 @@ export interface OfferOptions {
 }
 
 /** Makes a persistent subscription for a consumer outside Pedigree. Throws PedigreeError. */
-export async function offerConsumer(config: CliConfig, name: string, { streams, types, from }: OfferOptions): Promise<number> {
-  if (from !== 'start' && from !== 'end') throw new PedigreeError('invalid_parameter', `--from must be start or end, not ${from}`, { field: 'from' });
-  const filter = { ...(streams === undefined ? {} : { streamPrefixes: streams }), ...(types === undefined ? {} : { types }) };
+export async function offerConsumer(
+  config: CliConfig,
+  name: string,
+  { streams, types, from }: OfferOptions,
+): Promise<number> {
+  if (from !== 'start' && from !== 'end')
+    throw new PedigreeError('invalid_parameter', `--from must be start or end, not ${from}`, { field: 'from' });
+  const filter = {
+    ...(streams === undefined ? {} : { streamPrefixes: streams }),
+    ...(types === undefined ? {} : { types }),
+  };
   await withLog(config, (log) => log.offerPersistentSubscription(name, { filter, from }));
-  out(`${name} is offered on $all. Events may come twice and out of order: a consumer knows them by their id and their stream's revision.`);
+  out(
+    `${name} is offered on $all. Events may come twice and out of order: a consumer knows them by their id and ` +
+      `their stream's revision.`,
+  );
   return 0;
 }
 
 /** Prints how a persistent subscription stands. Throws PedigreeError `not_found`. */
 export async function showConsumer(config: CliConfig, name: string, json: boolean): Promise<number> {
   const state = await withLog(config, (log) => log.describePersistentSubscription(name));
-  out(json ? JSON.stringify(state, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)) : describe(state));
+  out(
+    json
+      ? JSON.stringify(state, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
+      : describe(state),
+  );
   return 0;
 }
 
@@ -37,11 +52,25 @@ export async function withdrawConsumer(config: CliConfig, name: string): Promise
 }
 
 const describe = (state: PersistentSubscriptionState): string =>
-  table(['subscription', 'status', 'consumers', 'in flight', 'parked', 'done up to'], [[state.name, state.status, state.consumers, state.inFlight, state.parked, state.checkpoint?.toString() ?? 'nothing']]);
+  table(
+    ['subscription', 'status', 'consumers', 'in flight', 'parked', 'done up to'],
+    [
+      [
+        state.name,
+        state.status,
+        state.consumers,
+        state.inFlight,
+        state.parked,
+        state.checkpoint?.toString() ?? 'nothing',
+      ],
+    ],
+  );
 
 async function withLog<T>({ eventStoreUrl }: CliConfig, use: (log: EventStoreDbEventStore) => Promise<T>): Promise<T> {
   if (eventStoreUrl === undefined) {
-    const message = 'not set: persistent subscriptions are made by the server of the log; without one, consumers are served by the bus and by webhooks';
+    const message =
+      'not set: persistent subscriptions are made by the server of the log; without one, consumers are served by ' +
+      'the bus and by webhooks';
     throw new PedigreeError('invalid_configuration', `EVENTSTORE_URL: ${message}`, { field: 'EVENTSTORE_URL' });
   }
   // Loaded when it is asked for: other commands need not wait for it.
@@ -56,7 +85,9 @@ async function withLog<T>({ eventStoreUrl }: CliConfig, use: (log: EventStoreDbE
 
 /** Adds `consumers` to the program. */
 export function addConsumerCommands(pedigree: Command, action: Action, config: () => CliConfig): void {
-  const consumers = pedigree.command('consumers').description('persistent subscriptions for consumers outside, where EVENTSTORE_URL names the log');
+  const consumers = pedigree
+    .command('consumers')
+    .description('persistent subscriptions for consumers outside, where EVENTSTORE_URL names the log');
   consumers
     .command('offer')
     .description('make one')
@@ -71,5 +102,9 @@ export function addConsumerCommands(pedigree: Command, action: Action, config: (
     .argument('<name>')
     .option('--json', 'print JSON for programs')
     .action(action((name: string, options: { json?: boolean }) => showConsumer(config(), name, options.json === true)));
-  consumers.command('withdraw').description('end it, and forget how far it came').argument('<name>').action(action((name: string) => withdrawConsumer(config(), name)));
+  consumers
+    .command('withdraw')
+    .description('end it, and forget how far it came')
+    .argument('<name>')
+    .action(action((name: string) => withdrawConsumer(config(), name)));
 }

@@ -27,8 +27,14 @@ export interface ListOptions {
   discarded?: boolean;
 }
 
-/** Prints the messages that could not be handled, oldest first. Returns 0 when there are none, 2 when somebody must look. Nobody must look at those that were discarded. */
-export async function listDeadLetters(gateway: GatewayClient, { json = false, discarded = false }: ListOptions): Promise<number> {
+/**
+ * Prints the messages that could not be handled, oldest first. Returns 0 when there are none, 2 when somebody must
+ * look. Nobody must look at those that were discarded.
+ */
+export async function listDeadLetters(
+  gateway: GatewayClient,
+  { json = false, discarded = false }: ListOptions,
+): Promise<number> {
   const path = `/v1/operations/dead-letters?limit=${MOST_LISTED}${discarded ? '&discarded=true' : ''}`;
   const { items } = await gateway.get<{ items: Summary[] }>(path);
   if (json) out(JSON.stringify(await gateway.raw(path)));
@@ -38,13 +44,40 @@ export async function listDeadLetters(gateway: GatewayClient, { json = false, di
 }
 
 function waitingTable(items: Summary[]): string {
-  const full = table(['id', 'message', 'at', 'bytes', 'code', 'reason'], items.map((one) => [one.id, one.messageId, instant(one.deadAt), one.bodyBytes, one.code, one.reason]), Infinity);
-  return fitting(full, table(['id', 'at', 'why'], items.map((one) => [one.id, instant(one.deadAt), `${one.code}: ${one.reason}`])));
+  const full = table(
+    ['id', 'message', 'at', 'bytes', 'code', 'reason'],
+    items.map((one) => [one.id, one.messageId, instant(one.deadAt), one.bodyBytes, one.code, one.reason]),
+    Infinity,
+  );
+  return fitting(
+    full,
+    table(
+      ['id', 'at', 'why'],
+      items.map((one) => [one.id, instant(one.deadAt), `${one.code}: ${one.reason}`]),
+    ),
+  );
 }
 
 function discardedTable(items: Summary[]): string {
-  const full = table(['id', 'message', 'code', 'discarded', 'by', 'why'], items.map((one) => [one.id, one.messageId, one.code, instant(one.discarded?.at), one.discarded?.by, one.discarded?.reason]), Infinity);
-  return fitting(full, table(['id', 'discarded', 'why'], items.map((one) => [one.id, instant(one.discarded?.at), `by ${one.discarded?.by}: ${one.discarded?.reason}`])));
+  const full = table(
+    ['id', 'message', 'code', 'discarded', 'by', 'why'],
+    items.map((one) => [
+      one.id,
+      one.messageId,
+      one.code,
+      instant(one.discarded?.at),
+      one.discarded?.by,
+      one.discarded?.reason,
+    ]),
+    Infinity,
+  );
+  return fitting(
+    full,
+    table(
+      ['id', 'discarded', 'why'],
+      items.map((one) => [one.id, instant(one.discarded?.at), `by ${one.discarded?.by}: ${one.discarded?.reason}`]),
+    ),
+  );
 }
 
 /** Prints one of them, and its body as it came. */
@@ -55,10 +88,22 @@ export async function showDeadLetter(gateway: GatewayClient, id: string, json: b
     return 0;
   }
   const letter = await gateway.get<Letter>(path);
-  const rows = [['message', letter.messageId], ['at', letter.deadAt], ['code', letter.code], ['reason', letter.reason], ['deliveries', letter.deliveries], ['content type', letter.contentType]];
+  const rows = [
+    ['message', letter.messageId],
+    ['at', letter.deadAt],
+    ['code', letter.code],
+    ['reason', letter.reason],
+    ['deliveries', letter.deliveries],
+    ['content type', letter.contentType],
+  ];
   const { discarded } = letter;
   if (discarded !== undefined) rows.push(['discarded', discarded.at], ['by', discarded.by], ['why', discarded.reason]);
-  out(table(['dead letter', letter.id], [...rows, ...Object.entries(letter.headers).map(([name, value]) => [`header ${name}`, value])]));
+  out(
+    table(
+      ['dead letter', letter.id],
+      [...rows, ...Object.entries(letter.headers).map(([name, value]) => [`header ${name}`, value])],
+    ),
+  );
   out(letter.body ?? `${letter.bodyBytes} bytes that are no text, as base64:\n${letter.bodyBase64 ?? ''}`);
   return 0;
 }

@@ -61,19 +61,49 @@ async function listDocuments(gateway: GatewayClient, options: ListOptions): Prom
   return 0;
 }
 
-/** Where the terminal is too narrow for all columns, those that let one go on: `pedigree document` and --json tell the rest. */
+/**
+ * Where the terminal is too narrow for all columns, those that let one go on: `pedigree document` and --json tell the
+ * rest.
+ */
 export function documentsTable(items: Snake<DocumentSummary>[]): string {
   const head = ['request_id', 'state', 'type', 'reference'];
-  const rows = items.map((one) => [one.request_id, one.cause ?? one.outcome ?? one.phase, one.doc_type, one.reference ?? one.command_id]);
-  const more = items.map((one) => [one.account, instant(one.registered_at), one.resent_as === undefined ? undefined : `sent again as ${one.resent_as}`]);
-  return fitting(table([...head, 'account', 'registered', ''], rows.map((row, index) => [...row, ...(more[index] ?? [])]), Infinity), table(head, rows));
+  const rows = items.map((one) => [
+    one.request_id,
+    one.cause ?? one.outcome ?? one.phase,
+    one.doc_type,
+    one.reference ?? one.command_id,
+  ]);
+  const more = items.map((one) => [
+    one.account,
+    instant(one.registered_at),
+    one.resent_as === undefined ? undefined : `sent again as ${one.resent_as}`,
+  ]);
+  return fitting(
+    table(
+      [...head, 'account', 'registered', ''],
+      rows.map((row, index) => [...row, ...(more[index] ?? [])]),
+      Infinity,
+    ),
+    table(head, rows),
+  );
 }
 
 /** As the API takes it. Throws PedigreeError that names the option. */
 export function filterParameters({ type, since, until, ...plain }: DocumentFilter, now: Date): URLSearchParams {
   const { outcome, cause, phase, account, reference } = plain;
-  const given = { outcome, cause, phase, account, reference, doc_type: type, registered_from: momentOf('--since', since, now), registered_to: momentOf('--until', until, now) };
-  return new URLSearchParams(Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  const given = {
+    outcome,
+    cause,
+    phase,
+    account,
+    reference,
+    doc_type: type,
+    registered_from: momentOf('--since', since, now),
+    registered_to: momentOf('--until', until, now),
+  };
+  return new URLSearchParams(
+    Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 }
 
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -84,5 +114,10 @@ function momentOf(option: string, text: string | undefined, now: Date): string |
   if (count !== undefined) return new Date(now.getTime() - Number(count) * (UNIT_MS[unit] ?? 0)).toISOString();
   const isWhole = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
   if (isWhole && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
-  throw new PedigreeError('invalid_configuration', `${option}: ${text} is no date (2026-03-01, in UTC), instant with a zone (2026-03-01T09:00:00+03:00) or time ago (90m, 24h, 7d)`, { field: option });
+  throw new PedigreeError(
+    'invalid_configuration',
+    `${option}: ${text} is no date (2026-03-01, in UTC), instant with a zone (2026-03-01T09:00:00+03:00) or time ` +
+      'ago (90m, 24h, 7d)',
+    { field: option },
+  );
 }

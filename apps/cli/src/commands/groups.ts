@@ -8,7 +8,9 @@ import { instant, out, table } from '../print.js';
 
 type GroupAnswer = z.infer<typeof groupShape>;
 
-/** Prints one group with its members and its timeline. Returns 0 when it ended well or is under way, 2 when it stopped. */
+/**
+ * Prints one group with its members and its timeline. Returns 0 when it ended well or is under way, 2 when it stopped.
+ */
 export async function showGroup(gateway: GatewayClient, named: string, json: boolean): Promise<number> {
   const groupId = await requestIdOfNamed(gateway, named);
   const group = (await gateway.raw(`/v1/groups/${encodeURIComponent(groupId)}`)) as GroupAnswer;
@@ -17,12 +19,47 @@ export async function showGroup(gateway: GatewayClient, named: string, json: boo
 }
 
 function groupText(group: GroupAnswer): string {
-  if (group.phase === 'acknowledged') return `${group.group_id}  account ${group.account}\n${group.phase}: ${group.sentence}`;
-  const parts = [`${group.group_id}  ${group.kind}  ${group.member_count} documents  account ${group.account}`, `${group.outcome ?? group.phase}: ${group.sentence}`];
+  if (group.phase === 'acknowledged')
+    return `${group.group_id}  account ${group.account}\n${group.phase}: ${group.sentence}`;
+  const parts = [
+    `${group.group_id}  ${group.kind}  ${group.member_count} documents  account ${group.account}`,
+    `${group.outcome ?? group.phase}: ${group.sentence}`,
+  ];
   if (group.remedy !== undefined) parts.push(group.remedy);
-  if (group.holds.length > 0) parts.push(`\n${table(['held by', 'since', 'for', 'who may release it'], group.holds.map((one) => [one.kind, instant(one.since), one.for.map((each) => `${each.command_id}${each.outcome === undefined ? '' : ` (${each.outcome})`}`).join(', '), one.waivable_by]))}`);
-  parts.push(`\n${table(['', 'command', 'document', 'type', 'items', 'state', 'instead'], group.members.map((one) => [String(one.index + 1), one.command_id, one.request_id, String(one.doc_type), String(one.item_count), one.cause ?? one.outcome ?? one.phase, one.superseded_by]))}`);
-  parts.push(`\n${table(['at', 'event', 'what'], group.timeline.map((one) => [instant(one.at), one.type, one.sentence]))}`);
+  if (group.holds.length > 0)
+    parts.push(
+      `\n${table(
+        ['held by', 'since', 'for', 'who may release it'],
+        group.holds.map((one) => [
+          one.kind,
+          instant(one.since),
+          one.for
+            .map((each) => `${each.command_id}${each.outcome === undefined ? '' : ` (${each.outcome})`}`)
+            .join(', '),
+          one.waivable_by,
+        ]),
+      )}`,
+    );
+  parts.push(
+    `\n${table(
+      ['', 'command', 'document', 'type', 'items', 'state', 'instead'],
+      group.members.map((one) => [
+        String(one.index + 1),
+        one.command_id,
+        one.request_id,
+        String(one.doc_type),
+        String(one.item_count),
+        one.cause ?? one.outcome ?? one.phase,
+        one.superseded_by,
+      ]),
+    )}`,
+  );
+  parts.push(
+    `\n${table(
+      ['at', 'event', 'what'],
+      group.timeline.map((one) => [instant(one.at), one.type, one.sentence]),
+    )}`,
+  );
   return parts.join('\n');
 }
 
@@ -33,7 +70,11 @@ export interface ResumeOptions {
 }
 
 /** Resumes a group that halted. The content names the corrected document: the same call again is a no-op. */
-export async function resumeGroup(gateway: GatewayClient, named: string, { corrected, reason }: ResumeOptions): Promise<number> {
+export async function resumeGroup(
+  gateway: GatewayClient,
+  named: string,
+  { corrected, reason }: ResumeOptions,
+): Promise<number> {
   const groupId = await requestIdOfNamed(gateway, named);
   const xml = corrected === undefined ? undefined : await textOf(corrected);
   const member = xml === undefined ? {} : { corrected: { command_id: `file-${sha256Hex(xml)}`, xml } };

@@ -9,9 +9,14 @@ interface Decided {
 }
 
 /** Releases or ends a document that is held, or a group: whichever has the id. */
-export async function decideHold(gateway: GatewayClient, decision: 'release' | 'end', { named, reason }: { named: string; reason: string }): Promise<number> {
+export async function decideHold(
+  gateway: GatewayClient,
+  decision: 'release' | 'end',
+  { named, reason }: { named: string; reason: string },
+): Promise<number> {
   const id = await requestIdOfNamed(gateway, named);
-  const post = (noun: string) => gateway.change('POST', `/v1/${noun}/${encodeURIComponent(id)}/${decision}`, { reason }) as Promise<Decided>;
+  const post = (noun: string) =>
+    gateway.change('POST', `/v1/${noun}/${encodeURIComponent(id)}/${decision}`, { reason }) as Promise<Decided>;
   const decided = await post('documents').catch((error: unknown) => {
     if (error instanceof PedigreeError && error.code === 'not_found') return post('groups');
     throw error;

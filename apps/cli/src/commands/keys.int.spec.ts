@@ -29,7 +29,8 @@ async function output(run: () => Promise<number>): Promise<[number, string]> {
   printed = '';
   return [await run(), printed];
 }
-const daysLeft = async (name: string): Promise<number> => Math.round((((await findKey(db.pool, name))?.expiresAt?.getTime() ?? 0) - Date.now()) / 86_400_000);
+const daysLeft = async (name: string): Promise<number> =>
+  Math.round((((await findKey(db.pool, name))?.expiresAt?.getTime() ?? 0) - Date.now()) / 86_400_000);
 
 describe('pedigree keys, on a database that no program has started on yet', () => {
   it('makes a key, prints nothing but it, and keeps who and why behind the first event of the log', async () => {
@@ -39,7 +40,14 @@ describe('pedigree keys, on a database that no program has started on yet', () =
     const store = new PostgresEventStore({ pool: db.pool });
     expect((await store.readAll(0n)).events.map(({ stream }) => stream)).toEqual([INSTALLATION_STREAM, API_KEY_STREAM]);
     const [made] = await store.readStream(API_KEY_STREAM);
-    expect(made).toMatchObject({ data: { keySha256: sha256Hex(key.trim()) }, metadata: { participant: 'ООО Аптека', reason: 'the tills', actor: { kind: 'person', authenticatedBy: 'database' } } });
+    expect(made).toMatchObject({
+      data: { keySha256: sha256Hex(key.trim()) },
+      metadata: {
+        participant: 'ООО Аптека',
+        reason: 'the tills',
+        actor: { kind: 'person', authenticatedBy: 'database' },
+      },
+    });
   });
 
   it.each([
@@ -48,7 +56,9 @@ describe('pedigree keys, on a database that no program has started on yet', () =
     ['731', '--expires: a key lasts 730 days at most'],
     ['0', /is over$/],
     ['2020-01-01', '--expires: 2020-01-01T00:00:00.000Z is over'],
-  ])('refuses %s as an end', async (expires, sentence) => expect(addKey(config, 'till', flags({ expires }))).rejects.toThrow(sentence));
+  ])('refuses %s as an end', async (expires, sentence) =>
+    expect(addKey(config, 'till', flags({ expires }))).rejects.toThrow(sentence),
+  );
 
   it('takes a date as an end, at its beginning in UTC', async () => {
     const date = new Date(Date.now() + 100 * 86_400_000).toISOString().slice(0, 10);
@@ -57,15 +67,30 @@ describe('pedigree keys, on a database that no program has started on yet', () =
   });
 
   it('refuses an unknown role, and a reason that says nothing', async () => {
-    await expect(addKey(config, 'x', flags({ role: ['king'] }))).rejects.toThrow('--role: king is none of erp, operator, auditor, admin');
-    for (const reason of ['', '   ', 'x'.repeat(1_001)]) await expect(addKey(config, 'x', flags({ reason }))).rejects.toThrow('--reason: must have 1 to 1000 characters');
+    await expect(addKey(config, 'x', flags({ role: ['king'] }))).rejects.toThrow(
+      '--role: king is none of erp, operator, auditor, admin',
+    );
+    for (const reason of ['', '   ', 'x'.repeat(1_001)])
+      await expect(addKey(config, 'x', flags({ reason }))).rejects.toThrow('--reason: must have 1 to 1000 characters');
     await expect(revokeKey(config, 'erp', ' ')).rejects.toThrow('--reason');
     await expect(confirmKey(config, 'erp', '')).rejects.toThrow('--reason');
   });
 
   it('shows how each key stands, with status 2 while one is suspended, and confirms or revokes it', async () => {
     const [unused, json] = await output(() => showKeys(config, true));
-    expect([unused, JSON.parse(json)]).toMatchObject([0, [{ name: 'erp', roles: ['erp'], state: 'valid', made_at: expect.any(String) as unknown, expires_at: expect.any(String) as unknown }, { name: 'till' }]]);
+    expect([unused, JSON.parse(json)]).toMatchObject([
+      0,
+      [
+        {
+          name: 'erp',
+          roles: ['erp'],
+          state: 'valid',
+          made_at: expect.any(String) as unknown,
+          expires_at: expect.any(String) as unknown,
+        },
+        { name: 'till' },
+      ],
+    ]);
     await db.pool.query(`INSERT INTO restoration (state, taken_at, restored_by) VALUES ('released', now(), 'olga')`);
     const [status, shown] = await output(() => showKeys(config, false));
     expect([status, shown.match(/suspended/g)?.length]).toEqual([2, 2]);
@@ -86,7 +111,9 @@ it('pedigree keys writes to the log where the log is, and list touches none', as
     await addKey(there, 'erp', flags());
     expect((await other.pool.query('SELECT place FROM log_place')).rows).toEqual([{ place: 'server' }]);
     expect((await other.pool.query('SELECT FROM event')).rowCount).toBe(0);
-    await expect(addKey(cliConfig({ DATABASE_URL: other.url }), 'two', flags())).rejects.toThrow(/^EVENTSTORE_URL: is not set/);
+    await expect(addKey(cliConfig({ DATABASE_URL: other.url }), 'two', flags())).rejects.toThrow(
+      /^EVENTSTORE_URL: is not set/,
+    );
     expect((await findKey(other.pool, 'erp'))?.standing).toBe('valid');
   } finally {
     await fake.stop();

@@ -21,9 +21,14 @@ const DAY_MS = 86_400_000;
 /** Makes a key and prints it, this once. */
 export async function addKey(config: CliConfig, name: string, { role, reason, expires }: NewKeyFlags): Promise<number> {
   const wrong = role.find((one) => !(ROLES as readonly string[]).includes(one));
-  if (wrong !== undefined) throw new PedigreeError('invalid_parameter', `--role: ${wrong} is none of ${ROLES.join(', ')}`, { field: '--role' });
+  if (wrong !== undefined)
+    throw new PedigreeError('invalid_parameter', `--role: ${wrong} is none of ${ROLES.join(', ')}`, {
+      field: '--role',
+    });
   const expiresAt = momentOf(expires);
-  const key = await withRegister(config, reason, (register, act) => register.make({ name, roles: role as Role[], expiresAt }, act));
+  const key = await withRegister(config, reason, (register, act) =>
+    register.make({ name, roles: role as Role[], expiresAt }, act),
+  );
   say(`${name} works until ${expiresAt.toISOString()}`);
   out(key);
   return 0;
@@ -33,8 +38,13 @@ export async function addKey(config: CliConfig, name: string, { role, reason, ex
 function momentOf(expires: string): Date {
   const date = new Date(`${expires}T00:00:00Z`);
   if (/^\d{1,4}$/.test(expires)) return new Date(Date.now() + Number(expires) * DAY_MS);
-  if (/^\d{4}-\d{2}-\d{2}$/.test(expires) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(expires)) return date;
-  throw new PedigreeError('invalid_parameter', `--expires: ${expires} is no date such as 2027-03-31, and no number of days`, { field: '--expires' });
+  if (/^\d{4}-\d{2}-\d{2}$/.test(expires) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(expires))
+    return date;
+  throw new PedigreeError(
+    'invalid_parameter',
+    `--expires: ${expires} is no date such as 2027-03-31, and no number of days`,
+    { field: '--expires' },
+  );
 }
 
 /** Returns 0, or 2 when a key waits for somebody to confirm it. */
@@ -43,17 +53,37 @@ export async function showKeys(config: CliConfig, json: boolean): Promise<number
     await prepare(pool);
     return listKeys(pool);
   });
-  const shown = ({ name, roles, standing, madeAt, firstUsedAt, lastUsedAt, revokedAt, expiresAt }: ApiKeyRow): (string | undefined)[] => [
+  const shown = ({
+    name,
+    roles,
+    standing,
+    madeAt,
+    firstUsedAt,
+    lastUsedAt,
+    revokedAt,
+    expiresAt,
+  }: ApiKeyRow): (string | undefined)[] => [
     ...[name, roles.join(' '), standing],
     ...[madeAt, firstUsedAt, lastUsedAt, revokedAt ?? expiresAt].map(day),
   ];
-  out(json ? JSON.stringify(rows.map(told)) : table(['name', 'roles', 'state', 'made', 'first used', 'last used', 'ends'], rows.map(shown)));
+  out(
+    json
+      ? JSON.stringify(rows.map(told))
+      : table(['name', 'roles', 'state', 'made', 'first used', 'last used', 'ends'], rows.map(shown)),
+  );
   return rows.some((one) => one.standing === 'suspended') ? 2 : 0;
 }
 
 /** For programs, in the words of the API. */
 const told = ({ name, roles, standing, madeAt, firstUsedAt, lastUsedAt, revokedAt, expiresAt }: ApiKeyRow): object => ({
-  ...{ name, roles, state: standing, made_at: madeAt, first_used_at: firstUsedAt ?? undefined, last_used_at: lastUsedAt ?? undefined },
+  ...{
+    name,
+    roles,
+    state: standing,
+    made_at: madeAt,
+    first_used_at: firstUsedAt ?? undefined,
+    last_used_at: lastUsedAt ?? undefined,
+  },
   ...{ revoked_at: revokedAt ?? undefined, expires_at: expiresAt ?? undefined },
 });
 
@@ -77,7 +107,11 @@ async function prepare(pool: Pool): Promise<void> {
   await migrate(pool, gatewaySchemas);
 }
 
-function withRegister<T>(config: CliConfig, reason: string, work: (register: KeyRegister, act: KeyAct) => Promise<T>): Promise<T> {
+function withRegister<T>(
+  config: CliConfig,
+  reason: string,
+  work: (register: KeyRegister, act: KeyAct) => Promise<T>,
+): Promise<T> {
   const act = { actor: personOnHost(), reason: reasonGiven(reason) };
   const { participant, eventStoreUrl, registryProfile: profile } = config;
   return withDatabase(config, async (pool) => {
@@ -85,7 +119,14 @@ function withRegister<T>(config: CliConfig, reason: string, work: (register: Key
     const store = openEventStore({ pool, eventStoreUrl });
     try {
       await settleLog({ db: pool, store, eventStoreUrl, participant, program: 'cli' });
-      const register = new KeyRegister({ pool, store, program: 'cli', participant, profile, softwareVersion: SOFTWARE_VERSION });
+      const register = new KeyRegister({
+        pool,
+        store,
+        program: 'cli',
+        participant,
+        profile,
+        softwareVersion: SOFTWARE_VERSION,
+      });
       await register.catchUp();
       return await work(register, act);
     } finally {

@@ -10,17 +10,34 @@ export interface ReconcileOptions {
 
 interface Run {
   id: string;
-  result?: { asOf: string; findings: number; counts: Record<string, number>; notOurs: Record<string, number>; digest: string };
-  findings: { kind: string; reasonCode: string; requestId: string; documentId?: string; sentence: string; remedy: string }[];
+  result?: {
+    asOf: string;
+    findings: number;
+    counts: Record<string, number>;
+    notOurs: Record<string, number>;
+    digest: string;
+  };
+  findings: {
+    kind: string;
+    reasonCode: string;
+    requestId: string;
+    documentId?: string;
+    sentence: string;
+    remedy: string;
+  }[];
 }
 
 const LOOK_EVERY_MS = 250;
 /** Findings that are printed; the API has all. */
 const MOST_PRINTED = 1_000;
 
-/** Asks for a comparison, waits for it and prints what it found. Returns 0 without findings, 1 with some, or when it was not made in time. */
+/**
+ * Asks for a comparison, waits for it and prints what it found. Returns 0 without findings, 1 with some, or when it was
+ * not made in time.
+ */
 export async function reconcile(gateway: GatewayClient, { reason, wait, json }: ReconcileOptions): Promise<number> {
-  if (!/^\d{1,6}$/.test(wait)) throw new PedigreeError('invalid_parameter', `--wait: ${wait} is not a number of seconds`, { field: '--wait' });
+  if (!/^\d{1,6}$/.test(wait))
+    throw new PedigreeError('invalid_parameter', `--wait: ${wait} is not a number of seconds`, { field: '--wait' });
   const { id } = (await gateway.change('POST', '/v1/reconciliations', { reason })) as { id: string };
   const path = `/v1/reconciliations/${encodeURIComponent(id)}?limit=${MOST_PRINTED}`;
   const patienceMs = Number(wait) * 1_000;
@@ -31,7 +48,10 @@ export async function reconcile(gateway: GatewayClient, { reason, wait, json }: 
     run = await gateway.get<Run>(path);
   }
   if (run.result === undefined) {
-    say(`the reconciliation ${id} was not made in ${wait} s: is a reconciler running? pedigree tasks shows what was given up`);
+    say(
+      `the reconciliation ${id} was not made in ${wait} s: is a reconciler running? pedigree tasks shows what ` +
+        'was given up',
+    );
     return 1;
   }
   if (json === true) out(JSON.stringify(await gateway.raw(path)));
@@ -39,9 +59,26 @@ export async function reconcile(gateway: GatewayClient, { reason, wait, json }: 
   return run.result.findings === 0 ? 0 : 1;
 }
 
-function print({ id, findings }: Run, { asOf, findings: found, counts, notOurs, digest }: NonNullable<Run['result']>): void {
+function print(
+  { id, findings }: Run,
+  { asOf, findings: found, counts, notOurs, digest }: NonNullable<Run['result']>,
+): void {
   out(`reconciliation ${id} as of ${asOf}: ${found} findings, digest ${digest}`);
-  out(table(['counted', ''], [...Object.entries(counts), ...Object.entries(notOurs).map(([channel, n]): [string, number] => [`not ours, ${channel}`, n])]));
-  if (findings.length > 0) out(table(['finding', 'request_id', 'document_id', 'what', 'remedy'], findings.map((one) => [one.reasonCode, one.requestId, one.documentId, one.sentence, one.remedy])));
+  out(
+    table(
+      ['counted', ''],
+      [
+        ...Object.entries(counts),
+        ...Object.entries(notOurs).map(([channel, n]): [string, number] => [`not ours, ${channel}`, n]),
+      ],
+    ),
+  );
+  if (findings.length > 0)
+    out(
+      table(
+        ['finding', 'request_id', 'document_id', 'what', 'remedy'],
+        findings.map((one) => [one.reasonCode, one.requestId, one.documentId, one.sentence, one.remedy]),
+      ),
+    );
   if (found > findings.length) out(`and ${found - findings.length} more: GET /v1/reconciliations/${id}`);
 }

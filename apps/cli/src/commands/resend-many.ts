@@ -27,8 +27,9 @@ const MOST_LOOKED_AT = 10_000;
 const TOKEN_DIGITS = 8;
 
 /**
- * Sends every rejected or failed document that the filter names again, each as a command of its own. Without the token of a preview nothing is sent: the
- * preview is printed. The id of each command follows from its document, so that a run that was cut may be made again, and nothing goes twice.
+ * Sends every rejected or failed document that the filter names again, each as a command of its own. Without the token
+ * of a preview nothing is sent: the preview is printed. The id of each command follows from its document, so that a run
+ * that was cut may be made again, and nothing goes twice.
  */
 export async function resendMany(gateway: GatewayClient, options: ResendManyOptions): Promise<number> {
   const limit = limitOf(options);
@@ -45,9 +46,12 @@ function limitOf({ outcome, cause, limit }: ResendManyOptions): number {
   const refuse = (field: string, message: string): never => {
     throw new PedigreeError('invalid_configuration', `${field}: ${message}`, { field });
   };
-  if (outcome === undefined && cause === undefined) refuse('--outcome', 'name a document, or which documents: --outcome failed, --outcome rejected or --cause');
-  if (outcome !== undefined && outcome !== 'failed' && outcome !== 'rejected') refuse('--outcome', `${outcome} documents are not sent again; failed and rejected ones are`);
-  if (!/^\d{1,4}$/.test(limit) || Number(limit) < 1 || Number(limit) > MOST_AT_ONCE) refuse('--limit', `must be from 1 to ${MOST_AT_ONCE}, not ${limit}`);
+  if (outcome === undefined && cause === undefined)
+    refuse('--outcome', 'name a document, or which documents: --outcome failed, --outcome rejected or --cause');
+  if (outcome !== undefined && outcome !== 'failed' && outcome !== 'rejected')
+    refuse('--outcome', `${outcome} documents are not sent again; failed and rejected ones are`);
+  if (!/^\d{1,4}$/.test(limit) || Number(limit) < 1 || Number(limit) > MOST_AT_ONCE)
+    refuse('--limit', `must be from 1 to ${MOST_AT_ONCE}, not ${limit}`);
   return Number(limit);
 }
 
@@ -56,11 +60,15 @@ async function previewOf(gateway: GatewayClient, filter: DocumentFilter, limit: 
   const query = filterParameters(filter, new Date());
   query.set('limit', '1000');
   const found: Snake<DocumentSummary>[] = [];
-  for (let next: string | undefined = ''; next !== undefined; ) {
+  for (let next: string | undefined = ''; next !== undefined;) {
     const path: string = `/v1/documents?${query.toString()}${next === '' ? '' : `&cursor=${encodeURIComponent(next)}`}`;
     const page = (await gateway.raw(path)) as { items: Snake<DocumentSummary>[]; next_cursor?: string };
     found.push(...page.items);
-    if (found.length > MOST_LOOKED_AT) throw new PedigreeError('invalid_parameter', `more than ${MOST_LOOKED_AT} documents are named; narrow it by --since and --until`);
+    if (found.length > MOST_LOOKED_AT)
+      throw new PedigreeError(
+        'invalid_parameter',
+        `more than ${MOST_LOOKED_AT} documents are named; narrow it by --since and --until`,
+      );
     next = page.next_cursor;
   }
   const open = found.filter((one) => one.resent_as === undefined);
@@ -68,7 +76,11 @@ async function previewOf(gateway: GatewayClient, filter: DocumentFilter, limit: 
   const taken = single.slice(0, limit);
   return {
     taken,
-    leftOut: { resent: found.length - open.length, ofGroups: open.length - single.length, beyondLimit: single.length - taken.length },
+    leftOut: {
+      resent: found.length - open.length,
+      ofGroups: open.length - single.length,
+      beyondLimit: single.length - taken.length,
+    },
     token: `${taken.length}-${sha256Hex(taken.map((one) => one.request_id).join('\n')).slice(0, TOKEN_DIGITS)}`,
   };
 }
@@ -76,13 +88,30 @@ async function previewOf(gateway: GatewayClient, filter: DocumentFilter, limit: 
 /** Returns 1 when a token was given that stands for other documents: somebody waits for them to be sent. */
 function showPreview({ taken, leftOut, token }: Preview, { confirm, json }: ResendManyOptions): number {
   const isOutdated = confirm !== undefined;
-  if (json === true) out(JSON.stringify({ documents: taken.length, confirm: token, left_out: { sent_again_before: leftOut.resent, members_of_groups: leftOut.ofGroups, beyond_limit: leftOut.beyondLimit }, request_ids: taken.map((one) => one.request_id) }));
+  if (json === true)
+    out(
+      JSON.stringify({
+        documents: taken.length,
+        confirm: token,
+        left_out: {
+          sent_again_before: leftOut.resent,
+          members_of_groups: leftOut.ofGroups,
+          beyond_limit: leftOut.beyondLimit,
+        },
+        request_ids: taken.map((one) => one.request_id),
+      }),
+    );
   else {
     out(documentsTable(taken));
     const counts = new Map<string, number>();
-    for (const { cause, outcome } of taken) counts.set(cause ?? outcome ?? '', (counts.get(cause ?? outcome ?? '') ?? 0) + 1);
+    for (const { cause, outcome } of taken)
+      counts.set(cause ?? outcome ?? '', (counts.get(cause ?? outcome ?? '') ?? 0) + 1);
     out(`\n${table(['would be sent again', 'documents'], [...counts])}`);
-    const left = [[leftOut.resent, 'sent again before'], [leftOut.ofGroups, 'members of groups, which are resumed'], [leftOut.beyondLimit, 'beyond --limit']] as const;
+    const left = [
+      [leftOut.resent, 'sent again before'],
+      [leftOut.ofGroups, 'members of groups, which are resumed'],
+      [leftOut.beyondLimit, 'beyond --limit'],
+    ] as const;
     for (const [count, why] of left) if (count > 0) out(`left out: ${count} ${why}`);
   }
   if (isOutdated) say(`pedigree: --confirm ${confirm} stands for other documents than these; nothing was sent`);
@@ -90,14 +119,19 @@ function showPreview({ taken, leftOut, token }: Preview, { confirm, json }: Rese
   return isOutdated ? 1 : 0;
 }
 
-async function sendAll(gateway: GatewayClient, documents: Snake<DocumentSummary>[], { reason, json }: ResendManyOptions): Promise<number> {
+async function sendAll(
+  gateway: GatewayClient,
+  documents: Snake<DocumentSummary>[],
+  { reason, json }: ResendManyOptions,
+): Promise<number> {
   const results: { request_id: string; sent_as?: string; repeated?: boolean; error?: string }[] = [];
   for (const { request_id } of documents) {
     const result = await gateway.resend(request_id, { reason }).then(
       (taken) => ({ sent_as: taken.request_id, repeated: taken.repeated }),
       (error: unknown) => {
         // One that is refused keeps no other back; a gateway that is away ends it, for the rest would end so too.
-        if (error instanceof PedigreeError && error.code !== 'unavailable') return { error: `${error.code}: ${error.message}` };
+        if (error instanceof PedigreeError && error.code !== 'unavailable')
+          return { error: `${error.code}: ${error.message}` };
         throw error;
       },
     );
@@ -106,7 +140,16 @@ async function sendAll(gateway: GatewayClient, documents: Snake<DocumentSummary>
   }
   const refused = results.filter((one) => one.error !== undefined).length;
   if (json !== true) {
-    out(table(['request_id', 'sent as', ''], results.map((one) => [one.request_id, one.sent_as, one.error ?? (one.repeated === true ? 'sent again before' : undefined)])));
+    out(
+      table(
+        ['request_id', 'sent as', ''],
+        results.map((one) => [
+          one.request_id,
+          one.sent_as,
+          one.error ?? (one.repeated === true ? 'sent again before' : undefined),
+        ]),
+      ),
+    );
     out(`${results.length - refused} sent again, ${refused} refused`);
   }
   return refused === 0 ? 0 : 1;

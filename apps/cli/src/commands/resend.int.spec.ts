@@ -25,7 +25,9 @@ afterEach(() => {
 async function failed(commandId: string): Promise<string> {
   await trial.post({ command_id: commandId, xml: arrival() });
   const answer = { kind: 'refused', code: '400', text: 'no', answerSha256: SHA } as const;
-  return trial.run(commandId, [{ type: 'BeginSend' }, { type: 'RecordSendAnswer', attempt: 1, answer }], { projected: false });
+  return trial.run(commandId, [{ type: 'BeginSend' }, { type: 'RecordSendAnswer', attempt: 1, answer }], {
+    projected: false,
+  });
 }
 
 /** What `pedigree resend --json` prints. */
@@ -45,17 +47,32 @@ describe('pedigree resend', () => {
 
   it.each([
     ['XML', 'corrected.xml', () => arrival(`<sgtin>${SGTIN.slice(0, -1)}7</sgtin>`)],
-    ['JSON', 'corrected.json', () => JSON.stringify({ action_id: 701, subject_id: '00000000100101', counterparty_id: '00000000200101', operation_date: '2026-01-15T09:00:00+03:00', order_details: { sgtin: [SGTIN] } })],
+    [
+      'JSON',
+      'corrected.json',
+      () =>
+        JSON.stringify({
+          action_id: 701,
+          subject_id: '00000000100101',
+          counterparty_id: '00000000200101',
+          operation_date: '2026-01-15T09:00:00+03:00',
+          order_details: { sgtin: [SGTIN] },
+        }),
+    ],
   ])('sends a corrected document, as %s', async (what, name, content) => {
     const corrected = join(folder.path, name);
     writeFileSync(corrected, content());
-    expect(await run(await failed(`corrected-${what}`), { reason: 'a digit was wrong', corrected })).toMatchObject({ repeated: false });
+    expect(await run(await failed(`corrected-${what}`), { reason: 'a digit was wrong', corrected })).toMatchObject({
+      repeated: false,
+    });
   });
 
   it('says why it does not', async () => {
     await trial.post({ command_id: 'under-way', xml: arrival() });
     const requestId = await trial.run('under-way', [], { projected: false });
     await expect(run(requestId, { reason: 'impatience' })).rejects.toThrow(/has not concluded/);
-    await expect(run(requestId, { reason: 'impatience', corrected: join(folder.path, 'nowhere.xml') })).rejects.toThrow(/nowhere\.xml/);
+    await expect(run(requestId, { reason: 'impatience', corrected: join(folder.path, 'nowhere.xml') })).rejects.toThrow(
+      /nowhere\.xml/,
+    );
   });
 });

@@ -13,15 +13,27 @@ export function addResendCommand(pedigree: Command, action: Action, gateway: () 
   const command = pedigree
     .command('resend')
     .description('send a rejected or failed document again, as another one; or many, which are shown first')
-    .argument('[document]', "its request_id, the ERP's command id or the ERP's reference; absent: those that the options name")
+    .argument(
+      '[document]',
+      "its request_id, the ERP's command id or the ERP's reference; absent: those that the options name",
+    )
     .requiredOption('--reason <text>', 'why: it is kept')
     .option('--corrected <file>', 'the corrected document (XML or JSON); without it the same bytes go')
-    .option('--account <name>', 'of one document: account to send with, by default its own; of many: only those of this account')
+    .option(
+      '--account <name>',
+      'of one document: account to send with, by default its own; of many: only those of this account',
+    )
     .option('--json', 'print JSON for programs');
   withDocumentFilter(command)
     .option('--limit <n>', 'of many: at most so many, the oldest', '100')
     .option('--confirm <token>', 'of many: send those that the preview with this token has shown');
-  command.action(action((named: string | undefined, options: ResendOptions & ResendManyOptions) => (named === undefined ? resendMany(gateway(), withoutCorrection(options)) : resend(gateway(), named, withoutFilter(options)))));
+  command.action(
+    action((named: string | undefined, options: ResendOptions & ResendManyOptions) =>
+      named === undefined
+        ? resendMany(gateway(), withoutCorrection(options))
+        : resend(gateway(), named, withoutFilter(options)),
+    ),
+  );
 }
 
 function withoutCorrection(options: ResendOptions & ResendManyOptions): ResendManyOptions {
@@ -30,12 +42,15 @@ function withoutCorrection(options: ResendOptions & ResendManyOptions): ResendMa
 }
 
 function withoutFilter(options: ResendOptions & ResendManyOptions): ResendOptions {
-  const filter = (['outcome', 'cause', 'type', 'since', 'until', 'confirm'] as const).find((name) => options[name] !== undefined);
+  const filter = (['outcome', 'cause', 'type', 'since', 'until', 'confirm'] as const).find(
+    (name) => options[name] !== undefined,
+  );
   if (filter !== undefined) throw wrongUsage(`--${filter}`, 'is of many documents, and one is named');
   return options;
 }
 
-const wrongUsage = (field: string, message: string): PedigreeError => new PedigreeError('invalid_configuration', `${field}: ${message}`, { field });
+const wrongUsage = (field: string, message: string): PedigreeError =>
+  new PedigreeError('invalid_configuration', `${field}: ${message}`, { field });
 
 export interface ResendOptions {
   reason: string;
@@ -50,9 +65,17 @@ export async function resend(gateway: GatewayClient, named: string, options: Res
   const { reason, account } = options;
   const requestId = await requestIdOfNamed(gateway, named);
   const corrected = options.corrected === undefined ? {} : await documentIn(options.corrected);
-  const taken = await gateway.resend(requestId, { reason, ...(account === undefined ? {} : { account }), ...corrected });
+  const taken = await gateway.resend(requestId, {
+    reason,
+    ...(account === undefined ? {} : { account }),
+    ...corrected,
+  });
   if (options.json === true) out(JSON.stringify(taken));
-  else out(`${requestId} ${taken.repeated ? 'was sent again before' : 'is sent again'} as ${taken.request_id} (command ${taken.command_id})`);
+  else
+    out(
+      `${requestId} ${taken.repeated ? 'was sent again before' : 'is sent again'} as ${taken.request_id} (command ` +
+        `${taken.command_id})`,
+    );
   return 0;
 }
 

@@ -45,17 +45,34 @@ async function sent(files: string[], options: { account?: string } = {}): Promis
   });
   const status = await send(client, files, { ...options, json: true });
   jest.restoreAllMocks();
-  return { status, results: printed.trim().split('\n').map((line) => JSON.parse(line) as Sent) };
+  return {
+    status,
+    results: printed
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Sent),
+  };
 }
 
 const accountsOf = async (...commandIds: string[]) =>
-  (await trial.db.pool.query('SELECT account FROM command WHERE command_id = ANY($1) ORDER BY command_id', [commandIds])).rows.map((row) => String(row.account));
+  (
+    await trial.db.pool.query('SELECT account FROM command WHERE command_id = ANY($1) ORDER BY command_id', [
+      commandIds,
+    ])
+  ).rows.map((row) => String(row.account));
 
 describe('pedigree send', () => {
   it('refuses a file in another encoding with the byte and the line, and sends the others', async () => {
     // "Отчёт" in windows-1251.
     const cyrillic = Buffer.from([0xce, 0xf2, 0xf7, 0xb8, 0xf2]);
-    const xml = file('cp1251.xml', Buffer.concat([Buffer.from('<?xml version="1.0" encoding="windows-1251"?>\n<!-- '), cyrillic, Buffer.from(` -->\n${arrival()}`)]));
+    const xml = file(
+      'cp1251.xml',
+      Buffer.concat([
+        Buffer.from('<?xml version="1.0" encoding="windows-1251"?>\n<!-- '),
+        cyrillic,
+        Buffer.from(` -->\n${arrival()}`),
+      ]),
+    );
     const json = file('cp1251.json', Buffer.concat([Buffer.from('{"command_id":"'), cyrillic, Buffer.from('"}')]));
     const good = file('good.xml', `\uFEFF${arrival()}`);
     const { status, results } = await sent([xml, json, good]);
@@ -68,7 +85,13 @@ describe('pedigree send', () => {
   });
 
   it('sends every good line of a file, whatever the others are, and names each by its line', async () => {
-    const lines = [JSON.stringify({ command_id: 'l1', xml: arrival() }), '{oops', '', '{"command_id":"l4","command_id":"l5"}', JSON.stringify({ command_id: 'l5', xml: arrival() })];
+    const lines = [
+      JSON.stringify({ command_id: 'l1', xml: arrival() }),
+      '{oops',
+      '',
+      '{"command_id":"l4","command_id":"l5"}',
+      JSON.stringify({ command_id: 'l5', xml: arrival() }),
+    ];
     const path = file('commands.ndjson', lines.join('\r\n'));
     const { status, results } = await sent([path]);
     expect(status).toBe(1);
@@ -83,16 +106,29 @@ describe('pedigree send', () => {
   });
 
   it('gives the account to commands that name none', async () => {
-    const lines = [{ command_id: 'a1', xml: arrival() }, { command_id: 'a2', xml: arrival(), account: 'main' }].map((one) => JSON.stringify(one));
+    const lines = [
+      { command_id: 'a1', xml: arrival() },
+      { command_id: 'a2', xml: arrival(), account: 'main' },
+    ].map((one) => JSON.stringify(one));
     const single = file('single.json', JSON.stringify({ command_id: 'a3', xml: arrival() }, undefined, 2));
     expect((await sent([file('accounts.ndjson', lines.join('\n')), single], { account: 'north' })).status).toBe(0);
     expect(await accountsOf('a1', 'a2', 'a3')).toEqual(['north', 'main', 'north']);
   });
 
   it('says what is wrong with a file that is empty or not there', async () => {
-    const { status, results } = await sent([file('empty.xml', ''), file('empty.ndjson', ''), join(folder.path, 'none.xml'), join(folder.path, 'none.ndjson')]);
+    const { status, results } = await sent([
+      file('empty.xml', ''),
+      file('empty.ndjson', ''),
+      join(folder.path, 'none.xml'),
+      join(folder.path, 'none.ndjson'),
+    ]);
     expect(status).toBe(1);
-    expect(results.map((one) => one.error)).toEqual([expect.stringMatching(/^missing_body/), expect.stringMatching(/^missing_body/), expect.stringContaining('ENOENT'), expect.stringContaining('ENOENT')]);
+    expect(results.map((one) => one.error)).toEqual([
+      expect.stringMatching(/^missing_body/),
+      expect.stringMatching(/^missing_body/),
+      expect.stringContaining('ENOENT'),
+      expect.stringContaining('ENOENT'),
+    ]);
   });
 });
 
@@ -100,11 +136,30 @@ describe('waiting for the sample', () => {
   it('counts the sample’s own documents and nobody else’s', async () => {
     const ids = ['sample-1', 'sample-2', 'user-1', 'user-2', 'user-3'];
     await trial.postLines(ids.map((command_id) => ({ command_id, xml: arrival() })));
-    const refusal = [{ type: 'BeginSend' } as const, { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'refused', code: '7', text: 'no', answerSha256: 'a'.repeat(64) } } as const];
+    const refusal = [
+      { type: 'BeginSend' } as const,
+      {
+        type: 'RecordSendAnswer',
+        attempt: 1,
+        answer: { kind: 'refused', code: '7', text: 'no', answerSha256: 'a'.repeat(64) },
+      } as const,
+    ];
     for (const id of ['sample-1', 'user-1', 'user-2', 'user-3']) await trial.run(id, refusal);
-    const commands = ['sample-1', 'sample-2'].map((commandId) => ({ commandId, account: 'main', after: [], document: { action_id: 701 }, expected: 'failed' as const }));
+    const commands = ['sample-1', 'sample-2'].map((commandId) => ({
+      commandId,
+      account: 'main',
+      after: [],
+      document: { action_id: 701 },
+      expected: 'failed' as const,
+    }));
     const told: number[] = [];
-    const wait = () => waitForConclusion(client, { commands, signal: new AbortController().signal, limitMs: 1, progress: (concluded) => told.push(concluded) });
+    const wait = () =>
+      waitForConclusion(client, {
+        commands,
+        signal: new AbortController().signal,
+        limitMs: 1,
+        progress: (concluded) => told.push(concluded),
+      });
     expect(await wait()).toMatchObject([{ commandId: 'sample-1', phase: 'concluded', outcome: 'failed' }]);
     await trial.run('sample-2', refusal);
     expect((await wait()).map((row) => row.commandId)).toEqual(['sample-1', 'sample-2']);

@@ -21,7 +21,9 @@ interface Sent {
   error?: string;
 }
 
-/** Sends XML files and ERP commands (JSON or NDJSON, `-` for standard input). Returns 0 only when each was acknowledged. */
+/**
+ * Sends XML files and ERP commands (JSON or NDJSON, `-` for standard input). Returns 0 only when each was acknowledged.
+ */
 export async function send(gateway: GatewayClient, files: string[], options: SendOptions): Promise<number> {
   const results: Sent[] = [];
   for (const file of files) {
@@ -31,7 +33,17 @@ export async function send(gateway: GatewayClient, files: string[], options: Sen
     }
   }
   if (options.json !== true) {
-    out(table(['source', 'command', 'request_id', 'result'], results.map((one) => [one.source, one.command_id, one.request_id, one.error ?? (one.repeated === true ? 'known already' : 'acknowledged')])));
+    out(
+      table(
+        ['source', 'command', 'request_id', 'result'],
+        results.map((one) => [
+          one.source,
+          one.command_id,
+          one.request_id,
+          one.error ?? (one.repeated === true ? 'known already' : 'acknowledged'),
+        ]),
+      ),
+    );
   }
   return results.length > 0 && results.every((one) => one.error === undefined) ? 0 : 1;
 }
@@ -41,30 +53,46 @@ async function* sendFile(gateway: GatewayClient, file: string, account: string |
     if (file === '-' || file.endsWith('.ndjson') || file.endsWith('.jsonl')) yield* sendLines(gateway, file, account);
     else yield { source: file, ...(await gateway.command(await commandIn(file), account)) };
   } catch (error) {
-    yield { source: file, error: error instanceof PedigreeError ? `${error.code}: ${error.message}` : (error as Error).message };
+    yield {
+      source: file,
+      error: error instanceof PedigreeError ? `${error.code}: ${error.message}` : (error as Error).message,
+    };
   }
 }
 
 /** The lines go out as they are, and the gateway answers for each: a bad one keeps no other back. */
 async function* sendLines(gateway: GatewayClient, file: string, account: string | undefined): AsyncGenerator<Sent> {
-  for await (const { line, ...result } of gateway.sendLines(file === '-' ? process.stdin : createReadStream(file), account)) {
+  for await (const { line, ...result } of gateway.sendLines(
+    file === '-' ? process.stdin : createReadStream(file),
+    account,
+  )) {
     const source = line === undefined ? file : `${file}:${line}`;
-    yield 'error' in result ? { source, error: `${result.error.code}: ${result.error.detail.replace(/^line \d+: /, '')}` } : { source, ...result };
+    yield 'error' in result
+      ? { source, error: `${result.error.code}: ${result.error.detail.replace(/^line \d+: /, '')}` }
+      : { source, ...result };
   }
 }
 
-/** The command in a file: JSON as it is, or one around the XML. The content names that: the same file again is the same command, and is not sent twice. */
+/**
+ * The command in a file: JSON as it is, or one around the XML. The content names that: the same file again is the same
+ * command, and is not sent twice.
+ */
 async function commandIn(file: string): Promise<string> {
   const bytes = await readWhole(file);
   const text = textOf(file, bytes);
-  return text.trimStart().startsWith('{') ? text : JSON.stringify({ command_id: `file-${sha256Hex(bytes)}`, type: 'send_document', xml: text });
+  return text.trimStart().startsWith('{')
+    ? text
+    : JSON.stringify({ command_id: `file-${sha256Hex(bytes)}`, type: 'send_document', xml: text });
 }
 
 export async function readWhole(file: string): Promise<Buffer> {
   const { size } = await stat(file).catch((error: Error) => {
     throw new PedigreeError('invalid_parameter', `${file}: ${error.message}`, { field: file });
   });
-  if (size > MAX_FILE_BYTES) throw new PedigreeError('body_too_large', `${file} has ${size} bytes; at most ${MAX_FILE_BYTES} are taken`, { field: file });
+  if (size > MAX_FILE_BYTES)
+    throw new PedigreeError('body_too_large', `${file} has ${size} bytes; at most ${MAX_FILE_BYTES} are taken`, {
+      field: file,
+    });
   if (size === 0) throw new PedigreeError('missing_body', `${file} is empty`, { field: file });
   return readFile(file);
 }

@@ -5,7 +5,10 @@ import type { GatewayClient } from '../gateway-client.js';
 import { instant, out, table } from '../print.js';
 import { PROGRAMS } from '../programs.js';
 
-/** Prints the configuration in force as JSON, with every secret left out: of the command line and `up`, or of one program. */
+/**
+ * Prints the configuration in force as JSON, with every secret left out: of the command line and `up`, or of one
+ * program.
+ */
 export async function showConfig(env: NodeJS.ProcessEnv, program?: string): Promise<number> {
   out(JSON.stringify(await (program === undefined ? ownConfig(env) : configOf(env, program)), null, 2));
   return 0;
@@ -13,7 +16,12 @@ export async function showConfig(env: NodeJS.ProcessEnv, program?: string): Prom
 
 async function configOf(env: NodeJS.ProcessEnv, name: string): Promise<object> {
   const entry = PROGRAMS[name];
-  if (entry === undefined) throw new PedigreeError('invalid_configuration', `no program is named ${name}; known are ${Object.keys(PROGRAMS).join(', ')}`, { item: name });
+  if (entry === undefined)
+    throw new PedigreeError(
+      'invalid_configuration',
+      `no program is named ${name}; known are ${Object.keys(PROGRAMS).join(', ')}`,
+      { item: name },
+    );
   return entry.describe(env);
 }
 
@@ -33,7 +41,8 @@ async function ownConfig(env: NodeJS.ProcessEnv): Promise<object> {
   };
 }
 
-const shown = (address: string | undefined): string | undefined => (address === undefined ? undefined : addressWithoutSecrets(address));
+const shown = (address: string | undefined): string | undefined =>
+  address === undefined ? undefined : addressWithoutSecrets(address);
 
 export interface HistoryOptions {
   history?: boolean;
@@ -57,7 +66,11 @@ interface Change {
 const MOST_SHOWN = 20;
 
 /** Prints what programs were set to, newest first: when, who, why, and each field from what to what. */
-export async function showConfigHistory(gateway: GatewayClient, program: string | undefined, { limit, json }: HistoryOptions): Promise<number> {
+export async function showConfigHistory(
+  gateway: GatewayClient,
+  program: string | undefined,
+  { limit, json }: HistoryOptions,
+): Promise<number> {
   const path = `/v1/operations/configuration?limit=${encodeURIComponent(limit)}${program === undefined ? '' : `&program=${encodeURIComponent(program)}`}`;
   if (json === true) out(JSON.stringify(await gateway.raw(path)));
   else {

@@ -26,10 +26,19 @@ export function addSoakCommand(pedigree: Command, action: Action): void {
     .option('--keep', 'leave the folder with everything that was written')
     .action(
       action(async ({ fuzzMinutes, page, seed = Date.now() % SEEDS, keep }: Asked) => {
-        const [{ runSoak }, { PAGES }] = await Promise.all([import('../../../../test/soak/run.js'), import('../../../../test/soak/pages.js')]);
+        const [{ runSoak }, { PAGES }] = await Promise.all([
+          import('../../../../test/soak/run.js'),
+          import('../../../../test/soak/pages.js'),
+        ]);
         const pages = fuzzMinutes === undefined ? PAGES.map((one) => one.page) : [];
         const root = fileURLToPath(builtFile('..')).replace(/[\\/]$/, '');
-        return runSoak({ root, seed, pages: page === undefined ? pages : [page], fuzzMinutes: fuzzMinutes ?? (page === undefined ? 1 : 0), ...(keep === undefined ? {} : { keep }) });
+        return runSoak({
+          root,
+          seed,
+          pages: page === undefined ? pages : [page],
+          fuzzMinutes: fuzzMinutes ?? (page === undefined ? 1 : 0),
+          ...(keep === undefined ? {} : { keep }),
+        });
       }),
     );
 }

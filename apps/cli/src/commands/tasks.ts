@@ -4,8 +4,20 @@ import { instant, out, table } from '../print.js';
 
 interface Status {
   tasks: { ready: number; leased: number; failed: number; overdue: number; oldestDueAt?: string };
-  programs: { name: string; state: 'running' | 'missing' | 'not_running'; processes: { process: string; startedAt: string; seenAt: string }[] }[];
-  subscriptions: { name: string; lag: string; lagUnit: 'event' | 'byte'; updatedAt: string; state: 'running' | 'standing_by' | 'halted' | 'nobody'; processes: string[]; reason?: string }[];
+  programs: {
+    name: string;
+    state: 'running' | 'missing' | 'not_running';
+    processes: { process: string; startedAt: string; seenAt: string }[];
+  }[];
+  subscriptions: {
+    name: string;
+    lag: string;
+    lagUnit: 'event' | 'byte';
+    updatedAt: string;
+    state: 'running' | 'standing_by' | 'halted' | 'nobody';
+    processes: string[];
+    reason?: string;
+  }[];
 }
 
 interface Failed {
@@ -13,38 +25,92 @@ interface Failed {
 }
 
 interface Parked {
-  items: { key: string; stream: string; version: number; held: number; attempts: number; parkedAt: string; error: string }[];
+  items: {
+    key: string;
+    stream: string;
+    version: number;
+    held: number;
+    attempts: number;
+    parkedAt: string;
+    error: string;
+  }[];
 }
 
-/** Prints how the machinery stands, the tasks that were given up and what is parked. Returns 0 when all is well, 2 when somebody must look. */
+/**
+ * Prints how the machinery stands, the tasks that were given up and what is parked. Returns 0 when all is well, 2 when
+ * somebody must look.
+ */
 export async function showTasks(gateway: GatewayClient, json: boolean): Promise<number> {
   const status = await gateway.get<Status>('/v1/operations');
   const { items } = await gateway.get<Failed>('/v1/operations/failed-tasks');
   const { items: parked } = await gateway.get<Parked>('/v1/operations/parked');
   if (json) {
-    const [operations, failed_tasks, parked_instances] = await Promise.all(['', '/failed-tasks', '/parked'].map((path) => gateway.raw(`/v1/operations${path}`)));
+    const [operations, failed_tasks, parked_instances] = await Promise.all(
+      ['', '/failed-tasks', '/parked'].map((path) => gateway.raw(`/v1/operations${path}`)),
+    );
     out(JSON.stringify({ operations, failed_tasks, parked_instances }));
-  }
-  else {
+  } else {
     const { ready, leased, overdue, failed, oldestDueAt } = status.tasks;
-    out(`tasks: ${ready} waiting, ${leased} at work, ${overdue} overdue${oldestDueAt === undefined ? '' : ` since ${oldestDueAt}`}, ${failed} given up`);
+    out(
+      `tasks: ${ready} waiting, ${leased} at work, ${overdue} ` +
+        `overdue${oldestDueAt === undefined ? '' : ` since ${oldestDueAt}`}, ${failed} given up`,
+    );
     out(`\n${table(['program', 'state', 'process', 'since', 'seen'], status.programs.flatMap(programRows))}`);
-    out(`\n${table(['subscription', 'state', 'behind', 'moved', 'why'], status.subscriptions.map((one) => [one.name, STANDS[one.state], behind(one), instant(one.updatedAt), one.reason]))}`);
-    if (parked.length > 0) out(`\n${table(['parked', 'at event', 'held', 'attempts', 'since', 'error'], parked.map((one) => [one.key, `${one.stream} ${one.version}`, one.held, one.attempts, instant(one.parkedAt), one.error]))}`);
-    if (items.length > 0) out(`\n${table(['given up', 'attempts', 'at', 'error'], items.map((one) => [one.key, one.attempts, instant(one.failedAt), one.error]))}`);
+    out(
+      `\n${table(
+        ['subscription', 'state', 'behind', 'moved', 'why'],
+        status.subscriptions.map((one) => [
+          one.name,
+          STANDS[one.state],
+          behind(one),
+          instant(one.updatedAt),
+          one.reason,
+        ]),
+      )}`,
+    );
+    if (parked.length > 0)
+      out(
+        `\n${table(
+          ['parked', 'at event', 'held', 'attempts', 'since', 'error'],
+          parked.map((one) => [
+            one.key,
+            `${one.stream} ${one.version}`,
+            one.held,
+            one.attempts,
+            instant(one.parkedAt),
+            one.error,
+          ]),
+        )}`,
+      );
+    if (items.length > 0)
+      out(
+        `\n${table(
+          ['given up', 'attempts', 'at', 'error'],
+          items.map((one) => [one.key, one.attempts, instant(one.failedAt), one.error]),
+        )}`,
+      );
   }
-  const isWell = status.programs.every((one) => one.state !== 'missing') && status.subscriptions.every((one) => one.state !== 'halted' && one.state !== 'nobody');
+  const isWell =
+    status.programs.every((one) => one.state !== 'missing') &&
+    status.subscriptions.every((one) => one.state !== 'halted' && one.state !== 'nobody');
   return isWell && items.length + parked.length === 0 ? 0 : 2;
 }
 
 const STANDS = { running: 'running', standing_by: 'standing by', halted: 'HALTED', nobody: 'NOBODY RUNS IT' } as const;
-const behind = ({ lag, lagUnit }: Status['subscriptions'][number]): string => (lag === '0' ? '' : `${lag} ${lagUnit}${lag === '1' ? '' : 's'}`);
+const behind = ({ lag, lagUnit }: Status['subscriptions'][number]): string =>
+  lag === '0' ? '' : `${lag} ${lagUnit}${lag === '1' ? '' : 's'}`;
 
 /** A line for each process that is there; of a program that does not run, one that tells when it was there last. */
 function programRows({ name, state, processes }: Status['programs'][number]): (string | undefined)[][] {
   const stands = { running: 'running', missing: 'NOT RUNNING', not_running: 'not running' }[state];
   if (processes.length === 0) return [[name, stands]];
-  return processes.map(({ process, startedAt, seenAt }) => [name, stands, process, instant(startedAt), instant(seenAt)]);
+  return processes.map(({ process, startedAt, seenAt }) => [
+    name,
+    stands,
+    process,
+    instant(startedAt),
+    instant(seenAt),
+  ]);
 }
 
 interface Orphans {
@@ -52,14 +118,29 @@ interface Orphans {
 }
 
 /**
- * Prints the unconcluded documents and groups that nothing carries on; with a reason, has them carried on. Returns 0 when there are none or all were
- * planned anew, 2 when somebody must look.
+ * Prints the unconcluded documents and groups that nothing carries on; with a reason, has them carried on. Returns 0
+ * when there are none or all were planned anew, 2 when somebody must look.
  */
-export async function showOrphans(gateway: GatewayClient, { reason, json }: { reason?: string; json?: boolean }): Promise<number> {
-  const { items } = reason === undefined ? await gateway.get<Orphans>('/v1/operations/orphans') : camelCase<Orphans>((await gateway.change('POST', '/v1/operations/replans', { reason })) as Snake<Orphans>);
+export async function showOrphans(
+  gateway: GatewayClient,
+  { reason, json }: { reason?: string; json?: boolean },
+): Promise<number> {
+  const { items } =
+    reason === undefined
+      ? await gateway.get<Orphans>('/v1/operations/orphans')
+      : camelCase<Orphans>((await gateway.change('POST', '/v1/operations/replans', { reason })) as Snake<Orphans>);
   if (json === true) out(JSON.stringify({ items }));
-  else if (items.length === 0) out('no orphans: every document that is not concluded has a task, is parked, or waits for something that has a name');
-  else out(table([reason === undefined ? 'orphan' : 'planned anew', 'id', 'account', 'phase', 'since'], items.map((one) => [one.kind, one.id, one.account, one.phase, instant(one.since)])));
+  else if (items.length === 0)
+    out(
+      'no orphans: every document that is not concluded has a task, is parked, or waits for something that has a name',
+    );
+  else
+    out(
+      table(
+        [reason === undefined ? 'orphan' : 'planned anew', 'id', 'account', 'phase', 'since'],
+        items.map((one) => [one.kind, one.id, one.account, one.phase, instant(one.since)]),
+      ),
+    );
   return items.length === 0 || reason !== undefined ? 0 : 2;
 }
 

@@ -29,8 +29,8 @@ const SAY_AGAIN_MS = 60_000;
 const MOST_NAMED = 20;
 
 /**
- * Starts everything, feeds the sample day, and stays up until a signal; with `--once` ends after the day, or when nothing gets on any more. Returns the
- * exit status.
+ * Starts everything, feeds the sample day, and stays up until a signal; with `--once` ends after the day, or when
+ * nothing gets on any more. Returns the exit status.
  */
 export async function up(options: UpOptions, patience: Patience = PATIENCE): Promise<number> {
   const startedMs = performance.now();
@@ -41,10 +41,14 @@ export async function up(options: UpOptions, patience: Patience = PATIENCE): Pro
 
   const stack = await startStack(config, { say });
   try {
-    const status = options.sample ? await runSample({ config, stack, options, patience, signal: stopping.signal, startedMs }) : 0;
+    const status = options.sample
+      ? await runSample({ config, stack, options, patience, signal: stopping.signal, startedMs })
+      : 0;
     if (options.once === true || stopping.signal.aborted) return status;
     out(addresses(stack));
-    await new Promise<void>((resolve) => (stopping.signal.aborted ? resolve() : stopping.signal.addEventListener('abort', () => resolve())));
+    await new Promise<void>((resolve) =>
+      stopping.signal.aborted ? resolve() : stopping.signal.addEventListener('abort', () => resolve()),
+    );
     return status;
   } finally {
     say('stopping');
@@ -53,15 +57,25 @@ export async function up(options: UpOptions, patience: Patience = PATIENCE): Pro
   }
 }
 
-/** Made-up documents of a company's own accounts must never get to the state's registry. The accounts that come with the sandbox are worth nothing there. */
+/**
+ * Made-up documents of a company's own accounts must never get to the state's registry. The accounts that come with the
+ * sandbox are worth nothing there.
+ */
 function refuseToFeedARealRegistry({ registryUrl, registryControlUrl, accountsAreGiven }: CliConfig): void {
   if (registryUrl === undefined || registryControlUrl !== undefined || !accountsAreGiven) return;
-  const text = 'REGISTRY_CONTROL_URL: the sample day is made up and may only go to a sandbox; name the control port of the sandbox at REGISTRY_URL, or start with --no-sample';
+  const text =
+    'REGISTRY_CONTROL_URL: the sample day is made up and may only go to a sandbox; name the control port of the ' +
+    'sandbox at REGISTRY_URL, or start with --no-sample';
   throw new PedigreeError('invalid_configuration', text, { field: 'REGISTRY_CONTROL_URL' });
 }
 
 const addresses = (stack: Stack): string =>
-  [`API            ${stack.gateway.url}/v1`, `documentation  ${stack.gateway.url}/docs`, `registry       ${stack.registryUrl}`, 'Ctrl-C stops everything.'].join('\n');
+  [
+    `API            ${stack.gateway.url}/v1`,
+    `documentation  ${stack.gateway.url}/docs`,
+    `registry       ${stack.registryUrl}`,
+    'Ctrl-C stops everything.',
+  ].join('\n');
 
 interface SampleRun {
   config: CliConfig;
@@ -84,7 +98,11 @@ async function runSample(run: SampleRun): Promise<number> {
 }
 
 /** Says how far it is when that changes, and the cause when nothing gets on. Returns what concluded. */
-async function untilConcluded({ stack, options, patience, signal }: SampleRun, gateway: GatewayClient, commands: SampleCommand[]): Promise<OutcomeRow[]> {
+async function untilConcluded(
+  { stack, options, patience, signal }: SampleRun,
+  gateway: GatewayClient,
+  commands: SampleCommand[],
+): Promise<OutcomeRow[]> {
   const ending = new AbortController();
   const either = AbortSignal.any([signal, ending.signal]);
   let known = -1;
@@ -98,10 +116,21 @@ async function untilConcluded({ stack, options, patience, signal }: SampleRun, g
     saidAtMs = nowMs;
     // Attempts that fail move the log too, so this is not all left to the watch for a stall.
     if (isNews) say(`concluded ${concluded} of ${commands.length}`);
-    else void causeOf(stack, open).then(({ sentence }) => say(`still ${concluded} of ${commands.length}: ${sentence}`), () => undefined);
+    else
+      void causeOf(stack, open).then(
+        ({ sentence }) => say(`still ${concluded} of ${commands.length}: ${sentence}`),
+        () => undefined,
+      );
   };
   const looks = { mark: () => markOf(stack), cause: () => causeOf(stack, unfinished) };
-  const watching = watchForStall({ ...looks, say, givesUp: options.once === true, patience, clock: systemClock, signal: either }).then(() => ending.abort());
+  const watching = watchForStall({
+    ...looks,
+    say,
+    givesUp: options.once === true,
+    patience,
+    clock: systemClock,
+    signal: either,
+  }).then(() => ending.abort());
   try {
     return await waitForConclusion(gateway, { commands, signal: either, limitMs: SAMPLE_LIMIT_MS, progress });
   } finally {
@@ -113,7 +142,10 @@ async function untilConcluded({ stack, options, patience, signal }: SampleRun, g
 async function commandsOf(config: CliConfig, stack: Stack): Promise<SampleCommand[]> {
   const installation = await installationId(stack.pool);
   // Five characters of A-Z and 0-9 that tell this installation's packs from any other's on the same registry.
-  const run = BigInt(`0x${uuid5(`sample-${config.sampleSeed}`, installation).replaceAll('-', '')}`).toString(36).toUpperCase().slice(-5);
+  const run = BigInt(`0x${uuid5(`sample-${config.sampleSeed}`, installation).replaceAll('-', '')}`)
+    .toString(36)
+    .toUpperCase()
+    .slice(-5);
   return sampleDay({
     world: readWorld(sandboxFile('data/world.json')),
     seed: config.sampleSeed,
@@ -127,10 +159,23 @@ async function commandsOf(config: CliConfig, stack: Stack): Promise<SampleComman
 function report(run: SampleRun, summary: Summary, violations: number | undefined): number {
   const { unexpected, expected, ...counts } = summary;
   const seconds = Math.round((performance.now() - run.startedMs) / 100) / 10;
-  out(table(['outcome', 'documents', 'expected'], (['accepted', 'partial', 'rejected', 'failed', 'unfinished'] as const).map((name) => [name, counts[name], expected[name] ?? 0])));
-  out(`${counts.documents} documents, ${unexpected.length} not as expected, rules of the interface broken: ${violations ?? 'not counted'}, ${seconds} s`);
+  out(
+    table(
+      ['outcome', 'documents', 'expected'],
+      (['accepted', 'partial', 'rejected', 'failed', 'unfinished'] as const).map((name) => [
+        name,
+        counts[name],
+        expected[name] ?? 0,
+      ]),
+    ),
+  );
+  out(
+    `${counts.documents} documents, ${unexpected.length} not as expected, rules of the interface broken: ` +
+      `${violations ?? 'not counted'}, ${seconds} s`,
+  );
   for (const commandId of unexpected.slice(0, MOST_NAMED)) say(`not as expected: ${commandId}`);
-  if (violations === undefined) say('nobody counts broken rules at this registry; of a sandbox, name the control port in REGISTRY_CONTROL_URL');
+  if (violations === undefined)
+    say('nobody counts broken rules at this registry; of a sandbox, name the control port in REGISTRY_CONTROL_URL');
   const good = counts.unfinished === 0 && unexpected.length === 0 && (violations ?? 0) === 0;
   if (run.options.once === true) out(JSON.stringify({ ...counts, violations: violations ?? null, seconds }));
   return good ? 0 : 1;

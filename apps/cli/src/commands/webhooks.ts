@@ -48,18 +48,31 @@ async function addWebhook(gateway: GatewayClient, wanted: object): Promise<numbe
 async function listWebhooks(gateway: GatewayClient, json: boolean): Promise<number> {
   const list = (await gateway.raw('/v1/webhooks')) as z.infer<typeof webhookList>;
   if (json) out(JSON.stringify(list));
-  else out(table(['id', 'address', 'state', 'lacks', 'why'], list.items.map(({ id, url, state, behind, last_error }: Webhook) => [id, url, state, behind, last_error])));
+  else
+    out(
+      table(
+        ['id', 'address', 'state', 'lacks', 'why'],
+        list.items.map(({ id, url, state, behind, last_error }: Webhook) => [id, url, state, behind, last_error]),
+      ),
+    );
   return list.items.some((one) => one.state === 'halted') ? 2 : 0;
 }
 
 async function removeWebhook(gateway: GatewayClient, id: string, reason: string | undefined): Promise<number> {
-  await gateway.change('DELETE', `/v1/webhooks/${encodeURIComponent(id)}${reason === undefined ? '' : `?reason=${encodeURIComponent(reason)}`}`);
+  await gateway.change(
+    'DELETE',
+    `/v1/webhooks/${encodeURIComponent(id)}${reason === undefined ? '' : `?reason=${encodeURIComponent(reason)}`}`,
+  );
   out(`${id} is removed`);
   return 0;
 }
 
 async function resumeWebhook(gateway: GatewayClient, id: string, change: object): Promise<number> {
-  const { state, behind } = (await gateway.change('POST', `/v1/webhooks/${encodeURIComponent(id)}/resume`, change)) as Webhook;
+  const { state, behind } = (await gateway.change(
+    'POST',
+    `/v1/webhooks/${encodeURIComponent(id)}/resume`,
+    change,
+  )) as Webhook;
   out(`${id} is ${state}; it lacks ${behind}`);
   return 0;
 }

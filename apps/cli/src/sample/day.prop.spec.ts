@@ -12,17 +12,34 @@ const world = readWorld(sandboxFile('data/world.json'));
 const ACCOUNTS = ['main', 'north', 'south', 'retail'];
 const AT = new Date('2026-03-02T07:00:00Z');
 
-const runKey = fc.string({ unit: fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'), minLength: 5, maxLength: 5 });
-const options = fc.record({ seed: fc.nat({ max: 4_294_967_295 }), run: runKey, consignments: fc.integer({ min: 1, max: 60 }), accounts: fc.subarray(ACCOUNTS, { minLength: 1 }) });
-const dayOf = (some: Pick<DayOptions, 'seed' | 'run' | 'consignments' | 'accounts'>): SampleCommand[] => sampleDay({ ...some, world, at: AT });
+const runKey = fc.string({
+  unit: fc.constantFrom(...'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'),
+  minLength: 5,
+  maxLength: 5,
+});
+const options = fc.record({
+  seed: fc.nat({ max: 4_294_967_295 }),
+  run: runKey,
+  consignments: fc.integer({ min: 1, max: 60 }),
+  accounts: fc.subarray(ACCOUNTS, { minLength: 1 }),
+});
+const dayOf = (some: Pick<DayOptions, 'seed' | 'run' | 'consignments' | 'accounts'>): SampleCommand[] =>
+  sampleDay({ ...some, world, at: AT });
 
 function check(property: (some: Parameters<typeof dayOf>[0]) => void, numRuns = 25): void {
   fc.assert(fc.property(options, property), { seed: SEED, numRuns });
 }
 
 /** Every SGTIN and SSCC that a command's document names. */
-const itemsOf = (command: SampleCommand): string[] => (JSON.stringify(command.document).match(/"(\d{18}|\d{14}[A-Z0-9]{13})"/g) ?? []).map((text) => text.slice(1, -1));
-const countBy = (day: SampleCommand[]): Record<string, number> => Object.fromEntries([...new Set(day.map((one) => one.expected))].map((expected) => [expected, day.filter((one) => one.expected === expected).length]));
+const itemsOf = (command: SampleCommand): string[] =>
+  (JSON.stringify(command.document).match(/"(\d{18}|\d{14}[A-Z0-9]{13})"/g) ?? []).map((text) => text.slice(1, -1));
+const countBy = (day: SampleCommand[]): Record<string, number> =>
+  Object.fromEntries(
+    [...new Set(day.map((one) => one.expected))].map((expected) => [
+      expected,
+      day.filter((one) => one.expected === expected).length,
+    ]),
+  );
 
 describe('the sample day as it is fed', () => {
   const day = sampleDay({ world, seed: 1, run: 'ABC12', accounts: ACCOUNTS, at: AT });
@@ -37,7 +54,8 @@ describe('the sample day as it is fed', () => {
 
   it('ends in every way, mostly well', () => {
     const counts = countBy(day);
-    for (const expected of ['accepted', 'partial', 'rejected', 'failed'] satisfies Expected[]) expect(counts[expected]).toBeGreaterThan(0);
+    for (const expected of ['accepted', 'partial', 'rejected', 'failed'] satisfies Expected[])
+      expect(counts[expected]).toBeGreaterThan(0);
     expect(counts['accepted']).toBeGreaterThan(150);
   });
 });
@@ -45,7 +63,10 @@ describe('the sample day as it is fed', () => {
 describe(`any sample day (seed ${SEED}; repeat with PROPERTY_SEED)`, () => {
   it('is the same for the same seed and run, to the byte', () => {
     check((some) => {
-      const bytes = (): string => dayOf(some).map((one, n) => JSON.stringify(erpCommand(one, n))).join('\n');
+      const bytes = (): string =>
+        dayOf(some)
+          .map((one, n) => JSON.stringify(erpCommand(one, n)))
+          .join('\n');
       expect(bytes()).toBe(bytes());
     }, 5);
   });
@@ -55,7 +76,11 @@ describe(`any sample day (seed ${SEED}; repeat with PROPERTY_SEED)`, () => {
       fc.property(options, runKey, (some, otherRun) => {
         fc.pre(otherRun !== some.run);
         const ours = new Set(dayOf(some).flatMap(itemsOf));
-        expect(dayOf({ ...some, run: otherRun }).flatMap(itemsOf).filter((item) => ours.has(item))).toEqual([]);
+        expect(
+          dayOf({ ...some, run: otherRun })
+            .flatMap(itemsOf)
+            .filter((item) => ours.has(item)),
+        ).toEqual([]);
       }),
       { seed: SEED, numRuns: 5 },
     );
@@ -74,19 +99,24 @@ describe(`any sample day (seed ${SEED}; repeat with PROPERTY_SEED)`, () => {
     });
   });
 
-  it('comes after what it needs: whatever an accepted document handles has arrived in a document that it waits for, at once or through others', () => {
-    check((some) => {
-      const day = dayOf(some);
-      const byId = new Map(day.map((one) => [one.commandId, one]));
-      const before = (one: SampleCommand): SampleCommand[] => one.after.flatMap((id) => [byId.get(id) as SampleCommand, ...before(byId.get(id) as SampleCommand)]);
-      for (const command of day.filter((one) => one.expected === 'accepted' && one.document.action_id !== 701)) {
-        const introduced = new Set(before(command).flatMap(itemsOf));
-        const needed = itemsOf(command).filter((item) => !(command.document.action_id === 911 && isSscc(item)));
-        expect(needed.length).toBeGreaterThan(0);
-        expect(needed.filter((item) => !introduced.has(item))).toEqual([]);
-      }
-    }, 10);
-  });
+  it(
+    'comes after what it needs: whatever an accepted document handles has arrived in a document that it waits for, ' +
+      'at once or through others',
+    () => {
+      check((some) => {
+        const day = dayOf(some);
+        const byId = new Map(day.map((one) => [one.commandId, one]));
+        const before = (one: SampleCommand): SampleCommand[] =>
+          one.after.flatMap((id) => [byId.get(id) as SampleCommand, ...before(byId.get(id) as SampleCommand)]);
+        for (const command of day.filter((one) => one.expected === 'accepted' && one.document.action_id !== 701)) {
+          const introduced = new Set(before(command).flatMap(itemsOf));
+          const needed = itemsOf(command).filter((item) => !(command.document.action_id === 911 && isSscc(item)));
+          expect(needed.length).toBeGreaterThan(0);
+          expect(needed.filter((item) => !introduced.has(item))).toEqual([]);
+        }
+      }, 10);
+    },
+  );
 
   it('names only well-shaped packs, and containers with a right check digit, one for each chain that packs', () => {
     check((some) => {

@@ -45,11 +45,15 @@ interface Chain {
   pack(index: number, consignment?: number): string;
 }
 
-type Step = (chain: Chain, previous: string[]) => Omit<SampleCommand, 'commandId' | 'account' | 'after'> & { after?: string[] };
+type Step = (
+  chain: Chain,
+  previous: string[],
+) => Omit<SampleCommand, 'commandId' | 'account' | 'after'> & { after?: string[] };
 
 /**
- * A distributor's day: every consignment is accepted (701), and then shipped, moved, packed, unpacked, sold or written off. Some documents
- * are wrong on purpose, for reasons that a registry really has: packs that nobody knows, packs of another owner, the same document twice.
+ * A distributor's day: every consignment is accepted (701), and then shipped, moved, packed, unpacked, sold or written
+ * off. Some documents are wrong on purpose, for reasons that a registry really has: packs that nobody knows, packs of
+ * another owner, the same document twice.
  */
 export function sampleDay(options: DayOptions): SampleCommand[] {
   const random = seededRandom(options.seed);
@@ -83,11 +87,14 @@ function chainOf(options: DayOptions, number: number, random: Random): Chain {
     account: options.accounts[number % options.accounts.length] as string,
     operationDate: options.at.toISOString(),
     docDate: options.at.toISOString().slice(0, 10).split('-').reverse().join('.'),
-    pack: (index, consignment = number) => `${gtin}${options.run}${String(consignment).padStart(3, '0')}${String(index).padStart(5, '0')}`,
+    pack: (index, consignment = number) =>
+      `${gtin}${options.run}${String(consignment).padStart(3, '0')}${String(index).padStart(5, '0')}`,
   };
 }
 
-/** Three more documents for each chain; what a branch may do decides (only some sell at retail), and the chain's turn. */
+/**
+ * Three more documents for each chain; what a branch may do decides (only some sell at retail), and the chain's turn.
+ */
 function stepsOf(chain: Chain): [Step, Step, Step] {
   const turn = Math.floor(chain.number / chain.own.branches.length) % 5;
   const retail = chain.own.retailBranches.includes(chain.branch);
@@ -99,12 +106,15 @@ function stepsOf(chain: Chain): [Step, Step, Step] {
 }
 
 const range = (from: number, count: number): number[] => Array.from({ length: count }, (_, i) => from + i);
-const packs = (chain: Chain, from: number, count: number): string[] => range(from, count).map((index) => chain.pack(index));
+const packs = (chain: Chain, from: number, count: number): string[] =>
+  range(from, count).map((index) => chain.pack(index));
 const docNum = (chain: Chain, kind: string): string => `${kind}\\${chain.options.seed}/${chain.name}`;
 
 /** The container that the chain packs: a valid SSCC of its own. */
 function container(chain: Chain): string {
-  const runDigits = [...chain.options.run].map((letter) => String(letter.charCodeAt(0) % 100).padStart(2, '0')).join('');
+  const runDigits = [...chain.options.run]
+    .map((letter) => String(letter.charCodeAt(0) % 100).padStart(2, '0'))
+    .join('');
   const digits = `1${runDigits}${String(chain.number).padStart(6, '0')}`;
   return `${digits}${checkDigitOf(digits)}`;
 }
@@ -140,11 +150,16 @@ const shipment = (chain: Chain, kind: string, details: DocumentJson['order_detai
   order_details: details as NonNullable<DocumentJson['order_details']>,
 });
 
-const ship: Step = (chain) => ({ expected: 'accepted', document: shipment(chain, 'SHIP', priced(packs(chain, 0, 80 + chain.random.below(20)))) });
+const ship: Step = (chain) => ({
+  expected: 'accepted',
+  document: shipment(chain, 'SHIP', priced(packs(chain, 0, 80 + chain.random.below(20)))),
+});
 
 /** Five of the packs have never existed: the registry takes the rest. */
 const shipPartly: Step = (chain) => {
-  const unknown = range(chain.options.world.standingConsignments.firstUnknownIndex, 5).map((index) => chain.pack(index));
+  const unknown = range(chain.options.world.standingConsignments.firstUnknownIndex, 5).map((index) =>
+    chain.pack(index),
+  );
   return { expected: 'partial', document: shipment(chain, 'PART', priced([...packs(chain, 200, 90), ...unknown])) };
 };
 
@@ -158,7 +173,9 @@ const shipForeign: Step = (chain) => {
 const shipContainer: Step = (chain, previous) => ({
   expected: 'accepted',
   after: [previous[1] as string],
-  document: shipment(chain, 'BOX', { union: [{ sscc_detail: { sscc: container(chain) }, cost: '12050.00', vat_value: '1095.00' }] }),
+  document: shipment(chain, 'BOX', {
+    union: [{ sscc_detail: { sscc: container(chain) }, cost: '12050.00', vat_value: '1095.00' }],
+  }),
 });
 
 const move: Step = (chain) => ({
@@ -195,7 +212,12 @@ const pack: Step = (chain) => ({
 const unpack: Step = (chain, previous) => ({
   expected: 'accepted',
   after: [previous[2] as string],
-  document: { action_id: 912, subject_id: chain.otherBranch, operation_date: chain.operationDate, sscc: [container(chain)] },
+  document: {
+    action_id: 912,
+    subject_id: chain.otherBranch,
+    operation_date: chain.operationDate,
+    sscc: [container(chain)],
+  },
 });
 
 const sell: Step = (chain) => ({
@@ -223,12 +245,20 @@ const withdrawal = (chain: Chain, kind: string, sgtin: string[]): DocumentJson =
   order_details: { sgtin },
 });
 
-const withdraw: Step = (chain) => ({ expected: 'accepted', document: withdrawal(chain, 'WOFF', packs(chain, 390, 10)) });
+const withdraw: Step = (chain) => ({
+  expected: 'accepted',
+  document: withdrawal(chain, 'WOFF', packs(chain, 390, 10)),
+});
 
 const withdrawUnknown: Step = (chain) => {
-  const unknown = range(chain.options.world.standingConsignments.firstUnknownIndex, 10).map((index) => chain.pack(index));
+  const unknown = range(chain.options.world.standingConsignments.firstUnknownIndex, 10).map((index) =>
+    chain.pack(index),
+  );
   return { expected: 'rejected', document: withdrawal(chain, 'GHOST', unknown), after: [] };
 };
 
-/** The very bytes of the arrival once more: the registry never processes the same document twice, and fails it without a receipt. */
+/**
+ * The very bytes of the arrival once more: the registry never processes the same document twice, and fails it without a
+ * receipt.
+ */
 const sendAgain: Step = (chain) => ({ ...accept(chain, []), expected: 'failed' });

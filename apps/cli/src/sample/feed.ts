@@ -13,7 +13,10 @@ export function erpCommand(sample: SampleCommand, n: number): object {
   return { command_id: commandId, type: 'send_document', account, reference: `ERP-${commandId}`, after, ...content };
 }
 
-/** Gives all commands to the gateway; a repeat is a no-op. Throws when one is refused: the sample is known to be acceptable. */
+/**
+ * Gives all commands to the gateway; a repeat is a no-op. Throws when one is refused: the sample is known to be
+ * acceptable.
+ */
 export async function feed(gateway: GatewayClient, commands: SampleCommand[]): Promise<void> {
   for await (const result of gateway.send(commands.map(erpCommand))) {
     if ('error' in result) throw new Error(`a sample command was refused: ${result.error.detail}`);
@@ -42,7 +45,8 @@ export interface Summary {
 /** Counts the outcomes of the sample's commands and holds them against what was expected. */
 export function summarise(commands: SampleCommand[], rows: OutcomeRow[]): Summary {
   const outcomes = new Map(rows.map((row) => [row.commandId, row.phase === 'concluded' ? row.outcome : undefined]));
-  const count = (outcome: string | undefined) => commands.filter((one) => outcomes.get(one.commandId) === outcome).length;
+  const count = (outcome: string | undefined) =>
+    commands.filter((one) => outcomes.get(one.commandId) === outcome).length;
   const expected: Partial<Record<string, number>> = {};
   for (const one of commands) expected[one.expected] = (expected[one.expected] ?? 0) + 1;
   return {
@@ -70,8 +74,9 @@ export interface WaitOptions {
 }
 
 /**
- * Waits until the documents of these commands concluded, or `signal` aborts, or the time is over; returns those that concluded. Other documents of
- * the installation, its user's own, neither count nor cost anything: each of ours is asked about by its command id, in turn.
+ * Waits until the documents of these commands concluded, or `signal` aborts, or the time is over; returns those that
+ * concluded. Other documents of the installation, its user's own, neither count nor cost anything: each of ours is
+ * asked about by its command id, in turn.
  */
 export async function waitForConclusion(gateway: GatewayClient, options: WaitOptions): Promise<OutcomeRow[]> {
   const endMs = systemClock.monotonicMs() + options.limitMs;
@@ -92,6 +97,8 @@ export async function waitForConclusion(gateway: GatewayClient, options: WaitOpt
 }
 
 async function rowOf(gateway: GatewayClient, commandId: string): Promise<OutcomeRow | undefined> {
-  const { items } = await gateway.get<{ items: OutcomeRow[] }>(`/v1/documents?command_id=${encodeURIComponent(commandId)}`);
+  const { items } = await gateway.get<{ items: OutcomeRow[] }>(
+    `/v1/documents?command_id=${encodeURIComponent(commandId)}`,
+  );
   return items[0];
 }

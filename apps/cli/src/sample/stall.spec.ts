@@ -48,7 +48,11 @@ describe('a run in which nothing gets on', () => {
     await pass(1);
     expect(said).toEqual(['no progress for 60 s: nobody knows']);
     await pass(540);
-    expect(said.slice(1)).toEqual(['no progress for 120 s: nobody knows', 'no progress for 240 s: nobody knows', 'no progress for 480 s: nobody knows']);
+    expect(said.slice(1)).toEqual([
+      'no progress for 120 s: nobody knows',
+      'no progress for 240 s: nobody knows',
+      'no progress for 480 s: nobody knows',
+    ]);
     expect(isOver()).toBe(false);
     await end();
   });
@@ -90,7 +94,10 @@ describe('a run in which nothing gets on', () => {
     const { said, pass, isOver, world } = trial(STUCK);
     [world.markFails, world.causeFails] = [true, true];
     await pass(300);
-    expect([isOver(), said.at(-1)]).toEqual([true, 'no progress for 300 s, giving up: how it stands cannot be read: the database is away']);
+    expect([isOver(), said.at(-1)]).toEqual([
+      true,
+      'no progress for 300 s, giving up: how it stands cannot be read: the database is away',
+    ]);
   });
 });
 

@@ -13,7 +13,10 @@ export interface Cause {
 export interface Patience {
   /** Without progress for so long the cause is said, and again after twice as long each time. */
   sayAfterMs: number;
-  /** A run that is to end gives up after so long, when nothing has a reason to wait: where a subscription halted, and else. Neither is below `sayAfterMs`. */
+  /**
+   * A run that is to end gives up after so long, when nothing has a reason to wait: where a subscription halted, and
+   * else. Neither is below `sayAfterMs`.
+   */
   haltedEndMs: number;
   stuckEndMs: number;
   lookEveryMs: number;
@@ -22,7 +25,10 @@ export interface Patience {
 export const PATIENCE: Patience = { sayAfterMs: 60_000, haltedEndMs: 60_000, stuckEndMs: 300_000, lookEveryMs: 5_000 };
 
 export interface StallOptions {
-  /** Another text whenever something got on: an event in the log, a task that was done, a subscription that came further. */
+  /**
+   * Another text whenever something got on: an event in the log, a task that was done, a subscription that came
+   * further.
+   */
   mark(): Promise<string>;
   /** Asked while nothing gets on. */
   cause(): Promise<Cause>;
@@ -34,7 +40,10 @@ export interface StallOptions {
   signal: AbortSignal;
 }
 
-/** Says why when nothing gets on, until `signal`. Resolves when it gave up, or at the signal. A look that fails is a cause like another, and never thrown. */
+/**
+ * Says why when nothing gets on, until `signal`. Resolves when it gave up, or at the signal. A look that fails is a
+ * cause like another, and never thrown.
+ */
 export async function watchForStall(options: StallOptions): Promise<void> {
   const { clock, signal, patience } = options;
   let seen = await options.mark().catch(() => '');
@@ -51,9 +60,19 @@ export async function watchForStall(options: StallOptions): Promise<void> {
     if (mark !== seen) sayAtMs = patience.sayAfterMs;
     seen = mark;
     if (stalledMs < patience.sayAfterMs) continue;
-    const cause = await options.cause().catch((error: Error): Cause => ({ sentence: `how it stands cannot be read: ${error.message}`, isHalted: false, waits: false }));
-    const isOver = options.givesUp && !cause.waits && stalledMs >= (cause.isHalted ? patience.haltedEndMs : patience.stuckEndMs);
-    if (isOver || stalledMs >= sayAtMs) options.say(`no progress for ${Math.round(stalledMs / 1_000)} s${isOver ? ', giving up' : ''}: ${cause.sentence}`);
+    const cause = await options
+      .cause()
+      .catch((error: Error): Cause => ({
+        sentence: `how it stands cannot be read: ${error.message}`,
+        isHalted: false,
+        waits: false,
+      }));
+    const isOver =
+      options.givesUp && !cause.waits && stalledMs >= (cause.isHalted ? patience.haltedEndMs : patience.stuckEndMs);
+    if (isOver || stalledMs >= sayAtMs)
+      options.say(
+        `no progress for ${Math.round(stalledMs / 1_000)} s${isOver ? ', giving up' : ''}: ${cause.sentence}`,
+      );
     if (isOver) return;
     if (stalledMs >= sayAtMs) sayAtMs *= 2;
   }

@@ -4,7 +4,12 @@ import { z } from 'zod';
 /** What the sample needs to know of the country that the sandbox plays (apps/sandbox/data/world.json, read as data). */
 const shape = z.looseObject({
   participants: z.array(
-    z.looseObject({ key: z.string(), systemId: z.string(), branches: z.array(z.string()).min(1), retailBranches: z.array(z.string()).default([]) }),
+    z.looseObject({
+      key: z.string(),
+      systemId: z.string(),
+      branches: z.array(z.string()).min(1),
+      retailBranches: z.array(z.string()).default([]),
+    }),
   ),
   products: z.array(z.looseObject({ gtin: z.string(), supplier: z.string() })).min(1),
   standingConsignments: z.looseObject({ firstForeignConsignment: z.number(), firstUnknownIndex: z.number() }),

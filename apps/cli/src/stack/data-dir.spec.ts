@@ -41,7 +41,11 @@ describe('a file that is written whole', () => {
   it('replaces the old text, with the mode that was asked for, and leaves nothing beside it', () => {
     writeWhole(`${folder.path}/note`, 'old');
     writeWhole(`${folder.path}/note`, 'new', 0o600);
-    expect([readFileSync(`${folder.path}/note`, 'utf8'), statSync(`${folder.path}/note`).mode & 0o777, files()]).toEqual(['new', 0o600, ['note']]);
+    expect([
+      readFileSync(`${folder.path}/note`, 'utf8'),
+      statSync(`${folder.path}/note`).mode & 0o777,
+      files(),
+    ]).toEqual(['new', 0o600, ['note']]);
   });
 
   it('keeps the old text when it cannot be finished', () => {

@@ -59,7 +59,11 @@ export class DataDir {
     try {
       return JSON.parse(readFileSync(file, 'utf8')) as T;
     } catch (error) {
-      throw new PedigreeError('invalid_configuration', `DATA_DIR: ${file} is damaged (${(error as Error).message}); restore it, or remove ${this.path} to begin anew`, { field: 'DATA_DIR' });
+      throw new PedigreeError(
+        'invalid_configuration',
+        `DATA_DIR: ${file} is damaged (${(error as Error).message}); restore it, or remove ${this.path} to begin anew`,
+        { field: 'DATA_DIR' },
+      );
     }
   }
 }

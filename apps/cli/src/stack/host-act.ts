@@ -9,7 +9,10 @@ export const personOnHost = (): Actor => ({ kind: 'person', name: osUser(), auth
 
 /** Why; it is kept. Throws PedigreeError where nothing was said, or too much. */
 export function reasonGiven(reason: string): string {
-  if (reason.trim() === '' || reason.length > LONGEST_REASON) throw new PedigreeError('invalid_parameter', `--reason: must have 1 to ${LONGEST_REASON} characters`, { field: '--reason' });
+  if (reason.trim() === '' || reason.length > LONGEST_REASON)
+    throw new PedigreeError('invalid_parameter', `--reason: must have 1 to ${LONGEST_REASON} characters`, {
+      field: '--reason',
+    });
   return reason;
 }
 

@@ -29,8 +29,13 @@ async function start(name = 'sandbox'): Promise<SandboxProcess> {
   return sandbox;
 }
 
-const pidAt = async (sandbox: SandboxProcess): Promise<number> => ((await (await fetch(`${sandbox.controlUrl}/health`)).json()) as { pid: number }).pid;
-const isUp = (sandbox: SandboxProcess): Promise<boolean> => fetch(`${sandbox.controlUrl}/health`).then(() => true, () => false);
+const pidAt = async (sandbox: SandboxProcess): Promise<number> =>
+  ((await (await fetch(`${sandbox.controlUrl}/health`)).json()) as { pid: number }).pid;
+const isUp = (sandbox: SandboxProcess): Promise<boolean> =>
+  fetch(`${sandbox.controlUrl}/health`).then(
+    () => true,
+    () => false,
+  );
 
 describe('a sandbox in its own process', () => {
   it('is found again by the next start, and gone after a stop', async () => {
@@ -45,7 +50,10 @@ describe('a sandbox in its own process', () => {
   it.each([
     ['was never written', (file: string) => rmSync(file)],
     ['was cut off', (file: string) => writeFileSync(file, '{"pid":')],
-    ['names a port where nobody is', (file: string) => writeFileSync(file, '{"pid":1,"url":"http://127.0.0.1:1","controlUrl":"http://127.0.0.1:1"}')],
+    [
+      'names a port where nobody is',
+      (file: string) => writeFileSync(file, '{"pid":1,"url":"http://127.0.0.1:1","controlUrl":"http://127.0.0.1:1"}'),
+    ],
   ])('is found again when its note %s, because we were killed', async (_how, spoil) => {
     const first = await start();
     const pid = await pidAt(first);
@@ -59,7 +67,11 @@ describe('a sandbox in its own process', () => {
   it('is waited for when it is still coming up, because we were killed the moment we had started it', async () => {
     mkdirSync(dataDir());
     const log = openSync(join(dataDir(), 'sandbox.log'), 'a');
-    const child = spawn(process.execPath, [fileURLToPath(builtFile('apps/sandbox/src/main.js')), '--data', join(dataDir(), 'state')], { stdio: ['ignore', log, log], detached: true });
+    const child = spawn(
+      process.execPath,
+      [fileURLToPath(builtFile('apps/sandbox/src/main.js')), '--data', join(dataDir(), 'state')],
+      { stdio: ['ignore', log, log], detached: true },
+    );
     closeSync(log);
     const found = await start();
     // Whoever of the two took the folder first serves it; there is no second one.
@@ -92,7 +104,10 @@ describe('a sandbox in its own process', () => {
 
   it('names things as the overrides do that its clients read', async () => {
     const overrides = join(folder.path, 'overrides.json');
-    writeFileSync(overrides, JSON.stringify({ operations: { sign_in_code: { path: '/hello' } }, fields: { error_description: 'why' } }));
+    writeFileSync(
+      overrides,
+      JSON.stringify({ operations: { sign_in_code: { path: '/hello' } }, fields: { error_description: 'why' } }),
+    );
     const sandbox = await sandboxProcess({ dataDir: dataDir(), profile: 'interface-v1', profileOverrides: overrides });
     started.push(sandbox);
     const asked = (path: string) => fetch(`${sandbox.url}/api/v1${path}`, { method: 'POST', body: '{}' });
@@ -101,6 +116,8 @@ describe('a sandbox in its own process', () => {
   });
 
   it('that cannot start says why', async () => {
-    await expect(sandboxProcess({ dataDir: dataDir(), profile: 'no-such-profile' })).rejects.toThrow(/did not start \(exit 1\).*no-such-profile/s);
+    await expect(sandboxProcess({ dataDir: dataDir(), profile: 'no-such-profile' })).rejects.toThrow(
+      /did not start \(exit 1\).*no-such-profile/s,
+    );
   });
 });

@@ -1,5 +1,15 @@
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builtFile } from '../config.js';
@@ -31,7 +41,9 @@ interface Address {
   controlUrl: string;
 }
 
-/** Whoever wants misbehaviour or lively counterparties says so in `flags`: the sample day comes out the same each time. */
+/**
+ * Whoever wants misbehaviour or lively counterparties says so in `flags`: the sample day comes out the same each time.
+ */
 const WELL_BEHAVED = ['--misbehave', '0', '--counterparties', 'off'];
 const START_LIMIT_MS = 120_000;
 const STOP_LIMIT_MS = 10_000;
@@ -42,8 +54,9 @@ const LOG_LIMIT_BYTES = 1_000_000;
 const FOLDER_IS_TAKEN = 'another sandbox (process';
 
 /**
- * Starts the sandbox as a process of its own, or finds the one that an earlier start left behind (a kill of our process does not end it:
- * the registry does not go away because we do). That one may be noted, may have come up before it could be noted, or may still be coming up.
+ * Starts the sandbox as a process of its own, or finds the one that an earlier start left behind (a kill of our process
+ * does not end it: the registry does not go away because we do). That one may be noted, may have come up before it
+ * could be noted, or may still be coming up.
  */
 export async function sandboxProcess(options: SandboxOptions): Promise<SandboxProcess> {
   mkdirSync(options.dataDir, { recursive: true });
@@ -68,13 +81,18 @@ function noted(addressFile: string): Ports | undefined {
   return existsSync(addressFile) ? portsIn(readFileSync(addressFile, 'utf8')) : undefined;
 }
 
-/** Who answers at the control port, when it is a sandbox over this very folder: after a crash the port may be another one's. */
+/**
+ * Who answers at the control port, when it is a sandbox over this very folder: after a crash the port may be another
+ * one's.
+ */
 async function served(ports: Ports | undefined, { stateDir }: Folder): Promise<Address | undefined> {
   if (ports === undefined) return undefined;
   try {
     const answer = await fetch(`${ports.controlUrl}/health`, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) });
     const { pid, dataDir } = (await answer.json()) as { pid?: unknown; dataDir?: unknown };
-    return typeof pid === 'number' && dataDir === stateDir ? { pid, url: ports.url, controlUrl: ports.controlUrl } : undefined;
+    return typeof pid === 'number' && dataDir === stateDir
+      ? { pid, url: ports.url, controlUrl: ports.controlUrl }
+      : undefined;
   } catch {
     return undefined;
   }
@@ -87,8 +105,22 @@ async function spawnSandbox(options: SandboxOptions, folder: Folder): Promise<{ 
   const log = openSync(logFile, 'a');
   const begin = fstatSync(log).size;
   const program = fileURLToPath(builtFile('apps/sandbox/src/main.js'));
-  const overrides = options.profileOverrides === undefined ? [] : ['--profile-overrides', resolve(options.profileOverrides)];
-  const args = [program, '--port', '0', '--control-port', '0', '--data', stateDir, '--profile', options.profile, ...overrides, ...WELL_BEHAVED, ...(options.flags ?? [])];
+  const overrides =
+    options.profileOverrides === undefined ? [] : ['--profile-overrides', resolve(options.profileOverrides)];
+  const args = [
+    program,
+    '--port',
+    '0',
+    '--control-port',
+    '0',
+    '--data',
+    stateDir,
+    '--profile',
+    options.profile,
+    ...overrides,
+    ...WELL_BEHAVED,
+    ...(options.flags ?? []),
+  ];
   // Its own process group, so that Ctrl-C on the terminal reaches us alone and we stop it last.
   const child = spawn(process.execPath, args, { stdio: ['ignore', log, log], detached: true });
   closeSync(log);
@@ -107,7 +139,10 @@ async function spawnSandbox(options: SandboxOptions, folder: Folder): Promise<{ 
     if (ended !== undefined && !saidSince(logFile, begin).includes(FOLDER_IS_TAKEN)) break;
     await systemClock.wait(POLL_MS);
   }
-  throw new Error(`the sandbox did not start (${ended ?? `no answer in ${START_LIMIT_MS} ms`}); its log: ${saidSince(logFile, begin).slice(-2_000)}`);
+  throw new Error(
+    `the sandbox did not start (${ended ?? `no answer in ${START_LIMIT_MS} ms`}); its log: ` +
+      `${saidSince(logFile, begin).slice(-2_000)}`,
+  );
 }
 
 /** The log is never emptied, since a sandbox may be writing to it; a long one begins anew. */
@@ -138,7 +173,8 @@ function portsIn(text: string): Ports | undefined {
 function running(address: Address, addressFile: string, reused: boolean): SandboxProcess {
   const stop = async (): Promise<void> => {
     signal(address.pid, 'SIGTERM');
-    for (let waitedMs = 0; waitedMs < STOP_LIMIT_MS && signal(address.pid, 0); waitedMs += POLL_MS) await systemClock.wait(POLL_MS);
+    for (let waitedMs = 0; waitedMs < STOP_LIMIT_MS && signal(address.pid, 0); waitedMs += POLL_MS)
+      await systemClock.wait(POLL_MS);
     rmSync(addressFile, { force: true });
   };
   return { url: address.url, controlUrl: address.controlUrl, reused, stop };

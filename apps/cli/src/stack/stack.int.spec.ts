@@ -10,7 +10,8 @@ let folder: TemporaryFolder;
 let stack: Stack;
 
 /** Nobody answers at this address: the parts under test do not call it. */
-const config = () => cliConfig({ DATA_DIR: folder.path, PORT: '0', LOG_LEVEL: 'silent', REGISTRY_URL: 'http://127.0.0.1:9' });
+const config = () =>
+  cliConfig({ DATA_DIR: folder.path, PORT: '0', LOG_LEVEL: 'silent', REGISTRY_URL: 'http://127.0.0.1:9' });
 
 beforeAll(async () => {
   folder = await temporaryFolder();
@@ -24,7 +25,10 @@ afterAll(async () => {
 
 describe('a second start on one DATA_DIR', () => {
   it('is refused in words, and leaves the first and its database alone', async () => {
-    await expect(startStack(config(), { say: () => undefined })).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'DATA_DIR' } });
+    await expect(startStack(config(), { say: () => undefined })).rejects.toMatchObject({
+      code: 'invalid_configuration',
+      place: { field: 'DATA_DIR' },
+    });
     const { rows } = await stack.pool.query<{ one: number }>('SELECT 1 AS one');
     expect(rows).toEqual([{ one: 1 }]);
     expect((await fetch(`${stack.gateway.url}/health/ready`)).status).toBe(200);
@@ -45,11 +49,26 @@ describe('a first start with a server for the log', () => {
 
   it('is refused in words when the server holds events of others', async () => {
     const store = new EventStoreDbEventStore({ url: fake.url });
-    const metadata = { participant: 'own', actor: { kind: 'system' as const, name: 'other', authenticatedBy: 'test' }, softwareVersion: '0', profile: 'x', effectiveAt: new Date(0).toISOString(), correlationId: 'x', causationId: 'x' };
-    await store.append('document-1', 'none', [{ id: randomUUID(), type: 'DocumentRegistered', schemaVersion: 1, data: {}, metadata }]);
+    const metadata = {
+      participant: 'own',
+      actor: { kind: 'system' as const, name: 'other', authenticatedBy: 'test' },
+      softwareVersion: '0',
+      profile: 'x',
+      effectiveAt: new Date(0).toISOString(),
+      correlationId: 'x',
+      causationId: 'x',
+    };
+    await store.append('document-1', 'none', [
+      { id: randomUUID(), type: 'DocumentRegistered', schemaVersion: 1, data: {}, metadata },
+    ]);
     await store.close();
-    const started = startStack(cliConfig({ ...config().environment, DATA_DIR: other.path, EVENTSTORE_URL: fake.url }), { say: () => undefined });
-    await expect(started.then((up) => up.stop())).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'EVENTSTORE_URL' } });
+    const started = startStack(cliConfig({ ...config().environment, DATA_DIR: other.path, EVENTSTORE_URL: fake.url }), {
+      say: () => undefined,
+    });
+    await expect(started.then((up) => up.stop())).rejects.toMatchObject({
+      code: 'invalid_configuration',
+      place: { field: 'EVENTSTORE_URL' },
+    });
   });
 });
 

@@ -39,10 +39,16 @@ export interface StackOptions {
   sandboxFlags?: string[];
 }
 
-/** Key of the advisory lock that keeps a second `up` away from one DATA_DIR. The session holds it: it ends with the process, however that ends. */
+/**
+ * Key of the advisory lock that keeps a second `up` away from one DATA_DIR. The session holds it: it ends with the
+ * process, however that ends.
+ */
 const UP_LOCK = 7_031_960_421;
 
-/** Starts PostgreSQL, the sandbox, the gateway, the worker, the auditor and the reconciler. When a step fails, what was started is stopped again. */
+/**
+ * Starts PostgreSQL, the sandbox, the gateway, the worker, the auditor and the reconciler. When a step fails, what was
+ * started is stopped again.
+ */
 export async function startStack(config: CliConfig, options: StackOptions): Promise<Stack> {
   checkConfigFiles(config);
   const stops: (() => Promise<void>)[] = [];
@@ -57,12 +63,17 @@ export async function startStack(config: CliConfig, options: StackOptions): Prom
   }
 }
 
-async function startParts(config: CliConfig, options: StackOptions, ending: { stops: (() => Promise<void>)[]; stop(): Promise<void> }): Promise<Stack> {
+async function startParts(
+  config: CliConfig,
+  options: StackOptions,
+  ending: { stops: (() => Promise<void>)[]; stop(): Promise<void> },
+): Promise<Stack> {
   const { stops, stop } = ending;
   const dataDir = new DataDir(config.dataDir);
   dataDir.ensureKey(config.keyFile);
   if (config.databaseUrl === undefined) options.say('starting PostgreSQL');
-  const postgres = config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: dataDir.file('postgres') }) : undefined;
+  const postgres =
+    config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: dataDir.file('postgres') }) : undefined;
   const databaseUrl = config.databaseUrl ?? (postgres as EmbeddedPostgres).url;
   const pool = openPool({ connectionString: databaseUrl, maxConnections: 4, applicationName: 'pedigree-up' });
   stops.push(() => pool.end());
@@ -86,15 +97,33 @@ async function startParts(config: CliConfig, options: StackOptions, ending: { st
   stops.push(() => gateway.stop());
   const worker = await startWorker(workerConfig(env));
   stops.push(() => worker.stop());
-  const auditor = await startAuditor(auditorConfig({ ...env, AUDIT_KEY_FILE: env['AUDIT_KEY_FILE'] ?? dataDir.ensureAuditKey() }));
+  const auditor = await startAuditor(
+    auditorConfig({ ...env, AUDIT_KEY_FILE: env['AUDIT_KEY_FILE'] ?? dataDir.ensureAuditKey() }),
+  );
   stops.push(() => auditor.stop());
   const reconciler = await startReconciler(reconcilerConfig(env));
   stops.push(() => reconciler.stop());
   dataDir.writeAddress({ url: gateway.url, pid: process.pid });
   stops.push(async () => dataDir.forgetAddress());
-  const failing = (): ReturnType<Stack['failing']> => Object.entries({ worker, auditor }).flatMap(([program, one]) => one.subscriptions.failing().map((failed) => ({ ...failed, program })));
-  const logs = `standard error (LOG_LEVEL=info says more)${sandbox === undefined ? '' : ` and ${dataDir.file('sandbox')}/sandbox.log`}`;
-  return { dataDir, pool, store, gateway, worker, registryUrl, controlUrl: sandbox?.controlUrl ?? config.registryControlUrl, failing, logs, stop };
+  const failing = (): ReturnType<Stack['failing']> =>
+    Object.entries({ worker, auditor }).flatMap(([program, one]) =>
+      one.subscriptions.failing().map((failed) => ({ ...failed, program })),
+    );
+  const logs =
+    'standard error (LOG_LEVEL=info says ' +
+    `more)${sandbox === undefined ? '' : ` and ${dataDir.file('sandbox')}/sandbox.log`}`;
+  return {
+    dataDir,
+    pool,
+    store,
+    gateway,
+    worker,
+    registryUrl,
+    controlUrl: sandbox?.controlUrl ?? config.registryControlUrl,
+    failing,
+    logs,
+    stop,
+  };
 }
 
 async function ownSandbox(config: CliConfig, dataDir: DataDir, options: StackOptions): Promise<SandboxProcess> {
@@ -111,7 +140,11 @@ async function lockOut(pool: Pool, dataDir: string): Promise<() => Promise<void>
   const { rows } = await session.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [UP_LOCK]);
   if (rows[0]?.locked !== true) {
     session.release();
-    throw new PedigreeError('invalid_configuration', `DATA_DIR: another pedigree is already up on ${dataDir}; stop it first, or choose another DATA_DIR`, { field: 'DATA_DIR' });
+    throw new PedigreeError(
+      'invalid_configuration',
+      `DATA_DIR: another pedigree is already up on ${dataDir}; stop it first, or choose another DATA_DIR`,
+      { field: 'DATA_DIR' },
+    );
   }
   return async () => session.release(true);
 }
@@ -123,7 +156,9 @@ function environmentOf(config: CliConfig, databaseUrl: string, registryUrl: stri
     DATABASE_URL: databaseUrl,
     REGISTRY_URL: registryUrl,
     REGISTRY_PROFILE: config.registryProfile,
-    ...(config.registryProfileOverrides === undefined ? {} : { REGISTRY_PROFILE_OVERRIDES: config.registryProfileOverrides }),
+    ...(config.registryProfileOverrides === undefined
+      ? {}
+      : { REGISTRY_PROFILE_OVERRIDES: config.registryProfileOverrides }),
     PEDIGREE_ACCOUNTS: config.accountsFile,
     PEDIGREE_KEY_FILE: config.keyFile,
     PEDIGREE_PARTICIPANT: config.participant,
@@ -139,7 +174,10 @@ async function gatewayOnFreePort(config: CliConfig, env: NodeJS.ProcessEnv): Pro
     return await startGateway(gatewayConfig(env));
   } catch (error) {
     if ((error as { cause?: { code?: string } }).cause?.code !== 'EADDRINUSE') throw error;
-    if (config.portIsGiven) throw new PedigreeError('invalid_configuration', `PORT: ${config.port} is already in use on ${config.host}`, { field: 'PORT' });
+    if (config.portIsGiven)
+      throw new PedigreeError('invalid_configuration', `PORT: ${config.port} is already in use on ${config.host}`, {
+        field: 'PORT',
+      });
     return startGateway(gatewayConfig({ ...env, PORT: '0' }));
   }
 }

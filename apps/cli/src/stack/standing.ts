@@ -1,4 +1,7 @@
-import { subscriptionStandings, type SubscriptionStanding } from '../../../gateway/src/programs/subscription-standings.js';
+import {
+  subscriptionStandings,
+  type SubscriptionStanding,
+} from '../../../gateway/src/programs/subscription-standings.js';
 import { requestIdOf } from '#kernel';
 import { installationId } from '#postgres';
 import { programProcesses, sentenceOf } from '#service';
@@ -12,11 +15,15 @@ export interface Looked extends Pick<Stack, 'pool' | 'store' | 'failing' | 'logs
 }
 
 /**
- * Changes when anything gets on: an event is appended, a task is done, a subscription comes further. A failure changes nothing of it, nor does a
- * list that is read again and again: its task is never done.
+ * Changes when anything gets on: an event is appended, a task is done, a subscription comes further. A failure changes
+ * nothing of it, nor does a list that is read again and again: its task is never done.
  */
 export async function markOf({ pool, store }: Pick<Looked, 'pool' | 'store'>): Promise<string> {
-  const [head, lags, { rows }] = await Promise.all([store.head(), subscriptionLag(pool, store), pool.query<{ tasks: string }>('SELECT count(*)::text AS tasks FROM task')]);
+  const [head, lags, { rows }] = await Promise.all([
+    store.head(),
+    subscriptionLag(pool, store),
+    pool.query<{ tasks: string }>('SELECT count(*)::text AS tasks FROM task'),
+  ]);
   // A checkpoint on a server moves past events of the server too: what counts is what it is behind.
   return [head, lags.reduce((sum, { lag }) => sum + lag, 0n), rows[0]?.tasks].join(' ');
 }
@@ -29,12 +36,17 @@ interface TaskGroup {
   error: string | null;
 }
 
-/** The tasks of these documents by how they stand, each with the one that was due first. $1 ids, $2 lanes of paused accounts. */
+/**
+ * The tasks of these documents by how they stand, each with the one that was due first. $1 ids, $2 lanes of paused
+ * accounts.
+ */
 const TASKS = `
-SELECT state, count(*)::int AS tasks, (array_agg(key ORDER BY due_at, id))[1] AS key, (array_agg(last_error ORDER BY due_at, id))[1] AS error,
+SELECT state, count(*)::int AS tasks, (array_agg(key ORDER BY due_at, id))[1] AS key, (array_agg(last_error
+  ORDER BY due_at, id))[1] AS error,
   min(due_at) FILTER (WHERE failed_at IS NULL) AS due_at
 FROM (
-  SELECT task.*, CASE WHEN failed_at IS NOT NULL THEN 'given_up' WHEN lease_until > statement_timestamp() THEN 'at_work' WHEN due_at > statement_timestamp() THEN 'later'
+  SELECT task.*, CASE WHEN failed_at IS NOT NULL THEN 'given_up'
+    WHEN lease_until > statement_timestamp() THEN 'at_work' WHEN due_at > statement_timestamp() THEN 'later'
     WHEN lane = ANY ($2::text[]) THEN 'paused' ELSE 'overdue' END AS state
   FROM task WHERE split_part(key, ':', 2) = ANY ($1::text[])
 ) AS stood GROUP BY state`;
@@ -52,17 +64,36 @@ export async function causeOf(looked: Looked, commandIds: string[]): Promise<Cau
   const lanes = paused.flatMap(({ account }) => SENDING.map((method) => `${account}/${method}`));
   const { rows } = await pool.query<TaskGroup>(TASKS, [requestIds, lanes]);
   const tasks = (state: TaskGroup['state']): TaskGroup | undefined => rows.find((one) => one.state === state);
-  const held = (await pool.query(`SELECT FROM document_outcome WHERE request_id = ANY ($1::text[]) AND phase = 'held'`, [requestIds])).rowCount ?? 0;
+  const held =
+    (
+      await pool.query(`SELECT FROM document_outcome WHERE request_id = ANY ($1::text[]) AND phase = 'held'`, [
+        requestIds,
+      ])
+    ).rowCount ?? 0;
   const failing = failingSentences(looked.failing());
   const causes = [
     ...failing,
-    ...(failing.length > 0 ? [] : behindSentences(subscriptionStandings(await programProcesses(pool), await subscriptionLag(pool, store)))),
+    ...(failing.length > 0
+      ? []
+      : behindSentences(subscriptionStandings(await programProcesses(pool), await subscriptionLag(pool, store)))),
     ...given(tasks('given_up'), ({ tasks: n, key, error }) => `tasks given up: ${n}, such as ${key}: ${error}`),
-    ...given(tasks('overdue'), ({ tasks: n, key, due_at: dueAt, error }) => `tasks overdue that nobody takes: ${n}, such as ${key} since ${dueAt?.toISOString()}${because(error)}`),
-    ...(tasks('paused') === undefined ? [] : paused.map(({ account, cause, text }) => `account ${account} is paused (${cause}: ${text}); see pedigree accounts`)),
+    ...given(
+      tasks('overdue'),
+      ({ tasks: n, key, due_at: dueAt, error }) =>
+        `tasks overdue that nobody takes: ${n}, such as ${key} since ${dueAt?.toISOString()}${because(error)}`,
+    ),
+    ...(tasks('paused') === undefined
+      ? []
+      : paused.map(
+          ({ account, cause, text }) => `account ${account} is paused (${cause}: ${text}); see pedigree accounts`,
+        )),
     ...(held === 0 ? [] : [`documents held: ${held} (GET /v1/documents?phase=held)`]),
     ...given(tasks('at_work'), ({ tasks: n, key }) => `tasks at work: ${n}, such as ${key}`),
-    ...given(tasks('later'), ({ tasks: n, key, due_at: dueAt, error }) => `tasks that wait for their time: ${n}, the first ${key} until ${dueAt?.toISOString()}${because(error)}`),
+    ...given(
+      tasks('later'),
+      ({ tasks: n, key, due_at: dueAt, error }) =>
+        `tasks that wait for their time: ${n}, the first ${key} until ${dueAt?.toISOString()}${because(error)}`,
+    ),
   ].map((sentence) => sentenceOf({ message: sentence }));
   return {
     sentence: causes.length === 0 ? `no cause is known; see ${logs}` : causes.join('; '),
@@ -71,13 +102,25 @@ export async function causeOf(looked: Looked, commandIds: string[]): Promise<Cau
   };
 }
 
-const given = (group: TaskGroup | undefined, sentence: (group: TaskGroup) => string): string[] => (group === undefined ? [] : [sentence(group)]);
+const given = (group: TaskGroup | undefined, sentence: (group: TaskGroup) => string): string[] =>
+  group === undefined ? [] : [sentence(group)];
 const because = (error: string | null): string => (error === null ? '' : `, which last said: ${error}`);
 
 function failingSentences(failing: ReturnType<Looked['failing']>): string[] {
-  const named = failing.slice(0, MOST_NAMED).map(({ program, name, reason }) => `subscription ${name} of the ${program} ${reason}`);
+  const named = failing
+    .slice(0, MOST_NAMED)
+    .map(({ program, name, reason }) => `subscription ${name} of the ${program} ${reason}`);
   return failing.length > MOST_NAMED ? [...named, `so do ${failing.length - MOST_NAMED} more`] : named;
 }
 
 const behindSentences = (standings: SubscriptionStanding[]): string[] =>
-  standings.flatMap(({ name, lag, lagUnit, state }) => (lag === 0n ? [] : [`${state === 'nobody' ? 'nobody runs' : 'nothing is handled by'} subscription ${name} (${lagUnit}s behind: ${lag})`])).slice(0, MOST_NAMED);
+  standings
+    .flatMap(({ name, lag, lagUnit, state }) =>
+      lag === 0n
+        ? []
+        : [
+            `${state === 'nobody' ? 'nobody runs' : 'nothing is handled by'} subscription ${name} (${lagUnit}s ` +
+              `behind: ${lag})`,
+          ],
+    )
+    .slice(0, MOST_NAMED);

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes a small file so that a crash at any moment leaves the old text or the new one, never a part: under another name, forced to the
- * disk, then renamed.
+ * Writes a small file so that a crash at any moment leaves the old text or the new one, never a part: under another
+ * name, forced to the disk, then renamed.
  */
 export function writeWhole(file: string, text: string, mode = 0o644): void {
   renameSync(written(file, text, mode), file);

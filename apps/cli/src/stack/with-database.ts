@@ -5,13 +5,24 @@ import type { CliConfig } from '../config.js';
 import { DataDir } from './data-dir.js';
 
 /** Opens the configured database, or the embedded one, which is started for it and left as it was found. */
-export async function withDatabase<T>({ databaseUrl, dataDir }: CliConfig, work: (pool: Pool) => Promise<T>): Promise<T> {
-  const embedded = databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: new DataDir(dataDir).file('postgres') }) : undefined;
-  const pool = openPool({ connectionString: databaseUrl ?? (embedded?.url as string), maxConnections: 4, applicationName: 'pedigree-cli' });
+export async function withDatabase<T>(
+  { databaseUrl, dataDir }: CliConfig,
+  work: (pool: Pool) => Promise<T>,
+): Promise<T> {
+  const embedded =
+    databaseUrl === undefined
+      ? await startEmbeddedPostgres({ dataDir: new DataDir(dataDir).file('postgres') })
+      : undefined;
+  const pool = openPool({
+    connectionString: databaseUrl ?? (embedded?.url as string),
+    maxConnections: 4,
+    applicationName: 'pedigree-cli',
+  });
   try {
     return await work(pool);
   } catch (error) {
-    if (databaseIsAway(error)) throw new PedigreeError('unavailable', `the database does not answer: ${sentenceOf(error)}`);
+    if (databaseIsAway(error))
+      throw new PedigreeError('unavailable', `the database does not answer: ${sentenceOf(error)}`);
     throw error;
   } finally {
     await pool.end();

@@ -19,7 +19,10 @@ beforeAll(async () => {
 afterAll(() => trial.stop());
 
 /** Asks as any client might: by whatever name, with whatever headers. */
-const call = (headers: OutgoingHttpHeaders, { at = port, method = 'GET', path = '/v1/summary' } = {}): Promise<{ status: number | undefined; body: Record<string, unknown> }> =>
+const call = (
+  headers: OutgoingHttpHeaders,
+  { at = port, method = 'GET', path = '/v1/summary' } = {},
+): Promise<{ status: number | undefined; body: Record<string, unknown> }> =>
   new Promise((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port: at, method, path, headers, setHost: false }, (answer) => {
       let text = '';
@@ -30,7 +33,10 @@ const call = (headers: OutgoingHttpHeaders, { at = port, method = 'GET', path = 
   });
 
 /** A gateway of its own over the trial's database, for as long as `work` takes. */
-async function withGateway<T>(environment: NodeJS.ProcessEnv, work: (gateway: RunningGateway) => Promise<T>): Promise<T> {
+async function withGateway<T>(
+  environment: NodeJS.ProcessEnv,
+  work: (gateway: RunningGateway) => Promise<T>,
+): Promise<T> {
   const gateway = await startGateway(gatewayConfig({ ...trial.environment, ...environment }));
   try {
     return await work(gateway);
@@ -55,24 +61,52 @@ describe('before the first key', () => {
     ['an address of this machine in its network', () => ({ host: `192.168.1.7:${port}` })],
   ])('refuses a Host that is %s', async (_what, headers) => {
     const { status, body } = await call(headers());
-    expect({ status, ...body }).toMatchObject({ status: 403, code: 'forbidden', field: 'Host', detail: expect.stringContaining(MAKE_ONE) as unknown });
+    expect({ status, ...body }).toMatchObject({
+      status: 403,
+      code: 'forbidden',
+      field: 'Host',
+      detail: expect.stringContaining(MAKE_ONE) as unknown,
+    });
     expect(body['detail']).toContain(`127.0.0.1:${port}`);
   });
 
-  it.each(['https://evil.example', 'null', 'http://localhost:3000', 'http://evil.example:8080', 'file://', ''])('refuses a page of another site, whose Origin is "%s"', async (origin) => {
-    const { status, body } = await call({ host: `127.0.0.1:${port}`, origin }, { method: 'POST', path: '/v1/webhooks/6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01/resume' });
-    expect({ status, ...body }).toMatchObject({ status: 403, code: 'forbidden', field: 'Origin', detail: expect.stringContaining(MAKE_ONE) as unknown });
-  });
+  it.each(['https://evil.example', 'null', 'http://localhost:3000', 'http://evil.example:8080', 'file://', ''])(
+    'refuses a page of another site, whose Origin is "%s"',
+    async (origin) => {
+      const { status, body } = await call(
+        { host: `127.0.0.1:${port}`, origin },
+        { method: 'POST', path: '/v1/webhooks/6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01/resume' },
+      );
+      expect({ status, ...body }).toMatchObject({
+        status: 403,
+        code: 'forbidden',
+        field: 'Origin',
+        detail: expect.stringContaining(MAKE_ONE) as unknown,
+      });
+    },
+  );
 
-  it.each(['X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'Forwarded', 'Via', 'X-Real-IP'])('refuses what a proxy has passed on with %s', async (name) => {
-    const { status, body } = await call({ host: `127.0.0.1:${port}`, [name]: '127.0.0.1' });
-    expect({ status, ...body }).toMatchObject({ status: 403, code: 'forbidden', field: name.toLowerCase(), detail: expect.stringContaining('PEDIGREE_BEHIND_PROXY=true') as unknown });
-  });
+  it.each(['X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'Forwarded', 'Via', 'X-Real-IP'])(
+    'refuses what a proxy has passed on with %s',
+    async (name) => {
+      const { status, body } = await call({ host: `127.0.0.1:${port}`, [name]: '127.0.0.1' });
+      expect({ status, ...body }).toMatchObject({
+        status: 403,
+        code: 'forbidden',
+        field: name.toLowerCase(),
+        detail: expect.stringContaining('PEDIGREE_BEHIND_PROXY=true') as unknown,
+      });
+    },
+  );
 
-  it('tells its health to anybody', async () => expect((await call({ host: 'evil.example' }, { path: '/health/ready' })).status).toBe(200));
+  it('tells its health to anybody', async () =>
+    expect((await call({ host: 'evil.example' }, { path: '/health/ready' })).status).toBe(200));
 
   it('does not start behind a proxy', async () => {
-    await expect(withGateway({ PEDIGREE_BEHIND_PROXY: 'true' }, async () => undefined)).rejects.toMatchObject({ code: 'invalid_configuration', place: { field: 'PEDIGREE_BEHIND_PROXY' } });
+    await expect(withGateway({ PEDIGREE_BEHIND_PROXY: 'true' }, async () => undefined)).rejects.toMatchObject({
+      code: 'invalid_configuration',
+      place: { field: 'PEDIGREE_BEHIND_PROXY' },
+    });
   });
 });
 
@@ -83,10 +117,17 @@ describe('once a key was made', () => {
   });
 
   it('serves whoever has it, by any name and through any proxy', async () => {
-    const foreign = { host: 'pedigree.example', origin: 'https://pedigree.example', 'x-forwarded-for': '10.0.0.7', authorization };
+    const foreign = {
+      host: 'pedigree.example',
+      origin: 'https://pedigree.example',
+      'x-forwarded-for': '10.0.0.7',
+      authorization,
+    };
     await withGateway({ PEDIGREE_BEHIND_PROXY: 'true' }, async ({ url }) => {
       const at = new URL(url).port;
-      expect([(await call(foreign, { at })).status, (await call({ host: `127.0.0.1:${at}` }, { at })).status]).toEqual([200, 401]);
+      expect([(await call(foreign, { at })).status, (await call({ host: `127.0.0.1:${at}` }, { at })).status]).toEqual([
+        200, 401,
+      ]);
     });
     expect((await call(foreign)).status).toBe(200);
   });
@@ -96,14 +137,32 @@ describe('once a key was made', () => {
     await withGateway({}, async ({ url }) => {
       const at = new URL(url).port;
       const { status, body } = await call({ host: `127.0.0.1:${at}` }, { at });
-      expect({ status, ...body }).toMatchObject({ status: 401, code: 'unauthenticated', detail: expect.stringContaining('pedigree keys add NAME --role admin') as unknown });
+      expect({ status, ...body }).toMatchObject({
+        status: 401,
+        code: 'unauthenticated',
+        detail: expect.stringContaining('pedigree keys add NAME --role admin') as unknown,
+      });
       const readiness = (): ReturnType<typeof call> => call({ host: 'any' }, { at, path: '/health/ready' });
       await until('health names the keys', async () => (await readiness()).body['status'] === 'degraded');
-      expect(await readiness()).toMatchObject({ status: 200, body: { degraded: [{ name: 'api keys', reason: expect.stringMatching(/no API key is valid.*pedigree keys add NAME --role admin --reason TEXT/) as unknown }] } });
+      expect(await readiness()).toMatchObject({
+        status: 200,
+        body: {
+          degraded: [
+            {
+              name: 'api keys',
+              reason: expect.stringMatching(
+                /no API key is valid.*pedigree keys add NAME --role admin --reason TEXT/,
+              ) as unknown,
+            },
+          ],
+        },
+      });
     });
   });
 
   it('starts beyond loopback when all keys are revoked, and stays shut', async () => {
-    await withGateway({ HOST: '0.0.0.0' }, async ({ url }) => expect((await call({ host: 'any' }, { at: new URL(url).port })).status).toBe(401));
+    await withGateway({ HOST: '0.0.0.0' }, async ({ url }) =>
+      expect((await call({ host: 'any' }, { at: new URL(url).port })).status).toBe(401),
+    );
   });
 });

@@ -14,7 +14,9 @@ export interface Caller {
 
 export interface ApiKeysOptions {
   pool: Pool;
-  /** Whether only this machine can reach the gateway: then, and until the first key is made, its own calls need none. */
+  /**
+   * Whether only this machine can reach the gateway: then, and until the first key is made, its own calls need none.
+   */
   trustsLoopback: boolean;
   register: Pick<KeyRegister, 'noteFirstUse'>;
   wrongKeys: Pick<WrongKeys, 'refusal'>;
@@ -29,9 +31,10 @@ const MOST_WAITING = 10_000;
 const SEND_A_KEY = `send a valid API key: Authorization: Bearer <key>; one is made on the host: ${MAKE_A_KEY}`;
 
 /**
- * Who calls, by the key in the Authorization header; keys are stored as SHA-256. Without a key this machine's own calls are named `local` until the first
- * one is made, where nobody else can call. Rows of keys stay, also through a backup: the door that a key has shut is not opened by revoking it.
- * Right keys are remembered for a moment and wrong ones never, so that these cost no memory; those of one moment share one look-up.
+ * Who calls, by the key in the Authorization header; keys are stored as SHA-256. Without a key this machine's own calls
+ * are named `local` until the first one is made, where nobody else can call. Rows of keys stay, also through a backup:
+ * the door that a key has shut is not opened by revoking it. Right keys are remembered for a moment and wrong ones
+ * never, so that these cost no memory; those of one moment share one look-up.
  */
 export class ApiKeys {
   private readonly remembered = new Map<string, { caller: Caller; untilMs: number }>();
@@ -42,11 +45,16 @@ export class ApiKeys {
   private keylessUntilMs = -Infinity;
 
   constructor(private readonly options: ApiKeysOptions) {
-    this.find = coalesce((digests) => keysByDigest(options.pool, digests), { maxBatch: MOST_LOOKED_UP, maxWaiting: MOST_WAITING });
+    this.find = coalesce((digests) => keysByDigest(options.pool, digests), {
+      maxBatch: MOST_LOOKED_UP,
+      maxWaiting: MOST_WAITING,
+    });
     this.isKeyed = !options.trustsLoopback;
   }
 
-  /** Throws PedigreeError `unauthenticated` or `too_many_wrong_keys`, or `forbidden` to who may only seem to be here. */
+  /**
+   * Throws PedigreeError `unauthenticated` or `too_many_wrong_keys`, or `forbidden` to who may only seem to be here.
+   */
   async callerOf(call: Call): Promise<Caller> {
     const { authorization } = call.headers;
     const key = /^Bearer (\S{20,200})$/.exec(authorization ?? '')?.[1];
@@ -77,7 +85,12 @@ export class ApiKeys {
     const row = await this.find(digest);
     if (row?.standing !== 'valid') {
       this.remembered.delete(digest);
-      throw this.refused(row === undefined ? { fault: 'unknown', detail: SEND_A_KEY } : { fault: row.standing, detail: whyNot(row), name: row.name }, call);
+      throw this.refused(
+        row === undefined
+          ? { fault: 'unknown', detail: SEND_A_KEY }
+          : { fault: row.standing, detail: whyNot(row), name: row.name },
+        call,
+      );
     }
     const { name, roles } = row;
     const caller: Caller = { actor: { kind: 'system', name, authenticatedBy: 'api-key' }, roles };
@@ -91,7 +104,8 @@ export class ApiKeys {
     if (this.noting.has(name)) return;
     const { pool, register, log } = this.options;
     const note = async (): Promise<void> => {
-      if (firstUsedAt === null) await register.noteFirstUse(name, { actor, address: call.socket.remoteAddress ?? 'unknown' });
+      if (firstUsedAt === null)
+        await register.noteFirstUse(name, { actor, address: call.socket.remoteAddress ?? 'unknown' });
       await noteLastUse(pool, name);
     };
     const noted = note()
@@ -108,6 +122,12 @@ export class ApiKeys {
 /** Said to whoever has the key, and to nobody else. */
 function whyNot({ name, standing, expiresAt, revokedAt }: ApiKeyRow): string {
   const another = `send another one, which is made on the host: pedigree keys add NAME --role ROLE --reason TEXT`;
-  if (standing === 'suspended') return `the API key ${name} is suspended, because a backup was restored that may be older than its revocation; whoever knows that it is good says so on the host: pedigree keys confirm ${name} --reason TEXT`;
-  return standing === 'expired' ? `the API key ${name} has expired at ${expiresAt?.toISOString()}; ${another}` : `the API key ${name} was revoked at ${revokedAt?.toISOString()}; ${another}`;
+  if (standing === 'suspended')
+    return (
+      `the API key ${name} is suspended, because a backup was restored that may be older than its revocation; ` +
+      `whoever knows that it is good says so on the host: pedigree keys confirm ${name} --reason TEXT`
+    );
+  return standing === 'expired'
+    ? `the API key ${name} has expired at ${expiresAt?.toISOString()}; ${another}`
+    : `the API key ${name} was revoked at ${revokedAt?.toISOString()}; ${another}`;
 }

@@ -14,7 +14,10 @@ beforeAll(async () => {
 afterAll(() => trial.stop());
 
 /** Sends the head of a request that promises a body, and nothing of the body. Gives what is answered to that. */
-async function promise(line: string, headers: string[]): Promise<{ status: string; code: string | undefined; socket: Socket }> {
+async function promise(
+  line: string,
+  headers: string[],
+): Promise<{ status: string; code: string | undefined; socket: Socket }> {
   const socket = connect(Number(new URL(trial.gateway.url).port), '127.0.0.1');
   socket.write(`${line} HTTP/1.1\r\nhost: here\r\n${headers.join('\r\n')}\r\n\r\n`);
   let text = '';
@@ -29,7 +32,13 @@ describe('whoever promises a body and sends none of it', () => {
   it.each([
     ['without a key', 'POST /v1/commands', JSON_BODY, '401', 'unauthenticated'],
     ['without a key, as lines', 'POST /v1/commands', LINES, '401', 'unauthenticated'],
-    ['with a key that is not known', 'POST /v1/commands', [...JSON_BODY, `authorization: Bearer ${'x'.repeat(40)}`], '401', 'unauthenticated'],
+    [
+      'with a key that is not known',
+      'POST /v1/commands',
+      [...JSON_BODY, `authorization: Bearer ${'x'.repeat(40)}`],
+      '401',
+      'unauthenticated',
+    ],
     ['for a route that is not there', 'POST /v1/nowhere', JSON_BODY, '404', 'not_found'],
     ['by a method that is not there', 'POST /docs', JSON_BODY, '404', 'not_found'],
   ])('%s is answered at once', async (_, line, headers, status, code) => {
@@ -39,7 +48,10 @@ describe('whoever promises a body and sends none of it', () => {
   });
 
   it('with a key that may not do this is told so at once, and his connection is cut', async () => {
-    const { socket, ...answer } = await promise('POST /v1/reconciliations', [...JSON_BODY, `authorization: Bearer ${erp}`]);
+    const { socket, ...answer } = await promise('POST /v1/reconciliations', [
+      ...JSON_BODY,
+      `authorization: Bearer ${erp}`,
+    ]);
     expect(answer).toEqual({ status: '403', code: 'forbidden' });
     await once(socket.resume(), 'close');
   });
@@ -52,6 +64,12 @@ it('every route asks for a key but those that are open, HEAD too', async () => {
     const { status } = await trial.ask(path.replace(/\{\w+\}/g, 'x'), { method });
     if (status !== 401) open.push(route);
   }
-  expect(open.sort()).toEqual(['GET /docs', 'GET /docs/{file}', 'GET /health/live', 'GET /health/ready', 'GET /v1/openapi.json']);
+  expect(open.sort()).toEqual([
+    'GET /docs',
+    'GET /docs/{file}',
+    'GET /health/live',
+    'GET /health/ready',
+    'GET /v1/openapi.json',
+  ]);
   expect((await trial.ask('/v1/summary', { method: 'HEAD' })).status).toBe(401);
 });

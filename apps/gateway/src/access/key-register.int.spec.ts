@@ -32,25 +32,48 @@ describe.each(LOG_PLACES)('API keys with the log in %s', (place) => {
 
   const events = (): Promise<RecordedEvent[]> => log.store.readStream(API_KEY_STREAM);
   const types = async (): Promise<string[]> => (await events()).map((event) => event.type);
-  const make = (name: string, expiresAt = NEXT_YEAR()): Promise<string> => register.make({ name, roles: ['erp'], expiresAt }, ACT);
-  const expire = (name: string): Promise<unknown> => db.pool.query(`UPDATE api_key SET expires_at = clock_timestamp() - interval '1 second' WHERE name = $1`, [name]);
+  const make = (name: string, expiresAt = NEXT_YEAR()): Promise<string> =>
+    register.make({ name, roles: ['erp'], expiresAt }, ACT);
+  const expire = (name: string): Promise<unknown> =>
+    db.pool.query(`UPDATE api_key SET expires_at = clock_timestamp() - interval '1 second' WHERE name = $1`, [name]);
   /** What a restore leaves behind, whichever way it was made. */
-  const restored = async (): Promise<string> => (await db.pool.query<{ id: string }>(`INSERT INTO restoration (state, taken_at, restored_by) VALUES ('released', now(), 'olga') RETURNING id`)).rows[0]!.id;
+  const restored = async (): Promise<string> =>
+    (
+      await db.pool.query<{ id: string }>(
+        `INSERT INTO restoration (state, taken_at, restored_by) VALUES ('released', now(), 'olga') RETURNING id`,
+      )
+    ).rows[0]!.id;
   const rows = async () => (await listKeys(db.pool)).map(({ lastUsedAt: _, ...row }) => row);
 
   it('are in the log with who and why, from their making to their end', async () => {
     const key = await make('erp');
     await register.noteFirstUse('erp', { actor: ERP, address: '10.0.0.7' });
     await register.noteFirstUse('erp', { actor: ERP, address: '10.0.0.8' });
-    expect([await register.revoke('erp', { ...ACT, reason: 'lost' }), await register.revoke('erp', ACT)]).toEqual([true, false]);
+    expect([await register.revoke('erp', { ...ACT, reason: 'lost' }), await register.revoke('erp', ACT)]).toEqual([
+      true,
+      false,
+    ]);
     expect(await events()).toMatchObject([
-      { type: 'ApiKeyMade', data: { key: 'erp', roles: ['erp'], keySha256: sha256Hex(key) }, metadata: { actor: KEEPER, reason: 'the tills need it' } },
+      {
+        type: 'ApiKeyMade',
+        data: { key: 'erp', roles: ['erp'], keySha256: sha256Hex(key) },
+        metadata: { actor: KEEPER, reason: 'the tills need it' },
+      },
       { type: 'ApiKeyFirstUsed', data: { key: 'erp', address: '10.0.0.7' }, metadata: { actor: ERP } },
       { type: 'ApiKeyRevoked', data: { key: 'erp' }, metadata: { actor: KEEPER, reason: 'lost' } },
     ]);
     expect(JSON.stringify((await events()).map(({ data, metadata }) => [data, metadata]))).not.toContain(key.slice(4));
     const [made, used, revoked] = await events();
-    expect(await rows()).toMatchObject([{ name: 'erp', standing: 'revoked', madeAt: made?.recordedAt, firstUsedAt: used?.recordedAt, revokedAt: revoked?.recordedAt, version: 2 }]);
+    expect(await rows()).toMatchObject([
+      {
+        name: 'erp',
+        standing: 'revoked',
+        madeAt: made?.recordedAt,
+        firstUsedAt: used?.recordedAt,
+        revokedAt: revoked?.recordedAt,
+        version: 2,
+      },
+    ]);
   });
 
   it('expire once in the log, however many gateways notice', async () => {
@@ -83,7 +106,10 @@ describe.each(LOG_PLACES)('API keys with the log in %s', (place) => {
     const before = (await findKey(db.pool, 'erp'))?.version;
     const dying = registerOn(db.pool, diesAfterAppend(log.store));
     await expect(dying.revoke('erp', ACT)).rejects.toThrow('killed');
-    expect([await types(), await findKey(db.pool, 'erp')]).toMatchObject([['ApiKeyMade', 'ApiKeyRevoked'], { standing: 'valid', version: before }]);
+    expect([await types(), await findKey(db.pool, 'erp')]).toMatchObject([
+      ['ApiKeyMade', 'ApiKeyRevoked'],
+      { standing: 'valid', version: before },
+    ]);
     await registerOn(db.pool, log.store).catchUp();
     expect(await findKey(db.pool, 'erp')).toMatchObject({ standing: 'revoked', version: 1 });
     expect(await types()).toHaveLength(2);
@@ -92,8 +118,15 @@ describe.each(LOG_PLACES)('API keys with the log in %s', (place) => {
   it('are made, used and revoked by many at once without losing any', async () => {
     const names = Array.from({ length: 4 }, (_, n) => `key-${n}`);
     const registers = names.map(() => registerOn(db.pool, log.store));
-    await Promise.all(registers.map((one, n) => one.make({ name: names[n] as string, roles: ['erp'], expiresAt: NEXT_YEAR() }, ACT)));
-    await Promise.all(registers.flatMap((one, n) => [one.noteFirstUse(names[n] as string, { actor: ERP, address: 'x' }), one.revoke(names[n] as string, ACT)]));
+    await Promise.all(
+      registers.map((one, n) => one.make({ name: names[n] as string, roles: ['erp'], expiresAt: NEXT_YEAR() }, ACT)),
+    );
+    await Promise.all(
+      registers.flatMap((one, n) => [
+        one.noteFirstUse(names[n] as string, { actor: ERP, address: 'x' }),
+        one.revoke(names[n] as string, ACT),
+      ]),
+    );
     expect((await listKeys(db.pool)).map(({ standing }) => standing)).toEqual(names.map(() => 'revoked'));
     expect((await types()).filter((type) => type === 'ApiKeyRevoked')).toHaveLength(4);
   });
@@ -103,7 +136,9 @@ describe.each(LOG_PLACES)('API keys with the log in %s', (place) => {
     await register.revoke('erp', ACT);
     await expect(make('erp')).rejects.toThrow('there was a key erp before, and names are for ever');
     await expect(make('two words')).rejects.toMatchObject({ code: 'invalid_parameter', place: { field: 'name' } });
-    await expect(make('late', new Date(Date.now() + 731 * 86_400_000))).rejects.toThrow('--expires: a key lasts 730 days at most');
+    await expect(make('late', new Date(Date.now() + 731 * 86_400_000))).rejects.toThrow(
+      '--expires: a key lasts 730 days at most',
+    );
     await expect(make('over', new Date(Date.now() - 1_000))).rejects.toThrow(/^--expires: .* is over$/);
     await expect(register.revoke('nobody', ACT)).rejects.toMatchObject({ code: 'not_found' });
     await expect(register.confirm('nobody', ACT)).rejects.toMatchObject({ code: 'not_found' });
@@ -113,11 +148,17 @@ describe.each(LOG_PLACES)('API keys with the log in %s', (place) => {
   it('are not changed beside a log that is behind their table', async () => {
     await make('erp');
     await db.pool.query('UPDATE api_key SET version = 7');
-    await expect(register.revoke('erp', ACT)).rejects.toMatchObject({ code: 'invalid_configuration', message: expect.stringMatching(/has taken in event 7 of api-keys, and the stream ends at 0/) as unknown });
+    await expect(register.revoke('erp', ACT)).rejects.toMatchObject({
+      code: 'invalid_configuration',
+      message: expect.stringMatching(/has taken in event 7 of api-keys, and the stream ends at 0/) as unknown,
+    });
   });
 
   it('of a version that kept no events are adopted once, with an end, and stay as they were', async () => {
-    await db.pool.query(`INSERT INTO api_key (name, key_sha256, roles, created_at, revoked_at) VALUES ('old', '\\x01', '{admin}', '2025-01-01', NULL), ('gone', '\\x02', '{erp}', '2025-01-01', '2025-02-01')`);
+    await db.pool.query(
+      `INSERT INTO api_key (name, key_sha256, roles, created_at, revoked_at) VALUES ('old', '\\x01', '{admin}', ` +
+        `'2025-01-01', NULL), ('gone', '\\x02', '{erp}', '2025-01-01', '2025-02-01')`,
+    );
     await Promise.all([register, registerOn(db.pool, log.store)].map((one) => one.catchUp()));
     await register.catchUp();
     expect(await types()).toEqual(['ApiKeyAdopted', 'ApiKeyAdopted']);
@@ -133,12 +174,20 @@ describe.each(LOG_PLACES)('API keys with the log in %s', (place) => {
       await db.pool.query(`INSERT INTO api_key (name, key_sha256, roles) VALUES ('old', '\\x01', '{erp}')`);
       const id = await restored();
       await make('new');
-      expect((await listKeys(db.pool)).map(({ name, standing }) => [name, standing])).toEqual([['erp', 'suspended'], ['new', 'valid'], ['old', 'suspended']]);
+      expect((await listKeys(db.pool)).map(({ name, standing }) => [name, standing])).toEqual([
+        ['erp', 'suspended'],
+        ['new', 'valid'],
+        ['old', 'suspended'],
+      ]);
       await register.catchUp();
       expect((await findKey(db.pool, 'old'))?.standing).toBe('suspended');
       await register.confirm('erp', { ...ACT, reason: 'seen the list of revocations' });
       expect((await findKey(db.pool, 'erp'))?.standing).toBe('valid');
-      expect((await events()).at(-1)).toMatchObject({ type: 'ApiKeyConfirmed', data: { key: 'erp', restorationId: id }, metadata: { actor: KEEPER, reason: 'seen the list of revocations' } });
+      expect((await events()).at(-1)).toMatchObject({
+        type: 'ApiKeyConfirmed',
+        data: { key: 'erp', restorationId: id },
+        metadata: { actor: KEEPER, reason: 'seen the list of revocations' },
+      });
       await expect(register.confirm('erp', ACT)).rejects.toThrow('key erp is valid, not suspended');
       await expect(register.confirm('new', ACT)).rejects.toThrow('key new is valid, not suspended');
     });

@@ -37,21 +37,47 @@ const PAGE_EVENTS = 500;
 const MOST_CONFLICTS = 20;
 
 /**
- * The one place where something happens to an API key: it decides, appends to the stream `api-keys`, and takes the events into the table that
- * gateways ask. The event comes first. Whoever dies before the row follows leaves that to the next who looks, a gateway within seconds.
+ * The one place where something happens to an API key: it decides, appends to the stream `api-keys`, and takes the
+ * events into the table that gateways ask. The event comes first. Whoever dies before the row follows leaves that to
+ * the next who looks, a gateway within seconds.
  */
 export class KeyRegister {
   constructor(private readonly options: KeyRegisterOptions) {}
 
-  /** Makes a key and returns it; it is shown this once and never again. Throws PedigreeError for a wrong name or expiry, and for a name that was used. */
+  /**
+   * Makes a key and returns it; it is shown this once and never again. Throws PedigreeError for a wrong name or expiry,
+   * and for a name that was used.
+   */
   async make({ name, roles, expiresAt }: NewKey, act: KeyAct): Promise<string> {
-    if (!NAME.test(name)) throw new PedigreeError('invalid_parameter', `name: ${name} is none; take 1 to 100 letters, digits, dots, hyphens, underscores or @`, { field: 'name' });
+    if (!NAME.test(name))
+      throw new PedigreeError(
+        'invalid_parameter',
+        `name: ${name} is none; take 1 to 100 letters, digits, dots, hyphens, underscores or @`,
+        { field: 'name' },
+      );
     const leftMs = expiresAt.getTime() - Date.now();
-    if (leftMs <= 0) throw new PedigreeError('invalid_parameter', `--expires: ${expiresAt.toISOString()} is over`, { field: '--expires' });
-    if (leftMs > MOST_KEY_DAYS * DAY_MS) throw new PedigreeError('invalid_parameter', `--expires: a key lasts ${MOST_KEY_DAYS} days at most`, { field: '--expires' });
+    if (leftMs <= 0)
+      throw new PedigreeError('invalid_parameter', `--expires: ${expiresAt.toISOString()} is over`, {
+        field: '--expires',
+      });
+    if (leftMs > MOST_KEY_DAYS * DAY_MS)
+      throw new PedigreeError('invalid_parameter', `--expires: a key lasts ${MOST_KEY_DAYS} days at most`, {
+        field: '--expires',
+      });
     const key = `pdg_${randomBytes(32).toString('base64url')}`;
-    const facts = { key: name, keySha256: sha256Hex(key), roles, expiresAt: expiresAt.toISOString(), ...(await this.restoration()) };
-    if (!(await this.record({ type: 'Make', ...facts }, act))) throw new PedigreeError('invalid_parameter', `there was a key ${name} before, and names are for ever; take another one`, { field: 'name', item: name });
+    const facts = {
+      key: name,
+      keySha256: sha256Hex(key),
+      roles,
+      expiresAt: expiresAt.toISOString(),
+      ...(await this.restoration()),
+    };
+    if (!(await this.record({ type: 'Make', ...facts }, act)))
+      throw new PedigreeError(
+        'invalid_parameter',
+        `there was a key ${name} before, and names are for ever; take another one`,
+        { field: 'name', item: name },
+      );
     return key;
   }
 
@@ -62,12 +88,19 @@ export class KeyRegister {
     return isNews;
   }
 
-  /** Lifts the suspension of a restore. Throws PedigreeError `not_found`, or `invalid_parameter` for a key that is not suspended. */
+  /**
+   * Lifts the suspension of a restore. Throws PedigreeError `not_found`, or `invalid_parameter` for a key that is not
+   * suspended.
+   */
   async confirm(name: string, act: KeyAct): Promise<void> {
     const { restorationId } = await this.restoration();
     if (restorationId !== undefined && (await this.record({ type: 'Confirm', key: name, restorationId }, act))) return;
     const { standing } = await this.existing(name);
-    throw new PedigreeError('invalid_parameter', `key ${name} is ${standing}, not suspended; there is nothing to confirm`, { field: 'name', item: name });
+    throw new PedigreeError(
+      'invalid_parameter',
+      `key ${name} is ${standing}, not suspended; there is nothing to confirm`,
+      { field: 'name', item: name },
+    );
   }
 
   /** Once for each key, whoever notices it first. */
@@ -75,24 +108,40 @@ export class KeyRegister {
     await this.record({ type: 'NoteFirstUse', key: name, address }, { actor });
   }
 
-  /** Takes into the table what the log has, and into the log the keys of an older version and those whose time is over. */
+  /**
+   * Takes into the table what the log has, and into the log the keys of an older version and those whose time is over.
+   */
   async catchUp(): Promise<void> {
     await this.follow();
     for (const row of await listKeys(this.options.pool)) {
       if (row.version === null) await this.adopt(row);
-      else if (row.standing === 'expired' && row.expiredAt === null) await this.record({ type: 'NoteExpiry', key: row.name }, { actor: this.program });
+      else if (row.standing === 'expired' && row.expiredAt === null)
+        await this.record({ type: 'NoteExpiry', key: row.name }, { actor: this.program });
     }
   }
 
   private async adopt({ name, keySha256, roles, madeAt, revokedAt, restorationId }: ApiKeyRow): Promise<void> {
-    const facts = { key: name, keySha256, roles, expiresAt: new Date(Date.now() + ADOPTED_KEY_DAYS * DAY_MS).toISOString(), madeAt: madeAt.toISOString() };
-    const known = { ...(revokedAt === null ? {} : { revokedAt: revokedAt.toISOString() }), ...(restorationId === null ? {} : { restorationId }) };
+    const facts = {
+      key: name,
+      keySha256,
+      roles,
+      expiresAt: new Date(Date.now() + ADOPTED_KEY_DAYS * DAY_MS).toISOString(),
+      madeAt: madeAt.toISOString(),
+    };
+    const known = {
+      ...(revokedAt === null ? {} : { revokedAt: revokedAt.toISOString() }),
+      ...(restorationId === null ? {} : { restorationId }),
+    };
     await this.record({ type: 'Adopt', ...facts, ...known }, { actor: this.program });
   }
 
   private async existing(name: string): Promise<ApiKeyRow> {
     const row = await findKey(this.options.pool, name);
-    if (row === undefined) throw new PedigreeError('not_found', `there is no key ${name}; pedigree keys list shows those that there are`, { field: 'name', item: name });
+    if (row === undefined)
+      throw new PedigreeError('not_found', `there is no key ${name}; pedigree keys list shows those that there are`, {
+        field: 'name',
+        item: name,
+      });
     return row;
   }
 
@@ -108,7 +157,11 @@ export class KeyRegister {
       const version = await this.follow();
       const events = decideApiKey(stateOf(await findKey(pool, command.key)), command);
       if (events.length === 0) return false;
-      const appended = await store.append(API_KEY_STREAM, version === -1 ? 'none' : version, events.map((event) => this.envelope(event, act)));
+      const appended = await store.append(
+        API_KEY_STREAM,
+        version === -1 ? 'none' : version,
+        events.map((event) => this.envelope(event, act)),
+      );
       if (appended.kind === 'conflict') {
         if (appended.actualVersion < version) throw behindTable(version, appended.actualVersion);
         continue;
@@ -126,9 +179,13 @@ export class KeyRegister {
       const version = await newestVersion(pool);
       const page = await store.readStream(API_KEY_STREAM, { fromVersion: version + 1, limit: PAGE_EVENTS });
       if (page.length === 0) return version;
-      await inTransaction(pool, async (tx) => {
-        for (const event of page) await takeIn(tx, event);
-      }, { name: 'events of API keys' });
+      await inTransaction(
+        pool,
+        async (tx) => {
+          for (const event of page) await takeIn(tx, event);
+        },
+        { name: 'events of API keys' },
+      );
     }
   }
 
@@ -139,7 +196,14 @@ export class KeyRegister {
   private envelope({ type, data }: ApiKeyEvent, { actor, reason }: KeyAct): NewEvent {
     const { participant, softwareVersion, profile } = this.options;
     const metadata = {
-      ...{ participant, actor, ...(reason === undefined ? {} : { reason }), softwareVersion, profile, effectiveAt: new Date().toISOString() },
+      ...{
+        participant,
+        actor,
+        ...(reason === undefined ? {} : { reason }),
+        softwareVersion,
+        profile,
+        effectiveAt: new Date().toISOString(),
+      },
       ...{ correlationId: `api_key:${data.key}`, causationId: `${type}:${data.key}` },
     };
     return { id: randomUUID(), type, schemaVersion: 1, data, metadata };
@@ -147,7 +211,11 @@ export class KeyRegister {
 }
 
 const behindTable = (version: number, actualVersion: number): PedigreeError =>
-  new PedigreeError('invalid_configuration', `the table of API keys has taken in event ${version} of ${API_KEY_STREAM}, and the stream ends at ${actualVersion}: this is not the log of this database, or one of the two was restored without the other`);
+  new PedigreeError(
+    'invalid_configuration',
+    `the table of API keys has taken in event ${version} of ${API_KEY_STREAM}, and the stream ends at ` +
+      `${actualVersion}: this is not the log of this database, or one of the two was restored without the other`,
+  );
 
 /** Events of one page are taken in together, so that the greatest version in the table never stands before a gap. */
 async function takeIn(tx: Transaction, { type, data, recordedAt, version }: RecordedEvent): Promise<void> {

@@ -6,7 +6,15 @@ import { KeyWatch } from './key-watch.js';
 const DAY_MS = 86_400_000;
 const NOW = new Date('2026-01-01T00:00:00Z');
 const row = (name: string, standing: ApiKeyRow['standing'], days = 365): ApiKeyRow => ({
-  ...{ name, standing, keySha256: '', roles: ['erp'], madeAt: NOW, expiresAt: new Date(NOW.getTime() + days * DAY_MS), expiredAt: null },
+  ...{
+    name,
+    standing,
+    keySha256: '',
+    roles: ['erp'],
+    madeAt: NOW,
+    expiresAt: new Date(NOW.getTime() + days * DAY_MS),
+    expiredAt: null,
+  },
   ...{ firstUsedAt: null, lastUsedAt: null, revokedAt: null, restorationId: null, version: 0 },
 });
 
@@ -21,14 +29,25 @@ async function watched(lists: (ApiKeyRow[] | Error)[], { isKeyed = true, stepMs 
     return next as ApiKeyRow[];
   };
   const register = { catchUp: async () => void (looks += 1) };
-  const watch = new KeyWatch({ register, list, isKeyed: async () => isKeyed, clock, log: { warn: (about, message) => warned.push([about, message]) } });
+  const watch = new KeyWatch({
+    register,
+    list,
+    isKeyed: async () => isKeyed,
+    clock,
+    log: { warn: (about, message) => warned.push([about, message]) },
+  });
   const ending = new AbortController();
   const ended = watch.watch(ending.signal);
   const told: string[] = [];
   for (let look = 0; look < lists.length; look += 1) {
     if (look > 0) clock.advance(stepMs);
     for (let n = 0; n < 5; n += 1) await new Promise((resolve) => setImmediate(resolve));
-    told.push(watch.troubles().map(({ since, reason }) => `${since} ${reason}`).join());
+    told.push(
+      watch
+        .troubles()
+        .map(({ since, reason }) => `${since} ${reason}`)
+        .join(),
+    );
   }
   ending.abort();
   await ended;
@@ -40,7 +59,9 @@ it('says once in the log, and in health for as long as it is so, that no key is 
   const { told, messages } = await watched([good, none, none, new Error('away'), good, none]);
   expect(told.map((one) => one !== '')).toEqual([false, true, true, true, false, true]);
   expect(messages).toEqual(['no API key is valid, so ', 'the API keys could not b', 'no API key is valid, so ']);
-  expect(told[1]).toMatch(/^2026-01-01T00:00:05.000Z no API key is valid.*pedigree keys add NAME --role admin --reason TEXT$/);
+  expect(told[1]).toMatch(
+    /^2026-01-01T00:00:05.000Z no API key is valid.*pedigree keys add NAME --role admin --reason TEXT$/,
+  );
   expect(told[2]).toBe(told[1]);
 });
 
@@ -56,10 +77,18 @@ it('names the keys that a restore has suspended, also while another is good, and
 });
 
 it('warns once a day of a valid key that expires soon, and tells metrics the first of them', async () => {
-  const keys = [row('erp', 'valid', 20), row('far', 'valid', 200), row('gone', 'revoked', 3), row('asleep', 'suspended', 2)];
+  const keys = [
+    row('erp', 'valid', 20),
+    row('far', 'valid', 200),
+    row('gone', 'revoked', 3),
+    row('asleep', 'suspended', 2),
+  ];
   const { warned, watch } = await watched([keys, keys, keys], { stepMs: DAY_MS / 2 });
   const ending = warned.filter(([, message]) => message === 'an API key expires soon').map(([about]) => about);
-  expect(ending).toMatchObject([{ key: 'erp', thresholdDays: 30, daysLeft: 20 }, { key: 'erp', thresholdDays: 30, daysLeft: 19 }]);
+  expect(ending).toMatchObject([
+    { key: 'erp', thresholdDays: 30, daysLeft: 20 },
+    { key: 'erp', thresholdDays: 30, daysLeft: 19 },
+  ]);
   expect(watch.figures().expiresSeconds).toBe(19 * 86_400);
   expect((await watched([[row('gone', 'revoked', 3)]])).watch.figures().expiresSeconds).toBeUndefined();
 });

@@ -21,8 +21,8 @@ const NO_KEY = `no API key is valid, so nobody can call; make one on the host: $
 const MOST_NAMED = 10;
 
 /**
- * Keeps the table of keys up to the log, records what has expired, and tells health, metrics and the log what a person must do: no key is left, so that
- * only the host can open the API; keys are suspended; a key expires soon.
+ * Keeps the table of keys up to the log, records what has expired, and tells health, metrics and the log what a person
+ * must do: no key is left, so that only the host can open the API; keys are suspended; a key expires soon.
  */
 export class KeyWatch {
   private keys: ApiKeyRow[] = [];
@@ -36,7 +36,10 @@ export class KeyWatch {
     this.keys = await list();
     const reason = this.reason(await isKeyed());
     if (reason !== undefined && reason !== this.trouble?.reason) log.warn({}, reason);
-    this.trouble = reason === undefined ? undefined : { name: 'api keys', since: this.trouble?.since ?? clock.now().toISOString(), reason };
+    this.trouble =
+      reason === undefined
+        ? undefined
+        : { name: 'api keys', since: this.trouble?.since ?? clock.now().toISOString(), reason };
     for (const { name, expiresAt } of this.keys.filter((one) => one.standing === 'valid')) {
       const warning = expiresAt === null ? undefined : this.expiryNews.of(name, expiresAt, clock.now());
       if (warning !== undefined) log.warn({ key: name, expiresAt, ...warning }, 'an API key expires soon');
@@ -49,8 +52,11 @@ export class KeyWatch {
 
   /** `expiresSeconds`: until the first of the valid keys expires. */
   figures(): { suspended: number; expiresSeconds: number | undefined } {
-    const ends = this.keys.flatMap(({ standing, expiresAt }) => (standing === 'valid' && expiresAt !== null ? [expiresAt.getTime()] : []));
-    const expiresSeconds = ends.length === 0 ? undefined : (Math.min(...ends) - this.options.clock.now().getTime()) / 1_000;
+    const ends = this.keys.flatMap(({ standing, expiresAt }) =>
+      standing === 'valid' && expiresAt !== null ? [expiresAt.getTime()] : [],
+    );
+    const expiresSeconds =
+      ends.length === 0 ? undefined : (Math.min(...ends) - this.options.clock.now().getTime()) / 1_000;
     return { suspended: this.named('suspended').length, expiresSeconds };
   }
 
@@ -59,10 +65,18 @@ export class KeyWatch {
     const { register, clock, log } = this.options;
     const look = async (): Promise<void> => {
       // A log that is away must not keep anybody from hearing how the keys stand.
-      await register.catchUp().catch((err: unknown) => log.warn({ err }, 'the table of API keys could not be brought up to the log'));
+      await register
+        .catchUp()
+        .catch((err: unknown) => log.warn({ err }, 'the table of API keys could not be brought up to the log'));
       await this.look();
     };
-    return lookAgain(look, { everyMs: LOOK_EVERY_MS, clock, signal, log, failure: 'the API keys could not be looked at' });
+    return lookAgain(look, {
+      everyMs: LOOK_EVERY_MS,
+      clock,
+      signal,
+      log,
+      failure: 'the API keys could not be looked at',
+    });
   }
 
   private named(standing: ApiKeyRow['standing']): string[] {
@@ -73,7 +87,10 @@ export class KeyWatch {
     const suspended = this.named('suspended');
     if (suspended.length > 0) {
       const names = `${suspended.slice(0, MOST_NAMED).join(', ')}${suspended.length > MOST_NAMED ? ` and ${suspended.length - MOST_NAMED} more` : ''}`;
-      return `API keys are suspended since a backup was restored, which may be older than their revocation: ${names}; on the host say of each pedigree keys confirm NAME --reason TEXT, or revoke it`;
+      return (
+        `API keys are suspended since a backup was restored, which may be older than their revocation: ${names}; ` +
+        'on the host say of each pedigree keys confirm NAME --reason TEXT, or revoke it'
+      );
     }
     return isKeyed && this.named('valid').length === 0 ? NO_KEY : undefined;
   }

@@ -25,12 +25,17 @@ const detail = async (key: string): Promise<[number, unknown]> => {
   const answer = await ask(key);
   return [answer.status, answer.json()['detail']];
 };
-const eventsOf = async (name: string): Promise<RecordedEvent[]> => (await new PostgresEventStore({ pool: trial.db.pool }).readStream(API_KEY_STREAM)).filter(({ data }) => data['key'] === name);
+const eventsOf = async (name: string): Promise<RecordedEvent[]> =>
+  (await new PostgresEventStore({ pool: trial.db.pool }).readStream(API_KEY_STREAM)).filter(
+    ({ data }) => data['key'] === name,
+  );
 
 describe('a key', () => {
   it('that is used is noted in the log the first time, as itself, and its last use beside it', async () => {
     const key = await makeKey(trial.db.pool, 'erp', ['erp']);
-    expect((await Promise.all(Array.from({ length: 20 }, () => ask(key)))).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+    expect((await Promise.all(Array.from({ length: 20 }, () => ask(key)))).map(({ status }) => status)).toEqual(
+      Array.from({ length: 20 }, () => 200),
+    );
     await until('its first use', async () => (await findKey(trial.db.pool, 'erp'))?.lastUsedAt !== null);
     expect((await eventsOf('erp')).map(({ type, metadata }) => [type, metadata.actor])).toEqual([
       ['ApiKeyMade', KEEPER],
@@ -41,9 +46,17 @@ describe('a key', () => {
   it('whose time is over is told so, and a gateway records that once', async () => {
     const key = await makeKey(trial.db.pool, 'short', ['erp']);
     await trial.db.pool.query(`UPDATE api_key SET expires_at = '2026-01-31T00:00:00Z' WHERE name = 'short'`);
-    expect(await detail(key)).toEqual([401, expect.stringMatching(/^the API key short has expired at 2026-01-31T00:00:00.000Z; send another one, which is made on the host: pedigree keys add/)]);
+    expect(await detail(key)).toEqual([
+      401,
+      expect.stringMatching(
+        /^the API key short has expired at 2026-01-31T00:00:00.000Z; send another one, which is made on the host: pedigree keys add/,
+      ),
+    ]);
     await until('the event', async () => (await eventsOf('short')).some(({ type }) => type === 'ApiKeyExpired'));
-    expect(await eventsOf('short')).toMatchObject([{ type: 'ApiKeyMade' }, { type: 'ApiKeyExpired', metadata: { actor: { kind: 'system', name: 'gateway' } } }]);
+    expect(await eventsOf('short')).toMatchObject([
+      { type: 'ApiKeyMade' },
+      { type: 'ApiKeyExpired', metadata: { actor: { kind: 'system', name: 'gateway' } } },
+    ]);
     expect((await ask(key)).status).toBe(401);
   });
 
@@ -57,7 +70,10 @@ describe('a key', () => {
     const key = await makeKey(trial.db.pool, 'half', ['erp']);
     expect((await ask(key)).status).toBe(200);
     const store = new PostgresEventStore({ pool: trial.db.pool });
-    const dying = registerOn(trial.db.pool, { append: store.append.bind(store), readStream: diesAtFinding(store, 'ApiKeyRevoked') });
+    const dying = registerOn(trial.db.pool, {
+      append: store.append.bind(store),
+      readStream: diesAtFinding(store, 'ApiKeyRevoked'),
+    });
     await expect(dying.revoke('half', { actor: KEEPER, reason: 'lost' })).rejects.toThrow('killed');
     await until('the refusal', async () => (await ask(key)).status === 401);
     expect(await detail(key)).toEqual([401, expect.stringMatching(/^the API key half was revoked at 2/)]);
@@ -65,10 +81,19 @@ describe('a key', () => {
 
   it('that a restore has suspended is told the command that confirms it, and works after that', async () => {
     const key = await makeKey(trial.db.pool, 'asleep', ['erp']);
-    const { rows } = await trial.db.pool.query<{ id: string }>(`INSERT INTO restoration (state, taken_at, restored_by) VALUES ('released', now(), 'olga') RETURNING id`);
+    const { rows } = await trial.db.pool.query<{ id: string }>(
+      `INSERT INTO restoration (state, taken_at, restored_by) VALUES ('released', now(), 'olga') RETURNING id`,
+    );
     try {
-      expect(await detail(key)).toEqual([401, expect.stringMatching(/^the API key asleep is suspended, because a backup was restored.*on the host: pedigree keys confirm asleep --reason TEXT$/)]);
-      await until('health names it', async () => (await trial.ask('/health/ready')).text.includes('pedigree keys confirm NAME'));
+      expect(await detail(key)).toEqual([
+        401,
+        expect.stringMatching(
+          /^the API key asleep is suspended, because a backup was restored.*on the host: pedigree keys confirm asleep --reason TEXT$/,
+        ),
+      ]);
+      await until('health names it', async () =>
+        (await trial.ask('/health/ready')).text.includes('pedigree keys confirm NAME'),
+      );
       await registerOn(trial.db.pool).confirm('asleep', { actor: KEEPER, reason: 'it was never revoked' });
       expect((await ask(key)).status).toBe(200);
     } finally {
@@ -82,9 +107,12 @@ describe('wrong keys by the thousand', () => {
     const beganMs = performance.now();
     const [statuses, right]: [number[], number[]] = [[], []];
     for (let round = 0; round < 40; round += 1) {
-      const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => ask(`wrong-${round}-${n}-${'x'.repeat(40)}`)));
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, n) => ask(`wrong-${round}-${n}-${'x'.repeat(40)}`)),
+      );
       statuses.push(...answers.map(({ status }) => status));
-      for (const { headers } of answers.filter(({ status }) => status === 429)) expect(headers.get('retry-after')).toBe(String(WRONG_KEYS_WINDOW_SECONDS));
+      for (const { headers } of answers.filter(({ status }) => status === 429))
+        expect(headers.get('retry-after')).toBe(String(WRONG_KEYS_WINDOW_SECONDS));
       right.push((await ask(admin)).status);
     }
     expect(right).toEqual(right.map(() => 200));
@@ -93,7 +121,9 @@ describe('wrong keys by the thousand', () => {
     const told = statuses.filter((status) => status === 401).length;
     expect(told).toBeGreaterThan(0);
     expect(told).toBeLessThanOrEqual(MOST_WRONG_KEYS * windows);
-    expect(statuses.filter((status) => status !== 401)).toEqual(Array.from({ length: statuses.length - told }, () => 429));
+    expect(statuses.filter((status) => status !== 401)).toEqual(
+      Array.from({ length: statuses.length - told }, () => 429),
+    );
     expect(statuses.indexOf(401)).toBeLessThan(statuses.indexOf(429));
     expect((await ask('short')).json()).toMatchObject({ code: 'too_many_wrong_keys', field: 'Authorization' });
     expect(JSON.stringify(trial.logged)).toContain('too many wrong API keys');
@@ -103,12 +133,27 @@ describe('wrong keys by the thousand', () => {
   it('occupy no memory, from however many addresses they come', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
-    const wrongKeys = new WrongKeys({ clock: systemClock, log: { warn: () => undefined }, metrics: { count: () => undefined } });
-    const keys = new ApiKeys({ pool: trial.db.pool, trustsLoopback: false, register: registerOn(trial.db.pool), wrongKeys, log: { warn: () => undefined } });
+    const wrongKeys = new WrongKeys({
+      clock: systemClock,
+      log: { warn: () => undefined },
+      metrics: { count: () => undefined },
+    });
+    const keys = new ApiKeys({
+      pool: trial.db.pool,
+      trustsLoopback: false,
+      register: registerOn(trial.db.pool),
+      wrongKeys,
+      log: { warn: () => undefined },
+    });
     const attack = async (from: number, count: number): Promise<number> => {
       for (let n = from; n < from + count; n += 500) {
-        const calls = Array.from({ length: 500 }, (_, i) => ({ headers: { authorization: `Bearer wrong-${n + i}-${'x'.repeat(150)}` }, socket: { remoteAddress: `10.${(n + i) >> 16}.${((n + i) >> 8) & 255}.${(n + i) & 255}` } }));
-        const refusals = await Promise.all(calls.map((call) => keys.callerOf(call).catch((error: unknown) => (error as PedigreeError).code)));
+        const calls = Array.from({ length: 500 }, (_, i) => ({
+          headers: { authorization: `Bearer wrong-${n + i}-${'x'.repeat(150)}` },
+          socket: { remoteAddress: `10.${(n + i) >> 16}.${((n + i) >> 8) & 255}.${(n + i) & 255}` },
+        }));
+        const refusals = await Promise.all(
+          calls.map((call) => keys.callerOf(call).catch((error: unknown) => (error as PedigreeError).code)),
+        );
         expect(new Set(refusals)).toEqual(new Set(['unauthenticated']));
       }
       collect();

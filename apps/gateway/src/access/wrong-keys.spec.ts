@@ -1,13 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
-import { MOST_NETWORKS, MOST_WRONG_KEYS, networkOf, WRONG_KEYS_WINDOW_SECONDS, WrongKeys, type KeyFault } from './wrong-keys.js';
+import {
+  MOST_NETWORKS,
+  MOST_WRONG_KEYS,
+  networkOf,
+  WRONG_KEYS_WINDOW_SECONDS,
+  WrongKeys,
+  type KeyFault,
+} from './wrong-keys.js';
 
 function trial() {
   const clock = new VirtualClock();
   const logged: [object, string][] = [];
   const counted: string[] = [];
-  const wrongKeys = new WrongKeys({ clock, log: { warn: (about, message) => logged.push([about, message]) }, metrics: { count: (name, labels) => counted.push(`${name} ${(labels as { reason: string }).reason}`) } });
-  const status = (address: string, fault: KeyFault = 'unknown'): number => wrongKeys.refusal({ fault, detail: 'send another', address }).httpStatus;
+  const wrongKeys = new WrongKeys({
+    clock,
+    log: { warn: (about, message) => logged.push([about, message]) },
+    metrics: { count: (name, labels) => counted.push(`${name} ${(labels as { reason: string }).reason}`) },
+  });
+  const status = (address: string, fault: KeyFault = 'unknown'): number =>
+    wrongKeys.refusal({ fault, detail: 'send another', address }).httpStatus;
   /** The answers to so many wrong keys of one address. */
   const many = (address: string, keys: number): number[] => Array.from({ length: keys }, () => status(address));
   return { clock, logged, counted, wrongKeys, status, many };
@@ -16,7 +28,11 @@ function trial() {
 describe('wrong keys', () => {
   it('are answered 401 up to the limit and 429 past it, each address by itself, and 401 again in the next minute', () => {
     const { clock, many, status } = trial();
-    expect(many('10.0.0.1', MOST_WRONG_KEYS + 2)).toEqual([...Array.from({ length: MOST_WRONG_KEYS }, () => 401), 429, 429]);
+    expect(many('10.0.0.1', MOST_WRONG_KEYS + 2)).toEqual([
+      ...Array.from({ length: MOST_WRONG_KEYS }, () => 401),
+      429,
+      429,
+    ]);
     expect(status('10.0.0.2')).toBe(401);
     clock.advance(WRONG_KEYS_WINDOW_SECONDS * 1_000 - 1);
     expect(status('10.0.0.1')).toBe(429);
@@ -28,7 +44,11 @@ describe('wrong keys', () => {
     const { logged, counted, wrongKeys, many } = trial();
     wrongKeys.refusal({ fault: 'expired', detail: 'it has expired', name: 'erp', address: '10.0.0.1' });
     many('10.0.0.1', 100);
-    expect([counted.length, counted[0], counted[1]]).toEqual([101, 'pedigree_api_keys_refused_total expired', 'pedigree_api_keys_refused_total unknown']);
+    expect([counted.length, counted[0], counted[1]]).toEqual([
+      101,
+      'pedigree_api_keys_refused_total expired',
+      'pedigree_api_keys_refused_total unknown',
+    ]);
     expect(logged).toHaveLength(MOST_WRONG_KEYS + 1);
     expect(logged[0]).toEqual([{ network: '10.0.0.1', fault: 'expired', key: 'erp' }, 'an API key was refused']);
     expect(logged.at(-1)?.[1]).toMatch(/^too many wrong API keys/);

@@ -28,8 +28,9 @@ export const MOST_WRONG_KEYS = 20;
 export const MOST_NETWORKS = 10_000;
 
 /**
- * Counts wrong keys by the network that they come from: past the limit they are answered 429 and no longer logged one by one. A right key is none of its
- * business, wherever it comes from: a key has 256 random bits, so what is kept small is the noise and not the chance to guess one.
+ * Counts wrong keys by the network that they come from: past the limit they are answered 429 and no longer logged one
+ * by one. A right key is none of its business, wherever it comes from: a key has 256 random bits, so what is kept small
+ * is the noise and not the chance to guess one.
  */
 export class WrongKeys {
   private readonly networks = new Map<string, { keys: number; untilMs: number }>();
@@ -46,15 +47,24 @@ export class WrongKeys {
       log.warn({ network, fault, ...(name === undefined ? {} : { key: name }) }, 'an API key was refused');
       return new PedigreeError('unauthenticated', detail, { field: 'Authorization' });
     }
-    if (keys === MOST_WRONG_KEYS + 1) log.warn({ network }, 'too many wrong API keys from one network: more are answered 429 and only counted');
-    return new PedigreeError('too_many_wrong_keys', `more than ${MOST_WRONG_KEYS} calls with a wrong key came from ${network} within ${WRONG_KEYS_WINDOW_SECONDS} s; ${detail}`, { field: 'Authorization' });
+    if (keys === MOST_WRONG_KEYS + 1)
+      log.warn({ network }, 'too many wrong API keys from one network: more are answered 429 and only counted');
+    return new PedigreeError(
+      'too_many_wrong_keys',
+      `more than ${MOST_WRONG_KEYS} calls with a wrong key came from ${network} within ` +
+        `${WRONG_KEYS_WINDOW_SECONDS} s; ${detail}`,
+      { field: 'Authorization' },
+    );
   }
 
   /** Wrong keys of the network in its present window, this one included. */
   private count(network: string): number {
     const nowMs = this.options.clock.monotonicMs();
     const before = this.networks.get(network);
-    const entry = before === undefined || before.untilMs <= nowMs ? { keys: 0, untilMs: nowMs + WRONG_KEYS_WINDOW_SECONDS * 1_000 } : before;
+    const entry =
+      before === undefined || before.untilMs <= nowMs
+        ? { keys: 0, untilMs: nowMs + WRONG_KEYS_WINDOW_SECONDS * 1_000 }
+        : before;
     entry.keys += 1;
     this.networks.delete(network);
     this.networks.set(network, entry);
@@ -67,7 +77,9 @@ export class WrongKeys {
 export function networkOf(address: string): string {
   const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
   if (isIP(plain) !== 6) return plain;
-  const [head = [], tail] = (plain.split('%')[0] as string).split('::').map((half) => half.split(':').filter((group) => group !== ''));
+  const [head = [], tail] = (plain.split('%')[0] as string)
+    .split('::')
+    .map((half) => half.split(':').filter((group) => group !== ''));
   const zeros = tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0');
   return `${[...head, ...zeros, ...(tail ?? [])].slice(0, 4).join(':')}::/64`;
 }

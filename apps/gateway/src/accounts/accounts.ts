@@ -37,7 +37,15 @@ function endingCertificate(account: string, validTo: Date, now: Date): Trouble[]
   const leftMs = validTo.getTime() - now.getTime();
   if (leftMs >= CERTIFICATE_WARNING_MS) return [];
   const since = new Date(validTo.getTime() - CERTIFICATE_WARNING_MS).toISOString();
-  return [{ name: `certificate of ${account}`, since, reason: `it ends at ${validTo.toISOString()}, in ${Math.max(0, Math.floor(leftMs / DAY_MS))} days; the account is paused then: order a new one` }];
+  return [
+    {
+      name: `certificate of ${account}`,
+      since,
+      reason:
+        `it ends at ${validTo.toISOString()}, in ${Math.max(0, Math.floor(leftMs / DAY_MS))} days; the account is ` +
+        'paused then: order a new one',
+    },
+  ];
 }
 
 /** Shows how accounts stand and has a paused one go on. Workers follow the log: they need not be told. */
@@ -48,13 +56,17 @@ export class Accounts {
 
   async list(): Promise<AccountEntry[]> {
     const [standings, { lanes }] = await Promise.all([this.look(), this.options.queue.queueFigures()]);
-    const waiting = (account: string): number => lanes.filter(({ lane }) => SENDING_LANES.some((method) => lane === `${account}/${method}`)).reduce((sum, { ready }) => sum + ready, 0);
+    const waiting = (account: string): number =>
+      lanes
+        .filter(({ lane }) => SENDING_LANES.some((method) => lane === `${account}/${method}`))
+        .reduce((sum, { ready }) => sum + ready, 0);
     return standings.map((one) => ({ ...one, waiting: waiting(one.account) }));
   }
 
   /** Has it go on, for a reason that is kept. The same again changes nothing. Throws PedigreeError `not_found`. */
   async resume(account: string, reason: string, actor: Actor): Promise<AccountEntry> {
-    if (!this.options.accounts.includes(account)) throw new PedigreeError('not_found', `there is no account ${account}`, { field: 'name', item: account });
+    if (!this.options.accounts.includes(account))
+      throw new PedigreeError('not_found', `there is no account ${account}`, { field: 'name', item: account });
     await this.appendResumption(account, reason, actor);
     const found = (await this.list()).find((one) => one.account === account);
     if (found === undefined) throw new Error(`account ${account} is not listed`);
@@ -69,19 +81,29 @@ export class Accounts {
   troubles(): Trouble[] {
     return this.standings.flatMap(({ account, state, cause, text, since = '', certificate }) => {
       if (state === 'paused') return [{ name: `account ${account}`, since, reason: `paused (${cause}): ${text}` }];
-      return certificate === undefined ? [] : endingCertificate(account, new Date(certificate.validTo), this.options.clock.now());
+      return certificate === undefined
+        ? []
+        : endingCertificate(account, new Date(certificate.validTo), this.options.clock.now());
     });
   }
 
   async look(): Promise<AccountStanding[]> {
-    this.standings = await Promise.all(this.options.accounts.map((account) => accountStanding(this.options.store, account)));
+    this.standings = await Promise.all(
+      this.options.accounts.map((account) => accountStanding(this.options.store, account)),
+    );
     return this.standings;
   }
 
   /** Keeps what health tells up to date, until `signal`. Never rejects. */
   watch(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    return lookAgain(() => this.look(), { everyMs: LOOK_EVERY_MS, clock, signal, log, failure: 'the accounts could not be looked at' });
+    return lookAgain(() => this.look(), {
+      everyMs: LOOK_EVERY_MS,
+      clock,
+      signal,
+      log,
+      failure: 'the accounts could not be looked at',
+    });
   }
 
   private async appendResumption(account: string, reason: string, actor: Actor): Promise<void> {
@@ -92,13 +114,20 @@ export class Accounts {
       const events = decideAccount(state, { type: 'Resume', account });
       const last = recorded.at(-1);
       if (events.length === 0 || last === undefined) return;
-      const appended = await store.append(accountStream(account), last.version, events.map((event) => this.envelope(event, { account, reason, actor })));
+      const appended = await store.append(
+        accountStream(account),
+        last.version,
+        events.map((event) => this.envelope(event, { account, reason, actor })),
+      );
       if (appended.kind === 'appended') return;
     }
     throw new PedigreeError('unavailable', `account ${account} changes all the time; try again`, { item: account });
   }
 
-  private envelope({ type, data }: AccountEvent, { account, reason, actor }: { account: string; reason: string; actor: Actor }): NewEvent {
+  private envelope(
+    { type, data }: AccountEvent,
+    { account, reason, actor }: { account: string; reason: string; actor: Actor },
+  ): NewEvent {
     const { participant, softwareVersion, profile, clock } = this.options;
     const metadata = {
       ...{ participant, actor, reason, softwareVersion, profile, effectiveAt: clock.now().toISOString() },

@@ -16,7 +16,13 @@ export const account = z.strictObject({
   answer_sha256: sha256.optional().describe("The registry's answer: /v1/evidence/{sha256}."),
   request_id: z.string().optional().describe('The document that was refused.'),
   certificate: z
-    .strictObject({ subject: z.string(), thumbprint: z.string().describe('SHA-1.'), certificate_sha256: sha256, valid_from: instant, valid_to: instant })
+    .strictObject({
+      subject: z.string(),
+      thumbprint: z.string().describe('SHA-1.'),
+      certificate_sha256: sha256,
+      valid_from: instant,
+      valid_to: instant,
+    })
     .optional()
     .describe('With which it signs. Absent for password users, and before the first signature of some signers.'),
   waiting: z.number().int().describe('Documents and groups that wait in its lanes.'),

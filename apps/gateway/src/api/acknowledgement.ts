@@ -7,5 +7,7 @@ export const acknowledgementOf = (taken: Acknowledgement): z.infer<typeof acknow
   command_id: taken.commandId,
   request_id: taken.requestId,
   repeated: taken.repeated,
-  ...(taken.kind === 'group' ? { group: `/v1/groups/${taken.requestId}` } : { document: `/v1/documents/${taken.requestId}` }),
+  ...(taken.kind === 'group'
+    ? { group: `/v1/groups/${taken.requestId}` }
+    : { document: `/v1/documents/${taken.requestId}` }),
 });

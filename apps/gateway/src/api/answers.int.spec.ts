@@ -18,25 +18,64 @@ beforeAll(async () => {
   trial = await Trial.start(await testDatabase());
   const after = { after: ['done', 'ERP-17'] };
   await trial.postLines([
-    { command_id: 'done', xml: arrival(`<sgtin>${SGTIN}</sgtin><sgtin>${OTHER_PACK}</sgtin>`), reference: 'ERP/1', account: 'north' },
+    {
+      command_id: 'done',
+      xml: arrival(`<sgtin>${SGTIN}</sgtin><sgtin>${OTHER_PACK}</sgtin>`),
+      reference: 'ERP/1',
+      account: 'north',
+    },
     { command_id: 'twice', xml: arrival() },
     { command_id: 'held', xml: arrival(), ...after },
     { command_id: 'refused', xml: arrival() },
     { command_id: 'acknowledged', xml: arrival() },
     { command_id: LONG_ID, xml: arrival() },
   ]);
-  const receipt = `<documents version="1.38"><result action_id="200" accept_time="2026-01-15T10:00:00+03:00"><operation>701</operation><operation_id>${await requestIdOf('done')}</operation_id><operation_result>Partial</operation_result><errors><error_code>4</error_code><error_desc>not yours</error_desc><object_id>${OTHER_PACK}</object_id></errors></result></documents>`;
-  const receiptSha256 = await new PostgresEvidenceStore({ pool: trial.db.pool }).put(Buffer.from(receipt), 'application/xml');
+  const receipt =
+    '<documents version="1.38"><result action_id="200" accept_time="2026-01-15T10:00:00+03:00">' +
+    `<operation>701</operation><operation_id>${await requestIdOf('done')}</operation_id>` +
+    '<operation_result>Partial</operation_result><errors><error_code>4</error_code>' +
+    `<error_desc>not yours</error_desc><object_id>${OTHER_PACK}</object_id></errors></result></documents>`;
+  const receiptSha256 = await new PostgresEvidenceStore({ pool: trial.db.pool }).put(
+    Buffer.from(receipt),
+    'application/xml',
+  );
   const begin = { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA } as const;
-  const sent = { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'sent', documentId: 'registry-1', answerSha256: SHA } } as const;
+  const sent = {
+    type: 'RecordSendAnswer',
+    attempt: 1,
+    answer: { kind: 'sent', documentId: 'registry-1', answerSha256: SHA },
+  } as const;
   await trial.run('done', [
     begin,
     sent,
     { type: 'ObserveStatus', status: 'processed', answerSha256: SHA },
-    { type: 'RecordReceipt', receipt: { receiptSha256, result: 'partial', acceptedAt: '2026-01-15T07:00:00Z', errorCount: 1, comment: 'see below' } },
+    {
+      type: 'RecordReceipt',
+      receipt: {
+        receiptSha256,
+        result: 'partial',
+        acceptedAt: '2026-01-15T07:00:00Z',
+        errorCount: 1,
+        comment: 'see below',
+      },
+    },
   ]);
-  await trial.run('twice', [begin, sent, { type: 'RecordLookUp', attempt: 1, documentIds: ['registry-2', 'registry-3'], sinceAttemptEndedMs: 1, unknownGraceMs: 1, answerSha256: SHA }]);
-  await trial.run('refused', [begin, { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'refused', code: '7', text: 'no', answerSha256: SHA } }]);
+  await trial.run('twice', [
+    begin,
+    sent,
+    {
+      type: 'RecordLookUp',
+      attempt: 1,
+      documentIds: ['registry-2', 'registry-3'],
+      sinceAttemptEndedMs: 1,
+      unknownGraceMs: 1,
+      answerSha256: SHA,
+    },
+  ]);
+  await trial.run('refused', [
+    begin,
+    { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'refused', code: '7', text: 'no', answerSha256: SHA } },
+  ]);
   await trial.run('held');
   ajv = new Ajv2020({ strict: false, formats: { uuid: true, 'date-time': true } });
   ajv.addSchema({ $id: 'api', ...(await trial.ask('/v1/openapi.json')).json<object>() });
@@ -53,20 +92,30 @@ async function requestIdOf(commandId: string): Promise<string> {
 }
 
 describe('answers are as their description says, in the names of the commands', () => {
-  it.each(['done', 'twice', 'held', 'refused', 'acknowledged'])('the command and the document: %s', async (commandId) => {
-    const requestId = await requestIdOf(commandId);
-    const byCommand = (await trial.ask(`/v1/commands/${commandId}`)).json<{ document: object }>();
-    conform('CommandAnswer', byCommand);
-    const document = (await trial.ask(`/v1/documents/${requestId}`)).json();
-    conform('Document', document);
-    expect(byCommand.document).toEqual(document);
-    expect(document).toMatchObject({ command_id: commandId, request_id: requestId });
-    expect(JSON.stringify(document)).not.toMatch(/"[a-z0-9]+[A-Z]\w*":/);
-  });
+  it.each(['done', 'twice', 'held', 'refused', 'acknowledged'])(
+    'the command and the document: %s',
+    async (commandId) => {
+      const requestId = await requestIdOf(commandId);
+      const byCommand = (await trial.ask(`/v1/commands/${commandId}`)).json<{ document: object }>();
+      conform('CommandAnswer', byCommand);
+      const document = (await trial.ask(`/v1/documents/${requestId}`)).json();
+      conform('Document', document);
+      expect(byCommand.document).toEqual(document);
+      expect(document).toMatchObject({ command_id: commandId, request_id: requestId });
+      expect(JSON.stringify(document)).not.toMatch(/"[a-z0-9]+[A-Z]\w*":/);
+    },
+  );
 
   it('a partial outcome with the items that were refused', async () => {
     const document = (await trial.ask(`/v1/documents/${await requestIdOf('done')}`)).json();
-    expect(document).toMatchObject({ phase: 'concluded', outcome: 'partial', account: 'north', reference: 'ERP/1', accepted_at: '2026-01-15T07:00:00.000Z', errors: [{ code: '4', text: 'not yours', object_id: OTHER_PACK }] });
+    expect(document).toMatchObject({
+      phase: 'concluded',
+      outcome: 'partial',
+      account: 'north',
+      reference: 'ERP/1',
+      accepted_at: '2026-01-15T07:00:00.000Z',
+      errors: [{ code: '4', text: 'not yours', object_id: OTHER_PACK }],
+    });
   });
 
   it('the list, its pages and its lines', async () => {
@@ -75,14 +124,19 @@ describe('answers are as their description says, in the names of the commands', 
     const rest = (await trial.ask(`/v1/documents?limit=3&cursor=${page.next_cursor}`)).json<{ items: object[] }>();
     conform('DocumentPage', rest);
     const lines = await trial.ask('/v1/documents?limit=1', { headers: { accept: 'application/x-ndjson' } });
-    const items = lines.text.trim().split('\n').map((line) => JSON.parse(line) as object);
+    const items = lines.text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
     for (const item of items) conform('DocumentSummary', item);
     expect(items).toEqual([...page.items, ...rest.items]);
     expect(items).toHaveLength(4);
   });
 
   it('the outcomes and their items', async () => {
-    const page = (await trial.ask('/v1/outcomes')).json<{ items: { type: string; data: { items: { href: string } } }[] }>();
+    const page = (await trial.ask('/v1/outcomes')).json<{
+      items: { type: string; data: { items: { href: string } } }[];
+    }>();
     conform('OutcomePage', page);
     expect(page.items.map((one) => one.type.split('.')[2])).toEqual(['concluded', 'duplicate', 'concluded', 'waiting']);
     conform('DocumentItems', (await trial.ask(`${String(page.items[0]?.data.items.href)}?limit=1`)).json());
@@ -103,14 +157,20 @@ describe('what was acknowledged can be looked at', () => {
     const taken = (await trial.post({ command_id: 'early', xml: arrival() })).json<{ document: string }>();
     conform('Acknowledgement', taken);
     const document = await trial.ask(taken.document);
-    expect([document.status, document.json()]).toEqual([200, expect.objectContaining({ phase: 'acknowledged', command_id: 'early', account: 'main' })]);
+    expect([document.status, document.json()]).toEqual([
+      200,
+      expect.objectContaining({ phase: 'acknowledged', command_id: 'early', account: 'main' }),
+    ]);
   });
 
   it('at its Location, however long its id is', async () => {
     const again = await trial.post({ command_id: LONG_ID, xml: arrival() });
     const location = again.headers.get('location') as string;
     expect(location.length).toBeGreaterThan(1_800);
-    expect((await trial.ask(location)).json()).toMatchObject({ command_id: LONG_ID, document: { phase: 'acknowledged' } });
+    expect((await trial.ask(location)).json()).toMatchObject({
+      command_id: LONG_ID,
+      document: { phase: 'acknowledged' },
+    });
   });
 });
 
@@ -120,7 +180,10 @@ describe('what a held document waits for', () => {
     expect(document.items).toMatchObject([
       {
         phase: 'waiting',
-        waiting_for: [{ command_id: 'done', known: true }, { command_id: 'ERP-17', known: false }],
+        waiting_for: [
+          { command_id: 'done', known: true },
+          { command_id: 'ERP-17', known: false },
+        ],
         sentence: 'Held until done and ERP-17 have concluded; ERP-17 was not received yet.',
       },
     ]);
@@ -132,7 +195,10 @@ describe('what a held document waits for', () => {
 });
 
 describe('filters', () => {
-  const ids = async (query: string) => (await trial.ask(`/v1/documents?${query}`)).json<{ items: { command_id: string }[] }>().items.map((one) => one.command_id);
+  const ids = async (query: string) =>
+    (await trial.ask(`/v1/documents?${query}`))
+      .json<{ items: { command_id: string }[] }>()
+      .items.map((one) => one.command_id);
 
   it('find by command id, and the alarms', async () => {
     expect(await ids('command_id=twice')).toEqual(['twice']);
@@ -163,12 +229,18 @@ describe('wrong parameters are refused in words', () => {
   ])('%s', async (path, field) => {
     for (const accept of ['application/json', 'application/x-ndjson']) {
       const answer = await trial.ask(path, { headers: { accept } });
-      expect([answer.status, answer.json()]).toEqual([400, expect.objectContaining({ code: 'invalid_parameter', field })]);
+      expect([answer.status, answer.json()]).toEqual([
+        400,
+        expect.objectContaining({ code: 'invalid_parameter', field }),
+      ]);
     }
   });
 
-  it.each(['/v1/documents?registered_from=0000-01-01T00:00:00Z', '/v1/documents?registered_to=9999-12-31T23:59:59-14:00', `/v1/packs/${SGTIN}/history?as_of=0000-01-01T00:00:00%2B14:00`, '/v1/commands/%ff', '/v1/commands/%'])(
-    '%s is no fault of ours',
-    async (path) => expect((await trial.ask(path)).status).toBeLessThan(500),
-  );
+  it.each([
+    '/v1/documents?registered_from=0000-01-01T00:00:00Z',
+    '/v1/documents?registered_to=9999-12-31T23:59:59-14:00',
+    `/v1/packs/${SGTIN}/history?as_of=0000-01-01T00:00:00%2B14:00`,
+    '/v1/commands/%ff',
+    '/v1/commands/%',
+  ])('%s is no fault of ours', async (path) => expect((await trial.ask(path)).status).toBeLessThan(500));
 });

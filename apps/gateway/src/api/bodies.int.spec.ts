@@ -9,7 +9,13 @@ import { arrival, Trial } from '../../test/trial.js';
 import { MAX_COMMAND_BYTES } from './body-limits.js';
 
 /** Small, so that nobody waits for them; a machine under load may still pause a while between two pieces of a body. */
-const LIMITS = { jsonBodyMs: 400, idleMs: 3_000, maxUnreadResults: 2_000, readPatienceMs: 300, mostHeldBytes: 64 * 1024 * 1024 };
+const LIMITS = {
+  jsonBodyMs: 400,
+  idleMs: 3_000,
+  maxUnreadResults: 2_000,
+  readPatienceMs: 300,
+  mostHeldBytes: 64 * 1024 * 1024,
+};
 /** A refusal costs next to nothing and repeats the name, so that results fill every buffer on the way. */
 const bulkyLine = `{"command_id":"x","${'x'.repeat(8_000)}":1}\n`;
 
@@ -21,7 +27,10 @@ afterAll(() => trial.stop());
 
 /** A request whose body is written piece by piece. */
 function open(contentType: string, of = trial): { sending: ClientRequest; answer: Promise<IncomingMessage> } {
-  const sending = request(`${of.gateway.url}/v1/commands`, { method: 'POST', headers: { 'content-type': contentType } });
+  const sending = request(`${of.gateway.url}/v1/commands`, {
+    method: 'POST',
+    headers: { 'content-type': contentType },
+  });
   sending.flushHeaders();
   const answer = once(sending, 'response').then(([response]) => response as IncomingMessage);
   return { sending, answer };
@@ -34,7 +43,11 @@ async function write(sending: ClientRequest, text: string): Promise<void> {
 async function linesOf(answer: IncomingMessage): Promise<{ line?: number; error?: { code: string; line?: number } }[]> {
   const chunks: Buffer[] = [];
   for await (const chunk of answer) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString().trim().split('\n').map((line) => JSON.parse(line) as { line: number });
+  return Buffer.concat(chunks)
+    .toString()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { line: number });
 }
 
 describe('a client that writes everything before it reads', () => {
@@ -55,7 +68,11 @@ describe('a client that writes everything before it reads', () => {
     const results = await linesOf(await answer);
     const last = results.pop();
     expect(results.map((one) => one.line)).toEqual(results.map((_, n) => n + 1));
-    expect(last?.error).toMatchObject({ code: 'results_unread', line: results.length + 1, detail: expect.stringContaining(`${LIMITS.maxUnreadResults} results`) });
+    expect(last?.error).toMatchObject({
+      code: 'results_unread',
+      line: results.length + 1,
+      detail: expect.stringContaining(`${LIMITS.maxUnreadResults} results`),
+    });
     expect(results.length).toBeGreaterThanOrEqual(LIMITS.maxUnreadResults);
   });
 });
@@ -66,11 +83,16 @@ describe('a slow body', () => {
     const line = JSON.stringify({ command_id: 'slow', xml: arrival() });
     const pieces = 24;
     for (let n = 0; n < pieces; n += 1) {
-      await write(sending, line.slice(Math.floor((n * line.length) / pieces), Math.floor(((n + 1) * line.length) / pieces)));
+      await write(
+        sending,
+        line.slice(Math.floor((n * line.length) / pieces), Math.floor(((n + 1) * line.length) / pieces)),
+      );
       await systemClock.wait(150);
     }
     sending.end();
-    expect(await linesOf(await answer)).toEqual([{ line: 1, command_id: 'slow', request_id: expect.any(String), repeated: false, document: expect.any(String) }]);
+    expect(await linesOf(await answer)).toEqual([
+      { line: 1, command_id: 'slow', request_id: expect.any(String), repeated: false, document: expect.any(String) },
+    ]);
   });
 
   it('that stops coming is given up, and what came before is taken', async () => {
@@ -87,7 +109,10 @@ describe('a slow body', () => {
     sending.on('error', () => undefined);
     await write(sending, '{"comm');
     const response = await answer;
-    expect([response.statusCode, (await linesOf(response))[0]]).toEqual([408, expect.objectContaining({ code: 'request_timeout', status: 408 })]);
+    expect([response.statusCode, (await linesOf(response))[0]]).toEqual([
+      408,
+      expect.objectContaining({ code: 'request_timeout', status: 408 }),
+    ]);
     await once(sending, 'close');
     expect((await trial.ask('/health/ready')).status).toBe(200);
   });
@@ -95,21 +120,43 @@ describe('a slow body', () => {
 
 describe('bodies of lines', () => {
   it.each(['', '\n \r\n\n'])('without a line are refused: %j', async (body) => {
-    const answer = await trial.ask('/v1/commands', { method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body });
+    const answer = await trial.ask('/v1/commands', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-ndjson' },
+      body,
+    });
     expect([answer.status, answer.json()]).toEqual([400, expect.objectContaining({ code: 'missing_body' })]);
   });
 
   it('may hold one that is too long: the others are taken', async () => {
-    const results = await trial.postLines([{ command_id: 'before', xml: arrival() }, 'x'.repeat(MAX_COMMAND_BYTES + 1), { command_id: 'behind', xml: arrival() }]);
-    expect(results).toMatchObject([{ line: 1, command_id: 'before' }, { line: 2, error: { code: 'body_too_large', line: 2 } }, { line: 3, command_id: 'behind' }]);
+    const results = await trial.postLines([
+      { command_id: 'before', xml: arrival() },
+      'x'.repeat(MAX_COMMAND_BYTES + 1),
+      { command_id: 'behind', xml: arrival() },
+    ]);
+    expect(results).toMatchObject([
+      { line: 1, command_id: 'before' },
+      { line: 2, error: { code: 'body_too_large', line: 2 } },
+      { line: 3, command_id: 'behind' },
+    ]);
   });
 
   it('take an account for all commands that name none', async () => {
-    await trial.postLines([{ command_id: 'named', xml: arrival(), account: 'main' }, { command_id: 'unnamed', xml: arrival() }], '/v1/commands?account=north');
+    await trial.postLines(
+      [
+        { command_id: 'named', xml: arrival(), account: 'main' },
+        { command_id: 'unnamed', xml: arrival() },
+      ],
+      '/v1/commands?account=north',
+    );
     await trial.post({ command_id: 'single', xml: arrival() }, '/v1/commands?account=north');
-    const { rows } = await trial.db.pool.query(`SELECT account FROM command WHERE command_id IN ('named', 'single', 'unnamed') ORDER BY command_id`);
+    const { rows } = await trial.db.pool.query(
+      `SELECT account FROM command WHERE command_id IN ('named', 'single', 'unnamed') ORDER BY command_id`,
+    );
     expect(rows.map((row) => row.account)).toEqual(['main', 'north', 'north']);
-    expect((await trial.post({ command_id: 'wrong', xml: arrival() }, '/v1/commands?account=%00')).json()).toMatchObject({ status: 400, field: 'account' });
+    expect(
+      (await trial.post({ command_id: 'wrong', xml: arrival() }, '/v1/commands?account=%00')).json(),
+    ).toMatchObject({ status: 400, field: 'account' });
   });
 });
 
@@ -117,24 +164,39 @@ describe('bodies that do not fit into the memory for all of them', () => {
   const MOST = 1024 * 1024;
   let small: Trial;
   beforeAll(async () => {
-    small = await Trial.start(await testDatabase(), { bodyLimits: { ...LIMITS, jsonBodyMs: 60_000, mostHeldBytes: MOST } });
+    small = await Trial.start(await testDatabase(), {
+      bodyLimits: { ...LIMITS, jsonBodyMs: 60_000, mostHeldBytes: MOST },
+    });
   });
   afterAll(() => small.stop());
 
   const post = (bytes: number) => small.post({ command_id: 'x', xml: 'x'.repeat(bytes) });
-  const full = async (answer: Awaited<ReturnType<typeof post>>) => [answer.status, answer.headers.get('retry-after'), answer.json()['code']];
+  const full = async (answer: Awaited<ReturnType<typeof post>>) => [
+    answer.status,
+    answer.headers.get('retry-after'),
+    answer.json()['code'],
+  ];
 
   it('are to be brought again later, whether they tell their length or not; and later they are taken', async () => {
     // Told and not yet there: it holds its room all the same.
-    const slow = request(`${small.gateway.url}/v1/commands`, { method: 'POST', headers: { 'content-type': 'application/json', 'content-length': MOST - 1_000 } });
+    const slow = request(`${small.gateway.url}/v1/commands`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': MOST - 1_000 },
+    });
     slow.on('error', () => undefined).write('{');
     await until('the slow body has its room', async () => (await post(2_000)).status === 503);
     expect(await full(await post(2_000))).toEqual([503, '5', 'backlog_full']);
     const untold = open('application/json', small);
     untold.sending.end(JSON.stringify({ command_id: 'x', xml: 'x'.repeat(2_000) }));
     expect((await untold.answer).statusCode).toBe(503);
-    const lines = await small.postLines([{ command_id: 'small', xml: arrival('<sgtin/>') }, { command_id: 'large', xml: 'x'.repeat(2_000) }]);
-    expect(lines).toMatchObject([{ line: 1, error: { code: expect.not.stringMatching('backlog_full') } }, { line: 2, error: { code: 'backlog_full', line: 2 } }]);
+    const lines = await small.postLines([
+      { command_id: 'small', xml: arrival('<sgtin/>') },
+      { command_id: 'large', xml: 'x'.repeat(2_000) },
+    ]);
+    expect(lines).toMatchObject([
+      { line: 1, error: { code: expect.not.stringMatching('backlog_full') } },
+      { line: 2, error: { code: 'backlog_full', line: 2 } },
+    ]);
     slow.destroy();
     await until('there is room again', async () => (await post(2_000)).status === 422);
   });
@@ -143,7 +205,10 @@ describe('bodies that do not fit into the memory for all of them', () => {
     // Behind a request that is not answered yet, on a connection that breaks.
     const { host, port } = new URL(small.gateway.url);
     const pipelined = connect(Number(port), '127.0.0.1');
-    pipelined.write(`GET /v1/outcomes?wait=30 HTTP/1.1\r\nhost: ${host}\r\n\r\nPOST /v1/commands HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${MOST - 1_000}\r\n\r\n{`);
+    pipelined.write(
+      `GET /v1/outcomes?wait=30 HTTP/1.1\r\nhost: ${host}\r\n\r\nPOST /v1/commands HTTP/1.1\r\nhost: ` +
+        `${host}\r\ncontent-type: application/json\r\ncontent-length: ${MOST - 1_000}\r\n\r\n{`,
+    );
     await until('the pipelined body has its room', async () => (await post(2_000)).status === 503);
     pipelined.destroy();
     for (let times = 0; times < 5; times += 1) {
@@ -159,9 +224,9 @@ describe('bodies that do not fit into the memory for all of them', () => {
       untold.sending.destroy();
     }
     await until('all of the room is there', async () => (await post(MOST - 100)).status === 422);
-    expect(await small.postLines(Array.from({ length: 40 }, (_, n) => ({ command_id: `n${n}`, xml: 'x'.repeat(100_000) })))).toEqual(
-      Array.from({ length: 40 }, (_, n) => ({ line: n + 1, error: expect.objectContaining({ status: 422 }) })),
-    );
+    expect(
+      await small.postLines(Array.from({ length: 40 }, (_, n) => ({ command_id: `n${n}`, xml: 'x'.repeat(100_000) }))),
+    ).toEqual(Array.from({ length: 40 }, (_, n) => ({ line: n + 1, error: expect.objectContaining({ status: 422 }) })));
   });
 });
 
@@ -171,9 +236,14 @@ describe('a fault of ours', () => {
     try {
       const [line] = await trial.postLines([{ command_id: 'unlucky', xml: arrival() }]);
       const single = (await trial.post({ command_id: 'unlucky', xml: arrival() })).json();
-      for (const [problem, where] of [[line?.['error'] as Record<string, unknown>, { line: 1 }], [single, {}]] as const) {
+      for (const [problem, where] of [
+        [line?.['error'] as Record<string, unknown>, { line: 1 }],
+        [single, {}],
+      ] as const) {
         expect(problem).toMatchObject({ code: 'internal', status: 500, ...where });
-        expect(trial.logged.filter((one) => one['instance'] === problem['instance'])).toMatchObject([{ level: 50, url: '/v1/commands', err: { message: expect.stringContaining('command') }, ...where }]);
+        expect(trial.logged.filter((one) => one['instance'] === problem['instance'])).toMatchObject([
+          { level: 50, url: '/v1/commands', err: { message: expect.stringContaining('command') }, ...where },
+        ]);
         expect(JSON.stringify(problem)).not.toContain('relation');
       }
     } finally {
@@ -214,12 +284,18 @@ describe('a command longer than a line of NDJSON may be', () => {
   it('waits its turn: two are taken in at a time, and others come again later', async () => {
     const { port } = new URL(patient.gateway.url);
     const begin = (): ClientRequest => {
-      const sending = request({ port, path: '/v1/commands', method: 'POST', headers: { 'content-type': 'application/json', 'content-length': LONG.length } });
+      const sending = request({
+        port,
+        path: '/v1/commands',
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-length': LONG.length },
+      });
       sending.on('error', () => undefined);
       sending.flushHeaders();
       return sending;
     };
-    const answerTo = (sending: ClientRequest) => codeOf(once(sending, 'response').then(([response]) => response as IncomingMessage));
+    const answerTo = (sending: ClientRequest) =>
+      codeOf(once(sending, 'response').then(([response]) => response as IncomingMessage));
     const [first, second, third] = [begin(), begin(), begin()] as [ClientRequest, ClientRequest, ClientRequest];
     expect(await Promise.race([first, second, third].map(answerTo))).toEqual([503, 'backlog_full']);
     for (const one of [first, second, third]) one.destroy();

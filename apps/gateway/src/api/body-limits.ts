@@ -5,7 +5,10 @@ import { BodyMemory, wholeBody, type BodyShare } from './body-memory.js';
 
 /** Largest line of NDJSON, and largest JSON body whose length is not told beforehand. */
 export const MAX_COMMAND_BYTES = 8 * 1024 * 1024;
-/** Largest command at all: a JSON body that tells its length. A document of 32 MiB fits in with its quotation marks escaped. */
+/**
+ * Largest command at all: a JSON body that tells its length. A document of 32 MiB fits in with its quotation marks
+ * escaped.
+ */
 export const MAX_LARGE_COMMAND_BYTES = 48 * 1024 * 1024;
 /** Bodies above MAX_COMMAND_BYTES that are taken in at the same time: each costs memory several times its size. */
 const LARGE_AT_ONCE = 2;
@@ -16,7 +19,9 @@ export interface BodyLimits {
   jsonBodyMs: number;
   /** Longest pause in an NDJSON body, which may take as long as it likes in all. */
   idleMs: number;
-  /** Results of NDJSON lines that are kept for a client that writes before it reads: it may send so many lines at once. */
+  /**
+   * Results of NDJSON lines that are kept for a client that writes before it reads: it may send so many lines at once.
+   */
   maxUnreadResults: number;
   /** How long such a client is waited for, once so many are kept. */
   readPatienceMs: number;
@@ -24,15 +29,26 @@ export interface BodyLimits {
   mostHeldBytes: number;
 }
 
-export const DEFAULT_BODY_LIMITS: BodyLimits = { jsonBodyMs: 60_000, idleMs: 60_000, maxUnreadResults: 10_000, readPatienceMs: 30_000, mostHeldBytes: 128 * 1024 * 1024 };
+export const DEFAULT_BODY_LIMITS: BodyLimits = {
+  jsonBodyMs: 60_000,
+  idleMs: 60_000,
+  maxUnreadResults: 10_000,
+  readPatienceMs: 30_000,
+  mostHeldBytes: 128 * 1024 * 1024,
+};
 
-/** After an answer that came before the end of the body, the sender has so long to read it before the connection is cut. */
+/**
+ * After an answer that came before the end of the body, the sender has so long to read it before the connection is cut.
+ */
 const LINGER_MS = 2_000;
 
 /** A request whose body is read: what it holds of all that may be held. */
 export type ReadRequest = FastifyRequest & { bodyShare: BodyShare };
 
-/** JSON stays bytes, so that our own parser names the place of an error; NDJSON stays a stream and is never held whole. Nothing else is read. */
+/**
+ * JSON stays bytes, so that our own parser names the place of an error; NDJSON stays a stream and is never held whole.
+ * Nothing else is read.
+ */
 export function readBodies(fastify: FastifyInstance, { mostHeldBytes }: BodyLimits): void {
   const memory = new BodyMemory(mostHeldBytes);
   fastify.addHook('preParsing', async (request, reply, payload) => {
@@ -46,18 +62,31 @@ export function readBodies(fastify: FastifyInstance, { mostHeldBytes }: BodyLimi
   fastify.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage) => {
     const told = request.headers['content-length'];
     const { bodyShare: share } = request as ReadRequest;
-    return wholeBody(payload, { share, toldBytes: told === undefined ? undefined : Number(told), mostToldBytes: MAX_LARGE_COMMAND_BYTES, mostBytes: MAX_COMMAND_BYTES });
+    return wholeBody(payload, {
+      share,
+      toldBytes: told === undefined ? undefined : Number(told),
+      mostToldBytes: MAX_LARGE_COMMAND_BYTES,
+      mostBytes: MAX_COMMAND_BYTES,
+    });
   });
 }
 
-/** The HTTP server itself cannot tell a long upload from a stalled one, so its own limit on bodies is off and these take its place. */
+/**
+ * The HTTP server itself cannot tell a long upload from a stalled one, so its own limit on bodies is off and these take
+ * its place.
+ */
 export function limitBodies(fastify: FastifyInstance, { jsonBodyMs }: BodyLimits): void {
   let largeUnderWay = 0;
   fastify.addHook('preParsing', async (request, reply, payload) => {
     const told = request.headers['content-length'];
-    if (request.headers['content-type']?.startsWith('application/x-ndjson') === true || told === undefined) return payload;
+    if (request.headers['content-type']?.startsWith('application/x-ndjson') === true || told === undefined)
+      return payload;
     if (Number(told) <= MAX_COMMAND_BYTES || Number(told) > MAX_LARGE_COMMAND_BYTES) return payload;
-    if (largeUnderWay >= LARGE_AT_ONCE) throw new PedigreeError('backlog_full', `${largeUnderWay} commands of more than ${MAX_COMMAND_BYTES} bytes are being taken; try again later`);
+    if (largeUnderWay >= LARGE_AT_ONCE)
+      throw new PedigreeError(
+        'backlog_full',
+        `${largeUnderWay} commands of more than ${MAX_COMMAND_BYTES} bytes are being taken; try again later`,
+      );
     largeUnderWay += 1;
     whenEnded(request, reply, () => (largeUnderWay -= 1));
     return payload;
@@ -79,8 +108,8 @@ export function limitBodies(fastify: FastifyInstance, { jsonBodyMs }: BodyLimits
 }
 
 /**
- * Calls back when the answer is out or the connection gone. An answer that waits behind another one of its connection (pipelining) never closes by
- * itself when that connection does.
+ * Calls back when the answer is out or the connection gone. An answer that waits behind another one of its connection
+ * (pipelining) never closes by itself when that connection does.
  */
 function whenEnded({ raw: { socket } }: FastifyRequest, { raw: response }: FastifyReply, ended: () => void): void {
   const end = (): void => {

@@ -46,15 +46,21 @@ describe('a whole body', () => {
     const endless = new PassThrough();
     endless.write('abc');
     endless.write('de');
-    await expect(wholeBody(endless, { share: new BodyMemory(100).share(), ...limits })).rejects.toMatchObject({ code: 'body_too_large' });
+    await expect(wholeBody(endless, { share: new BodyMemory(100).share(), ...limits })).rejects.toMatchObject({
+      code: 'body_too_large',
+    });
     expect(endless.destroyed).toBe(false);
-    await expect(wholeBody(endless, { share: new BodyMemory(100).share(), ...limits, toldBytes: 9 })).rejects.toMatchObject({ code: 'body_too_large' });
+    await expect(
+      wholeBody(endless, { share: new BodyMemory(100).share(), ...limits, toldBytes: 9 }),
+    ).rejects.toMatchObject({ code: 'body_too_large' });
   });
 
   it('that finds no room is not read, and one that breaks off is no fault of ours', async () => {
     const share = new BodyMemory(3).share();
     await expect(wholeBody(body('abcd'), { share, ...limits })).rejects.toMatchObject({ code: 'backlog_full' });
-    await expect(wholeBody(body('a'), { share, ...limits, toldBytes: 4 })).rejects.toMatchObject({ code: 'backlog_full' });
+    await expect(wholeBody(body('a'), { share, ...limits, toldBytes: 4 })).rejects.toMatchObject({
+      code: 'backlog_full',
+    });
     const broken = new PassThrough();
     const read = wholeBody(broken, { share: new BodyMemory(100).share(), ...limits });
     broken.destroy(new Error('ECONNRESET'));

@@ -1,7 +1,10 @@
 import type { Readable } from 'node:stream';
 import { PedigreeError } from '#kernel';
 
-/** Bytes of bodies that are held in memory, over all requests of this process. What does not fit in is for the client to bring again. */
+/**
+ * Bytes of bodies that are held in memory, over all requests of this process. What does not fit in is for the client to
+ * bring again.
+ */
 export class BodyMemory {
   private heldBytes = 0;
 
@@ -25,7 +28,11 @@ export class BodyMemory {
 
   /** For whoever does not fit in. */
   full(): PedigreeError {
-    return new PedigreeError('backlog_full', `the bodies of all requests together may hold ${this.mostBytes} bytes at once, and this does not fit in; try again later`);
+    return new PedigreeError(
+      'backlog_full',
+      `the bodies of all requests together may hold ${this.mostBytes} bytes at once, and this does not fit in; ` +
+        'try again later',
+    );
   }
 }
 
@@ -68,21 +75,34 @@ export interface WholeBody {
   mostBytes: number;
 }
 
-/** The whole of a body. The stream is left open at an error, so that it can be answered. Throws PedigreeError `body_too_large` or `backlog_full`. */
-export async function wholeBody(stream: Readable, { share, toldBytes, mostToldBytes, mostBytes }: WholeBody): Promise<Buffer> {
-  if ((toldBytes ?? 0) > mostToldBytes) throw new PedigreeError('body_too_large', `the body has more than ${mostToldBytes} bytes`);
+/**
+ * The whole of a body. The stream is left open at an error, so that it can be answered. Throws PedigreeError
+ * `body_too_large` or `backlog_full`.
+ */
+export async function wholeBody(
+  stream: Readable,
+  { share, toldBytes, mostToldBytes, mostBytes }: WholeBody,
+): Promise<Buffer> {
+  if ((toldBytes ?? 0) > mostToldBytes)
+    throw new PedigreeError('body_too_large', `the body has more than ${mostToldBytes} bytes`);
   if (toldBytes !== undefined && !share.take(toldBytes)) throw share.full();
   const chunks: Buffer[] = [];
   let length = 0;
   try {
     for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       length += chunk.length;
-      if (toldBytes === undefined && length > mostBytes) throw new PedigreeError('body_too_large', `a body of more than ${mostBytes} bytes must tell its length (Content-Length)`);
+      if (toldBytes === undefined && length > mostBytes)
+        throw new PedigreeError(
+          'body_too_large',
+          `a body of more than ${mostBytes} bytes must tell its length (Content-Length)`,
+        );
       if (toldBytes === undefined && !share.take(chunk.length)) throw share.full();
       chunks.push(chunk);
     }
   } catch (error) {
-    throw error instanceof PedigreeError ? error : new PedigreeError('missing_body', 'the connection ended before the body did');
+    throw error instanceof PedigreeError
+      ? error
+      : new PedigreeError('missing_body', 'the connection ended before the body did');
   }
   return Buffer.concat(chunks, length);
 }

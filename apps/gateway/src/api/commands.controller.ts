@@ -23,7 +23,10 @@ import { resultsOf } from './result-lines.js';
 
 /** Commands of one NDJSON body that are under way at once. */
 const NDJSON_CONCURRENCY = 64;
-/** Their bytes together, as a part of what all bodies may hold: a client that sends large ones waits a little instead of filling the memory for all. */
+/**
+ * Their bytes together, as a part of what all bodies may hold: a client that sends large ones waits a little instead of
+ * filling the memory for all.
+ */
 const NDJSON_PART = 1 / 8;
 
 @Controller('v1/commands')
@@ -35,16 +38,23 @@ export class CommandsController {
     @Inject(BODY_LIMITS) private readonly limits: BodyLimits,
   ) {}
 
-  /** One command as JSON: 202, or 200 for a repeat. Many as NDJSON: 200 and a line of result for each line, in their order. */
+  /**
+   * One command as JSON: 202, or 200 for a repeat. Many as NDJSON: 200 and a line of result for each line, in their
+   * order.
+   */
   @Post()
   @Allow('erp', 'operator')
   async post(@Req() request: CallerRequest, @Query() query: unknown, @Res() reply: FastifyReply): Promise<void> {
     const { account } = parameters(commandParameters, query);
-    if (request.headers['content-type']?.startsWith('application/x-ndjson')) return this.postLines(request, account, reply);
+    if (request.headers['content-type']?.startsWith('application/x-ndjson'))
+      return this.postLines(request, account, reply);
     const command = parseCommand((request.body as Buffer | undefined) ?? Buffer.alloc(0), account);
     const taken = await inTraceOf(request.headers.traceparent, () => this.intake.take(command, request.caller.actor));
     const location = `/v1/commands/${encodeURIComponent(taken.commandId)}`;
-    await reply.status(taken.repeated ? HttpStatus.OK : HttpStatus.ACCEPTED).header('location', location).send(acknowledgementOf(taken));
+    await reply
+      .status(taken.repeated ? HttpStatus.OK : HttpStatus.ACCEPTED)
+      .header('location', location)
+      .send(acknowledgementOf(taken));
   }
 
   /** What became of a command: its document, or its group, as it stands. */
@@ -52,13 +62,19 @@ export class CommandsController {
   @Allow('erp', 'operator', 'auditor')
   async show(@Param() path: unknown): Promise<z.infer<typeof commandAnswer>> {
     const { commandId } = parameters(commandPath, path);
-    const command = await this.queries.execute<FindCommand, AcknowledgedCommand | undefined>(new FindCommand({ commandId }));
+    const command = await this.queries.execute<FindCommand, AcknowledgedCommand | undefined>(
+      new FindCommand({ commandId }),
+    );
     if (command !== undefined && isGroupKind(command.kind)) {
       const group = await groupAnswer(this.queries, command.requestId, command);
       if (group !== undefined) return { command_id: commandId, request_id: command.requestId, group };
     }
     const document = command === undefined ? undefined : await documentAnswer(this.queries, command.requestId, command);
-    if (command === undefined || document === undefined) throw new PedigreeError('not_found', `no command ${commandId} was acknowledged`, { field: 'commandId', item: commandId });
+    if (command === undefined || document === undefined)
+      throw new PedigreeError('not_found', `no command ${commandId} was acknowledged`, {
+        field: 'commandId',
+        item: commandId,
+      });
     return { command_id: commandId, request_id: command.requestId, document };
   }
 
@@ -67,7 +83,8 @@ export class CommandsController {
     const { bodyShare } = request as CallerRequest & ReadRequest;
     const lines = linesOf(arriving(request.body as Readable, idleMs), MAX_COMMAND_BYTES, bodyShare);
     const first = await lines.next();
-    if (first.done === true) throw new PedigreeError('missing_body', 'the body holds no line; send one command a line', { field: '' });
+    if (first.done === true)
+      throw new PedigreeError('missing_body', 'the body holds no line; send one command a line', { field: '' });
     const { method, url } = request;
     const results = resultsOf(startingWith(first.value, lines), {
       concurrency: NDJSON_CONCURRENCY,
@@ -78,14 +95,21 @@ export class CommandsController {
       take: (line) => this.takeLine(line, request, account),
       refusal: (error) => ({ error: reportProblem(error, this.log, { method, url }) }),
     });
-    await reply.status(HttpStatus.OK).header('content-type', 'application/x-ndjson').send(Readable.from(asText(results)));
+    await reply
+      .status(HttpStatus.OK)
+      .header('content-type', 'application/x-ndjson')
+      .send(Readable.from(asText(results)));
   }
 
   private async takeLine({ line, bytes }: Line, request: CallerRequest, account: string | undefined): Promise<object> {
     const { method, url, caller } = request;
     try {
       if (bytes === 'no_room') throw (request as CallerRequest & ReadRequest).bodyShare.full();
-      if (bytes === 'too_long') throw new PedigreeError('body_too_large', `longer than ${MAX_COMMAND_BYTES} bytes; a longer command goes by itself, as JSON`);
+      if (bytes === 'too_long')
+        throw new PedigreeError(
+          'body_too_large',
+          `longer than ${MAX_COMMAND_BYTES} bytes; a longer command goes by itself, as JSON`,
+        );
       return { line, ...acknowledgementOf(await this.intake.take(parseCommand(bytes, account), caller.actor)) };
     } catch (error) {
       return { line, error: reportProblem(error, this.log, { method, url, line }) };

@@ -8,7 +8,10 @@ import type { deadLetter, deadLetterList, deadLetterSummary } from './answers.js
 import { jsonBody } from './json-body.js';
 import { deadLetterListParameters, deadLetterPath, letterDecision, parameters } from './parameters.js';
 
-/** For operators: messages of the bus that could not be handled, putting them back once the cause is mended, and discarding what nobody will mend. */
+/**
+ * For operators: messages of the bus that could not be handled, putting them back once the cause is mended, and
+ * discarding what nobody will mend.
+ */
 @Controller('v1/operations/dead-letters')
 export class DeadLettersController {
   constructor(@Inject(DeadLetters) private readonly letters: DeadLetters) {}
@@ -27,7 +30,9 @@ export class DeadLettersController {
     const { id } = parameters(deadLetterPath, path);
     const letter = await this.letters.find(id);
     // A body that is no text would be mended by JSON without a word.
-    const body = isUtf8(letter.body) ? { body: letter.body.toString('utf8') } : { body_base64: letter.body.toString('base64') };
+    const body = isUtf8(letter.body)
+      ? { body: letter.body.toString('utf8') }
+      : { body_base64: letter.body.toString('base64') };
     return { ...summaryOf(letter), headers: letter.headers, ...body };
   }
 
@@ -50,7 +55,18 @@ export class DeadLettersController {
   }
 }
 
-const summaryOf = ({ id, messageId, publisher, contentType, bodyBytes, code, reason, deadAt, deliveries, discarded }: Shown<DeadLetterSummary>): z.infer<typeof deadLetterSummary> => ({
+const summaryOf = ({
+  id,
+  messageId,
+  publisher,
+  contentType,
+  bodyBytes,
+  code,
+  reason,
+  deadAt,
+  deliveries,
+  discarded,
+}: Shown<DeadLetterSummary>): z.infer<typeof deadLetterSummary> => ({
   id,
   ...(messageId === undefined ? {} : { message_id: messageId }),
   ...(publisher === undefined ? {} : { publisher }),

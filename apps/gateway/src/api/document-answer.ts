@@ -8,13 +8,20 @@ import { isGroupKind } from './group-answer.js';
 import { snakeCase } from './snake-case.js';
 
 /**
- * One document as it stands. What was acknowledged can be looked at from that moment on: until its command has run, what is known of it is
- * told from there. Undefined when there is no such document.
+ * One document as it stands. What was acknowledged can be looked at from that moment on: until its command has run,
+ * what is known of it is told from there. Undefined when there is no such document.
  */
-export async function documentAnswer(queries: QueryBus, requestId: string, command?: AcknowledgedCommand): Promise<z.infer<typeof document> | undefined> {
-  const detail = await queries.execute<DocumentByRequestId, DocumentDetail | undefined>(new DocumentByRequestId(requestId));
+export async function documentAnswer(
+  queries: QueryBus,
+  requestId: string,
+  command?: AcknowledgedCommand,
+): Promise<z.infer<typeof document> | undefined> {
+  const detail = await queries.execute<DocumentByRequestId, DocumentDetail | undefined>(
+    new DocumentByRequestId(requestId),
+  );
   if (detail !== undefined) return snakeCase(detail);
-  const waiting = command ?? (await queries.execute<FindCommand, AcknowledgedCommand | undefined>(new FindCommand({ requestId })));
+  const waiting =
+    command ?? (await queries.execute<FindCommand, AcknowledgedCommand | undefined>(new FindCommand({ requestId })));
   return waiting === undefined || isGroupKind(waiting.kind) ? undefined : acknowledged(waiting);
 }
 

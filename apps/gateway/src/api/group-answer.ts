@@ -7,15 +7,32 @@ import { FindCommand, GroupById } from './queries.js';
 import { snakeCase } from './snake-case.js';
 
 /** What a command of these kinds asked for is a group. */
-export const isGroupKind = (kind: CommandKind): boolean => kind === 'group' || kind === 'split' || kind === 'resumption';
+export const isGroupKind = (kind: CommandKind): boolean =>
+  kind === 'group' || kind === 'split' || kind === 'resumption';
 
-/** One group as it stands; known from the moment at which its command was acknowledged. Undefined when there is no such group. */
-export async function groupAnswer(queries: QueryBus, groupId: string, command?: AcknowledgedCommand): Promise<z.infer<typeof group> | undefined> {
+/**
+ * One group as it stands; known from the moment at which its command was acknowledged. Undefined when there is no such
+ * group.
+ */
+export async function groupAnswer(
+  queries: QueryBus,
+  groupId: string,
+  command?: AcknowledgedCommand,
+): Promise<z.infer<typeof group> | undefined> {
   const detail = await queries.execute<GroupById, GroupDetail | undefined>(new GroupById(groupId));
   if (detail !== undefined) return snakeCase(detail);
-  const waiting = command ?? (await queries.execute<FindCommand, AcknowledgedCommand | undefined>(new FindCommand({ requestId: groupId })));
+  const waiting =
+    command ??
+    (await queries.execute<FindCommand, AcknowledgedCommand | undefined>(new FindCommand({ requestId: groupId })));
   if (waiting === undefined || !isGroupKind(waiting.kind)) return undefined;
   const { commandId, account, receivedAt } = waiting;
   const sentence = 'Acknowledged and stored; it will be registered in a moment.';
-  return snakeCase({ groupId, commandId, account, phase: 'acknowledged' as const, sentence, acknowledgedAt: receivedAt.toISOString() });
+  return snakeCase({
+    groupId,
+    commandId,
+    account,
+    phase: 'acknowledged' as const,
+    sentence,
+    acknowledgedAt: receivedAt.toISOString(),
+  });
 }

@@ -13,11 +13,20 @@ const count = z.number().int();
 export const groupPhase = z.enum(GROUP_PHASES);
 export const groupKind = z.enum(['given', 'split', 'resumption']);
 
-/** What keeps a document or a group from being sent: kinds of one thing. The list of one document has the hold of its account too. */
+/**
+ * What keeps a document or a group from being sent: kinds of one thing. The list of one document has the hold of its
+ * account too.
+ */
 export const afterHold = z.strictObject({
   kind: z.literal('after').describe('after: it comes after others.'),
   since: instant,
-  for: z.array(z.strictObject({ command_id: z.string(), request_id: id, outcome: outcome.optional().describe('Of one that ended badly.') })),
+  for: z.array(
+    z.strictObject({
+      command_id: z.string(),
+      request_id: id,
+      outcome: outcome.optional().describe('Of one that ended badly.'),
+    }),
+  ),
   waivable_by: z.enum(['operator', 'nobody']).describe('Who may release it all the same.'),
 });
 export const holds = z.array(afterHold).describe('What it comes after, while that keeps it from being sent.');
@@ -26,7 +35,9 @@ export const holds = z.array(afterHold).describe('What it comes after, while tha
 export const holdDecision = z.strictObject({
   request_id: id,
   decision: z.enum(['release', 'end']),
-  held_for: z.array(z.strictObject({ command_id: z.string(), request_id: id, outcome })).describe('What it was held for: the decision is about these, and no later ones.'),
+  held_for: z
+    .array(z.strictObject({ command_id: z.string(), request_id: id, outcome }))
+    .describe('What it was held for: the decision is about these, and no later ones.'),
 });
 
 const groupSummaryFields = {
@@ -34,17 +45,31 @@ const groupSummaryFields = {
   command_id: z.string(),
   reference: z.string().optional(),
   account: z.string(),
-  kind: groupKind.describe('given: by the ERP; split: the parts of one document; resumption: what was left of a group that halted.'),
+  kind: groupKind.describe(
+    'given: by the ERP; split: the parts of one document; resumption: what was left of a group that halted.',
+  ),
   phase: groupPhase,
-  waiting_for: z.array(z.strictObject({ command_id: z.string(), request_id: id })).describe('For phase waiting: what it is held for.'),
+  waiting_for: z
+    .array(z.strictObject({ command_id: z.string(), request_id: id }))
+    .describe('For phase waiting: what it is held for.'),
   holds,
   member_count: count,
   sent_count: count.describe('Members that the registry has.'),
   ended_count: count.describe('Members that have ended.'),
   item_count: count,
-  outcome: outcome.optional().describe('Of the whole: accepted when every member is; partial when some of it was taken.'),
+  outcome: outcome
+    .optional()
+    .describe('Of the whole: accepted when every member is; partial when some of it was taken.'),
   halt: z
-    .enum(['member_rejected', 'member_failed', 'member_partial', 'member_not_sent', 'predecessor_failed', 'check_denied', 'start_refused'])
+    .enum([
+      'member_rejected',
+      'member_failed',
+      'member_partial',
+      'member_not_sent',
+      'predecessor_failed',
+      'check_denied',
+      'start_refused',
+    ])
     .optional()
     .describe('Why it stopped. What stands behind is not processed, and can be resumed.'),
   sentence: z.string().describe('What the state means.'),
@@ -59,7 +84,10 @@ const groupSummaryFields = {
 };
 
 const groupSummary = z.strictObject(groupSummaryFields);
-export const groupPage = z.strictObject({ items: z.array(groupSummary), next_cursor: z.string().optional().describe('Absent on the last page.') });
+export const groupPage = z.strictObject({
+  items: z.array(groupSummary),
+  next_cursor: z.string().optional().describe('Absent on the last page.'),
+});
 
 const groupMember = z.strictObject({
   index: count.describe('Its place, from 0.'),
@@ -81,7 +109,16 @@ export const groupDetail = z.strictObject({
   ...groupSummaryFields,
   members: z.array(groupMember),
   timeline: z.array(
-    z.strictObject({ position, version: count, type: z.string(), at: instant, actor: z.string(), sentence: z.string(), data: z.record(z.string(), z.unknown()), evidence: z.array(sha256) }),
+    z.strictObject({
+      position,
+      version: count,
+      type: z.string(),
+      at: instant,
+      actor: z.string(),
+      sentence: z.string(),
+      data: z.record(z.string(), z.unknown()),
+      evidence: z.array(sha256),
+    }),
   ),
 });
 

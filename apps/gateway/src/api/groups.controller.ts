@@ -25,7 +25,9 @@ export class GroupsController {
   @Get()
   @Allow('erp', 'operator', 'auditor')
   async groups(@Query() query: unknown): Promise<z.infer<typeof groupPage>> {
-    const wanted = Object.fromEntries(Object.entries(parameters(groupListParameters, query)).filter(([, value]) => value !== undefined)) as GroupListQuery;
+    const wanted = Object.fromEntries(
+      Object.entries(parameters(groupListParameters, query)).filter(([, value]) => value !== undefined),
+    ) as GroupListQuery;
     return snakeCase(await this.queries.execute<ListGroups, Page<GroupSummary>>(new ListGroups(wanted)));
   }
 
@@ -37,25 +39,46 @@ export class GroupsController {
     return found;
   }
 
-  /** What was left of a halted group goes again, in order, after the corrected member. The same command as the ERP's `resume_group`. */
+  /**
+   * What was left of a halted group goes again, in order, after the corrected member. The same command as the ERP's
+   * `resume_group`.
+   */
   @Post(':groupId/resumptions')
   @Allow('erp', 'operator')
-  async resume(@Param('groupId') groupId: string, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
+  async resume(
+    @Param('groupId') groupId: string,
+    @Req() request: CallerRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
     const { command_id, ...resume } = jsonBody(resumptionBody, request.body);
-    const halted = await this.queries.execute<GroupById, GroupDetail | undefined>(new GroupById(uuidParameter('groupId', groupId)));
+    const halted = await this.queries.execute<GroupById, GroupDetail | undefined>(
+      new GroupById(uuidParameter('groupId', groupId)),
+    );
     if (halted === undefined) throw noGroup(groupId);
-    const body = { command_id: command_id ?? `resume-${halted.groupId}`, type: 'resume_group' as const, after: [], resume: { group: halted.commandId, ...resume } };
+    const body = {
+      command_id: command_id ?? `resume-${halted.groupId}`,
+      type: 'resume_group' as const,
+      after: [],
+      resume: { group: halted.commandId, ...resume },
+    };
     const taken = await this.intake.take(body, request.caller.actor).catch((error: unknown) => {
       throw asGivenHere(error);
     });
-    await reply.status(taken.repeated ? HttpStatus.OK : HttpStatus.ACCEPTED).header('location', `/v1/groups/${taken.requestId}`).send(acknowledgementOf(taken));
+    await reply
+      .status(taken.repeated ? HttpStatus.OK : HttpStatus.ACCEPTED)
+      .header('location', `/v1/groups/${taken.requestId}`)
+      .send(acknowledgementOf(taken));
   }
 }
 
-const noGroup = (groupId: string): PedigreeError => new PedigreeError('not_found', `no group has the id ${groupId}`, { field: 'groupId', item: groupId });
+const noGroup = (groupId: string): PedigreeError =>
+  new PedigreeError('not_found', `no group has the id ${groupId}`, { field: 'groupId', item: groupId });
 
 /** The command that was made of the body has its parts one step deeper: errors name what the caller wrote. */
 function asGivenHere(error: unknown): unknown {
   if (!(error instanceof PedigreeError) || error.place.field?.startsWith('/resume') !== true) return error;
-  return new PedigreeError(error.code, error.message.replace(/^\/resume/, ''), { ...error.place, field: error.place.field.slice('/resume'.length) });
+  return new PedigreeError(error.code, error.message.replace(/^\/resume/, ''), {
+    ...error.place,
+    field: error.place.field.slice('/resume'.length),
+  });
 }

@@ -15,7 +15,10 @@ export class HoldsController {
   @Post('documents/:requestId/release')
   @HttpCode(HttpStatus.ACCEPTED)
   @Allow('operator')
-  releaseDocument(@Param('requestId') id: string, @Req() request: CallerRequest): Promise<z.infer<typeof holdDecision>> {
+  releaseDocument(
+    @Param('requestId') id: string,
+    @Req() request: CallerRequest,
+  ): Promise<z.infer<typeof holdDecision>> {
     return this.decide('document', uuidParameter('requestId', id), { request, decision: 'release' });
   }
 
@@ -40,8 +43,14 @@ export class HoldsController {
     return this.decide('group', uuidParameter('groupId', id), { request, decision: 'end' });
   }
 
-  private async decide(noun: 'document' | 'group', id: string, { request, decision }: { request: CallerRequest; decision: Decision }): Promise<z.infer<typeof holdDecision>> {
+  private async decide(
+    noun: 'document' | 'group',
+    id: string,
+    { request, decision }: { request: CallerRequest; decision: Decision },
+  ): Promise<z.infer<typeof holdDecision>> {
     const { reason } = jsonBody(holdBody, request.body);
-    return snakeCase(await this.holds.decide(noun, id, { decision, reason, actor: request.caller.actor })) as z.infer<typeof holdDecision>;
+    return snakeCase(await this.holds.decide(noun, id, { decision, reason, actor: request.caller.actor })) as z.infer<
+      typeof holdDecision
+    >;
   }
 }

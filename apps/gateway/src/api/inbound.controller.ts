@@ -15,7 +15,10 @@ import { snakeCase } from './snake-case.js';
 
 const MOST_ID_LENGTH = 200;
 
-/** Documents that we did not send: told by other participants, or sent in our name in the cabinet, by a till, a registrar or another system. */
+/**
+ * Documents that we did not send: told by other participants, or sent in our name in the cabinet, by a till, a
+ * registrar or another system.
+ */
 @Controller('v1')
 export class InboundController {
   constructor(
@@ -28,9 +31,15 @@ export class InboundController {
   async list(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const { doc_type: docType, request_id: requestId, ...rest } = parameters(inboundListParameters, query);
     const given = { ...rest, docType, requestId: requestId?.toLowerCase() };
-    const wanted = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as InboundListQuery;
+    const wanted = Object.fromEntries(
+      Object.entries(given).filter(([, value]) => value !== undefined),
+    ) as InboundListQuery;
     const pageAfter = async (cursor = wanted.cursor): Promise<z.infer<typeof inboundPage>> =>
-      snakeCase(await this.queries.execute<ListInbound, Page<InboundSummary>>(new ListInbound(cursor === undefined ? wanted : { ...wanted, cursor })));
+      snakeCase(
+        await this.queries.execute<ListInbound, Page<InboundSummary>>(
+          new ListInbound(cursor === undefined ? wanted : { ...wanted, cursor }),
+        ),
+      );
     // The first page comes before the headers: what is wrong from the start is answered as a problem.
     const first = await pageAfter();
     if (request.headers.accept?.includes('application/x-ndjson') !== true) return void (await reply.send(first));
@@ -44,10 +53,20 @@ export class InboundController {
   @Allow('erp', 'operator', 'auditor')
   async document(@Param('documentId') documentId: string): Promise<z.infer<typeof inboundDocument>> {
     if (documentId.length > MOST_ID_LENGTH || /\p{Cc}|\p{Surrogate}/u.test(documentId)) {
-      throw new PedigreeError('invalid_parameter', `documentId: at most ${MOST_ID_LENGTH} characters, none of them a control character`, { field: 'documentId' });
+      throw new PedigreeError(
+        'invalid_parameter',
+        `documentId: at most ${MOST_ID_LENGTH} characters, none of them a control character`,
+        { field: 'documentId' },
+      );
     }
-    const found = await this.queries.execute<InboundByDocumentId, InboundDetail | undefined>(new InboundByDocumentId(documentId));
-    if (found === undefined) throw new PedigreeError('not_found', `no list has shown a document ${documentId} that is not ours`, { field: 'documentId', item: documentId });
+    const found = await this.queries.execute<InboundByDocumentId, InboundDetail | undefined>(
+      new InboundByDocumentId(documentId),
+    );
+    if (found === undefined)
+      throw new PedigreeError('not_found', `no list has shown a document ${documentId} that is not ours`, {
+        field: 'documentId',
+        item: documentId,
+      });
     return snakeCase(found);
   }
 }

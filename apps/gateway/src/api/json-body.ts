@@ -2,7 +2,10 @@ import type { z } from 'zod';
 import { PedigreeError } from '#kernel';
 import { parseStrictJson, pointer } from '../intake/strict-json.js';
 
-/** A body of JSON, read by its schema. Throws PedigreeError `invalid_json`, or `invalid_command` that names the first field at fault (RFC 6901). */
+/**
+ * A body of JSON, read by its schema. Throws PedigreeError `invalid_json`, or `invalid_command` that names the first
+ * field at fault (RFC 6901).
+ */
 export function jsonBody<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
   const parsed = schema.safeParse(parseStrictJson((body as Buffer | undefined) ?? Buffer.alloc(0)));
   if (parsed.success) return parsed.data;

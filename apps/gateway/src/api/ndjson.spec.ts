@@ -18,16 +18,59 @@ const split = async (chunks: string[], most = 1_000) => {
 
 describe('lines of a body', () => {
   it.each([
-    ['cut anywhere', ['a', 'b\n', '\nc', 'd\ne'], [[1, 'ab'], [3, 'cd'], [4, 'e']]],
-    ['of Windows', ['a\r\n\r\nb\r\n'], [[1, 'a\r'], [3, 'b\r']]],
-    ['exactly as long as allowed', ['0123456789\n', '01234', '56789'], [[1, '0123456789'], [2, '0123456789']]],
-    ['longer than allowed, between good ones', ['a\n', '01234567890', '1234\nb\n', '01234567890\nc'], [[1, 'a'], [2, 'too_long'], [3, 'b'], [4, 'too_long'], [5, 'c']]],
-    ['longer than allowed at the end', ['a\n0123456', '7890'], [[1, 'a'], [2, 'too_long']]],
+    [
+      'cut anywhere',
+      ['a', 'b\n', '\nc', 'd\ne'],
+      [
+        [1, 'ab'],
+        [3, 'cd'],
+        [4, 'e'],
+      ],
+    ],
+    [
+      'of Windows',
+      ['a\r\n\r\nb\r\n'],
+      [
+        [1, 'a\r'],
+        [3, 'b\r'],
+      ],
+    ],
+    [
+      'exactly as long as allowed',
+      ['0123456789\n', '01234', '56789'],
+      [
+        [1, '0123456789'],
+        [2, '0123456789'],
+      ],
+    ],
+    [
+      'longer than allowed, between good ones',
+      ['a\n', '01234567890', '1234\nb\n', '01234567890\nc'],
+      [
+        [1, 'a'],
+        [2, 'too_long'],
+        [3, 'b'],
+        [4, 'too_long'],
+        [5, 'c'],
+      ],
+    ],
+    [
+      'longer than allowed at the end',
+      ['a\n0123456', '7890'],
+      [
+        [1, 'a'],
+        [2, 'too_long'],
+      ],
+    ],
     ['of nothing', ['', '\n', ' \n'], []],
   ])('%s', async (_, chunks, lines) => expect(await split(chunks as string[])).toEqual(lines));
 
   it('that find no room are told, and hold none', async () => {
-    expect(await split(['a\n012', '3456', '78\n', '01234\n'], 6)).toEqual([[1, 'a'], [2, 'no_room'], [3, '01234']]);
+    expect(await split(['a\n012', '3456', '78\n', '01234\n'], 6)).toEqual([
+      [1, 'a'],
+      [2, 'no_room'],
+      [3, '01234'],
+    ]);
   });
 });
 
@@ -67,12 +110,20 @@ describe('a list as NDJSON', () => {
   };
 
   it('is all its pages', async () => {
-    expect(await read(asNdjson(page(1), (cursor) => Promise.resolve(cursor === '3' ? { items: [{ n: 3 }] } : page(Number(cursor)))))).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
+    expect(
+      await read(
+        asNdjson(page(1), (cursor) => Promise.resolve(cursor === '3' ? { items: [{ n: 3 }] } : page(Number(cursor)))),
+      ),
+    ).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
     expect(await read(asNdjson({ items: [] }, () => Promise.reject(new Error('not asked'))))).toBe('');
   });
 
   it('fails rather than end in the middle', async () => {
-    await expect(read(asNdjson(page(1), () => Promise.reject(new Error('the database is gone'))))).rejects.toThrow('gone');
-    await expect(read(asNdjson(page(1), (cursor) => Promise.resolve(page(Number(cursor))), 5))).rejects.toThrow('more than 5 pages');
+    await expect(read(asNdjson(page(1), () => Promise.reject(new Error('the database is gone'))))).rejects.toThrow(
+      'gone',
+    );
+    await expect(read(asNdjson(page(1), (cursor) => Promise.resolve(page(Number(cursor))), 5))).rejects.toThrow(
+      'more than 5 pages',
+    );
   });
 });

@@ -1,7 +1,10 @@
 import type { Readable } from 'node:stream';
 import { PedigreeError } from '#kernel';
 
-/** One line of a text and its 1-based number; why it has no bytes where it was longer than allowed, or found no room in memory. */
+/**
+ * One line of a text and its 1-based number; why it has no bytes where it was longer than allowed, or found no room in
+ * memory.
+ */
 export interface Line {
   line: number;
   bytes: Buffer | 'too_long' | 'no_room';
@@ -14,18 +17,24 @@ export interface Room {
 }
 
 /**
- * The chunks of a body. Throws PedigreeError `request_timeout` when for `idleMs` nothing arrives: a body may take as long as it likes while
- * it keeps coming. Only the time that is spent waiting for the sender counts. The stream is left open at the end, so that an answer can be given.
+ * The chunks of a body. Throws PedigreeError `request_timeout` when for `idleMs` nothing arrives: a body may take as
+ * long as it likes while it keeps coming. Only the time that is spent waiting for the sender counts. The stream is left
+ * open at the end, so that an answer can be given.
  */
 export async function* arriving(stream: Readable, idleMs: number): AsyncGenerator<Uint8Array> {
   const chunks = stream.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array, undefined>;
-  for (let next = await within(idleMs, chunks.next()); !next.done; next = await within(idleMs, chunks.next())) yield next.value;
+  for (let next = await within(idleMs, chunks.next()); !next.done; next = await within(idleMs, chunks.next()))
+    yield next.value;
 }
 
 async function within<T>(idleMs: number, next: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const idle = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new PedigreeError('request_timeout', `nothing arrived for ${idleMs} ms; what came before was taken`)), idleMs);
+    timer = setTimeout(
+      () =>
+        reject(new PedigreeError('request_timeout', `nothing arrived for ${idleMs} ms; what came before was taken`)),
+      idleMs,
+    );
   });
   try {
     return await Promise.race([next, idle]);
@@ -36,8 +45,15 @@ async function within<T>(idleMs: number, next: Promise<T>): Promise<T> {
   }
 }
 
-/** Lines of a stream of bytes; empty lines are passed over, one over the limit or without room comes without its bytes, which are not kept. */
-export async function* linesOf(stream: AsyncIterable<Uint8Array>, maxLineBytes: number, room: Room): AsyncGenerator<Line> {
+/**
+ * Lines of a stream of bytes; empty lines are passed over, one over the limit or without room comes without its bytes,
+ * which are not kept.
+ */
+export async function* linesOf(
+  stream: AsyncIterable<Uint8Array>,
+  maxLineBytes: number,
+  room: Room,
+): AsyncGenerator<Line> {
   const pending = new PendingLine(maxLineBytes, room);
   let line = 0;
   const take = (): Line | undefined => {
@@ -96,10 +112,14 @@ class PendingLine {
 }
 
 /**
- * Pages of a list as NDJSON text, one item a line, asked for only as fast as the reader takes them. Throws rather than end early: a list that
- * stops in the middle must not look like a whole one.
+ * Pages of a list as NDJSON text, one item a line, asked for only as fast as the reader takes them. Throws rather than
+ * end early: a list that stops in the middle must not look like a whole one.
  */
-export async function* asNdjson<T>(first: Page<T>, pageAfter: (cursor: string) => Promise<Page<T>>, maxPages = 1_000_000): AsyncGenerator<string> {
+export async function* asNdjson<T>(
+  first: Page<T>,
+  pageAfter: (cursor: string) => Promise<Page<T>>,
+  maxPages = 1_000_000,
+): AsyncGenerator<string> {
   let page = first;
   for (let pages = 0; pages < maxPages; pages += 1) {
     if (page.items.length > 0) yield `${page.items.map((item) => JSON.stringify(item)).join('\n')}\n`;

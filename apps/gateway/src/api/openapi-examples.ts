@@ -1,22 +1,42 @@
 import { requestIdOf, sha256Hex } from '#kernel';
 
 /**
- * Requests that work as they stand against the sandbox and its sample world (apps/sandbox/data/world.json): in their order, each once. The registry
- * rejects or halts some of them, so that what is done about it can be tried too. test/scenarios/openapi-examples.int.spec.ts sends every one.
+ * Requests that work as they stand against the sandbox and its sample world (apps/sandbox/data/world.json): in their
+ * order, each once. The registry rejects or halts some of them, so that what is done about it can be tried too.
+ * test/scenarios/openapi-examples.int.spec.ts sends every one.
  */
 
 const OURS = '00000000100101';
 const SUPPLIER = '00000000200101';
 const WHEN = '2026-03-02T10:00:00+03:00';
-/** A consignment that the supplier has shipped to us, and one that it has shipped to somebody else: to accept a pack of that is rejected. */
+/**
+ * A consignment that the supplier has shipped to us, and one that it has shipped to somebody else: to accept a pack of
+ * that is rejected.
+ */
 const [TO_US, TO_OTHERS] = ['000', '900'];
-const pack = (index: number, consignment: string = TO_US): string => `04600000000015DOCSX${consignment}${String(index).padStart(5, '0')}`;
+const pack = (index: number, consignment: string = TO_US): string =>
+  `04600000000015DOCSX${consignment}${String(index).padStart(5, '0')}`;
 
 const arrivalXml = (sgtin: string): string =>
-  `<documents version="1.38"><accept action_id="701"><subject_id>${OURS}</subject_id><counterparty_id>${SUPPLIER}</counterparty_id><operation_date>${WHEN}</operation_date><order_details><sgtin>${sgtin}</sgtin></order_details></accept></documents>`;
-const arrival = (sgtin: string) => ({ action_id: 701, subject_id: OURS, counterparty_id: SUPPLIER, operation_date: WHEN, order_details: { sgtin: [sgtin] } });
+  `<documents version="1.38"><accept action_id="701"><subject_id>${OURS}</subject_id><counterparty_id>${SUPPLIER}` +
+  `</counterparty_id><operation_date>${WHEN}</operation_date><order_details><sgtin>${sgtin}</sgtin>` +
+  '</order_details></accept></documents>';
+const arrival = (sgtin: string) => ({
+  action_id: 701,
+  subject_id: OURS,
+  counterparty_id: SUPPLIER,
+  operation_date: WHEN,
+  order_details: { sgtin: [sgtin] },
+});
 const move = (sgtin: string) => ({
-  ...{ action_id: 431, subject_id: OURS, receiver_id: '00000000100102', operation_date: WHEN, doc_num: 'M-1', doc_date: '02.03.2026' },
+  ...{
+    action_id: 431,
+    subject_id: OURS,
+    receiver_id: '00000000100102',
+    operation_date: WHEN,
+    doc_num: 'M-1',
+    doc_date: '02.03.2026',
+  },
   order_details: { sgtin: [sgtin] },
 });
 
@@ -27,25 +47,54 @@ const example = (summary: string, value: unknown) => ({ summary, value });
 /** Bodies of `POST /v1/commands`. */
 const commands = {
   xml: example('An arrival (701) as XML', { command_id: 'docs-xml', reference: 'Invoice 17', xml: XML }),
-  json: example('An arrival (701) as JSON', { command_id: 'docs-json', reference: 'Invoice 18', document: arrival(pack(2)) }),
-  after: example('A move (431) that comes after an arrival', { command_id: 'docs-after', document: move(pack(1)), after: ['docs-xml'] }),
+  json: example('An arrival (701) as JSON', {
+    command_id: 'docs-json',
+    reference: 'Invoice 18',
+    document: arrival(pack(2)),
+  }),
+  after: example('A move (431) that comes after an arrival', {
+    command_id: 'docs-after',
+    document: move(pack(1)),
+    after: ['docs-xml'],
+  }),
   group: example('A group: processed in this order, until one fails', {
     ...{ command_id: 'docs-group', type: 'send_group', reference: 'Order 5' },
-    group: { members: [{ command_id: 'docs-group-1', document: arrival(pack(3)) }, { command_id: 'docs-group-2', document: move(pack(3)) }] },
+    group: {
+      members: [
+        { command_id: 'docs-group-1', document: arrival(pack(3)) },
+        { command_id: 'docs-group-2', document: move(pack(3)) },
+      ],
+    },
   }),
-  rejected: example('One that the registry rejects: the pack was shipped to somebody else', { command_id: 'docs-rejected', document: arrival(pack(4, TO_OTHERS)) }),
-  held: example('One that is held, because the one before it was rejected', { command_id: 'docs-held', document: arrival(pack(5)), after: ['docs-rejected'] }),
+  rejected: example('One that the registry rejects: the pack was shipped to somebody else', {
+    command_id: 'docs-rejected',
+    document: arrival(pack(4, TO_OTHERS)),
+  }),
+  held: example('One that is held, because the one before it was rejected', {
+    command_id: 'docs-held',
+    document: arrival(pack(5)),
+    after: ['docs-rejected'],
+  }),
   held_group: example('A group that is held, for the same reason', {
     ...{ command_id: 'docs-held-group', type: 'send_group', after: ['docs-rejected'] },
     group: { members: [{ command_id: 'docs-held-group-1', document: arrival(pack(6)) }] },
   }),
   halting: example('A group that halts at its first member', {
     ...{ command_id: 'docs-halting', type: 'send_group' },
-    group: { members: [{ command_id: 'docs-halting-1', document: arrival(pack(7, TO_OTHERS)) }, { command_id: 'docs-halting-2', document: arrival(pack(8)) }] },
+    group: {
+      members: [
+        { command_id: 'docs-halting-1', document: arrival(pack(7, TO_OTHERS)) },
+        { command_id: 'docs-halting-2', document: arrival(pack(8)) },
+      ],
+    },
   }),
   resume: example('What was left of that group is sent again, once it has halted', {
     ...{ command_id: 'docs-resume', type: 'resume_group' },
-    resume: { group: 'docs-halting', corrected: { command_id: 'docs-halting-corrected', document: arrival(pack(9)) }, reason: REASON },
+    resume: {
+      group: 'docs-halting',
+      corrected: { command_id: 'docs-halting-corrected', document: arrival(pack(9)) },
+      reason: REASON,
+    },
   }),
 };
 
@@ -56,24 +105,52 @@ export const BODIES = {
     corrected: example('Corrected', { reason: REASON, document: arrival(pack(10)) }),
     unchanged: example('The same bytes again', { reason: 'the supplier has shipped it now' }),
   },
-  releaseDocument: { release: example('Send it all the same', { reason: 'the two have nothing to do with one another' }) },
+  releaseDocument: {
+    release: example('Send it all the same', { reason: 'the two have nothing to do with one another' }),
+  },
   endDocument: { end: example('End it', { reason: 'the goods went back to the supplier' }) },
   releaseGroup: { release: example('Send it all the same', { reason: 'the two have nothing to do with one another' }) },
   endGroup: { end: example('End it', { reason: 'the goods went back to the supplier' }) },
-  resumeGroup: { corrected: example('With a corrected member', { corrected: { command_id: 'docs-halting-mended', document: arrival(pack(11)) }, reason: REASON }) },
-  addWebhook: { https: example('An address of the ERP', { url: 'https://erp.example/outcomes', description: 'ERP', reason: 'the ERP books outcomes from now on' }) },
-  resumeWebhook: { here: example('Where it stopped', { reason: 'the ERP is up again' }), now: example('With what comes from now on', { from: 'now', reason: 'the ERP was set up anew' }) },
+  resumeGroup: {
+    corrected: example('With a corrected member', {
+      corrected: { command_id: 'docs-halting-mended', document: arrival(pack(11)) },
+      reason: REASON,
+    }),
+  },
+  addWebhook: {
+    https: example('An address of the ERP', {
+      url: 'https://erp.example/outcomes',
+      description: 'ERP',
+      reason: 'the ERP books outcomes from now on',
+    }),
+  },
+  resumeWebhook: {
+    here: example('Where it stopped', { reason: 'the ERP is up again' }),
+    now: example('With what comes from now on', { from: 'now', reason: 'the ERP was set up anew' }),
+  },
   resumeAccount: { resume: example('Go on', { reason: 'the new certificate is in place' }) },
   replanOrphans: { all: example('All of them', { reason: 'a person has looked at each' }) },
-  retryTask: { parked: example('All that is parked of the saga of documents', { key: 'parked:document', reason: 'mended by the new version' }) },
-  replayDeadLetter: { replay: example('Back into the queue', { reason: 'the account that it names is configured now' }) },
-  discardDeadLetter: { discard: example('Nobody will mend it', { reason: 'a message of the test system, sent here by mistake' }) },
+  retryTask: {
+    parked: example('All that is parked of the saga of documents', {
+      key: 'parked:document',
+      reason: 'mended by the new version',
+    }),
+  },
+  replayDeadLetter: {
+    replay: example('Back into the queue', { reason: 'the account that it names is configured now' }),
+  },
+  discardDeadLetter: {
+    discard: example('Nobody will mend it', { reason: 'a message of the test system, sent here by mistake' }),
+  },
   requestReconciliation: { now: example('Now', { reason: 'a pallet is disputed' }) },
 };
 
 export type OperationWithBody = keyof typeof BODIES;
 
-/** Path parameters by operation: what the commands above have made in this installation. An operation that is not here is about what only the registry or the installation names. */
+/**
+ * Path parameters by operation: what the commands above have made in this installation. An operation that is not here
+ * is about what only the registry or the installation names.
+ */
 export function pathExamples(installationId: string): Record<string, Record<string, string>> {
   const id = (commandId: string): string => requestIdOf(installationId, commandId);
   return {

@@ -12,14 +12,21 @@ const json = (schema: object) => ({ 'application/json': { schema } });
 export const answer = (name: keyof typeof ANSWERS) => json({ $ref: `#/components/schemas/${name}` });
 
 /** A body of JSON, with the examples of its operation. */
-export const body = (operationId: OperationWithBody, schema: z.ZodType | object, { required = true, more = {} } = {}) => {
+export const body = (
+  operationId: OperationWithBody,
+  schema: z.ZodType | object,
+  { required = true, more = {} } = {},
+) => {
   const described = schema instanceof z.ZodType ? z.toJSONSchema(schema, { io: 'input' }) : schema;
   return { required, content: { 'application/json': { schema: described, examples: BODIES[operationId] }, ...more } };
 };
 
 /** Members may be added to an answer within v1, so that a client must not refuse what it does not know. */
 export const answerSchemas = Object.fromEntries(
-  Object.entries(ANSWERS).map(([name, schema]) => [name, z.toJSONSchema(schema, { override: ({ jsonSchema }) => void delete jsonSchema.additionalProperties })]),
+  Object.entries(ANSWERS).map(([name, schema]) => [
+    name,
+    z.toJSONSchema(schema, { override: ({ jsonSchema }) => void delete jsonSchema.additionalProperties }),
+  ]),
 );
 
 export const problemSchema = {
@@ -29,7 +36,10 @@ export const problemSchema = {
     title: { ...text, description: 'The code in words.' },
     status: { type: 'integer', description: 'The HTTP status again.' },
     detail: { ...text, description: 'What is wrong, and where, for a person.' },
-    code: { enum: Object.keys(ERROR_CODES), description: 'What is wrong, for a program. It does not change within v1.' },
+    code: {
+      enum: Object.keys(ERROR_CODES),
+      description: 'What is wrong, for a program. It does not change within v1.',
+    },
     field: { ...text, description: 'The field of the body (RFC 6901 pointer), or the parameter, that is wrong.' },
     line: { type: 'integer', description: 'The line of the XML, or of the NDJSON body, from 1.' },
     item: { ...text, description: 'The value that is wrong: an SGTIN, an SSCC, an id.' },
@@ -42,45 +52,89 @@ export const problemSchema = {
 /** What each refusal means, on every route, and what one looks like. */
 const REFUSALS: Record<number, { means: string; example: { code: ErrorCode; detail: string } & ErrorPlace }> = {
   400: {
-    means: 'The request is wrong as it stands: a parameter, the JSON, or a field of the body, which `field` names. Nothing was done. Mend it first.',
+    means:
+      'The request is wrong as it stands: a parameter, the JSON, or a field of the body, which `field` names. ' +
+      'Nothing was done. Mend it first.',
     example: { code: 'invalid_parameter', detail: 'limit: must be a whole number', field: 'limit' },
   },
-  401: { means: 'There is no API key, or one that is not valid: unknown, or revoked.', example: { code: 'unauthenticated', detail: 'an API key is needed: Authorization: Bearer <key>' } },
+  401: {
+    means: 'There is no API key, or one that is not valid: unknown, or revoked.',
+    example: { code: 'unauthenticated', detail: 'an API key is needed: Authorization: Bearer <key>' },
+  },
   403: {
-    means: 'The role of the key may not do this. Or no key was made yet, and the call does not come from a program of this machine.',
+    means:
+      'The role of the key may not do this. Or no key was made yet, and the call does not come from a program of ' +
+      'this machine.',
     example: { code: 'forbidden', detail: 'the role erp may not do this' },
   },
-  404: { means: 'There is nothing under this id.', example: { code: 'not_found', detail: 'no command erp-1 was acknowledged', field: 'commandId', item: 'erp-1' } },
+  404: {
+    means: 'There is nothing under this id.',
+    example: { code: 'not_found', detail: 'no command erp-1 was acknowledged', field: 'commandId', item: 'erp-1' },
+  },
   408: {
     means: 'The body did not arrive in time. Send it again: a command id that was taken already is a no-op.',
     example: { code: 'request_timeout', detail: 'the body did not arrive in time' },
   },
   409: {
     means: 'It does not fit what is there already; `detail` says how that stands. Nothing was done.',
-    example: { code: 'command_conflict', detail: 'command erp-1 was acknowledged before with other content; nothing was changed', field: '/command_id', item: 'erp-1' },
+    example: {
+      code: 'command_conflict',
+      detail: 'command erp-1 was acknowledged before with other content; nothing was changed',
+      field: '/command_id',
+      item: 'erp-1',
+    },
   },
   410: {
-    means: 'What comes after this place is kept no longer. Begin at the oldest: without `after`, or with `from: oldest`.',
+    means:
+      'What comes after this place is kept no longer. Begin at the oldest: without `after`, or with `from: oldest`.',
     example: { code: 'outcomes_removed', detail: 'outcomes after this place are kept no longer' },
   },
-  413: { means: 'The body is larger than this route takes.', example: { code: 'body_too_large', detail: 'the body is larger than this route takes' } },
-  415: { means: 'The body is of a media type that this route does not take.', example: { code: 'unsupported_media_type', detail: 'send application/json' } },
+  413: {
+    means: 'The body is larger than this route takes.',
+    example: { code: 'body_too_large', detail: 'the body is larger than this route takes' },
+  },
+  415: {
+    means: 'The body is of a media type that this route does not take.',
+    example: { code: 'unsupported_media_type', detail: 'send application/json' },
+  },
   422: {
-    means: 'The request is well formed, and what it names or holds is wrong: the document against its schema, an identifier, an account. `line`, `element` or `item` says where.',
-    example: { code: 'invalid_identifier', detail: '0460 is no SGTIN: 14 digits and 13 letters or digits', field: 'sgtin', item: '0460' },
+    means:
+      'The request is well formed, and what it names or holds is wrong: the document against its schema, an ' +
+      'identifier, an account. `line`, `element` or `item` says where.',
+    example: {
+      code: 'invalid_identifier',
+      detail: '0460 is no SGTIN: 14 digits and 13 letters or digits',
+      field: 'sgtin',
+      item: '0460',
+    },
   },
   429: {
-    means: 'Too many wrong keys came from your network. A right key is always let in. Ask again after `Retry-After` seconds.',
-    example: { code: 'too_many_wrong_keys', detail: 'too many calls with a wrong API key came from your network; the next answer is given after a pause', field: 'Authorization' },
+    means:
+      'Too many wrong keys came from your network. A right key is always let in. Ask again after `Retry-After` ' +
+      'seconds.',
+    example: {
+      code: 'too_many_wrong_keys',
+      detail: 'too many calls with a wrong API key came from your network; the next answer is given after a pause',
+      field: 'Authorization',
+    },
   },
   503: {
-    means: 'Not now: the database or a part of the service is away, or as much waits as may wait. Nothing is known to have been done. Ask again after `Retry-After` seconds.',
-    example: { code: 'unavailable', detail: 'the database is away; nothing is known to have been stored, so the same may be given again' },
+    means:
+      'Not now: the database or a part of the service is away, or as much waits as may wait. Nothing is known to ' +
+      'have been done. Ask again after `Retry-After` seconds.',
+    example: {
+      code: 'unavailable',
+      detail: 'the database is away; nothing is known to have been stored, so the same may be given again',
+    },
   },
 };
 
-const RETRY_AFTER = { 'Retry-After': { description: 'Seconds after which to ask again.', schema: { type: 'integer' } } };
-const WWW_AUTHENTICATE = { 'WWW-Authenticate': { description: '`Bearer`: send the key as `Authorization: Bearer <key>`.', schema: text } };
+const RETRY_AFTER = {
+  'Retry-After': { description: 'Seconds after which to ask again.', schema: { type: 'integer' } },
+};
+const WWW_AUTHENTICATE = {
+  'WWW-Authenticate': { description: '`Bearer`: send the key as `Authorization: Bearer <key>`.', schema: text },
+};
 const HEADERS: Record<number, object> = { 401: WWW_AUTHENTICATE, 429: RETRY_AFTER, 503: RETRY_AFTER };
 
 function refusal(status: number): object {
@@ -91,12 +145,23 @@ function refusal(status: number): object {
   return {
     description: `${means} Codes: ${codes.join(', ')}.`,
     ...(headers === undefined ? {} : { headers }),
-    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' }, example: problemOf(new PedigreeError(code, detail, place)) } },
+    content: {
+      'application/problem+json': {
+        schema: { $ref: '#/components/schemas/Problem' },
+        example: problemOf(new PedigreeError(code, detail, place)),
+      },
+    },
   };
 }
 
-/** Answers that are problem documents (RFC 9457), by status. Wherever a key is asked for, too many wrong ones are answered 429. */
-export const errors = (...statuses: number[]) => Object.fromEntries(statuses.flatMap((status) => (status === 401 ? [401, 429] : [status])).map((status) => [status, refusal(status)]));
+/**
+ * Answers that are problem documents (RFC 9457), by status. Wherever a key is asked for, too many wrong ones are
+ * answered 429.
+ */
+export const errors = (...statuses: number[]) =>
+  Object.fromEntries(
+    statuses.flatMap((status) => (status === 401 ? [401, 429] : [status])).map((status) => [status, refusal(status)]),
+  );
 
 /** Query parameters as the check of the request has them. */
 export function queryParameters(schema: z.ZodObject): object[] {
@@ -109,7 +174,13 @@ export function queryParameters(schema: z.ZodObject): object[] {
   });
 }
 
-export const inPath = (name: string, description: string) => ({ name, in: 'path', required: true, description, schema: text });
+export const inPath = (name: string, description: string) => ({
+  name,
+  in: 'path',
+  required: true,
+  description,
+  schema: text,
+});
 
 export const location = (description: string) => ({ Location: { description, schema: text } });
 

@@ -24,7 +24,14 @@ interface Operation {
   summary: string;
   parameters?: { name: string; in: string; description?: string; example?: unknown; schema: Schema }[];
   requestBody?: { content: Record<string, Content> };
-  responses: Record<string, { description: string; headers?: Record<string, { description: string }>; content?: Record<string, { schema: Schema; example?: unknown }> }>;
+  responses: Record<
+    string,
+    {
+      description: string;
+      headers?: Record<string, { description: string }>;
+      content?: Record<string, { schema: Schema; example?: unknown }>;
+    }
+  >;
 }
 interface Api {
   tags: { name: string; description: string }[];
@@ -33,7 +40,9 @@ interface Api {
 }
 
 const api = JSON.parse(JSON.stringify(openApiDocument(INSTALLATION))) as Api;
-const operations = Object.entries(api.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ route: `${method.toUpperCase()} ${path}`, ...operation })));
+const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ route: `${method.toUpperCase()} ${path}`, ...operation })),
+);
 
 const ajv = new Ajv2020({ strict: false, formats: { uuid: true, 'date-time': true } });
 ajv.addSchema({ $id: 'api', ...(api as object) });
@@ -45,8 +54,16 @@ function faults(schema: object, value: unknown): string | undefined {
 
 /** Paths of fields that nothing is said of. */
 function undescribed(schema: Schema, path = ''): string[] {
-  const own = Object.entries(schema.properties ?? {}).flatMap(([name, one]) => [...(one.description === undefined ? [`${path}/${name}`] : []), ...undescribed(one, `${path}/${name}`)]);
-  return [...own, ...[...(schema.items === undefined ? [] : [schema.items]), ...(schema.anyOf ?? [])].flatMap((one) => undescribed(one, path))];
+  const own = Object.entries(schema.properties ?? {}).flatMap(([name, one]) => [
+    ...(one.description === undefined ? [`${path}/${name}`] : []),
+    ...undescribed(one, `${path}/${name}`),
+  ]);
+  return [
+    ...own,
+    ...[...(schema.items === undefined ? [] : [schema.items]), ...(schema.anyOf ?? [])].flatMap((one) =>
+      undescribed(one, path),
+    ),
+  ];
 }
 
 describe('the description of the API', () => {
@@ -55,7 +72,9 @@ describe('the description of the API', () => {
   });
 
   it('names every operation, and no name changes once it was published', () => {
-    const published = JSON.parse(readFileSync(new URL('../../test/operation-ids.json', import.meta.url), 'utf8')) as Record<string, string>;
+    const published = JSON.parse(
+      readFileSync(new URL('../../test/operation-ids.json', import.meta.url), 'utf8'),
+    ) as Record<string, string>;
     expect(Object.fromEntries(operations.map((one) => [one.operationId, one.route]))).toEqual(published);
     expect(new Set(operations.map((one) => one.operationId)).size).toBe(operations.length);
   });
@@ -70,26 +89,43 @@ describe('the description of the API', () => {
 describe.each(operations)('$route', ({ summary, parameters = [], requestBody, responses }) => {
   it('says what it does, what each parameter means, and each answer with its headers', () => {
     const headers = Object.values(responses).flatMap((one) => Object.values(one.headers ?? {}));
-    const said = [summary, ...[...parameters, ...Object.values(responses), ...headers].map((one) => one.description ?? `nothing is said of ${JSON.stringify(one)}`)];
+    const said = [
+      summary,
+      ...[...parameters, ...Object.values(responses), ...headers].map(
+        (one) => one.description ?? `nothing is said of ${JSON.stringify(one)}`,
+      ),
+    ];
     expect(said.filter((one) => one.length < 12 || one.includes('undefined') || one.startsWith('nothing'))).toEqual([]);
-    expect(parameters.filter((one) => one.schema.default !== undefined && faults(one.schema, one.schema.default) !== undefined)).toEqual([]);
-    const shown = Object.values(responses).flatMap((one) => Object.values(one.content ?? {})).filter((one) => one.example !== undefined);
+    expect(
+      parameters.filter(
+        (one) => one.schema.default !== undefined && faults(one.schema, one.schema.default) !== undefined,
+      ),
+    ).toEqual([]);
+    const shown = Object.values(responses)
+      .flatMap((one) => Object.values(one.content ?? {}))
+      .filter((one) => one.example !== undefined);
     expect(shown.flatMap((one) => faults(one.schema, one.example) ?? [])).toEqual([]);
-    expect(parameters.flatMap((one) => (one.example === undefined ? [] : (faults(one.schema, one.example) ?? [])))).toEqual([]);
+    expect(
+      parameters.flatMap((one) => (one.example === undefined ? [] : (faults(one.schema, one.example) ?? []))),
+    ).toEqual([]);
   });
 
   it('has an example for each body, by its own schema, and says what every field of it means', () => {
     for (const [mediaType, { schema, examples = {} }] of Object.entries(requestBody?.content ?? {})) {
       expect([mediaType, Object.keys(examples).length]).not.toEqual([mediaType, 0]);
-      const resolved = mediaType === 'application/json' && '$ref' in schema ? (api.components.schemas['Command'] as Schema) : schema;
+      const resolved =
+        mediaType === 'application/json' && '$ref' in schema ? (api.components.schemas['Command'] as Schema) : schema;
       expect(undescribed(resolved)).toEqual([]);
-      for (const [name, { summary: what, value }] of Object.entries(examples)) expect([name, what, faults(schema, value)]).toEqual([name, expect.stringMatching(/.{3}/), undefined]);
+      for (const [name, { summary: what, value }] of Object.entries(examples))
+        expect([name, what, faults(schema, value)]).toEqual([name, expect.stringMatching(/.{3}/), undefined]);
     }
   });
 });
 
 it('the XML of an example is valid by its schema', () => {
-  const xml = Object.values(api.paths['/v1/commands']?.['post']?.requestBody?.content['application/json']?.examples ?? {}).flatMap(({ value }) => (value as { xml?: string }).xml ?? []);
+  const xml = Object.values(
+    api.paths['/v1/commands']?.['post']?.requestBody?.content['application/json']?.examples ?? {},
+  ).flatMap(({ value }) => (value as { xml?: string }).xml ?? []);
   expect(xml).toHaveLength(1);
   for (const one of xml) expect(() => checkDocument(Buffer.from(one))).not.toThrow();
 });

@@ -20,14 +20,27 @@ export class OperationsController {
   @Allow('operator', 'auditor')
   async status(): Promise<z.infer<typeof operationsStatus>> {
     const { programs, subscriptions, ...rest } = await this.operations.status();
-    return { ...snakeCase(rest), programs: programs.map(programAnswer), subscriptions: subscriptions.map(subscriptionAnswer) };
+    return {
+      ...snakeCase(rest),
+      programs: programs.map(programAnswer),
+      subscriptions: subscriptions.map(subscriptionAnswer),
+    };
   }
 
   @Get('failed-tasks')
   @Allow('operator', 'auditor')
   async failed(): Promise<z.infer<typeof failedTasks>> {
     const tasks = await this.operations.failedTasks();
-    return { items: tasks.map(({ key, kind, lane, attempts, failedAt, error }) => ({ key, kind, lane, attempts, failed_at: failedAt.toISOString(), error })) };
+    return {
+      items: tasks.map(({ key, kind, lane, attempts, failedAt, error }) => ({
+        key,
+        kind,
+        lane,
+        attempts,
+        failed_at: failedAt.toISOString(),
+        error,
+      })),
+    };
   }
 
   @Get('parked')
@@ -36,7 +49,16 @@ export class OperationsController {
     const instances = await this.operations.parked();
     return {
       items: instances.map(({ saga, key, stream, version, position, held, error, attempts, parkedAt, triedAt }) => ({
-        ...{ key: parkedKey({ saga, key }), saga, stream, version, position: position.toString(), held, error, attempts },
+        ...{
+          key: parkedKey({ saga, key }),
+          saga,
+          stream,
+          version,
+          position: position.toString(),
+          held,
+          error,
+          attempts,
+        },
         ...{ parked_at: parkedAt.toISOString(), tried_at: triedAt.toISOString() },
       })),
     };
@@ -61,7 +83,10 @@ export class OperationsController {
   async configuration(@Query() query: unknown): Promise<z.infer<typeof configurationChanges>> {
     const { changes, hasMore } = await this.operations.configuration(parameters(configurationParameters, query));
     const oldest = changes.at(-1);
-    return { items: changes.map(changeAnswer), ...(hasMore && oldest !== undefined ? { next_before: oldest.version } : {}) };
+    return {
+      items: changes.map(changeAnswer),
+      ...(hasMore && oldest !== undefined ? { next_before: oldest.version } : {}),
+    };
   }
 
   @Post('retries')
@@ -77,22 +102,49 @@ type Status = z.infer<typeof operationsStatus>;
 
 const programAnswer = ({ processes, ...program }: ProgramStanding): Status['programs'][number] => ({
   ...program,
-  processes: processes.map(({ process, state, startedAt, seenAt }) => ({ process, state, started_at: startedAt.toISOString(), seen_at: seenAt.toISOString() })),
+  processes: processes.map(({ process, state, startedAt, seenAt }) => ({
+    process,
+    state,
+    started_at: startedAt.toISOString(),
+    seen_at: seenAt.toISOString(),
+  })),
 });
 
-const subscriptionAnswer = ({ position, lag, lagUnit, updatedAt, since, ...rest }: SubscriptionStanding): Status['subscriptions'][number] => ({
+const subscriptionAnswer = ({
+  position,
+  lag,
+  lagUnit,
+  updatedAt,
+  since,
+  ...rest
+}: SubscriptionStanding): Status['subscriptions'][number] => ({
   ...rest,
   ...{ position: position.toString(), lag: lag.toString(), lag_unit: lagUnit, updated_at: updatedAt.toISOString() },
   ...(since === undefined ? {} : { since: since.toISOString() }),
 });
 
-const orphanAnswer = ({ since, version: _, ...rest }: Orphan): z.infer<typeof orphanList>['items'][number] => ({ ...rest, since: since.toISOString() });
+const orphanAnswer = ({ since, version: _, ...rest }: Orphan): z.infer<typeof orphanList>['items'][number] => ({
+  ...rest,
+  since: since.toISOString(),
+});
 
-function changeAnswer({ state, local = {}, position, at, actor, ...rest }: RecordedChange): z.infer<typeof configurationChanges>['items'][number] {
+function changeAnswer({
+  state,
+  local = {},
+  position,
+  at,
+  actor,
+  ...rest
+}: RecordedChange): z.infer<typeof configurationChanges>['items'][number] {
   const { kind, name, authenticatedBy } = actor;
   return {
     ...snakeCase(rest),
-    ...{ position: position.toString(), at: at.toISOString(), actor: { kind, name, authenticated_by: authenticatedBy }, fields: Object.keys(state).length },
+    ...{
+      position: position.toString(),
+      at: at.toISOString(),
+      actor: { kind, name, authenticated_by: authenticatedBy },
+      fields: Object.keys(state).length,
+    },
     local: Object.entries(local).map(([field, value]) => ({ field, value })),
   };
 }

@@ -25,6 +25,8 @@ export class OutcomesController {
   @Get('documents/:requestId/items')
   @Allow('erp', 'operator', 'auditor')
   async items(@Param('requestId') requestId: string, @Query() query: unknown): Promise<z.infer<typeof documentItems>> {
-    return snakeCase(await this.outcomes.items(uuidParameter('requestId', requestId), parameters(documentItemsParameters, query)));
+    return snakeCase(
+      await this.outcomes.items(uuidParameter('requestId', requestId), parameters(documentItemsParameters, query)),
+    );
   }
 }

@@ -2,7 +2,16 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { isUuid, PedigreeError } from '#kernel';
 import { accountName, commandId, memberBody, reference } from '../intake/command-body.js';
-import { configurationPart, documentOutcome, documentPhase, failureCause, inboundChannel, inboundDirection, inboundOutcome, inboundPhase } from './answers.js';
+import {
+  configurationPart,
+  documentOutcome,
+  documentPhase,
+  failureCause,
+  inboundChannel,
+  inboundDirection,
+  inboundOutcome,
+  inboundPhase,
+} from './answers.js';
 import { findingKind } from './reconciliation-answers.js';
 import { groupKind, groupPhase } from './group-answers.js';
 
@@ -14,12 +23,20 @@ const wholeNumber = (least: number, most: number) =>
     .transform(Number)
     .pipe(z.number().min(least).max(most))
     .meta({ type: 'integer', minimum: least, maximum: most });
-const limit = (most: number, usual: number, of: string) => wholeNumber(1, most).default(usual).meta({ default: usual, description: `${of} of an answer, at most.` });
+const limit = (most: number, usual: number, of: string) =>
+  wholeNumber(1, most)
+    .default(usual)
+    .meta({ default: usual, description: `${of} of an answer, at most.` });
 
 /** Parts of more than one list. */
 const page = {
   limit: limit(1_000, 100, 'Entries'),
-  cursor: z.string().min(1).max(500).optional().describe('next_cursor of an answer: the page after it. Every other parameter stays the same.'),
+  cursor: z
+    .string()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe('next_cursor of an answer: the page after it. Every other parameter stays the same.'),
 };
 const ofAccount = accountName.optional().describe('Only what goes through this account of the accounts file.');
 const ofType = wholeNumber(1, 999_999).optional().describe('Only documents of this scheme number, for example 415.');
@@ -37,8 +54,14 @@ export const documentListParameters = z.strictObject({
   doc_type: ofType,
   command_id: commandId.optional().describe('Only the document of this command.'),
   reference: reference.optional().describe("Only documents that carry this reference of the ERP's."),
-  duplicate: flag.optional().describe('true: only alarms, documents that the registry holds more than once under their request_id; false: all others.'),
-  registered_from: instant.optional().describe('Only documents that were registered at this instant or later (RFC 3339, with an offset or Z).'),
+  duplicate: flag
+    .optional()
+    .describe(
+      'true: only alarms, documents that the registry holds more than once under their request_id; false: all others.',
+    ),
+  registered_from: instant
+    .optional()
+    .describe('Only documents that were registered at this instant or later (RFC 3339, with an offset or Z).'),
   registered_to: instant.optional().describe('Only documents that were registered before this instant.'),
   ...page,
 });
@@ -48,7 +71,9 @@ export const groupListParameters = z.strictObject({
   phase: groupPhase.optional().describe('Only groups that stand here.'),
   outcome: documentOutcome.optional().describe('Only groups that ended so.'),
   account: ofAccount,
-  kind: groupKind.optional().describe('Only groups that came about so: given by the ERP, a large document that was split, or a resumption.'),
+  kind: groupKind
+    .optional()
+    .describe('Only groups that came about so: given by the ERP, a large document that was split, or a resumption.'),
   halted: flag.optional().describe('true: only those that stopped; false: all others.'),
   ...page,
 });
@@ -59,7 +84,9 @@ export const accountResumption = z.strictObject({ reason });
 /** How a halted group is resumed by a person. */
 export const resumptionBody = z.strictObject({
   command_id: commandId.optional().describe('Default: resume-{groupId}, so that the same again is a no-op.'),
-  corrected: memberBody.optional().describe('Takes the place of the member that stopped the group; absent only when none did.'),
+  corrected: memberBody
+    .optional()
+    .describe('Takes the place of the member that stopped the group; absent only when none did.'),
   reason,
 });
 
@@ -88,7 +115,9 @@ export const documentItemsParameters = z.strictObject({
 
 /** Query parameters of the list of documents that are not ours; names as in the API. */
 export const inboundListParameters = z.strictObject({
-  direction: inboundDirection.optional().describe('incoming: told by others; outgoing: sent in our name past this system.'),
+  direction: inboundDirection
+    .optional()
+    .describe('incoming: told by others; outgoing: sent in our name past this system.'),
   channel: inboundChannel.optional().describe('Only what came by this way.'),
   phase: inboundPhase.optional().describe('Only documents that stand here.'),
   outcome: inboundOutcome.optional().describe('Only documents that ended so.'),
@@ -100,7 +129,9 @@ export const inboundListParameters = z.strictObject({
 });
 
 export const historyParameters = z.strictObject({
-  as_of: instant.optional().describe('Only movements that the registry had accepted at this instant (RFC 3339, with an offset or Z).'),
+  as_of: instant
+    .optional()
+    .describe('Only movements that the registry had accepted at this instant (RFC 3339, with an offset or Z).'),
   known_at: z
     .string()
     .regex(/^\d{1,18}$/, 'must be a log position')
@@ -109,7 +140,9 @@ export const historyParameters = z.strictObject({
     .describe('As it was known at this position of the log: later corrections are left out.'),
 });
 
-export const commandParameters = z.strictObject({ account: accountName.optional().describe('Account of the commands that name none.') });
+export const commandParameters = z.strictObject({
+  account: accountName.optional().describe('Account of the commands that name none.'),
+});
 export const commandPath = z.strictObject({ commandId });
 
 /** Parses parameters; the error names the first that is wrong. */
@@ -119,21 +152,33 @@ export function parameters<T extends z.ZodType>(schema: T, given: unknown): z.ou
   const [issue] = parsed.error.issues;
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
   const field = unknown ?? String(issue?.path[0] ?? '');
-  throw new PedigreeError('invalid_parameter', `${field}: ${unknown === undefined ? (issue?.message ?? 'invalid') : 'no such parameter'}`, { field });
+  throw new PedigreeError(
+    'invalid_parameter',
+    `${field}: ${unknown === undefined ? (issue?.message ?? 'invalid') : 'no such parameter'}`,
+    { field },
+  );
 }
 
-/** NUL is no part of any value of ours, and a database would take it for a fault. Refused for every route in one place, in path and query. */
+/**
+ * NUL is no part of any value of ours, and a database would take it for a fault. Refused for every route in one place,
+ * in path and query.
+ */
 export function refuseNul(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', (request, _reply, done) => {
     const given = Object.entries({ ...(request.query as object), ...(request.params as object) });
     const field = given.find(([, value]) => String(value).includes('\0'))?.[0];
-    done(field === undefined ? undefined : new PedigreeError('invalid_parameter', `${field}: holds a NUL (%00)`, { field }));
+    done(
+      field === undefined
+        ? undefined
+        : new PedigreeError('invalid_parameter', `${field}: holds a NUL (%00)`, { field }),
+    );
   });
 }
 
 /** A path's UUID, in lower case as everything is kept. */
 export function uuidParameter(field: string, text: string): string {
-  if (!isUuid(text)) throw new PedigreeError('invalid_parameter', `${field}: ${text} is not a UUID`, { field, item: text });
+  if (!isUuid(text))
+    throw new PedigreeError('invalid_parameter', `${field}: ${text} is not a UUID`, { field, item: text });
   return text.toLowerCase();
 }
 
@@ -141,7 +186,10 @@ export function uuidParameter(field: string, text: string): string {
 export const webhookBody = z.strictObject({
   url: z.string().min(1).describe('https, or http on the same machine; without user, password and fragment.'),
   description: z.string().trim().min(1).max(200).optional().describe('What it is for, shown in the list.'),
-  from: z.enum(['now', 'oldest']).default('now').describe('Begin with what comes from now on, or with the oldest outcome that is kept.'),
+  from: z
+    .enum(['now', 'oldest'])
+    .default('now')
+    .describe('Begin with what comes from now on, or with the oldest outcome that is kept.'),
   reason: reason.optional(),
 });
 
@@ -149,7 +197,10 @@ export const webhookRemoval = z.strictObject({ reason: reason.optional() });
 
 /** How a webhook that was halted goes on. */
 export const webhookResumption = z.strictObject({
-  from: z.enum(['here', 'oldest', 'now']).default('here').describe('Go on where it stopped, with the oldest outcome that is kept, or with what comes from now on.'),
+  from: z
+    .enum(['here', 'oldest', 'now'])
+    .default('here')
+    .describe('Go on where it stopped, with the oldest outcome that is kept, or with what comes from now on.'),
   reason: reason.optional(),
 });
 
@@ -157,7 +208,10 @@ export const webhookResumption = z.strictObject({
 /** Why what is held is released or ended. */
 export const holdBody = z.strictObject({ reason });
 
-export const retryBody = z.strictObject({ key: z.string().min(1).max(400).describe('As the lists of failed tasks and of what is parked give it.'), reason });
+export const retryBody = z.strictObject({
+  key: z.string().min(1).max(400).describe('As the lists of failed tasks and of what is parked give it.'),
+  reason,
+});
 
 /** Why orphans are carried on. */
 export const replanBody = z.strictObject({ reason });
@@ -174,7 +228,9 @@ export const letterDecision = z.strictObject({ reason });
 export const configurationParameters = z.strictObject({
   program: z.string().min(1).max(100).optional().describe('Only changes of this program, for example worker.'),
   part: configurationPart.optional().describe('Only changes of this part of the settings.'),
-  before: wholeNumber(0, 999_999_999).optional().describe('Only what came before this version: next_before of an answer.'),
+  before: wholeNumber(0, 999_999_999)
+    .optional()
+    .describe('Only what came before this version: next_before of an answer.'),
   limit: page.limit,
 });
 

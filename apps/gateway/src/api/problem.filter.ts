@@ -28,27 +28,48 @@ export function problemOf(error: PedigreeError): Problem {
   };
 }
 
-/** What the HTTP layer refuses before our code is asked, by status; anything else below 500 is a parameter of some kind. */
-const REFUSED_BY_HTTP: Record<number, ErrorCode> = { 404: 'not_found', 408: 'request_timeout', 413: 'body_too_large', 415: 'unsupported_media_type' };
+/**
+ * What the HTTP layer refuses before our code is asked, by status; anything else below 500 is a parameter of some kind.
+ */
+const REFUSED_BY_HTTP: Record<number, ErrorCode> = {
+  404: 'not_found',
+  408: 'request_timeout',
+  413: 'body_too_large',
+  415: 'unsupported_media_type',
+};
 
 /** Whatever was thrown, as one of our errors. What is a fault of ours keeps its details for the log. */
 function asPedigreeError(error: unknown): PedigreeError {
   if (error instanceof PedigreeError) return error;
-  if (databaseIsAway(error)) return new PedigreeError('unavailable', 'the database is away; nothing is known to have been stored, so the same may be given again');
+  if (databaseIsAway(error))
+    return new PedigreeError(
+      'unavailable',
+      'the database is away; nothing is known to have been stored, so the same may be given again',
+    );
   const { statusCode, message } = error as { statusCode?: number; message?: string };
   const status = error instanceof HttpException ? error.getStatus() : statusCode;
-  if (status === undefined || status < 400 || status >= 500) return new PedigreeError('internal', 'an unexpected fault; the log has it under this instance');
+  if (status === undefined || status < 400 || status >= 500)
+    return new PedigreeError('internal', 'an unexpected fault; the log has it under this instance');
   return new PedigreeError(REFUSED_BY_HTTP[status] ?? 'invalid_parameter', message ?? 'invalid request');
 }
 
 /**
- * The problem document for whatever was thrown. A fault of ours goes into the log with all its details, and its name into both. A full
- * backlog or a database that is away is no fault. `where` tells the log what was asked; its `line`, if any, is put into the problem too.
+ * The problem document for whatever was thrown. A fault of ours goes into the log with all its details, and its name
+ * into both. A full backlog or a database that is away is no fault. `where` tells the log what was asked; its `line`,
+ * if any, is put into the problem too.
  */
-export function reportProblem(error: unknown, log: ServiceLog, where: { method?: string; url?: string; line?: number }): Problem {
+export function reportProblem(
+  error: unknown,
+  log: ServiceLog,
+  where: { method?: string; url?: string; line?: number },
+): Problem {
   const known = asPedigreeError(error);
   const { line } = where;
-  const problem = problemOf(line === undefined ? known : new PedigreeError(known.code, `line ${line}: ${known.message}`, { ...known.place, line }));
+  const problem = problemOf(
+    line === undefined
+      ? known
+      : new PedigreeError(known.code, `line ${line}: ${known.message}`, { ...known.place, line }),
+  );
   // What is full or away is told by readiness and operations, not by every request that meets it.
   if (problem.status < 500 || problem.code === 'backlog_full' || problem.code === 'unavailable') return problem;
   const instance = `urn:uuid:${randomUUID()}`;

@@ -1,7 +1,22 @@
 import { type IQueryHandler, QueryHandler } from '@nestjs/cqrs';
 import { Inject } from '@nestjs/common';
 import { findCommand, type AcknowledgedCommand } from '../intake/command-table.js';
-import type { DocumentDetail, DocumentListQuery, DocumentSummary, GroupDetail, GroupListQuery, GroupSummary, HistoryQuery, InboundDetail, InboundListQuery, InboundSummary, OutcomeCounts, Page, ReadModels, SgtinHistory } from '#read-models';
+import type {
+  DocumentDetail,
+  DocumentListQuery,
+  DocumentSummary,
+  GroupDetail,
+  GroupListQuery,
+  GroupSummary,
+  HistoryQuery,
+  InboundDetail,
+  InboundListQuery,
+  InboundSummary,
+  OutcomeCounts,
+  Page,
+  ReadModels,
+  SgtinHistory,
+} from '#read-models';
 import type { Pool } from '#postgres';
 
 /** Injection tokens of what has no class of its own. */
@@ -130,4 +145,14 @@ export class InboundByDocumentIdHandler implements IQueryHandler<InboundByDocume
   }
 }
 
-export const QUERY_HANDLERS = [ListGroupsHandler, GroupByIdHandler, FindCommandHandler, DocumentByRequestIdHandler, ListDocumentsHandler, CountOutcomesHandler, HistoryOfSgtinHandler, ListInboundHandler, InboundByDocumentIdHandler];
+export const QUERY_HANDLERS = [
+  ListGroupsHandler,
+  GroupByIdHandler,
+  FindCommandHandler,
+  DocumentByRequestIdHandler,
+  ListDocumentsHandler,
+  CountOutcomesHandler,
+  HistoryOfSgtinHandler,
+  ListInboundHandler,
+  InboundByDocumentIdHandler,
+];

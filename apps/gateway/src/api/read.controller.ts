@@ -30,7 +30,11 @@ export class ReadController {
   async documents(@Query() query: unknown, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
     const wanted = this.listQuery(parameters(documentListParameters, query));
     const pageAfter = async (cursor = wanted.cursor): Promise<z.infer<typeof documentPage>> =>
-      snakeCase(await this.queries.execute<ListDocuments, Page<DocumentSummary>>(new ListDocuments(cursor === undefined ? wanted : { ...wanted, cursor })));
+      snakeCase(
+        await this.queries.execute<ListDocuments, Page<DocumentSummary>>(
+          new ListDocuments(cursor === undefined ? wanted : { ...wanted, cursor }),
+        ),
+      );
     // The first page comes before the headers: what is wrong from the start is answered as a problem.
     const first = await pageAfter();
     if (request.headers.accept?.includes('application/x-ndjson') !== true) return void (await reply.send(first));
@@ -41,16 +45,32 @@ export class ReadController {
   }
 
   /** A command's document is found by its request_id, which follows from the command id: no second index is needed. */
-  private listQuery({ doc_type, command_id, registered_from, registered_to, ...rest }: z.output<typeof documentListParameters>): DocumentListQuery {
+  private listQuery({
+    doc_type,
+    command_id,
+    registered_from,
+    registered_to,
+    ...rest
+  }: z.output<typeof documentListParameters>): DocumentListQuery {
     const requestId = command_id === undefined ? undefined : requestIdOf(this.installationId, command_id);
-    return withoutUndefined({ ...rest, requestId, docType: doc_type, registeredFrom: registered_from, registeredTo: registered_to }) as DocumentListQuery;
+    return withoutUndefined({
+      ...rest,
+      requestId,
+      docType: doc_type,
+      registeredFrom: registered_from,
+      registeredTo: registered_to,
+    }) as DocumentListQuery;
   }
 
   @Get('documents/:requestId')
   @Allow('erp', 'operator', 'auditor')
   async document(@Param('requestId') requestId: string): Promise<z.infer<typeof document>> {
     const found = await documentAnswer(this.queries, uuidParameter('requestId', requestId));
-    if (found === undefined) throw new PedigreeError('not_found', `no document has request_id ${requestId}`, { field: 'requestId', item: requestId });
+    if (found === undefined)
+      throw new PedigreeError('not_found', `no document has request_id ${requestId}`, {
+        field: 'requestId',
+        item: requestId,
+      });
     return found;
   }
 
@@ -64,20 +84,31 @@ export class ReadController {
   @Allow('operator', 'auditor')
   async history(@Param('sgtin') sgtin: string, @Query() query: unknown): Promise<z.infer<typeof packHistory>> {
     if (!isSgtin(sgtin)) {
-      throw new PedigreeError('invalid_identifier', `${sgtin} is no SGTIN: 14 digits and 13 letters or digits`, { field: 'sgtin', item: sgtin });
+      throw new PedigreeError('invalid_identifier', `${sgtin} is no SGTIN: 14 digits and 13 letters or digits`, {
+        field: 'sgtin',
+        item: sgtin,
+      });
     }
     const { as_of, known_at } = parameters(historyParameters, query);
-    const history = await this.queries.execute<HistoryOfSgtin, SgtinHistory | undefined>(new HistoryOfSgtin(sgtin, withoutUndefined({ asOf: as_of, knownAt: known_at })));
-    if (history === undefined) throw new PedigreeError('not_found', `no document of ours has named ${sgtin}`, { field: 'sgtin', item: sgtin });
+    const history = await this.queries.execute<HistoryOfSgtin, SgtinHistory | undefined>(
+      new HistoryOfSgtin(sgtin, withoutUndefined({ asOf: as_of, knownAt: known_at })),
+    );
+    if (history === undefined)
+      throw new PedigreeError('not_found', `no document of ours has named ${sgtin}`, { field: 'sgtin', item: sgtin });
     return snakeCase(history);
   }
 
   @Get('evidence/:sha256')
   @Allow('operator', 'auditor')
   async blob(@Param('sha256') sha256: string, @Res() reply: FastifyReply): Promise<void> {
-    if (!isSha256(sha256)) throw new PedigreeError('invalid_parameter', 'sha256: must be 64 lower-case hexadecimal digits', { field: 'sha256', item: sha256 });
+    if (!isSha256(sha256))
+      throw new PedigreeError('invalid_parameter', 'sha256: must be 64 lower-case hexadecimal digits', {
+        field: 'sha256',
+        item: sha256,
+      });
     const blob = await this.evidence.get(sha256);
-    if (blob === undefined) throw new PedigreeError('not_found', `no evidence ${sha256}`, { field: 'sha256', item: sha256 });
+    if (blob === undefined)
+      throw new PedigreeError('not_found', `no evidence ${sha256}`, { field: 'sha256', item: sha256 });
     // Evidence is foreign text: never rendered by a browser, always offered as a file.
     await reply
       .header('content-type', blob.mediaType)

@@ -26,7 +26,11 @@ const runFields = {
   requested_at: instant,
   requested_by: z.string(),
   reason: z.string(),
-  findings_removed_at: instant.optional().describe('Since when its findings are kept no longer (RECONCILE_FINDINGS_KEPT_DAYS); their number and digest stay.'),
+  findings_removed_at: instant
+    .optional()
+    .describe(
+      'Since when its findings are kept no longer (RECONCILE_FINDINGS_KEPT_DAYS); their number and digest stay.',
+    ),
   result: z
     .strictObject({
       completed_at: instant,
@@ -35,7 +39,9 @@ const runFields = {
       inputs_digest: sha256.describe('Over the rows of both sides, what the lists cover, and the limits.'),
       findings: count,
       counts,
-      not_ours: z.record(z.string(), count).describe('Outgoing documents that are not ours, by channel: look at /v1/inbound?direction=outgoing.'),
+      not_ours: z
+        .record(z.string(), count)
+        .describe('Outgoing documents that are not ours, by channel: look at /v1/inbound?direction=outgoing.'),
       digest: sha256.describe('Over inputs and findings: the same for two runs over the same.'),
     })
     .optional()
@@ -43,7 +49,10 @@ const runFields = {
 };
 
 export const reconciliation = z.strictObject(runFields);
-export const reconciliationPage = z.strictObject({ items: z.array(reconciliation).describe('Newest first.'), next_before: z.string().optional().describe('Give it as `before`. Absent on the last page.') });
+export const reconciliationPage = z.strictObject({
+  items: z.array(reconciliation).describe('Newest first.'),
+  next_before: z.string().optional().describe('Give it as `before`. Absent on the last page.'),
+});
 
 export const reconciliationDetail = z.strictObject({
   ...runFields,

@@ -5,7 +5,13 @@ import { wordsForFinding, type Finding, type RunShown } from '#reconciliation';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { Reconciliations } from '../reconciliations/reconciliations.js';
 import { jsonBody } from './json-body.js';
-import { parameters, reconciliationBody, reconciliationFindingParameters, reconciliationListParameters, reconciliationPath } from './parameters.js';
+import {
+  parameters,
+  reconciliationBody,
+  reconciliationFindingParameters,
+  reconciliationListParameters,
+  reconciliationPath,
+} from './parameters.js';
 import type { reconciliation, reconciliationDetail, reconciliationPage } from './reconciliation-answers.js';
 import { snakeCase } from './snake-case.js';
 
@@ -17,7 +23,10 @@ export class ReconciliationsController {
   @Post()
   @HttpCode(202)
   @Allow('operator')
-  async request(@Req() request: CallerRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<z.infer<typeof reconciliation>> {
+  async request(
+    @Req() request: CallerRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.infer<typeof reconciliation>> {
     const { reason } = jsonBody(reconciliationBody, request.body);
     const run = await this.reconciliations.request(reason, request.caller.actor);
     void reply.header('location', `/v1/reconciliations/${run.runId}`);
@@ -39,11 +48,25 @@ export class ReconciliationsController {
     const run = await this.reconciliations.find(runId);
     const found = await this.reconciliations.findings(run, page);
     const last = found.at(-1);
-    return { ...runAnswer(run), findings: found.map(findingAnswer), ...(found.length === page.limit && last !== undefined ? { next_after: last.n } : {}) };
+    return {
+      ...runAnswer(run),
+      findings: found.map(findingAnswer),
+      ...(found.length === page.limit && last !== undefined ? { next_after: last.n } : {}),
+    };
   }
 }
 
-function runAnswer({ runId, state, requestedAt, actor, reason, started, completed, completedAt, findingsRemovedAt }: RunShown): z.infer<typeof reconciliation> {
+function runAnswer({
+  runId,
+  state,
+  requestedAt,
+  actor,
+  reason,
+  started,
+  completed,
+  completedAt,
+  findingsRemovedAt,
+}: RunShown): z.infer<typeof reconciliation> {
   const request = {
     ...{ id: runId, state, requested_at: requestedAt.toISOString(), requested_by: actor.name, reason },
     ...(findingsRemovedAt === undefined ? {} : { findings_removed_at: findingsRemovedAt.toISOString() }),
@@ -53,11 +76,26 @@ function runAnswer({ runId, state, requestedAt, actor, reason, started, complete
   const { findings, counts, notOurs, digest } = completed;
   return {
     ...request,
-    result: { completed_at: completedAt.toISOString(), as_of: asOf, positions, inputs_digest: inputsDigest, findings, counts: snakeCase(counts), not_ours: notOurs, digest },
+    result: {
+      completed_at: completedAt.toISOString(),
+      as_of: asOf,
+      positions,
+      inputs_digest: inputsDigest,
+      findings,
+      counts: snakeCase(counts),
+      not_ours: notOurs,
+      digest,
+    },
   };
 }
 
-function findingAnswer({ n, finding }: { n: number; finding: Finding }): z.infer<typeof reconciliationDetail>['findings'][number] {
+function findingAnswer({
+  n,
+  finding,
+}: {
+  n: number;
+  finding: Finding;
+}): z.infer<typeof reconciliationDetail>['findings'][number] {
   const { kind, reasonCode, requestId, documentId, account, docType, detail } = finding;
   return {
     ...{ n, kind, reason_code: reasonCode, request_id: requestId },

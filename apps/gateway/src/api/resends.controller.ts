@@ -16,17 +16,31 @@ export class ResendsController {
 
   @Post()
   @Allow('operator')
-  async post(@Param('requestId') requestId: string, @Req() request: CallerRequest, @Res() reply: FastifyReply): Promise<void> {
+  async post(
+    @Param('requestId') requestId: string,
+    @Req() request: CallerRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
     const resendOf = uuidParameter('requestId', requestId);
     const taken = await this.resends.resend(resendOf, bodyOf(request), request.caller.actor);
     const location = `/v1/documents/${taken.requestId}`;
-    const answer: z.infer<typeof resent> = { command_id: taken.commandId, request_id: taken.requestId, repeated: taken.repeated, document: location, resend_of: resendOf };
-    await reply.status(taken.repeated ? HttpStatus.OK : HttpStatus.ACCEPTED).header('location', location).send(answer);
+    const answer: z.infer<typeof resent> = {
+      command_id: taken.commandId,
+      request_id: taken.requestId,
+      repeated: taken.repeated,
+      document: location,
+      resend_of: resendOf,
+    };
+    await reply
+      .status(taken.repeated ? HttpStatus.OK : HttpStatus.ACCEPTED)
+      .header('location', location)
+      .send(answer);
   }
 }
 
 function bodyOf({ body }: CallerRequest): z.output<typeof resendBody> {
   const bytes = (body as Buffer | undefined) ?? Buffer.alloc(0);
-  if (bytes.length === 0) throw new PedigreeError('missing_body', 'the request has no body; send JSON with a reason', { field: '' });
+  if (bytes.length === 0)
+    throw new PedigreeError('missing_body', 'the request has no body; send JSON with a reason', { field: '' });
   return jsonBody(resendBody, bytes);
 }

@@ -59,7 +59,9 @@ describe('results of lines', () => {
       underWay -= 1;
       return { line };
     };
-    expect(await all(resultsOf(client(100).lines, options({ take })))).toEqual(Array.from({ length: 100 }, (_, n) => ({ line: n + 1 })));
+    expect(await all(resultsOf(client(100).lines, options({ take })))).toEqual(
+      Array.from({ length: 100 }, (_, n) => ({ line: n + 1 })),
+    );
     expect(most).toBe(4);
   });
 
@@ -83,7 +85,10 @@ describe('results of lines', () => {
   it('give back the bytes of every line, taken, refused or thrown away', async () => {
     let given = 0;
     const { lines, written } = client(40, undefined, () => 3);
-    const results = resultsOf(lines, options({ maxUnread: 10, patienceMs: 20, giveBack: (bytes) => void (given += bytes) }));
+    const results = resultsOf(
+      lines,
+      options({ maxUnread: 10, patienceMs: 20, giveBack: (bytes) => void (given += bytes) }),
+    );
     const first = results.next();
     await until(() => written.all);
     await first;
@@ -91,15 +96,22 @@ describe('results of lines', () => {
     expect(given).toBe(120);
   });
 
-  it('are kept up to the limit for a client that does not read; the rest is refused and read to its end, so that the client can turn to reading', async () => {
-    const { lines, written } = client(40);
-    const results = resultsOf(lines, options({ maxUnread: 10, patienceMs: 20 }));
-    const first = results.next();
-    await until(() => written.all);
-    await first;
-    // The first was handed over at once; ten were kept; the twelfth line found no room.
-    expect(await all(results)).toEqual([...Array.from({ length: 10 }, (_, n) => ({ line: n + 2 })), { refused: ['results_unread', 12] }]);
-  });
+  it(
+    'are kept up to the limit for a client that does not read; the rest is refused and read to its end, so that ' +
+      'the client can turn to reading',
+    async () => {
+      const { lines, written } = client(40);
+      const results = resultsOf(lines, options({ maxUnread: 10, patienceMs: 20 }));
+      const first = results.next();
+      await until(() => written.all);
+      await first;
+      // The first was handed over at once; ten were kept; the twelfth line found no room.
+      expect(await all(results)).toEqual([
+        ...Array.from({ length: 10 }, (_, n) => ({ line: n + 2 })),
+        { refused: ['results_unread', 12] },
+      ]);
+    },
+  );
 
   it('have no limit for a client that reads', async () => {
     expect(await all(resultsOf(client(200).lines, options({ maxUnread: 2, patienceMs: 5_000 })))).toHaveLength(200);
@@ -109,7 +121,12 @@ describe('results of lines', () => {
     const broken = client(3, () => {
       throw new Error('cut');
     });
-    expect(await all(resultsOf(broken.lines, options()))).toEqual([{ line: 1 }, { line: 2 }, { line: 3 }, { refused: 'Error: cut' }]);
+    expect(await all(resultsOf(broken.lines, options()))).toEqual([
+      { line: 1 },
+      { line: 2 },
+      { line: 3 },
+      { refused: 'Error: cut' },
+    ]);
   });
 
   it('take no further lines once the reader has gone', async () => {

@@ -22,11 +22,19 @@ export interface ResultLinesOptions {
 const MAX_DISCARDED_LINES = 1_000_000;
 
 /**
- * Takes lines as they come and gives a result for each, in their order, independently of each other: a client may write everything before it
- * reads anything, as long as no more than `maxUnread` results gather. Past that it is waited for, and then the rest is refused in words.
+ * Takes lines as they come and gives a result for each, in their order, independently of each other: a client may write
+ * everything before it reads anything, as long as no more than `maxUnread` results gather. Past that it is waited for,
+ * and then the rest is refused in words.
  */
 export async function* resultsOf(lines: AsyncIterable<Line>, options: ResultLinesOptions): AsyncGenerator<object> {
-  const state: State = { results: [], underWay: 0, bytesUnderWay: 0, complete: false, abandoned: false, changed: new Signal() };
+  const state: State = {
+    results: [],
+    underWay: 0,
+    bytesUnderWay: 0,
+    complete: false,
+    abandoned: false,
+    changed: new Signal(),
+  };
   void readLines(lines, options, state);
   try {
     for (;;) {
@@ -75,11 +83,20 @@ async function readLines(lines: AsyncIterable<Line>, options: ResultLinesOptions
 }
 
 /** Waits until one more line can be worked on. False when the client has not read for too long. */
-async function roomForOne(line: Line, { concurrency, maxBytesUnderWay, maxUnread, patienceMs }: ResultLinesOptions, state: State): Promise<boolean> {
-  const isTooMuch = (): boolean => state.underWay >= concurrency || state.bytesUnderWay + bytesOf(line) > maxBytesUnderWay;
+async function roomForOne(
+  line: Line,
+  { concurrency, maxBytesUnderWay, maxUnread, patienceMs }: ResultLinesOptions,
+  state: State,
+): Promise<boolean> {
+  const isTooMuch = (): boolean =>
+    state.underWay >= concurrency || state.bytesUnderWay + bytesOf(line) > maxBytesUnderWay;
   while (state.underWay > 0 && isTooMuch()) await state.changed.next();
   const endMs = performance.now() + patienceMs;
-  for (let leftMs = patienceMs; state.results.length >= maxUnread && !state.abandoned; leftMs = endMs - performance.now()) {
+  for (
+    let leftMs = patienceMs;
+    state.results.length >= maxUnread && !state.abandoned;
+    leftMs = endMs - performance.now()
+  ) {
     if (leftMs <= 0) return false;
     await state.changed.next(leftMs);
   }
@@ -108,7 +125,9 @@ function add(result: Promise<object>, state: State): void {
 }
 
 function unread({ line }: Line, { maxUnread, patienceMs }: ResultLinesOptions): PedigreeError {
-  const why = `${maxUnread} results wait to be read, and none was read for ${patienceMs} ms: read while you write, or send at most ${maxUnread} lines in one request`;
+  const why =
+    `${maxUnread} results wait to be read, and none was read for ${patienceMs} ms: read while you write, or send ` +
+    `at most ${maxUnread} lines in one request`;
   return new PedigreeError('results_unread', `${why}; this line and all after it were not taken`, { line });
 }
 

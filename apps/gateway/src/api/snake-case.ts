@@ -1,5 +1,7 @@
 /** `documentSha256` as the API writes it: `document_sha256`. */
-type SnakeName<S extends string> = S extends `${infer Head}${infer Tail}` ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeName<Tail>}` : S;
+type SnakeName<S extends string> = S extends `${infer Head}${infer Tail}`
+  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${SnakeName<Tail>}`
+  : S;
 
 /** The same value with the API's names. */
 export type Snake<T> = T extends readonly (infer Item)[]
@@ -26,8 +28,13 @@ function renamed(value: unknown, names: Map<string, string>, rename: (name: stri
   return result;
 }
 
-/** Our own names are in camel case, those of the API in snake case, as in the commands that it takes: this is the one place where they meet. */
-export const snakeCase = <T>(value: T): Snake<T> => renamed(value, snakeNames, (name) => name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`)) as Snake<T>;
+/**
+ * Our own names are in camel case, those of the API in snake case, as in the commands that it takes: this is the one
+ * place where they meet.
+ */
+export const snakeCase = <T>(value: T): Snake<T> =>
+  renamed(value, snakeNames, (name) => name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`)) as Snake<T>;
 
 /** The way back, for our own clients of the API. */
-export const camelCase = <T>(value: Snake<T>): T => renamed(value, camelNames, (name) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())) as T;
+export const camelCase = <T>(value: Snake<T>): T =>
+  renamed(value, camelNames, (name) => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())) as T;

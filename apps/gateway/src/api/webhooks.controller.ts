@@ -29,14 +29,22 @@ export class WebhooksController {
   @HttpCode(204)
   @Allow('operator')
   async remove(@Req() request: CallerRequest, @Param('id') id: string, @Query() query: unknown): Promise<void> {
-    await this.webhooks.remove(uuidParameter('id', id), { ...parameters(webhookRemoval, query), actor: request.caller.actor });
+    await this.webhooks.remove(uuidParameter('id', id), {
+      ...parameters(webhookRemoval, query),
+      actor: request.caller.actor,
+    });
   }
 
   @Post(':id/resume')
   @HttpCode(200)
   @Allow('operator')
-  async resume(@Req() request: CallerRequest, @Param('id') id: string, @Body() body: Buffer | undefined): Promise<z.infer<typeof webhook>> {
-    const change = body === undefined || body.length === 0 ? webhookResumption.parse({}) : jsonBody(webhookResumption, body);
+  async resume(
+    @Req() request: CallerRequest,
+    @Param('id') id: string,
+    @Body() body: Buffer | undefined,
+  ): Promise<z.infer<typeof webhook>> {
+    const change =
+      body === undefined || body.length === 0 ? webhookResumption.parse({}) : jsonBody(webhookResumption, body);
     return snakeCase(await this.webhooks.resume(uuidParameter('id', id), { ...change, actor: request.caller.actor }));
   }
 }

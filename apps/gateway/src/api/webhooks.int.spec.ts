@@ -46,10 +46,16 @@ describe('webhooks over the API', () => {
     const { id, secret } = newWebhook.parse(made.json());
     await trial.post({ command_id: 'w-1', xml: arrival(), reference: 'INV-1' });
     const answer = { kind: 'refused', code: '7', text: 'no', answerSha256: SHA } as const;
-    await trial.run('w-1', [{ type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA }, { type: 'RecordSendAnswer', attempt: 1, answer }]);
+    await trial.run('w-1', [
+      { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA },
+      { type: 'RecordSendAnswer', attempt: 1, answer },
+    ]);
     await until('it was posted', () => received.length > 0);
     const { body, headers } = received[0] as (typeof received)[0];
-    expect(new StandardWebhook(secret).verify(body, headers)).toMatchObject({ type: 'pedigree.document.concluded.v1', data: { reference: 'INV-1', outcome: 'failed', cause: 'send_refused' } });
+    expect(new StandardWebhook(secret).verify(body, headers)).toMatchObject({
+      type: 'pedigree.document.concluded.v1',
+      data: { reference: 'INV-1', outcome: 'failed', cause: 'send_refused' },
+    });
     const list = webhookList.parse((await trial.ask('/v1/webhooks')).json());
     expect(list.items).toMatchObject([{ id, description: 'stock system', created_by: 'local', state: 'active' }]);
     webhook.parse((await trial.post({ from: 'now', reason: 'a test' }, `/v1/webhooks/${id}/resume`)).json());
@@ -64,14 +70,25 @@ describe('webhooks over the API', () => {
     expect(await refusal({})).toEqual([400, 'invalid_command', '/url']);
     expect(await refusal('{')).toEqual([400, 'invalid_json', '']);
     expect(await refusal({}, '/v1/webhooks/x/resume')).toEqual([400, 'invalid_parameter', 'id']);
-    expect(await refusal({ from: 'there' }, '/v1/webhooks/00000000-0000-4000-8000-000000000000/resume')).toEqual([400, 'invalid_command', '/from']);
+    expect(await refusal({ from: 'there' }, '/v1/webhooks/00000000-0000-4000-8000-000000000000/resume')).toEqual([
+      400,
+      'invalid_command',
+      '/from',
+    ]);
   });
 
   it('are for operators: auditors look, the ERP does neither', async () => {
     const asks = async (role: 'erp' | 'operator' | 'auditor') => {
-      const headers = { authorization: `Bearer ${await makeKey(trial.db.pool, role, [role])}`, 'content-type': 'application/json' };
+      const headers = {
+        authorization: `Bearer ${await makeKey(trial.db.pool, role, [role])}`,
+        'content-type': 'application/json',
+      };
       const list = await trial.ask('/v1/webhooks', { headers });
-      const add = await trial.ask('/v1/webhooks', { method: 'POST', headers, body: JSON.stringify({ url: address() }) });
+      const add = await trial.ask('/v1/webhooks', {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ url: address() }),
+      });
       return [list.status, add.status, (await trial.ask('/v1/outcomes', { headers })).status];
     };
     expect(await asks('operator')).toEqual([200, 201, 200]);

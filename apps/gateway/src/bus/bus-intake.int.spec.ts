@@ -15,21 +15,49 @@ const url = broker?.url ?? '';
 afterAll(() => broker?.stop());
 
 const good = (id: string, over: object = {}): string => JSON.stringify({ command_id: id, xml: arrival(), ...over });
-const document = (over: object): object => ({ xml: undefined, document: { action_id: 799, subject_id: '00000000100101', ...over } });
+const document = (over: object): object => ({
+  xml: undefined,
+  document: { action_id: 799, subject_id: '00000000100101', ...over },
+});
 
 /** Each kind of bad message: its bytes, the code of its dead letter, and what its reason says. */
 const BAD: [string, Buffer | string, string, RegExp][] = [
   ['not JSON', '{"command_id": "erp-1", ', 'invalid_json', /^the body is not JSON: /],
-  ['broken UTF-8', Buffer.concat([Buffer.from('{"command_id":"'), Buffer.from([0xff]), Buffer.from('"}')]), 'invalid_json', /^the body is not JSON: /],
-  ['a name twice', '{"command_id":"a","command_id":"b","xml":"<a/>"}', 'invalid_json', /^\/command_id: stands here twice/],
+  [
+    'broken UTF-8',
+    Buffer.concat([Buffer.from('{"command_id":"'), Buffer.from([0xff]), Buffer.from('"}')]),
+    'invalid_json',
+    /^the body is not JSON: /,
+  ],
+  [
+    'a name twice',
+    '{"command_id":"a","command_id":"b","xml":"<a/>"}',
+    'invalid_json',
+    /^\/command_id: stands here twice/,
+  ],
   ['nothing', '', 'missing_body', /has no body/],
   ['a wrong schema', '{"command_id":17,"xml":"<a/>"}', 'invalid_command', /^\/command_id: /],
   ['an unknown field', good('bad-field', { prio: 1 }), 'invalid_command', /^\/prio: is not a field of a command/],
   ['an unknown type', good('bad-type', document({})), 'unknown_document_type', /^\/document\/action_id: /],
   ['malformed XML', good('bad-xml', { xml: '<documents version="1.38">\n<' }), 'malformed_xml', /line 2/],
-  ['an unknown account', good('bad-account', { account: 'south' }), 'unknown_account', /^\/account: no account is named south; known are main, north/],
-  ['other content under a known id', good('first', { reference: 'changed' }), 'command_conflict', /^command first was acknowledged before with other content/],
-  ['too many bytes', Buffer.alloc(MAX_COMMAND_BYTES + 1, 0x20), 'body_too_large', /has 8388609 bytes; over the bus at most 8388608/],
+  [
+    'an unknown account',
+    good('bad-account', { account: 'south' }),
+    'unknown_account',
+    /^\/account: no account is named south; known are main, north/,
+  ],
+  [
+    'other content under a known id',
+    good('first', { reference: 'changed' }),
+    'command_conflict',
+    /^command first was acknowledged before with other content/,
+  ],
+  [
+    'too many bytes',
+    Buffer.alloc(MAX_COMMAND_BYTES + 1, 0x20),
+    'body_too_large',
+    /has 8388609 bytes; over the bus at most 8388608/,
+  ],
 ];
 
 (broker === undefined ? describe.skip : describe)('commands over RabbitMQ', () => {
@@ -59,11 +87,15 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     await deleteTopology(url, prefix);
   });
 
-  const publish = (...bodies: (Buffer | string)[]) => erp.publishCommands(bodies.map((body) => ({ messageId: 'm', body: Buffer.from(body) })));
+  const publish = (...bodies: (Buffer | string)[]) =>
+    erp.publishCommands(bodies.map((body) => ({ messageId: 'm', body: Buffer.from(body) })));
   const letters = (): Promise<DeadLetterSummary[]> => erp.deadLetters({ limit: 100 });
   /** Only counted: a look at the letters takes them all out for a moment, one of 8 MB among them. */
   const letterCount = async (): Promise<number | undefined> => (await erp.state()).deadLetters;
-  const acknowledged = async (): Promise<string[]> => (await database.pool.query<{ command_id: string }>('SELECT command_id FROM command ORDER BY 1')).rows.map((row) => row.command_id);
+  const acknowledged = async (): Promise<string[]> =>
+    (await database.pool.query<{ command_id: string }>('SELECT command_id FROM command ORDER BY 1')).rows.map(
+      (row) => row.command_id,
+    );
   const refused = async () => (await store.readAll(0n, { filter: { types: ['CommandRefused'] } })).events;
   const isEmpty = async (): Promise<boolean> => (await erp.state()).commandsWaiting === 0;
 
@@ -77,7 +109,9 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     await until('an empty queue', isEmpty);
     const { items } = deadLetterList.parse((await trial.ask('/v1/operations/dead-letters')).json());
     for (const [what, body, code, reason] of BAD) {
-      const found = items.filter((one) => one.code === code && reason.test(one.reason) && one.body_bytes === Buffer.from(body).length);
+      const found = items.filter(
+        (one) => one.code === code && reason.test(one.reason) && one.body_bytes === Buffer.from(body).length,
+      );
       expect([what, found.length]).toEqual([what, 1]);
       const told = (await refused()).filter(({ data }) => data['deadLetterId'] === found[0]?.id);
       expect([what, told.map(({ data }) => data['code'])]).toEqual([what, [code]]);
@@ -96,15 +130,24 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     const connection = new Connection({ url });
     connection.on('error', () => undefined);
     const publisher = connection.createPublisher({ confirm: true });
-    const decision = JSON.stringify({ command_id: 'go-on', type: 'resume_group', resume: { group: 'halted', reason: 'corrected' } });
-    for (const body of [good('unsigned'), decision]) await publisher.send({ routingKey: `${prefix}.commands`, durable: true }, Buffer.from(body));
+    const decision = JSON.stringify({
+      command_id: 'go-on',
+      type: 'resume_group',
+      resume: { group: 'halted', reason: 'corrected' },
+    });
+    for (const body of [good('unsigned'), decision])
+      await publisher.send({ routingKey: `${prefix}.commands`, durable: true }, Buffer.from(body));
     await publisher.close();
     await connection.close();
     await until('the command', async () => (await acknowledged()).includes('unsigned'));
-    const { rows } = await database.pool.query<{ actor: unknown }>(`SELECT actor FROM command WHERE command_id = 'unsigned'`);
+    const { rows } = await database.pool.query<{ actor: unknown }>(
+      `SELECT actor FROM command WHERE command_id = 'unsigned'`,
+    );
     expect(rows).toEqual([{ actor: { kind: 'system', name: 'bus, anonymous', authenticatedBy: 'amqp' } }]);
     await until('the letter', async () => (await letters()).some(({ code }) => code === 'unauthenticated'));
-    expect((await letters()).find(({ code }) => code === 'unauthenticated')?.reason).toMatch(/^\/type: resume_group is a decision/);
+    expect((await letters()).find(({ code }) => code === 'unauthenticated')?.reason).toMatch(
+      /^\/type: resume_group is a decision/,
+    );
   });
 
   it('wait for a database that is down, and none is lost, doubled or blamed', async () => {
@@ -114,7 +157,9 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     await publish(...ids.slice(0, 200).map((id) => good(id)));
     toDatabase.down();
     await publish(...ids.slice(200).map((id) => good(id)));
-    await until('a message about it', () => trial.logged.some((line) => String(line['msg']).startsWith('commands wait in the bus')));
+    await until('a message about it', () =>
+      trial.logged.some((line) => String(line['msg']).startsWith('commands wait in the bus')),
+    );
     toDatabase.up();
     await until('all commands', async () => (await acknowledged()).length === before + 600);
     await until('an empty queue', isEmpty);
@@ -128,7 +173,10 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     await until('the letter', async () => (await letterCount()) === aside);
     const letter = (await letters()).find((one) => one.reason.startsWith('command conflict '))!;
     await database.pool.query(`DELETE FROM command WHERE command_id = 'conflict'`);
-    const answer = await trial.post({ reason: 'the earlier one was withdrawn' }, `/v1/operations/dead-letters/${letter.id}/replays`);
+    const answer = await trial.post(
+      { reason: 'the earlier one was withdrawn' },
+      `/v1/operations/dead-letters/${letter.id}/replays`,
+    );
     expect(answer.status).toBe(204);
     await until('the command', async () => (await acknowledged()).includes('conflict'));
     expect((await letters()).some(({ id }) => id === letter.id)).toBe(false);

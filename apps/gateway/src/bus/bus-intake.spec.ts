@@ -38,13 +38,45 @@ function trial(faults: unknown[] = [], recordFaults: unknown[] = []) {
     hasRoom: () => room(),
   };
   const { refused, refusals } = recorder(recordFaults);
-  const bus = { consumeCommands: (options: ConsumeOptions) => ((consumed = options), new Promise<void>((resolve) => (endConsuming = resolve))) };
+  const bus = {
+    consumeCommands: (options: ConsumeOptions) => (
+      (consumed = options),
+      new Promise<void>((resolve) => (endConsuming = resolve))
+    ),
+  };
   const logged: string[] = [];
-  const log = { error: (_: unknown, text: string) => void logged.push(text), warn: (text: string) => void logged.push(text) } as never;
-  const busIntake = new BusIntake({ bus, intake: intake as never, refusals, deliveryLimit: 10, authenticatedBy: 'amqp', log, clock });
+  const log = {
+    error: (_: unknown, text: string) => void logged.push(text),
+    warn: (text: string) => void logged.push(text),
+  } as never;
+  const busIntake = new BusIntake({
+    bus,
+    intake: intake as never,
+    refusals,
+    deliveryLimit: 10,
+    authenticatedBy: 'amqp',
+    log,
+    clock,
+  });
   busIntake.start();
-  const handle = (body: string | Buffer = COMMAND, { deliveries = 1, patienceMs = 60_000, publisher }: { deliveries?: number; patienceMs?: number; publisher?: string } = {}): Promise<Handled> =>
-    consumed!.handle({ id: 'l-1', ...(publisher === undefined ? {} : { publisher }), messageId: 'm-1', body: Buffer.from(body), contentType: 'application/json', headers: {}, deliveries, patienceMs });
+  const handle = (
+    body: string | Buffer = COMMAND,
+    {
+      deliveries = 1,
+      patienceMs = 60_000,
+      publisher,
+    }: { deliveries?: number; patienceMs?: number; publisher?: string } = {},
+  ): Promise<Handled> =>
+    consumed!.handle({
+      id: 'l-1',
+      ...(publisher === undefined ? {} : { publisher }),
+      messageId: 'm-1',
+      body: Buffer.from(body),
+      contentType: 'application/json',
+      headers: {},
+      deliveries,
+      patienceMs,
+    });
   const mayTakeMore = () => consumed!.mayTakeMore!();
   /** Lets everything go on that needs no time. */
   const settle = async (): Promise<void> => {
@@ -54,7 +86,19 @@ function trial(faults: unknown[] = [], recordFaults: unknown[] = []) {
     clock.advance(ms);
     await settle();
   };
-  return { busIntake, handle, mayTakeMore, settle, pass, taken, actors, refused, logged, setRoom: (given: () => Promise<boolean>) => (room = given), endConsuming: () => endConsuming() };
+  return {
+    busIntake,
+    handle,
+    mayTakeMore,
+    settle,
+    pass,
+    taken,
+    actors,
+    refused,
+    logged,
+    setRoom: (given: () => Promise<boolean>) => (room = given),
+    endConsuming: () => endConsuming(),
+  };
 }
 
 describe('a message of the bus', () => {
@@ -72,8 +116,16 @@ describe('a message of the bus', () => {
 
   it('that decides something is dead without a name, which says how to give it, and taken with one', async () => {
     const { handle, taken } = trial();
-    const decision = JSON.stringify({ command_id: 'go-on', type: 'resume_group', resume: { group: 'halted', reason: 'corrected' } });
-    expect(await handle(decision)).toEqual({ kind: 'dead', code: 'unauthenticated', reason: expect.stringMatching(/^\/type: resume_group is a decision.*user_id.*over HTTP$/) as unknown });
+    const decision = JSON.stringify({
+      command_id: 'go-on',
+      type: 'resume_group',
+      resume: { group: 'halted', reason: 'corrected' },
+    });
+    expect(await handle(decision)).toEqual({
+      kind: 'dead',
+      code: 'unauthenticated',
+      reason: expect.stringMatching(/^\/type: resume_group is a decision.*user_id.*over HTTP$/) as unknown,
+    });
     expect(taken).toEqual([]);
     expect(await handle(decision, { publisher: 'wms' })).toEqual({ kind: 'done' });
   });
@@ -90,8 +142,16 @@ describe('a message of the bus', () => {
   });
 
   it('that the intake refuses is dead with its words', async () => {
-    const { handle } = trial([new PedigreeError('command_conflict', 'command erp-1 was acknowledged before with other content', { field: '/command_id' })]);
-    expect(await handle()).toEqual({ kind: 'dead', code: 'command_conflict', reason: 'command erp-1 was acknowledged before with other content' });
+    const { handle } = trial([
+      new PedigreeError('command_conflict', 'command erp-1 was acknowledged before with other content', {
+        field: '/command_id',
+      }),
+    ]);
+    expect(await handle()).toEqual({
+      kind: 'dead',
+      code: 'command_conflict',
+      reason: 'command erp-1 was acknowledged before with other content',
+    });
   });
 
   it('on which our code fails is tried again and counted, and the fault is logged', async () => {
@@ -103,22 +163,36 @@ describe('a message of the bus', () => {
 
   it('on which our code fails at its last delivery is dead, and the ERP is told so', async () => {
     const { handle, refused } = trial([new TypeError('cannot read x of undefined')]);
-    expect(await handle(COMMAND, { deliveries: 10 })).toEqual({ kind: 'dead', code: 'delivery_limit', reason: 'it was delivered 10 times and never handled to the end; the last fault: cannot read x of undefined' });
+    expect(await handle(COMMAND, { deliveries: 10 })).toEqual({
+      kind: 'dead',
+      code: 'delivery_limit',
+      reason: 'it was delivered 10 times and never handled to the end; the last fault: cannot read x of undefined',
+    });
     expect(refused).toEqual([{ id: 'l-1', code: 'delivery_limit' }]);
   });
 
-  it('is not dead before its refusal is recorded: it waits while the log is away, and comes again where that fails otherwise', async () => {
-    const { handle, settle, pass, setRoom, refused } = trial([], [new PedigreeError('unavailable', 'the event log does not answer'), new Error('strange')]);
-    setRoom(async () => Promise.reject(NO_DATABASE));
-    let handled: Handled | undefined;
-    const first = handle('no JSON').then((value) => (handled = value), (error: Error) => error);
-    await settle();
-    expect([handled, refused]).toEqual([undefined, []]);
-    setRoom(async () => true);
-    await pass(5_000);
-    expect([await first, refused]).toEqual([new Error('strange'), []]);
-    expect([await handle('no JSON'), refused]).toMatchObject([{ kind: 'dead' }, [{ code: 'invalid_json' }]]);
-  });
+  it(
+    'is not dead before its refusal is recorded: it waits while the log is away, and comes again where that fails ' +
+      'otherwise',
+    async () => {
+      const { handle, settle, pass, setRoom, refused } = trial(
+        [],
+        [new PedigreeError('unavailable', 'the event log does not answer'), new Error('strange')],
+      );
+      setRoom(async () => Promise.reject(NO_DATABASE));
+      let handled: Handled | undefined;
+      const first = handle('no JSON').then(
+        (value) => (handled = value),
+        (error: Error) => error,
+      );
+      await settle();
+      expect([handled, refused]).toEqual([undefined, []]);
+      setRoom(async () => true);
+      await pass(5_000);
+      expect([await first, refused]).toEqual([new Error('strange'), []]);
+      expect([await handle('no JSON'), refused]).toMatchObject([{ kind: 'dead' }, [{ code: 'invalid_json' }]]);
+    },
+  );
 });
 
 describe('while the time is not right', () => {

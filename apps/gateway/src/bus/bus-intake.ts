@@ -31,8 +31,9 @@ const CONCURRENCY = 128;
 const MOST_BYTES = 8 * MAX_COMMAND_BYTES;
 
 /**
- * Takes the ERP's commands from the bus, by the same checks as those that come over HTTP. What is wrong with a message is said in its dead
- * letter; what is wrong with us (no database, a full backlog) is waited for with the message in hand, and the queue keeps the others.
+ * Takes the ERP's commands from the bus, by the same checks as those that come over HTTP. What is wrong with a message
+ * is said in its dead letter; what is wrong with us (no database, a full backlog) is waited for with the message in
+ * hand, and the queue keeps the others.
  */
 export class BusIntake {
   private readonly stopping = new AbortController();
@@ -42,7 +43,11 @@ export class BusIntake {
 
   constructor(private readonly options: BusIntakeOptions) {
     this.clock = options.clock ?? systemClock;
-    this.patience = new Patience({ ready: () => options.intake.hasRoom(), signal: this.stopping.signal, clock: this.clock });
+    this.patience = new Patience({
+      ready: () => options.intake.hasRoom(),
+      signal: this.stopping.signal,
+      clock: this.clock,
+    });
   }
 
   start(): void {
@@ -74,7 +79,9 @@ export class BusIntake {
     } catch (error) {
       const isTheirs = error instanceof PedigreeError && error.httpStatus < 500;
       if (!isTheirs) this.options.log.error({ err: error, messageId }, 'a command of the bus failed');
-      const refused = isTheirs ? { code: error.code, reason: error.message, place: error.place } : this.lastFailure(message, error as Error);
+      const refused = isTheirs
+        ? { code: error.code, reason: error.message, place: error.place }
+        : this.lastFailure(message, error as Error);
       if (refused === undefined) return { kind: 'retry', reason: (error as Error).message };
       return this.patiently(untilMs, () => this.refuse(message, refused, actor));
     }
@@ -84,7 +91,11 @@ export class BusIntake {
   private actorOf(publisher: string | undefined): Actor {
     const { authenticatedBy } = this.options;
     if (publisher === undefined) return { kind: 'system', name: 'bus, anonymous', authenticatedBy };
-    return { kind: 'system', name: publisher, authenticatedBy: authenticatedBy === 'amqp' ? 'amqp user_id' : authenticatedBy };
+    return {
+      kind: 'system',
+      name: publisher,
+      authenticatedBy: authenticatedBy === 'amqp' ? 'amqp user_id' : authenticatedBy,
+    };
   }
 
   private async take(command: CommandBody, actor: Actor): Promise<Handled> {
@@ -101,7 +112,10 @@ export class BusIntake {
   /** Of a message on which we failed as often as it may come: nobody else would tell the ERP. */
   private lastFailure({ deliveries }: IncomingMessage, { message }: Error): Refused | undefined {
     if (deliveries < this.options.deliveryLimit) return undefined;
-    return { code: DELIVERY_LIMIT, reason: `it was delivered ${deliveries} times and never handled to the end; the last fault: ${message}` };
+    return {
+      code: DELIVERY_LIMIT,
+      reason: `it was delivered ${deliveries} times and never handled to the end; the last fault: ${message}`,
+    };
   }
 
   /** Does it, and waits for better times as often as what fails is not the message's fault. */
@@ -117,7 +131,8 @@ export class BusIntake {
         const { message } = error as Error;
         if (!this.patience.isWaiting) this.options.log.warn({ error: message }, 'commands wait in the bus');
         await this.patience.wait();
-        if (this.stopping.signal.aborted || this.clock.monotonicMs() > untilMs) return { kind: 'postpone', reason: message };
+        if (this.stopping.signal.aborted || this.clock.monotonicMs() > untilMs)
+          return { kind: 'postpone', reason: message };
       }
     }
   }
@@ -135,8 +150,12 @@ export class BusIntake {
 /** Carrying on what stopped is a decision, and the log must say whose. Throws PedigreeError. */
 function refuseDecision({ type }: CommandBody): void {
   if (type !== 'resume_group') return;
-  const message = '/type: resume_group is a decision, and is not taken from a publisher without a name: publish it with the property user_id, for which the broker vouches, or give it over HTTP';
+  const message =
+    '/type: resume_group is a decision, and is not taken from a publisher without a name: publish it with the ' +
+    'property user_id, for which the broker vouches, or give it over HTTP';
   throw new PedigreeError('unauthenticated', message, { field: '/type' });
 }
 
-const tooLarge = (bytes: number): string => `the message has ${bytes} bytes; over the bus at most ${MAX_COMMAND_BYTES} are taken, larger commands go to POST /v1/commands`;
+const tooLarge = (bytes: number): string =>
+  `the message has ${bytes} bytes; over the bus at most ${MAX_COMMAND_BYTES} are taken, larger commands go to ` +
+  'POST /v1/commands';

@@ -40,7 +40,13 @@ const failing = async (): Promise<void> => Promise.reject(new Error('nothing is 
 
 /** A process that takes commands from the bus. */
 function gatewayOn(bus: MessageBus, { diesAfterRecording = false, mostADay = 100, take = failing }: Given = {}) {
-  const refusals = new Refusals({ store, installationId: '00000000-0000-4000-8000-000000000000', says: SAYS, clock: systemClock, mostADay });
+  const refusals = new Refusals({
+    store,
+    installationId: '00000000-0000-4000-8000-000000000000',
+    says: SAYS,
+    clock: systemClock,
+    mostADay,
+  });
   let letGo = (): void => undefined;
   let died = false;
   const record: Refusals['record'] = async (...args) => {
@@ -50,7 +56,14 @@ function gatewayOn(bus: MessageBus, { diesAfterRecording = false, mostADay = 100
     await new Promise<void>((resolve) => (letGo = resolve));
   };
   const intake = { take, hasRoom: async () => true } as never;
-  const busIntake = new BusIntake({ bus, intake, refusals: { record }, deliveryLimit: SHORT.deliveryLimit, authenticatedBy: 'database', log: LOG });
+  const busIntake = new BusIntake({
+    bus,
+    intake,
+    refusals: { record },
+    deliveryLimit: SHORT.deliveryLimit,
+    authenticatedBy: 'database',
+    log: LOG,
+  });
   busIntake.start();
   return { died: () => died, stop: () => (letGo(), busIntake.stop()) };
 }
@@ -66,7 +79,10 @@ interface Doors {
 async function embedded(): Promise<Doors> {
   await db.pool.query('TRUNCATE bus_command, bus_dead_letter');
   const pool = openPool({ connectionString: db.url, maxConnections: 4, applicationName: 'dying' });
-  const [dying, next] = [new PostgresBus({ pool, ...SHORT, leaseMs: 500 }), new PostgresBus({ pool: db.pool, ...SHORT, leaseMs: 500 })];
+  const [dying, next] = [
+    new PostgresBus({ pool, ...SHORT, leaseMs: 500 }),
+    new PostgresBus({ pool: db.pool, ...SHORT, leaseMs: 500 }),
+  ];
   const kill = async (): Promise<void> => {
     await dying.close();
     await pool.end();
@@ -79,7 +95,10 @@ async function rabbit(): Promise<Doors> {
   const proxy = await tcpProxy({ host: through.hostname, port: Number(through.port || 5672) });
   [through.hostname, through.port] = ['127.0.0.1', String(proxy.port)];
   const prefix = ownPrefix();
-  const [dying, next] = [new RabbitMqBus({ url: through.href, prefix, ...SHORT }), new RabbitMqBus({ url: broker?.url ?? '', prefix, ...SHORT })];
+  const [dying, next] = [
+    new RabbitMqBus({ url: through.href, prefix, ...SHORT }),
+    new RabbitMqBus({ url: broker?.url ?? '', prefix, ...SHORT }),
+  ];
   const stop = async (): Promise<void> => {
     for (const bus of [dying, next]) await bus.close();
     await proxy.close();
@@ -88,53 +107,85 @@ async function rabbit(): Promise<Doors> {
   return { dying, kill: async () => proxy.down(), next, stop };
 }
 
-const ways: [string, () => Promise<Doors>][] = [['the embedded bus', embedded], ...(broker === undefined ? [] : ([['RabbitMQ', rabbit]] as [string, () => Promise<Doors>][]))];
+const ways: [string, () => Promise<Doors>][] = [
+  ['the embedded bus', embedded],
+  ...(broker === undefined ? [] : ([['RabbitMQ', rabbit]] as [string, () => Promise<Doors>][])),
+];
 
 describe.each(ways)('a command that is refused on %s', (_name, open) => {
-  const recorded = async (messageId: string) => (await store.readAll(0n, { filter: { types: ['CommandRefused'] }, limit: 10_000 })).events.filter(({ data }) => data['messageId'] === messageId);
+  const recorded = async (messageId: string) =>
+    (await store.readAll(0n, { filter: { types: ['CommandRefused'] }, limit: 10_000 })).events.filter(
+      ({ data }) => data['messageId'] === messageId,
+    );
 
-  it('is recorded once, also when the process is killed between the record and the dead letter, and names that letter', async () => {
-    const doors = await open();
-    const messageId = `killed-${_name}`;
-    const first = gatewayOn(doors.dying, { diesAfterRecording: true });
-    await doors.next.publishCommands([{ messageId, body: Buffer.from('{"command_id":') }]);
-    await until('the record', first.died);
-    await doors.kill();
-    const second = gatewayOn(doors.next);
-    await until('the letter', async () => (await doors.next.deadLetters({ limit: 10 })).length === 1);
-    const [letter] = await doors.next.deadLetters({ limit: 10 });
-    expect((await recorded(messageId)).map(({ data }) => data)).toMatchObject([{ deadLetterId: letter?.id, messageId, code: 'invalid_json' }]);
-    await first.stop();
-    await second.stop();
-    await doors.stop();
-  });
+  it(
+    'is recorded once, also when the process is killed between the record and the dead letter, and names that ' +
+      'letter',
+    async () => {
+      const doors = await open();
+      const messageId = `killed-${_name}`;
+      const first = gatewayOn(doors.dying, { diesAfterRecording: true });
+      await doors.next.publishCommands([{ messageId, body: Buffer.from('{"command_id":') }]);
+      await until('the record', first.died);
+      await doors.kill();
+      const second = gatewayOn(doors.next);
+      await until('the letter', async () => (await doors.next.deadLetters({ limit: 10 })).length === 1);
+      const [letter] = await doors.next.deadLetters({ limit: 10 });
+      expect((await recorded(messageId)).map(({ data }) => data)).toMatchObject([
+        { deadLetterId: letter?.id, messageId, code: 'invalid_json' },
+      ]);
+      await first.stop();
+      await second.stop();
+      await doors.stop();
+    },
+  );
 
   it('is recorded when our own code has failed on it as often as it may come', async () => {
     const doors = await open();
     const messageId = `poison-${_name}`;
     const gateway = gatewayOn(doors.next);
     await doors.next.publishCommands([{ messageId, body: Buffer.from('{"command_id":"poison","xml":"<a/>"}') }]);
-    await until('the letter', async () => (await doors.next.deadLetters({ limit: 10 })).some((one) => one.messageId === messageId));
+    await until('the letter', async () =>
+      (await doors.next.deadLetters({ limit: 10 })).some((one) => one.messageId === messageId),
+    );
     const letter = (await doors.next.deadLetters({ limit: 10 })).find((one) => one.messageId === messageId);
-    expect(letter).toMatchObject({ code: 'delivery_limit', deliveries: SHORT.deliveryLimit, reason: expect.stringMatching(/delivered 5 times.*nothing is taken here$/) as unknown });
-    expect((await recorded(messageId)).map(({ data }) => data)).toMatchObject([{ deadLetterId: letter?.id, commandId: 'poison', code: 'delivery_limit' }]);
+    expect(letter).toMatchObject({
+      code: 'delivery_limit',
+      deliveries: SHORT.deliveryLimit,
+      reason: expect.stringMatching(/delivered 5 times.*nothing is taken here$/) as unknown,
+    });
+    expect((await recorded(messageId)).map(({ data }) => data)).toMatchObject([
+      { deadLetterId: letter?.id, commandId: 'poison', code: 'delivery_limit' },
+    ]);
     await gateway.stop();
     await doors.kill();
     await doors.stop();
   });
 
-  it('in a flood of others ends as a dead letter like each of them, is told up to the limit, and holds up no good command', async () => {
-    const doors = await open();
-    const ids = Array.from({ length: 60 }, (_, n) => `flood-${n}-${_name}`);
-    await doors.next.publishCommands([...ids.map((messageId) => ({ messageId, body: Buffer.from(`no JSON ${messageId}`) })), { body: Buffer.from('{"command_id":"good","xml":"<a/>"}') }]);
-    const taken: string[] = [];
-    const gateway = gatewayOn(doors.next, { mostADay: 5, take: async ({ command_id }) => void taken.push(command_id) });
-    await until('every letter', async () => (await doors.next.state()).deadLetters === ids.length);
-    await until('the good one', () => taken.length === 1);
-    const told = (await store.readAll(0n, { filter: { types: ['CommandRefused'] }, limit: 10_000 })).events.filter(({ data }) => ids.includes(data['messageId'] as string));
-    expect([told.length, told.filter(({ data }) => 'silentUntil' in data).length]).toEqual([5, 1]);
-    await gateway.stop();
-    await doors.kill();
-    await doors.stop();
-  });
+  it(
+    'in a flood of others ends as a dead letter like each of them, is told up to the limit, and holds up no good ' +
+      'command',
+    async () => {
+      const doors = await open();
+      const ids = Array.from({ length: 60 }, (_, n) => `flood-${n}-${_name}`);
+      await doors.next.publishCommands([
+        ...ids.map((messageId) => ({ messageId, body: Buffer.from(`no JSON ${messageId}`) })),
+        { body: Buffer.from('{"command_id":"good","xml":"<a/>"}') },
+      ]);
+      const taken: string[] = [];
+      const gateway = gatewayOn(doors.next, {
+        mostADay: 5,
+        take: async ({ command_id }) => void taken.push(command_id),
+      });
+      await until('every letter', async () => (await doors.next.state()).deadLetters === ids.length);
+      await until('the good one', () => taken.length === 1);
+      const told = (await store.readAll(0n, { filter: { types: ['CommandRefused'] }, limit: 10_000 })).events.filter(
+        ({ data }) => ids.includes(data['messageId'] as string),
+      );
+      expect([told.length, told.filter(({ data }) => 'silentUntil' in data).length]).toEqual([5, 1]);
+      await gateway.stop();
+      await doors.kill();
+      await doors.stop();
+    },
+  );
 });

@@ -6,7 +6,11 @@ import { Refusals, type Refused } from './refusals.js';
 
 const ACTOR = { kind: 'system', name: 'erp', authenticatedBy: 'amqp' } as const;
 const SAYS = { participant: 'own', softwareVersion: '0', profile: 'interface-v1' };
-const UNFIT: Refused = { code: 'invalid_command', reason: '/prio: is not a field of a command', place: { field: '/prio' } };
+const UNFIT: Refused = {
+  code: 'invalid_command',
+  reason: '/prio: is not a field of a command',
+  place: { field: '/prio' },
+};
 
 /** A log that keeps what is appended, and fails as often as it is told. */
 function trial({ mostADay, failures = 0 }: { mostADay?: number; failures?: number } = {}) {
@@ -16,12 +20,30 @@ function trial({ mostADay, failures = 0 }: { mostADay?: number; failures?: numbe
     if (failures-- > 0) throw new Error('the log is away');
     const isFirst = !streams.has(stream);
     if (isFirst) streams.set(stream, event as NewEvent);
-    return isFirst ? { kind: 'appended' as const, version: 0, position: 1n } : { kind: 'conflict' as const, actualVersion: 0 };
+    return isFirst
+      ? { kind: 'appended' as const, version: 0, position: 1n }
+      : { kind: 'conflict' as const, actualVersion: 0 };
   };
-  const refusals = new Refusals({ store: { append }, installationId: '00000000-0000-4000-8000-000000000000', says: SAYS, clock, ...(mostADay === undefined ? {} : { mostADay }) });
-  const message = (id: string, body: string | Buffer = '{}'): IncomingMessage => ({ id, messageId: `m-${id}`, body: Buffer.from(body), contentType: 'application/json', headers: {}, deliveries: 1, patienceMs: 1 });
-  const record = (id: string, body?: string | Buffer, refused = UNFIT): Promise<void> => refusals.record(message(id, body), refused, ACTOR);
-  const told = (id: string): Record<string, unknown> | undefined => streams.get(`refusal-${id}`)?.data as Record<string, unknown> | undefined;
+  const refusals = new Refusals({
+    store: { append },
+    installationId: '00000000-0000-4000-8000-000000000000',
+    says: SAYS,
+    clock,
+    ...(mostADay === undefined ? {} : { mostADay }),
+  });
+  const message = (id: string, body: string | Buffer = '{}'): IncomingMessage => ({
+    id,
+    messageId: `m-${id}`,
+    body: Buffer.from(body),
+    contentType: 'application/json',
+    headers: {},
+    deliveries: 1,
+    patienceMs: 1,
+  });
+  const record = (id: string, body?: string | Buffer, refused = UNFIT): Promise<void> =>
+    refusals.record(message(id, body), refused, ACTOR);
+  const told = (id: string): Record<string, unknown> | undefined =>
+    streams.get(`refusal-${id}`)?.data as Record<string, unknown> | undefined;
   return { clock, record, told, streams };
 }
 
@@ -29,8 +51,19 @@ describe('a refusal in the log', () => {
   it('names message, command and place, who published it and why it is refused', async () => {
     const { record, told, streams } = trial();
     await record('a', '{"command_id":"erp-1","reference":"INV-1","prio":1}');
-    expect(told('a')).toEqual({ deadLetterId: 'a', messageId: 'm-a', commandId: 'erp-1', reference: 'INV-1', code: 'invalid_command', text: UNFIT.reason, place: { field: '/prio' } });
-    expect(streams.get('refusal-a')).toMatchObject({ type: 'CommandRefused', metadata: { ...SAYS, actor: ACTOR, correlationId: 'erp-1', causationId: 'message:a' } });
+    expect(told('a')).toEqual({
+      deadLetterId: 'a',
+      messageId: 'm-a',
+      commandId: 'erp-1',
+      reference: 'INV-1',
+      code: 'invalid_command',
+      text: UNFIT.reason,
+      place: { field: '/prio' },
+    });
+    expect(streams.get('refusal-a')).toMatchObject({
+      type: 'CommandRefused',
+      metadata: { ...SAYS, actor: ACTOR, correlationId: 'erp-1', causationId: 'message:a' },
+    });
   });
 
   it.each([
@@ -38,18 +71,40 @@ describe('a refusal in the log', () => {
     ['a name twice', '{"command_id":"erp-1","command_id":"erp-2"}'],
     ['ids of another shape', '{"command_id":17,"reference":"\\u0007"}'],
     ['no object', 'null'],
-    ['too many bytes', Buffer.concat([Buffer.from('{"command_id":"erp-1","xml":"'), Buffer.alloc(8 * 1024 * 1024, 'x'), Buffer.from('"}')])],
+    [
+      'too many bytes',
+      Buffer.concat([
+        Buffer.from('{"command_id":"erp-1","xml":"'),
+        Buffer.alloc(8 * 1024 * 1024, 'x'),
+        Buffer.from('"}'),
+      ]),
+    ],
   ])('guesses no name in %s, and has the message id', async (_what, body) => {
     const { record, told } = trial();
     await record('a', body);
-    expect(told('a')).toEqual({ deadLetterId: 'a', messageId: 'm-a', code: 'invalid_command', text: UNFIT.reason, place: { field: '/prio' } });
+    expect(told('a')).toEqual({
+      deadLetterId: 'a',
+      messageId: 'm-a',
+      code: 'invalid_command',
+      text: UNFIT.reason,
+      place: { field: '/prio' },
+    });
   });
 
   it('is short and well-formed, whatever the fault quotes', async () => {
     const { record, told } = trial();
-    await record('a', '{}', { code: 'invalid_command', reason: `\ud800${'😀'.repeat(5_000)}`, place: { field: `/${'x'.repeat(9_000)}`, line: 7 } });
+    await record('a', '{}', {
+      code: 'invalid_command',
+      reason: `\ud800${'😀'.repeat(5_000)}`,
+      place: { field: `/${'x'.repeat(9_000)}`, line: 7 },
+    });
     const { text, place } = told('a') as { text: string; place: { field: string; line: number } };
-    expect({ text: text.length, isWellFormed: !/\p{Surrogate}/u.test(text), field: place.field.length, line: place.line }).toEqual({ text: 1_000, isWellFormed: true, field: 255, line: 7 });
+    expect({
+      text: text.length,
+      isWellFormed: !/\p{Surrogate}/u.test(text),
+      field: place.field.length,
+      line: place.line,
+    }).toEqual({ text: 1_000, isWellFormed: true, field: 255, line: 7 });
   });
 
   it('is one, however often the message comes and whatever is said of it', async () => {

@@ -30,8 +30,9 @@ const MOST_NAME = 255;
 const cut = (text: string, most: number): string => text.slice(0, most).replace(/\p{Surrogate}/gu, '\ufffd');
 
 /**
- * Records that a command of the bus was refused, so that the ERP is told: once for each message, however often it is delivered. What the log keeps of a
- * message is short, and a flood of them ends for the day: then they are found among the dead letters only, and the last one told says so.
+ * Records that a command of the bus was refused, so that the ERP is told: once for each message, however often it is
+ * delivered. What the log keeps of a message is short, and a flood of them ends for the day: then they are found among
+ * the dead letters only, and the last one told says so.
  */
 export class Refusals {
   private day = '';
@@ -50,8 +51,20 @@ export class Refusals {
     const silent = this.recorded === mostADay ? { silentUntil: nextDay(day) } : {};
     const { id } = message;
     const data: CommandRefused['data'] = { ...dataOf(message, refused), ...silent };
-    const metadata = { ...says, actor, effectiveAt: now.toISOString(), correlationId: data.commandId ?? data.messageId ?? id, causationId: `message:${id}` };
-    const event = { id: uuid5(`refusal/${id}`, installationId), type: 'CommandRefused', schemaVersion: 1, data, metadata };
+    const metadata = {
+      ...says,
+      actor,
+      effectiveAt: now.toISOString(),
+      correlationId: data.commandId ?? data.messageId ?? id,
+      causationId: `message:${id}`,
+    };
+    const event = {
+      id: uuid5(`refusal/${id}`, installationId),
+      type: 'CommandRefused',
+      schemaVersion: 1,
+      data,
+      metadata,
+    };
     try {
       // A conflict says that an earlier delivery has recorded it, perhaps in other words.
       await store.append(refusalStream(id), 'none', [event]);
@@ -66,7 +79,9 @@ const nextDay = (day: string): string => new Date(Date.parse(day) + 86_400_000).
 
 function dataOf(message: IncomingMessage, { code, reason, place = {} }: Refused): CommandRefused['data'] {
   const { id, messageId, body } = message;
-  const where = Object.entries(place).filter(([, value]) => value !== '').map(([name, value]) => [name, typeof value === 'string' ? cut(value, MOST_NAME) : value]);
+  const where = Object.entries(place)
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => [name, typeof value === 'string' ? cut(value, MOST_NAME) : value]);
   return {
     deadLetterId: id,
     ...(messageId === undefined ? {} : { messageId: cut(messageId, MOST_NAME) }),
@@ -82,7 +97,10 @@ function namesIn(body: Buffer): Pick<CommandRefused['data'], 'commandId' | 'refe
   try {
     const given = Object(parseStrictJson(body)) as { command_id?: unknown; reference?: unknown };
     const [named, referred] = [commandId.safeParse(given.command_id), reference.safeParse(given.reference)];
-    return { ...(named.success ? { commandId: named.data } : {}), ...(referred.success ? { reference: referred.data } : {}) };
+    return {
+      ...(named.success ? { commandId: named.data } : {}),
+      ...(referred.success ? { reference: referred.data } : {}),
+    };
   } catch {
     return {};
   }

@@ -1,4 +1,14 @@
-import { ABSENT, documentStream, evolve, evolveGroup, groupStream, NO_GROUP, type DocumentEvent, type GroupEvent, type Waiting } from '#domain';
+import {
+  ABSENT,
+  documentStream,
+  evolve,
+  evolveGroup,
+  groupStream,
+  NO_GROUP,
+  type DocumentEvent,
+  type GroupEvent,
+  type Waiting,
+} from '#domain';
 import type { Actor, EventStore, RecordedEvent } from '#event-store';
 import { PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
@@ -33,26 +43,59 @@ const MAX_READS = 1_000;
 /** The lane of apps/worker in which work without a registry call is done. */
 const INTERNAL_LANE = 'internal';
 
-/** What a person decides about documents and groups that a bad end of their predecessors holds. The worker does it: it alone writes to their streams. */
+/**
+ * What a person decides about documents and groups that a bad end of their predecessors holds. The worker does it: it
+ * alone writes to their streams.
+ */
 export class Holds {
   constructor(private readonly options: HoldsOptions) {}
 
   /**
-   * Releases it, or ends it as failed, for what it is held for at this moment. The same decision about the same hold again is a no-op.
+   * Releases it, or ends it as failed, for what it is held for at this moment. The same decision about the same hold
+   * again is a no-op.
    * @throws PedigreeError not_found, not_held.
    */
-  async decide(noun: 'document' | 'group', requestId: string, asked: { decision: Decision; reason: string; actor: Actor }): Promise<Decided> {
+  async decide(
+    noun: 'document' | 'group',
+    requestId: string,
+    asked: { decision: Decision; reason: string; actor: Actor },
+  ): Promise<Decided> {
     const { decision, reason, actor } = asked;
     const { phase, waiting, heldAt } = await this.find(noun, requestId);
-    if (phase === 'absent') throw new PedigreeError('not_found', `no ${noun} has the id ${requestId}`, { field: 'requestId', item: requestId });
+    if (phase === 'absent')
+      throw new PedigreeError('not_found', `no ${noun} has the id ${requestId}`, {
+        field: 'requestId',
+        item: requestId,
+      });
     const held = waiting?.holds ?? [];
     if (held.length === 0) {
-      const why = waiting === undefined ? `it is ${phase}` : `it waits for ${waiting.waitingFor.map((one) => one.commandId).join(', ')}, which has not concluded`;
-      throw new PedigreeError('not_held', `${noun} ${requestId} is not held: ${why}`, { field: 'requestId', item: requestId });
+      const why =
+        waiting === undefined
+          ? `it is ${phase}`
+          : `it waits for ${waiting.waitingFor.map((one) => one.commandId).join(', ')}, which has not concluded`;
+      throw new PedigreeError('not_held', `${noun} ${requestId} is not held: ${why}`, {
+        field: 'requestId',
+        item: requestId,
+      });
     }
     const { pool, queue } = this.options;
-    const payload = { requestId, ...(noun === 'group' ? { isGroup: true } : {}), decision, predecessors: held.map((one) => one.for.requestId), actor: actor as unknown as string, reason };
-    await queue.schedule(pool, [{ key: `decide_hold:${requestId}:${heldAt}:${decision}`, kind: 'decide_hold', lane: INTERNAL_LANE, dueAt: new Date(0), payload }]);
+    const payload = {
+      requestId,
+      ...(noun === 'group' ? { isGroup: true } : {}),
+      decision,
+      predecessors: held.map((one) => one.for.requestId),
+      actor: actor as unknown as string,
+      reason,
+    };
+    await queue.schedule(pool, [
+      {
+        key: `decide_hold:${requestId}:${heldAt}:${decision}`,
+        kind: 'decide_hold',
+        lane: INTERNAL_LANE,
+        dueAt: new Date(0),
+        payload,
+      },
+    ]);
     return { requestId, decision, heldFor: held.map(({ for: predecessor, outcome }) => ({ ...predecessor, outcome })) };
   }
 
@@ -60,7 +103,10 @@ export class Holds {
   private async find(noun: 'document' | 'group', requestId: string): Promise<Found> {
     const events = await this.events(noun === 'document' ? documentStream(requestId) : groupStream(requestId));
     const heldAt = events.findLast(({ type }) => type === 'DocumentHeld' || type === 'GroupHeld')?.version ?? -1;
-    const state = noun === 'document' ? (events as unknown as DocumentEvent[]).reduce(evolve, ABSENT) : (events as unknown as GroupEvent[]).reduce(evolveGroup, NO_GROUP);
+    const state =
+      noun === 'document'
+        ? (events as unknown as DocumentEvent[]).reduce(evolve, ABSENT)
+        : (events as unknown as GroupEvent[]).reduce(evolveGroup, NO_GROUP);
     return { phase: state.phase, waiting: state.phase === 'waiting' ? state : undefined, heldAt };
   }
 

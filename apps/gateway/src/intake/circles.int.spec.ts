@@ -16,7 +16,8 @@ const command = (command_id: string, ...after: string[]) => ({ command_id, xml: 
 async function chain(name: string, length: number, from: string): Promise<void> {
   await trial.db.pool.query(
     `INSERT INTO command (command_id, request_id, body_sha256, document_sha256, account, actor, after_commands, kind)
-     SELECT $1 || n, gen_random_uuid(), '\\x00', '\\x00', 'main', '{}', jsonb_build_array(CASE n WHEN 1 THEN $3 ELSE $1 || (n - 1) END), 'document' FROM generate_series(1, $2::int) AS n`,
+     SELECT $1 || n, gen_random_uuid(), '\\x00', '\\x00', 'main', '{}', jsonb_build_array(CASE n
+       WHEN 1 THEN $3 ELSE $1 || (n - 1) END), 'document' FROM generate_series(1, $2::int) AS n`,
     [name, length, from],
   );
 }
@@ -30,7 +31,12 @@ describe('commands that would wait for themselves', () => {
         inTransaction(trial.db.pool, async (tx) => {
           const [entangled] = await entangledIn(tx, [{ commandId: id, after: [after] }]);
           if (entangled !== undefined) return entangled;
-          await tx.query(`INSERT INTO command (command_id, request_id, body_sha256, document_sha256, account, actor, after_commands, kind) VALUES ($1, gen_random_uuid(), '\\x00', '\\x00', 'main', '{}', jsonb_build_array($2::text), 'document')`, [id, after]);
+          await tx.query(
+            'INSERT INTO command (command_id, request_id, body_sha256, document_sha256, account, actor, ' +
+              `after_commands, kind) VALUES ($1, gen_random_uuid(), '\\x00', '\\x00', 'main', '{}', ` +
+              `jsonb_build_array($2::text), 'document')`,
+            [id, after],
+          );
           return undefined;
         });
       const answers = await Promise.all([take(a, b), take(b, a)]);
@@ -39,22 +45,40 @@ describe('commands that would wait for themselves', () => {
     }
     const answers = await Promise.all([trial.post(command('x', 'y')), trial.post(command('y', 'x'))]);
     expect(answers.map((one) => one.status).sort()).toEqual([202, 400]);
-    expect(answers.find((one) => one.status === 400)?.json()).toMatchObject({ code: 'invalid_command', field: '/after', detail: expect.stringContaining('would wait for itself') });
+    expect(answers.find((one) => one.status === 400)?.json()).toMatchObject({
+      code: 'invalid_command',
+      field: '/after',
+      detail: expect.stringContaining('would wait for itself'),
+    });
   });
 
   it('over more than a hundred others are found, and the refusal tells how many', async () => {
     await chain('long-', 300, 'last');
     const answer = await trial.post(command('last', 'long-300'));
-    expect([answer.status, answer.json()]).toMatchObject([400, { code: 'invalid_command', field: '/after', detail: expect.stringMatching(/would wait for itself, over 301 commands: last after long-300 after .* after \.\.\. after .* after long-1 after last$/) }]);
+    expect([answer.status, answer.json()]).toMatchObject([
+      400,
+      {
+        code: 'invalid_command',
+        field: '/after',
+        detail: expect.stringMatching(
+          /would wait for itself, over 301 commands: last after long-300 after .* after \.\.\. after .* after long-1 after last$/,
+        ),
+      },
+    ]);
     expect((await trial.post(command('next', 'long-300'))).status).toBe(202);
   });
 
   it('are looked for among those that wait, not in the history: a long chain goes on for ever', async () => {
     await chain('day-', 2_000, 'first');
-    await trial.db.pool.query(`INSERT INTO command (command_id, request_id, body_sha256, document_sha256, account, actor, after_commands, kind) VALUES ('first', gen_random_uuid(), '\\x00', '\\x00', 'main', '{}', '[]', 'document')`);
+    await trial.db.pool.query(
+      'INSERT INTO command (command_id, request_id, body_sha256, document_sha256, account, actor, ' +
+        `after_commands, kind) VALUES ('first', gen_random_uuid(), '\\x00', '\\x00', 'main', '{}', '[]', ` +
+        `'document')`,
+    );
     await chain('early-', 1, 'tomorrow');
     const most = 100;
-    const entangled = (one: { commandId: string; after: string[] }) => inTransaction(trial.db.pool, (tx) => entangledIn(tx, [one], most));
+    const entangled = (one: { commandId: string; after: string[] }) =>
+      inTransaction(trial.db.pool, (tx) => entangledIn(tx, [one], most));
     expect(await entangled({ commandId: 'tomorrow', after: ['day-2000'] })).toEqual([undefined]);
     // Many wait for it, and it comes after little.
     await chain('many-', 500, 'root');
@@ -69,10 +93,15 @@ describe('commands that would wait for themselves', () => {
     await pool.query('ANALYZE command');
     const client = await pool.connect();
     try {
-      const { rows } = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${WALK_DEPENDENTS}`, [['new-1', 'new-2'], 10_003]);
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${WALK_DEPENDENTS}`, [
+        ['new-1', 'new-2'],
+        10_003,
+      ]);
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
       expect(plan).toContain('command_after');
-      expect(plan.slice(plan.indexOf('Recursive Union'), plan.indexOf('CTE reached'))).not.toContain('Seq Scan on command');
+      expect(plan.slice(plan.indexOf('Recursive Union'), plan.indexOf('CTE reached'))).not.toContain(
+        'Seq Scan on command',
+      );
     } finally {
       client.release();
     }

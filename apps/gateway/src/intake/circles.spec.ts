@@ -7,10 +7,25 @@ const known = (...commands: ReturnType<typeof command>[]) => new Map(commands.ma
 describe('commands that would wait for themselves', () => {
   it.each([
     ['one after a known one that waits for it', [command('B', 'A')], known(command('A', 'B')), [['B', 'A', 'B']]],
-    ['over others', [command('D', 'C')], known(command('A', 'D'), command('B', 'A'), command('C', 'X', 'B')), [['D', 'C', 'B', 'A', 'D']]],
+    [
+      'over others',
+      [command('D', 'C')],
+      known(command('A', 'D'), command('B', 'A'), command('C', 'X', 'B')),
+      [['D', 'C', 'B', 'A', 'D']],
+    ],
     ['the second of two in one batch', [command('A', 'B'), command('B', 'A')], known(), [undefined, ['B', 'A', 'B']]],
-    ['not what depends on a refused one', [command('A', 'B'), command('B', 'A'), command('C', 'B')], known(), [undefined, ['B', 'A', 'B'], undefined]],
-    ['not a chain, nor two ways to one', [command('D', 'B', 'C')], known(command('B', 'A'), command('C', 'A'), command('A')), [undefined]],
+    [
+      'not what depends on a refused one',
+      [command('A', 'B'), command('B', 'A'), command('C', 'B')],
+      known(),
+      [undefined, ['B', 'A', 'B'], undefined],
+    ],
+    [
+      'not a chain, nor two ways to one',
+      [command('D', 'B', 'C')],
+      known(command('B', 'A'), command('C', 'A'), command('A')),
+      [undefined],
+    ],
     ['not a known one again', [command('A', 'B')], known(command('A', 'B'), command('B')), [undefined]],
     ['not a circle of others', [command('C', 'A')], known(command('A', 'B'), command('B', 'A')), [undefined]],
   ])('%s', (_, batch, stored, circles) => expect(circlesIn(batch, stored)).toEqual(circles));

@@ -3,7 +3,10 @@ import { MAX_GROUP_MEMBERS } from '#domain';
 import { PedigreeError } from '#kernel';
 import { parseStrictJson, pointer } from './strict-json.js';
 
-/** NUL cannot be stored at all, the other control characters cannot be seen, and half of a surrogate pair cannot be sent. */
+/**
+ * NUL cannot be stored at all, the other control characters cannot be seen, and half of a surrogate pair cannot be
+ * sent.
+ */
 const UNFIT = /\p{Cc}|\p{Surrogate}/u;
 
 const text = (most: number) =>
@@ -11,10 +14,14 @@ const text = (most: number) =>
     .string()
     .min(1)
     .max(most)
-    .refine((value) => !UNFIT.test(value), { error: ({ input }) => `holds a control character or half of a surrogate pair, at position ${String(input).search(UNFIT)}` });
+    .refine((value) => !UNFIT.test(value), {
+      error: ({ input }) =>
+        `holds a control character or half of a surrogate pair, at position ${String(input).search(UNFIT)}`,
+    });
 
 /** Ids are compared as they stand: blanks around one would make two of what people take for one. */
-const id = (most: number) => text(most).refine((value) => value.trim() === value, { error: 'must not begin or end with blanks' });
+const id = (most: number) =>
+  text(most).refine((value) => value.trim() === value, { error: 'must not begin or end with blanks' });
 
 export const commandId = id(200);
 export const accountName = id(100);
@@ -24,16 +31,21 @@ const xml = z
   .string()
   .min(1)
   // What else XML cannot hold is said by its reader, with the line.
-  .refine((value) => !/\p{Surrogate}/u.test(value), { error: ({ input }) => `holds half of a surrogate pair, at position ${String(input).search(/\p{Surrogate}/u)}` })
+  .refine((value) => !/\p{Surrogate}/u.test(value), {
+    error: ({ input }) => `holds half of a surrogate pair, at position ${String(input).search(/\p{Surrogate}/u)}`,
+  })
   .optional()
   .describe('The document as XML. Either this or `document`.');
 const document = z
   .looseObject({ action_id: z.number().int().describe('Scheme number, for example 415.') })
   .optional()
-  .describe('The document as JSON: action_id, then the children of its action element by name; an array repeats an element.');
+  .describe(
+    'The document as JSON: action_id, then the children of its action element by name; an array repeats an element.',
+  );
 
 const EITHER = { error: 'give either `xml` or `document`, and not both', path: ['xml'] };
-const isOneDocument = (given: { xml?: unknown; document?: unknown }): boolean => (given.xml === undefined) !== (given.document === undefined);
+const isOneDocument = (given: { xml?: unknown; document?: unknown }): boolean =>
+  (given.xml === undefined) !== (given.document === undefined);
 
 /** One document of a group. It is known by its own command id, as if it had come by itself. */
 export const memberBody = z
@@ -47,30 +59,55 @@ export const memberBody = z
 
 export type MemberBody = z.infer<typeof memberBody>;
 
-const members = z.array(memberBody).min(1).max(MAX_GROUP_MEMBERS).describe('In the order in which the registry processes them.');
-const group = z.strictObject({ members }).optional().describe('For type send_group: documents that are processed in order, until one fails.');
+const members = z
+  .array(memberBody)
+  .min(1)
+  .max(MAX_GROUP_MEMBERS)
+  .describe('In the order in which the registry processes them.');
+const group = z
+  .strictObject({ members })
+  .optional()
+  .describe('For type send_group: documents that are processed in order, until one fails.');
 
 const resume = z
   .strictObject({
     group: commandId.describe('The command of the group that halted.'),
-    corrected: memberBody.optional().describe('Takes the place of the member that stopped the group; absent only when none did.'),
+    corrected: memberBody
+      .optional()
+      .describe('Takes the place of the member that stopped the group; absent only when none did.'),
     reason: text(1_000).optional().describe('Why, where a person decided it: kept in the log.'),
   })
   .optional()
-  .describe('For type resume_group: what was not processed is sent again, in order, after the corrected member. Over the bus only with the property user_id.');
+  .describe(
+    'For type resume_group: what was not processed is sent again, in order, after the corrected member. Over the ' +
+      'bus only with the property user_id.',
+  );
 
 /** The shape of an ERP command, for people, for the check and for the API's documentation: one source. */
 export const commandBody = z
   .strictObject({
-    command_id: commandId.describe("The ERP's own id of this command. The same id again is a no-op; with other content it is refused."),
-    type: z.enum(['send_document', 'send_group', 'resume_group']).default('send_document').describe('What is asked for: one document, documents in order, or what was left of a group that halted.'),
-    account: accountName.optional().describe('Name of the registry account to send with. Default: the query parameter `account`, else the first of the accounts file.'),
+    command_id: commandId.describe(
+      "The ERP's own id of this command. The same id again is a no-op; with other content it is refused.",
+    ),
+    type: z
+      .enum(['send_document', 'send_group', 'resume_group'])
+      .default('send_document')
+      .describe('What is asked for: one document, documents in order, or what was left of a group that halted.'),
+    account: accountName
+      .optional()
+      .describe(
+        'Name of the registry account to send with. Default: the query parameter `account`, else the first of ' +
+          'the accounts file.',
+      ),
     reference: reference.optional().describe("The ERP's reference, given back with every outcome."),
     after: z
       .array(commandId)
       .max(100)
       .default([])
-      .describe('Ids of commands whose documents or groups must have concluded accepted or partial before this one is sent. They may come later than this command, but not wait for it.'),
+      .describe(
+        'Ids of commands whose documents or groups must have concluded accepted or partial before this one is ' +
+          'sent. They may come later than this command, but not wait for it.',
+      ),
     xml,
     document,
     group,
@@ -82,22 +119,41 @@ export const commandBody = z
   });
 
 /** Which content belongs to which type; the first that does not, and why. */
-function misplacedField(body: { type: string; after: string[]; xml?: unknown; document?: unknown; group?: unknown; resume?: unknown }): { message: string; path: string[] } | undefined {
+function misplacedField(body: {
+  type: string;
+  after: string[];
+  xml?: unknown;
+  document?: unknown;
+  group?: unknown;
+  resume?: unknown;
+}): { message: string; path: string[] } | undefined {
   const wanted = { send_document: undefined, send_group: 'group', resume_group: 'resume' }[body.type];
-  for (const [field, type] of [['group', 'send_group'], ['resume', 'resume_group']] as const) {
-    if (body[field] !== undefined && wanted !== field) return { message: `belongs to type ${type}, and this is ${body.type}`, path: [field] };
+  for (const [field, type] of [
+    ['group', 'send_group'],
+    ['resume', 'resume_group'],
+  ] as const) {
+    if (body[field] !== undefined && wanted !== field)
+      return { message: `belongs to type ${type}, and this is ${body.type}`, path: [field] };
   }
   if (wanted === undefined) return isOneDocument(body) ? undefined : { message: EITHER.error, path: EITHER.path };
   if (body[wanted as 'group'] === undefined) return { message: `is needed for type ${body.type}`, path: [wanted] };
-  for (const field of ['xml', 'document'] as const) if (body[field] !== undefined) return { message: `does not belong to type ${body.type}`, path: [field] };
-  return body.type === 'resume_group' && body.after.length > 0 ? { message: 'does not belong to type resume_group', path: ['after'] } : undefined;
+  for (const field of ['xml', 'document'] as const)
+    if (body[field] !== undefined) return { message: `does not belong to type ${body.type}`, path: [field] };
+  return body.type === 'resume_group' && body.after.length > 0
+    ? { message: 'does not belong to type resume_group', path: ['after'] }
+    : undefined;
 }
 
 export type CommandBody = z.infer<typeof commandBody>;
 
-/** Parses and checks one command. `account` is for a command that names none. Errors name the field by RFC 6901 pointer. */
+/**
+ * Parses and checks one command. `account` is for a command that names none. Errors name the field by RFC 6901 pointer.
+ */
 export function parseCommand(bytes: Uint8Array, account?: string): CommandBody {
-  if (bytes.length === 0) throw new PedigreeError('missing_body', 'the command has no body; send JSON with command_id and xml or document', { field: '' });
+  if (bytes.length === 0)
+    throw new PedigreeError('missing_body', 'the command has no body; send JSON with command_id and xml or document', {
+      field: '',
+    });
   const parsed = commandBody.safeParse(parseStrictJson(bytes));
   if (!parsed.success) throw invalid(parsed.error.issues[0]);
   return account === undefined || parsed.data.account !== undefined ? parsed.data : { ...parsed.data, account };
@@ -106,6 +162,9 @@ export function parseCommand(bytes: Uint8Array, account?: string): CommandBody {
 function invalid(issue: z.core.$ZodIssue | undefined): PedigreeError {
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
   const field = pointer([...(issue?.path ?? []), ...unknown]);
-  const why = unknown.length > 0 ? `is not a field of a command; known are ${Object.keys(commandBody.shape).join(', ')}` : (issue?.message ?? 'is invalid');
+  const why =
+    unknown.length > 0
+      ? `is not a field of a command; known are ${Object.keys(commandBody.shape).join(', ')}`
+      : (issue?.message ?? 'is invalid');
   return new PedigreeError('invalid_command', `${field === '' ? 'the command' : field}: ${why}`, { field });
 }

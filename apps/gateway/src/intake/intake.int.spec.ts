@@ -30,7 +30,12 @@ describe('texts that cannot be stored, and names that are read in two ways', () 
   const good = { command_id: 'x', xml: arrival() };
   const cases: [string, object | string, string, string][] = [
     ['NUL in the command id', { ...good, command_id: `x${NUL}` }, 'invalid_json', '/command_id'],
-    ['half of a surrogate pair in the command id', { ...good, command_id: 'x\ud800' }, 'invalid_command', '/command_id'],
+    [
+      'half of a surrogate pair in the command id',
+      { ...good, command_id: 'x\ud800' },
+      'invalid_command',
+      '/command_id',
+    ],
     ['a line end in the command id', { ...good, command_id: 'x\ny' }, 'invalid_command', '/command_id'],
     ['blanks around the command id', { ...good, command_id: ' x' }, 'invalid_command', '/command_id'],
     ['NUL in the reference', { ...good, reference: `ERP${NUL}1` }, 'invalid_json', '/reference'],
@@ -40,12 +45,32 @@ describe('texts that cannot be stored, and names that are read in two ways', () 
     ['blanks around an id of after', { ...good, after: ['a '] }, 'invalid_command', '/after/0'],
     ['half of a surrogate pair in the XML', { command_id: 'x', xml: arrival('\ud800') }, 'invalid_command', '/xml'],
     ['NUL in the XML', { command_id: 'x', xml: arrival(NUL) }, 'invalid_json', '/xml'],
-    ['NUL in the document', { command_id: 'x', document: document({ subject_id: NUL }) }, 'invalid_json', '/document/subject_id'],
-    ['half of a surrogate pair in a name of the document', { command_id: 'x', document: document({ 'a\ud800': 1 }) }, 'invalid_command', '/document/a\ud800'],
+    [
+      'NUL in the document',
+      { command_id: 'x', document: document({ subject_id: NUL }) },
+      'invalid_json',
+      '/document/subject_id',
+    ],
+    [
+      'half of a surrogate pair in a name of the document',
+      { command_id: 'x', document: document({ 'a\ud800': 1 }) },
+      'invalid_command',
+      '/document/a\ud800',
+    ],
     ['the same name twice', '{"command_id":"x","command_id":"y","xml":"<a/>"}', 'invalid_json', '/command_id'],
-    ['the same name twice in the document', '{"command_id":"x","document":{"action_id":701,"action_id":415}}', 'invalid_json', '/document/action_id'],
+    [
+      'the same name twice in the document',
+      '{"command_id":"x","document":{"action_id":701,"action_id":415}}',
+      'invalid_json',
+      '/document/action_id',
+    ],
     ['__proto__', '{"command_id":"x","__proto__":{},"xml":"<a/>"}', 'invalid_json', '/__proto__'],
-    ['__proto__ in the document', '{"command_id":"x","document":{"__proto__":{},"action_id":701}}', 'invalid_json', '/document/__proto__'],
+    [
+      '__proto__ in the document',
+      '{"command_id":"x","document":{"__proto__":{},"action_id":701}}',
+      'invalid_json',
+      '/document/__proto__',
+    ],
   ];
   it.each(cases)('%s', async (_, body, code, field) => {
     const before = await trial.registered();
@@ -59,12 +84,37 @@ describe('texts that cannot be stored, and names that are read in two ways', () 
 
 describe('where an error lies', () => {
   const cases: [string, object, number, object][] = [
-    ['an unknown field of a command', { command_id: 'x', xml: arrival(), prio: 1 }, 400, { code: 'invalid_command', field: '/prio' }],
+    [
+      'an unknown field of a command',
+      { command_id: 'x', xml: arrival(), prio: 1 },
+      400,
+      { code: 'invalid_command', field: '/prio' },
+    ],
     ['a command that is no object', [1], 400, { code: 'invalid_command', field: '' }],
-    ['an unknown field of a document', { command_id: 'x', document: document({ nonsense: 1 }) }, 400, { code: 'invalid_command', field: '/document/nonsense' }],
-    ['an unknown type of a document', { command_id: 'x', document: document({ action_id: 799 }) }, 422, { code: 'unknown_document_type', field: '/document/action_id' }],
-    ['a date of the year 1 in XML', { command_id: 'x', xml: arrival(undefined, '0001-01-01T00:00:00+03:00') }, 422, { code: 'schema_violation', field: '/xml', line: 1 }],
-    ['malformed XML', { command_id: 'x', xml: '<documents version="1.38">\n<' }, 422, { code: 'malformed_xml', field: '/xml', line: 2 }],
+    [
+      'an unknown field of a document',
+      { command_id: 'x', document: document({ nonsense: 1 }) },
+      400,
+      { code: 'invalid_command', field: '/document/nonsense' },
+    ],
+    [
+      'an unknown type of a document',
+      { command_id: 'x', document: document({ action_id: 799 }) },
+      422,
+      { code: 'unknown_document_type', field: '/document/action_id' },
+    ],
+    [
+      'a date of the year 1 in XML',
+      { command_id: 'x', xml: arrival(undefined, '0001-01-01T00:00:00+03:00') },
+      422,
+      { code: 'schema_violation', field: '/xml', line: 1 },
+    ],
+    [
+      'malformed XML',
+      { command_id: 'x', xml: '<documents version="1.38">\n<' },
+      422,
+      { code: 'malformed_xml', field: '/xml', line: 2 },
+    ],
   ];
   it.each(cases)('%s', async (_, body, status, place) => {
     const answer = await trial.post(body);
@@ -91,13 +141,27 @@ describe('commands in one batch', () => {
     const { pool } = trial.db;
     const queue = new PostgresTaskQueue({ pool });
     try {
-      const options = { pool, evidence: new PostgresEvidenceStore({ pool }), queue, installationId: await installationId(pool), accounts: ['main'], maxDocumentBytes: 1e6, maxBacklog: 1e6, ...NO_GROUPS };
+      const options = {
+        pool,
+        evidence: new PostgresEvidenceStore({ pool }),
+        queue,
+        installationId: await installationId(pool),
+        accounts: ['main'],
+        maxDocumentBytes: 1e6,
+        maxBacklog: 1e6,
+        ...NO_GROUPS,
+      };
       const intake = new Intake(options);
       // Past the check of its shape, as a fault that nobody thought of: PostgreSQL refuses the whole statement for it.
       const ids = ['batch-1', `batch-${NUL}`, 'batch-2', 'batch-3'];
-      const taken = await Promise.allSettled(ids.map((command_id) => intake.take({ command_id, type: 'send_document', after: [], xml: arrival() }, ACTOR)));
+      const taken = await Promise.allSettled(
+        ids.map((command_id) => intake.take({ command_id, type: 'send_document', after: [], xml: arrival() }, ACTOR)),
+      );
       expect(taken.map((one) => one.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
-      const { rows } = await pool.query(`SELECT command_id FROM command JOIN task ON key = 'run_command:' || request_id WHERE command_id LIKE 'batch-%' ORDER BY 1`);
+      const { rows } = await pool.query(
+        `SELECT command_id FROM command JOIN task ON key = 'run_command:' || request_id WHERE command_id LIKE ` +
+          `'batch-%' ORDER BY 1`,
+      );
       expect(rows.map((row) => row.command_id)).toEqual(['batch-1', 'batch-2', 'batch-3']);
     } finally {
       await queue.close();
@@ -114,9 +178,19 @@ describe('commands in one batch', () => {
         return Promise.reject(Object.assign(new Error('gone'), { code: '57P01' }));
       },
     };
-    const options = { pool, evidence: new PostgresEvidenceStore({ pool }), queue, installationId: await installationId(pool), accounts: ['main'], maxDocumentBytes: 1e6, maxBacklog: 1e6, ...NO_GROUPS };
+    const options = {
+      pool,
+      evidence: new PostgresEvidenceStore({ pool }),
+      queue,
+      installationId: await installationId(pool),
+      accounts: ['main'],
+      maxDocumentBytes: 1e6,
+      maxBacklog: 1e6,
+      ...NO_GROUPS,
+    };
     const intake = new Intake(options);
-    const take = (command_id: string): Promise<Acknowledgement> => intake.take({ command_id, type: 'send_document', after: [], xml: arrival() }, ACTOR);
+    const take = (command_id: string): Promise<Acknowledgement> =>
+      intake.take({ command_id, type: 'send_document', after: [], xml: arrival() }, ACTOR);
     const taken = await Promise.allSettled(['gone-1', 'gone-2', 'gone-3'].map(take));
     expect(taken.map((one) => one.status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(tries).toBeLessThan(3);
@@ -129,31 +203,86 @@ describe('commands that wait for each other', () => {
     expect((await trial.post(command('A', 'C'))).status).toBe(202);
     expect((await trial.post(command('B', 'A'))).status).toBe(202);
     const refused = await trial.post(command('C', 'B'));
-    expect([refused.status, refused.json()]).toEqual([400, expect.objectContaining({ code: 'invalid_command', field: '/after', detail: '/after: the command would wait for itself: C after B after A after C' })]);
+    expect([refused.status, refused.json()]).toEqual([
+      400,
+      expect.objectContaining({
+        code: 'invalid_command',
+        field: '/after',
+        detail: '/after: the command would wait for itself: C after B after A after C',
+      }),
+    ]);
     // Corrected, it is taken, and so is what comes after it; the commands as they were are still repeats.
     expect((await trial.post(command('C'))).status).toBe(202);
     expect((await trial.post(command('D', 'B', 'C'))).status).toBe(202);
     expect((await trial.post(command('A', 'C'))).status).toBe(200);
     const results = await trial.postLines([command('E', 'F'), command('F', 'E')]);
-    expect(results.map((one) => (one['error'] as { code: string } | undefined)?.code).sort()).toEqual(['invalid_command', undefined]);
+    expect(results.map((one) => (one['error'] as { code: string } | undefined)?.code).sort()).toEqual([
+      'invalid_command',
+      undefined,
+    ]);
   });
 });
 
 describe('a group', () => {
   const member = (command_id: string, xml = arrival()) => ({ command_id, xml });
-  const group = (command_id: string, members: object[], more: object = {}) => ({ command_id, type: 'send_group', group: { members }, ...more });
+  const group = (command_id: string, members: object[], more: object = {}) => ({
+    command_id,
+    type: 'send_group',
+    group: { members },
+    ...more,
+  });
 
   it.each([
-    ['whose member’s id was used before', group('g', [member('m-1'), member('used')]), 409, { field: '/group/members/1/command_id', item: 'used' }],
-    ['in which an id stands twice', group('g', [member('m-1'), member('m-1')]), 400, { code: 'invalid_command', field: '/group/members', item: 'm-1' }],
-    ['whose member has its own id', group('g', [member('g')]), 400, { code: 'invalid_command', field: '/group/members', item: 'g' }],
-    ['for an account that nobody knows', group('g', [member('m-1')], { account: 'south' }), 422, { code: 'unknown_account', field: '/account', item: 'south' }],
-    ['with a member of malformed XML', group('g', [member('m-1'), member('m-2', '<documents version="1.38">\n<')]), 422, { code: 'malformed_xml', field: '/group/members/1/xml', line: 2 }],
-    ['that would wait for itself', group('g', [member('m-1')], { after: ['after-g'] }), 400, { code: 'invalid_command', field: '/after', item: 'after-g' }],
-    ['that would wait for its own member', group('g', [member('m-1')], { after: ['after-m-1'] }), 400, { code: 'invalid_command', field: '/after' }],
+    [
+      'whose member’s id was used before',
+      group('g', [member('m-1'), member('used')]),
+      409,
+      { field: '/group/members/1/command_id', item: 'used' },
+    ],
+    [
+      'in which an id stands twice',
+      group('g', [member('m-1'), member('m-1')]),
+      400,
+      { code: 'invalid_command', field: '/group/members', item: 'm-1' },
+    ],
+    [
+      'whose member has its own id',
+      group('g', [member('g')]),
+      400,
+      { code: 'invalid_command', field: '/group/members', item: 'g' },
+    ],
+    [
+      'for an account that nobody knows',
+      group('g', [member('m-1')], { account: 'south' }),
+      422,
+      { code: 'unknown_account', field: '/account', item: 'south' },
+    ],
+    [
+      'with a member of malformed XML',
+      group('g', [member('m-1'), member('m-2', '<documents version="1.38">\n<')]),
+      422,
+      { code: 'malformed_xml', field: '/group/members/1/xml', line: 2 },
+    ],
+    [
+      'that would wait for itself',
+      group('g', [member('m-1')], { after: ['after-g'] }),
+      400,
+      { code: 'invalid_command', field: '/after', item: 'after-g' },
+    ],
+    [
+      'that would wait for its own member',
+      group('g', [member('m-1')], { after: ['after-m-1'] }),
+      400,
+      { code: 'invalid_command', field: '/after' },
+    ],
     ['of no members', group('g', []), 400, { code: 'invalid_command', field: '/group/members' }],
   ])('%s is refused whole, with the place', async (_, body, status, place) => {
-    for (const one of [{ command_id: 'used' }, { command_id: 'after-g', after: ['g'] }, { command_id: 'after-m-1', after: ['m-1'] }]) await trial.post({ ...one, xml: arrival() });
+    for (const one of [
+      { command_id: 'used' },
+      { command_id: 'after-g', after: ['g'] },
+      { command_id: 'after-m-1', after: ['m-1'] },
+    ])
+      await trial.post({ ...one, xml: arrival() });
     const before = await trial.registered();
     const answer = await trial.post(body);
     expect([answer.status, answer.json()]).toEqual([status, expect.objectContaining(place)]);
@@ -167,13 +296,24 @@ describe('the backlog', () => {
     // They wait there before the program starts: whenever it counts, it counts them.
     await migrate(db.pool, [tasksSchema]);
     const queue = new PostgresTaskQueue({ pool: db.pool });
-    const task = (n: number) => ({ key: `send:${n}`, kind: 'send', lane: `account-${n}/send`, dueAt: new Date('2999-01-01T00:00:00Z'), payload: {} });
+    const task = (n: number) => ({
+      key: `send:${n}`,
+      kind: 'send',
+      lane: `account-${n}/send`,
+      dueAt: new Date('2999-01-01T00:00:00Z'),
+      payload: {},
+    });
     await queue.schedule(db.pool, [task(1), task(2), task(3)]);
     await queue.close();
     const busy = await Trial.start(db, { maxBacklog: 3 });
     try {
       const answer = await busy.post({ command_id: 'one-more', xml: arrival() });
-      expect([answer.status, answer.json()['code'], answer.headers.get('retry-after'), await busy.registered()]).toEqual([503, 'backlog_full', '5', 0]);
+      expect([
+        answer.status,
+        answer.json()['code'],
+        answer.headers.get('retry-after'),
+        await busy.registered(),
+      ]).toEqual([503, 'backlog_full', '5', 0]);
     } finally {
       await busy.stop();
     }

@@ -6,7 +6,15 @@ import { inTransaction, type Pool } from '#postgres';
 import type { NewTask, PostgresTaskQueue } from '#tasks';
 import type { Entangled } from './circles.js';
 import type { CommandBody, MemberBody } from './command-body.js';
-import { conflictOf, KIND_OF_GROUP, storeCommands, storeGroup, type Checked, type CommandRow, type Taken } from './command-table.js';
+import {
+  conflictOf,
+  KIND_OF_GROUP,
+  storeCommands,
+  storeGroup,
+  type Checked,
+  type CommandRow,
+  type Taken,
+} from './command-table.js';
 import { Registrations, type HaltedGroup } from './registrations.js';
 
 /** The answer to a command: what it is known by from now on. */
@@ -49,8 +57,9 @@ const INTAKE_LANE = 'intake';
 const BACKLOG_BELIEVED_MS = 1_000;
 
 /**
- * Takes commands: checks everything that can be checked without the registry, keeps the document's bytes, then stores the command and
- * the task that runs it in one transaction. That commit is the acknowledgement; before it nothing is promised, after it nothing is lost.
+ * Takes commands: checks everything that can be checked without the registry, keeps the document's bytes, then stores
+ * the command and the task that runs it in one transaction. That commit is the acknowledgement; before it nothing is
+ * promised, after it nothing is lost.
  */
 export class Intake {
   private readonly registrations: Registrations;
@@ -63,7 +72,10 @@ export class Intake {
     this.store = coalesce((batch) => this.storeBatch(batch), { maxBatch: 200, maxWaiting: 5_000 });
   }
 
-  /** Takes one command. Throws PedigreeError for bad input, for an id that is known with other content, and when the backlog is full. */
+  /**
+   * Takes one command. Throws PedigreeError for bad input, for an id that is known with other content, and when the
+   * backlog is full.
+   */
   async take(body: CommandBody, actor: Actor, resend?: Resend): Promise<Acknowledgement> {
     await this.refuseWhenFull();
     const checked = await this.check(body, actor, resend);
@@ -71,7 +83,12 @@ export class Intake {
     if (typeof taken === 'object') throw 'failed' in taken ? taken.failed : entangledError(taken);
     if (taken === 'conflict') throw conflictOf(body.command_id, '/command_id');
     const { commandId, requestId } = checked.row;
-    return { commandId, requestId, kind: 'registration' in checked.work ? 'document' : 'group', repeated: taken === 'repeated' };
+    return {
+      commandId,
+      requestId,
+      kind: 'registration' in checked.work ? 'document' : 'group',
+      repeated: taken === 'repeated',
+    };
   }
 
   private async check(body: CommandBody, actor: Actor, resend?: Resend): Promise<Checked> {
@@ -81,8 +98,12 @@ export class Intake {
       const halted = await this.haltedGroup(resume.group, body.command_id);
       const account = this.accountOf(body.account ?? halted.registration.account);
       const group = await registrations.resumption(body, account, halted);
-      const corrected = resume.corrected === undefined ? [] : [{ given: resume.corrected, field: '/resume/corrected/command_id' }];
-      return { ...this.checkedGroup(body, actor, { group, members: corrected }), ...(resume.reason === undefined ? {} : { reason: resume.reason }) };
+      const corrected =
+        resume.corrected === undefined ? [] : [{ given: resume.corrected, field: '/resume/corrected/command_id' }];
+      return {
+        ...this.checkedGroup(body, actor, { group, members: corrected }),
+        ...(resume.reason === undefined ? {} : { reason: resume.reason }),
+      };
     }
     const account = this.accountOf(body.account ?? (this.options.accounts[0] as string));
     if (group !== undefined) {
@@ -91,58 +112,113 @@ export class Intake {
     }
     const work = await registrations.document(body, account);
     if ('members' in work) {
-      if (resend !== undefined) throw new PedigreeError('too_many_items', 'the document has more items than one may have, and what is sent again is not split: send it as a new command');
+      if (resend !== undefined)
+        throw new PedigreeError(
+          'too_many_items',
+          'the document has more items than one may have, and what is sent again is not split: send it as a new ' +
+            'command',
+        );
       return this.checkedGroup(body, actor, { group: work, members: [] });
     }
-    const row = rowOf(body, { requestId: work.requestId, account, documentSha256: work.documentSha256, kind: 'document' });
+    const row = rowOf(body, {
+      requestId: work.requestId,
+      account,
+      documentSha256: work.documentSha256,
+      kind: 'document',
+    });
     if (resend === undefined) return { row, actor, work: { registration: work } };
     const { of, firstCommand, reason } = resend;
     const bodySha256 = sha256Hex(canonicalJson({ ...body, resend_of: of.requestId, reason }));
-    return { row: { ...row, bodySha256, resendOf: of.requestId }, actor, reason, work: { registration: { ...work, resendOf: of, firstCommand } } };
+    return {
+      row: { ...row, bodySha256, resendOf: of.requestId },
+      actor,
+      reason,
+      work: { registration: { ...work, resendOf: of, firstCommand } },
+    };
   }
 
-  private checkedGroup(body: CommandBody, actor: Actor, of: { group: GroupRegistration; members: { given: MemberBody; field: string }[] }): Checked {
+  private checkedGroup(
+    body: CommandBody,
+    actor: Actor,
+    of: { group: GroupRegistration; members: { given: MemberBody; field: string }[] },
+  ): Checked {
     const { group, members } = of;
     const { account, kind, original } = group;
-    const memberRows = members.map(({ given, field }) => ({ row: this.memberRow(given, group, body.command_id), field }));
+    const memberRows = members.map(({ given, field }) => ({
+      row: this.memberRow(given, group, body.command_id),
+      field,
+    }));
     const documentSha256 = original?.documentSha256 ?? sha256Hex(canonicalJson(body));
-    return { row: rowOf(body, { requestId: group.groupId, account, documentSha256, kind: KIND_OF_GROUP[kind] }), actor, work: { group }, members: memberRows };
+    return {
+      row: rowOf(body, { requestId: group.groupId, account, documentSha256, kind: KIND_OF_GROUP[kind] }),
+      actor,
+      work: { group },
+      members: memberRows,
+    };
   }
 
   /** A member waits with its group: that is what `after` says of it, for those who look for circles. */
   private memberRow(given: MemberBody, { account, members }: GroupRegistration, groupCommand: string): CommandRow {
     const requestId = this.registrations.idOf(given.command_id);
-    const documentSha256 = members.find((one) => one.requestId === requestId)?.documentSha256 ?? sha256Hex(canonicalJson(given));
-    return { commandId: given.command_id, requestId, account, bodySha256: sha256Hex(canonicalJson(given)), documentSha256, after: [groupCommand], kind: 'member' };
+    const documentSha256 =
+      members.find((one) => one.requestId === requestId)?.documentSha256 ?? sha256Hex(canonicalJson(given));
+    return {
+      commandId: given.command_id,
+      requestId,
+      account,
+      bodySha256: sha256Hex(canonicalJson(given)),
+      documentSha256,
+      after: [groupCommand],
+      kind: 'member',
+    };
   }
 
   /** The group that a resumption is about. Throws PedigreeError where there is nothing to resume. */
   private async haltedGroup(commandId: string, byCommand: string): Promise<HaltedGroup> {
     const field = '/resume/group';
     const state = await this.options.groupState(this.registrations.idOf(commandId));
-    if (state.phase === 'absent') throw new PedigreeError('not_found', `${field}: no group was registered by command ${commandId}`, { field, item: commandId });
+    if (state.phase === 'absent')
+      throw new PedigreeError('not_found', `${field}: no group was registered by command ${commandId}`, {
+        field,
+        item: commandId,
+      });
     if (state.phase !== 'concluded' || state.halt === undefined) {
       const why = state.phase === 'concluded' ? 'went to its end' : 'has not concluded yet';
-      throw new PedigreeError('group_not_resumable', `${field}: group ${commandId} ${why}; only one that halted is resumed`, { field, item: commandId });
+      throw new PedigreeError(
+        'group_not_resumable',
+        `${field}: group ${commandId} ${why}; only one that halted is resumed`,
+        { field, item: commandId },
+      );
     }
     const by = state.resumedBy?.commandId;
     if (by === undefined || by === byCommand) return state;
-    throw new PedigreeError('group_not_resumable', `${field}: group ${commandId} was resumed before, by command ${by}`, { field, item: commandId });
+    throw new PedigreeError(
+      'group_not_resumable',
+      `${field}: group ${commandId} was resumed before, by command ${by}`,
+      { field, item: commandId },
+    );
   }
 
   private accountOf(account: string): string {
     if (this.options.accounts.includes(account)) return account;
     const known = this.options.accounts.join(', ');
-    throw new PedigreeError('unknown_account', `/account: no account is named ${account}; known are ${known}`, { field: '/account', item: account });
+    throw new PedigreeError('unknown_account', `/account: no account is named ${account}; known are ${known}`, {
+      field: '/account',
+      item: account,
+    });
   }
 
   /** A group is rare and has many rows: it has a transaction of its own. */
   private storeWhole(group: Checked): Promise<Taken> {
-    return inTransaction(this.options.pool, async (tx) => {
-      const taken = await storeGroup(tx, group);
-      if (taken === 'new') await this.options.queue.schedule(tx, [runCommandTask(group)]);
-      return taken;
-    }, { name: 'intake of a group' });
+    return inTransaction(
+      this.options.pool,
+      async (tx) => {
+        const taken = await storeGroup(tx, group);
+        if (taken === 'new') await this.options.queue.schedule(tx, [runCommandTask(group)]);
+        return taken;
+      },
+      { name: 'intake of a group' },
+    );
   }
 
   /** Whether another command would be taken now. Rejects while the database does not answer. */
@@ -159,7 +235,9 @@ export class Intake {
   /** The backlog is counted at most once a second: the limit protects the machine, it is no exact quota. */
   private async refuseWhenFull(): Promise<void> {
     if (await this.hasRoom()) return;
-    throw new PedigreeError('backlog_full', `${this.backlog.count} or more tasks wait to be done; try again later`, { field: '' });
+    throw new PedigreeError('backlog_full', `${this.backlog.count} or more tasks wait to be done; try again later`, {
+      field: '',
+    });
   }
 
   /** Commands share a transaction, but not their faults: where one of them makes it fail, each is stored by itself. */
@@ -181,15 +259,22 @@ export class Intake {
   }
 
   private storeTogether(batch: Checked[]): Promise<Taken[]> {
-    return inTransaction(this.options.pool, async (tx) => {
-      const taken = await storeCommands(tx, batch);
-      await this.options.queue.schedule(tx, batch.filter((_, i) => taken[i] === 'new').map(runCommandTask));
-      return taken;
-    }, { name: 'intake of commands' });
+    return inTransaction(
+      this.options.pool,
+      async (tx) => {
+        const taken = await storeCommands(tx, batch);
+        await this.options.queue.schedule(tx, batch.filter((_, i) => taken[i] === 'new').map(runCommandTask));
+        return taken;
+      },
+      { name: 'intake of commands' },
+    );
   }
 }
 
-/** Errors in what is stored: SQLSTATE classes 22 (data), 23 (constraints), 54 (limits), and our own refusals. Any other would meet each command alike. */
+/**
+ * Errors in what is stored: SQLSTATE classes 22 (data), 23 (constraints), 54 (limits), and our own refusals. Any other
+ * would meet each command alike.
+ */
 function isFaultOfOne(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return error instanceof PedigreeError || (typeof code === 'string' && /^(22|23|54)...$/.test(code));
@@ -201,17 +286,26 @@ const NAMED_OF_CIRCLE = 10;
 function entangledError(entangled: Entangled): PedigreeError {
   const field = '/after';
   if ('tooMany' in entangled) {
-    const why = `more than ${entangled.tooMany} commands come before it and more than ${entangled.tooMany} after it: whether it would wait for itself cannot be told`;
+    const why =
+      `more than ${entangled.tooMany} commands come before it and more than ${entangled.tooMany} after it: whether ` +
+      'it would wait for itself cannot be told';
     return new PedigreeError('invalid_command', `${field}: ${why}`, { field });
   }
   const { circle } = entangled;
   const isLong = circle.length > 2 * NAMED_OF_CIRCLE;
   const named = isLong ? [...circle.slice(0, NAMED_OF_CIRCLE), '...', ...circle.slice(-NAMED_OF_CIRCLE)] : circle;
   const over = isLong ? `, over ${circle.length - 1} commands` : '';
-  return new PedigreeError('invalid_command', `${field}: the command would wait for itself${over}: ${named.join(' after ')}`, { field, item: circle[1] as string });
+  return new PedigreeError(
+    'invalid_command',
+    `${field}: the command would wait for itself${over}: ${named.join(' after ')}`,
+    { field, item: circle[1] as string },
+  );
 }
 
-const rowOf = (body: CommandBody, of: Pick<CommandRow, 'requestId' | 'account' | 'documentSha256' | 'kind'>): CommandRow => ({
+const rowOf = (
+  body: CommandBody,
+  of: Pick<CommandRow, 'requestId' | 'account' | 'documentSha256' | 'kind'>,
+): CommandRow => ({
   commandId: body.command_id,
   bodySha256: sha256Hex(canonicalJson(body)),
   after: [...new Set(body.after)],

@@ -1,5 +1,21 @@
-import { buildDocument, checkDocument, documentTypeOf, splitDocument, type DocumentFacts, type DocumentJson } from '#documents';
-import { firstCommandOf, MAX_GROUP_MEMBERS, type DocumentReference, type GroupKind, type GroupMembership, type GroupRegistration, type GroupState, type Registration } from '#domain';
+import {
+  buildDocument,
+  checkDocument,
+  documentTypeOf,
+  splitDocument,
+  type DocumentFacts,
+  type DocumentJson,
+} from '#documents';
+import {
+  firstCommandOf,
+  MAX_GROUP_MEMBERS,
+  type DocumentReference,
+  type GroupKind,
+  type GroupMembership,
+  type GroupRegistration,
+  type GroupState,
+  type Registration,
+} from '#domain';
 import type { EvidenceStore } from '#evidence';
 import { PedigreeError, requestIdOf } from '#kernel';
 import type { CommandBody, MemberBody } from './command-body.js';
@@ -23,12 +39,14 @@ interface Read {
 /** A group that ended before its end. */
 export type HaltedGroup = Extract<GroupState, { phase: 'concluded' }>;
 
-/** Names a document that has no command of its own. Command ids hold no control characters, so nothing else has this id. */
+/**
+ * Names a document that has no command of its own. Command ids hold no control characters, so nothing else has this id.
+ */
 const inside = (commandId: string, index: number): string => `${commandId}\u0000${index}`;
 
 /**
- * Makes of what the ERP sent what the domain registers. Every document is checked as far as it can be without the registry, and its bytes are evidence
- * before this returns. Errors are placed in what the ERP sent.
+ * Makes of what the ERP sent what the domain registers. Every document is checked as far as it can be without the
+ * registry, and its bytes are evidence before this returns. Errors are placed in what the ERP sent.
  */
 export class Registrations {
   constructor(private readonly options: RegistrationsOptions) {}
@@ -38,15 +56,24 @@ export class Registrations {
     const { given, parts } = this.read(body, '');
     const after = this.referencesOf(body);
     const [only] = parts;
-    if (parts.length === 1 && only !== undefined) return { ...(await this.registrationOf(body, { account, read: only })), after };
+    if (parts.length === 1 && only !== undefined)
+      return { ...(await this.registrationOf(body, { account, read: only })), after };
     const original = await this.options.evidence.put(given, 'application/xml');
     const itemCount = parts.reduce((sum, part) => sum + part.facts.items.length, 0);
     const group = this.membership(body.command_id, { kind: 'split', of: parts.length });
     const members = await Promise.all(
-      parts.map(async (read, index) => ({ ...(await this.registrationOf(body, { account, read })), requestId: this.idOf(inside(body.command_id, index)), group: group(index) })),
+      parts.map(async (read, index) => ({
+        ...(await this.registrationOf(body, { account, read })),
+        requestId: this.idOf(inside(body.command_id, index)),
+        group: group(index),
+      })),
     );
     const { docType } = (only as Read).facts;
-    return { ...this.groupOf(body, { account, kind: 'split', members }), after, original: { documentSha256: original, byteLength: given.length, docType, itemCount } };
+    return {
+      ...this.groupOf(body, { account, kind: 'split', members }),
+      after,
+      original: { documentSha256: original, byteLength: given.length, docType, itemCount },
+    };
   }
 
   /** Documents that are processed in order. Each is known by a command id of its own. */
@@ -56,7 +83,8 @@ export class Registrations {
     refuseTwice([body.command_id, ...given.map((one) => one.command_id)]);
     const group = this.membership(body.command_id, { kind: 'given', of: given.length });
     const members: Registration[] = [];
-    for (const [index, one] of given.entries()) members.push({ ...(await this.member(one, account, field(index))), group: group(index) });
+    for (const [index, one] of given.entries())
+      members.push({ ...(await this.member(one, account, field(index))), group: group(index) });
     return { ...this.groupOf(body, { account, kind: 'given', members }), after: this.referencesOf(body) };
   }
 
@@ -65,20 +93,36 @@ export class Registrations {
     const { registration: old, halt } = halted;
     const stopped = halt?.member;
     const corrected = body.resume?.corrected;
-    if (stopped !== undefined && corrected === undefined) throw badResume(`the group stopped at ${stopped.commandId}, which ended ${stopped.outcome}: give the corrected document`);
-    if (stopped === undefined && corrected !== undefined) throw badResume('no member stopped this group, so there is none to correct');
+    if (stopped !== undefined && corrected === undefined)
+      throw badResume(
+        `the group stopped at ${stopped.commandId}, which ended ${stopped.outcome}: give the corrected document`,
+      );
+    if (stopped === undefined && corrected !== undefined)
+      throw badResume('no member stopped this group, so there is none to correct');
     if (corrected !== undefined) refuseTwice([body.command_id, corrected.command_id]);
-    const kept = old.members.flatMap((member, index) => (index === stopped?.index || halted.members[index]?.cause === 'not_processed' ? [{ member, index }] : []));
+    const kept = old.members.flatMap((member, index) =>
+      index === stopped?.index || halted.members[index]?.cause === 'not_processed' ? [{ member, index }] : [],
+    );
     const group = this.membership(body.command_id, { kind: 'resumption', of: kept.length });
     const members = await Promise.all(
       kept.map(async ({ member, index }, place) => {
         const supersedes = { commandId: member.commandId, requestId: member.requestId };
         const here = { group: group(place), supersedes, account };
-        if (index === stopped?.index && corrected !== undefined) return { ...(await this.member(corrected, account, '/resume/corrected')), ...here, firstCommand: firstCommandOf(member) };
+        if (index === stopped?.index && corrected !== undefined)
+          return {
+            ...(await this.member(corrected, account, '/resume/corrected')),
+            ...here,
+            firstCommand: firstCommandOf(member),
+          };
         return { ...member, ...here, requestId: this.idOf(inside(body.command_id, place)) };
       }),
     );
-    return { ...this.groupOf(body, { account, kind: 'resumption', members }), after: [], resumes: { groupId: old.groupId, commandId: old.commandId }, firstCommand: firstCommandOf(old) };
+    return {
+      ...this.groupOf(body, { account, kind: 'resumption', members }),
+      after: [],
+      resumes: { groupId: old.groupId, commandId: old.commandId },
+      firstCommand: firstCommandOf(old),
+    };
   }
 
   /** The id of the group, or document, that a command of this id asked for. */
@@ -89,20 +133,32 @@ export class Registrations {
   private async member(given: MemberBody, account: string, field: string): Promise<Registration> {
     const { parts } = this.read(given, field);
     const [read] = parts;
-    if (read === undefined || parts.length > 1) throw new PedigreeError('too_many_items', `${field}: the document has more items than one may have, and a member of a group is not split`, { field });
+    if (read === undefined || parts.length > 1)
+      throw new PedigreeError(
+        'too_many_items',
+        `${field}: the document has more items than one may have, and a member of a group is not split`,
+        { field },
+      );
     return this.registrationOf(given, { account, read });
   }
 
   /** The document's bytes and facts, checked. `field`: where in the command it was given. */
   private read(given: Given, field: string): { given: Uint8Array; parts: Read[] } {
     try {
-      const xml = given.xml === undefined ? buildDocument(given.document as DocumentJson) : Buffer.from(given.xml, 'utf8');
+      const xml =
+        given.xml === undefined ? buildDocument(given.document as DocumentJson) : Buffer.from(given.xml, 'utf8');
       const { maxDocumentBytes } = this.options;
-      if (xml.length > maxDocumentBytes) throw new PedigreeError('body_too_large', `the document has ${xml.length} bytes; at most ${maxDocumentBytes} are taken`);
+      if (xml.length > maxDocumentBytes)
+        throw new PedigreeError(
+          'body_too_large',
+          `the document has ${xml.length} bytes; at most ${maxDocumentBytes} are taken`,
+        );
       return { given: xml, parts: this.partsOf(xml) };
     } catch (error) {
       if (!(error instanceof PedigreeError)) throw error;
-      throw given.xml === undefined ? inJsonDocument(error, field) : new PedigreeError(error.code, error.message, { ...error.place, field: `${field}/xml` });
+      throw given.xml === undefined
+        ? inJsonDocument(error, field)
+        : new PedigreeError(error.code, error.message, { ...error.place, field: `${field}/xml` });
     }
   }
 
@@ -112,13 +168,23 @@ export class Registrations {
       refuseUnsendable(whole);
       if (whole.items.length <= this.options.maxItems(whole.docType)) return [{ xml, facts: whole }];
     }
-    const parts = splitDocument(xml, { maxItemsOf: (docType) => this.options.maxItems(docType) }).map((part) => ({ xml: part, facts: checkDocument(part) }));
+    const parts = splitDocument(xml, { maxItemsOf: (docType) => this.options.maxItems(docType) }).map((part) => ({
+      xml: part,
+      facts: checkDocument(part),
+    }));
     for (const { facts } of parts.slice(0, 1)) refuseUnsendable(facts);
-    if (parts.length > MAX_GROUP_MEMBERS) throw new PedigreeError('too_many_items', `the document would be split into ${parts.length} parts; at most ${MAX_GROUP_MEMBERS} go into one group`);
+    if (parts.length > MAX_GROUP_MEMBERS)
+      throw new PedigreeError(
+        'too_many_items',
+        `the document would be split into ${parts.length} parts; at most ${MAX_GROUP_MEMBERS} go into one group`,
+      );
     return parts;
   }
 
-  private async registrationOf(body: Pick<MemberBody, 'command_id' | 'reference'>, { account, read }: { account: string; read: Read }): Promise<Registration> {
+  private async registrationOf(
+    body: Pick<MemberBody, 'command_id' | 'reference'>,
+    { account, read }: { account: string; read: Read },
+  ): Promise<Registration> {
     const { facts, xml } = read;
     return {
       requestId: this.idOf(body.command_id),
@@ -137,19 +203,36 @@ export class Registrations {
     };
   }
 
-  private groupOf(body: CommandBody, { account, kind, members }: { account: string; kind: GroupKind; members: Registration[] }): Omit<GroupRegistration, 'after'> {
+  private groupOf(
+    body: CommandBody,
+    { account, kind, members }: { account: string; kind: GroupKind; members: Registration[] },
+  ): Omit<GroupRegistration, 'after'> {
     const { command_id: commandId, reference } = body;
-    return { groupId: this.idOf(commandId), commandId, ...(reference === undefined ? {} : { reference }), account, kind, members };
+    return {
+      groupId: this.idOf(commandId),
+      commandId,
+      ...(reference === undefined ? {} : { reference }),
+      account,
+      kind,
+      members,
+    };
   }
 
-  private membership(commandId: string, { kind, of }: { kind: GroupKind; of: number }): (index: number) => GroupMembership {
+  private membership(
+    commandId: string,
+    { kind, of }: { kind: GroupKind; of: number },
+  ): (index: number) => GroupMembership {
     const groupId = this.idOf(commandId);
     return (index) => ({ groupId, index, of, kind });
   }
 
   private referencesOf(body: CommandBody): DocumentReference[] {
     return [...new Set(body.after)].map((commandId) => {
-      if (commandId === body.command_id) throw new PedigreeError('invalid_command', '/after: a command cannot come after itself', { field: '/after', item: commandId });
+      if (commandId === body.command_id)
+        throw new PedigreeError('invalid_command', '/after: a command cannot come after itself', {
+          field: '/after',
+          item: commandId,
+        });
       return { commandId, requestId: this.idOf(commandId) };
     });
   }
@@ -169,22 +252,33 @@ function withinItsType(xml: Uint8Array): DocumentFacts | undefined {
 function refuseTwice(commandIds: string[]): void {
   const at = commandIds.findIndex((id, i) => commandIds.indexOf(id) !== i);
   if (at < 0) return;
-  throw new PedigreeError('invalid_command', `/group/members: the id ${commandIds[at]} stands twice in this command`, { field: '/group/members', item: commandIds[at] as string });
+  throw new PedigreeError('invalid_command', `/group/members: the id ${commandIds[at]} stands twice in this command`, {
+    field: '/group/members',
+    item: commandIds[at] as string,
+  });
 }
 
-const badResume = (why: string): PedigreeError => new PedigreeError('invalid_command', `/resume/corrected: ${why}`, { field: '/resume/corrected' });
+const badResume = (why: string): PedigreeError =>
+  new PedigreeError('invalid_command', `/resume/corrected: ${why}`, { field: '/resume/corrected' });
 
 /** The ERP never saw the XML that was built from its JSON, so no line of that is named. */
 function inJsonDocument({ code, message, place }: PedigreeError, prefix: string): PedigreeError {
   const { line: _, field, ...rest } = place;
-  if (field?.startsWith('/') === true) return new PedigreeError(code, `${prefix}/document${message}`, { ...rest, field: `${prefix}/document${field}` });
-  return new PedigreeError(code, `${prefix}/document: ${message.replace(/^line \d+[:,] /, '')}`, { ...rest, field: `${prefix}/document` });
+  if (field?.startsWith('/') === true)
+    return new PedigreeError(code, `${prefix}/document${message}`, { ...rest, field: `${prefix}/document${field}` });
+  return new PedigreeError(code, `${prefix}/document: ${message.replace(/^line \d+[:,] /, '')}`, {
+    ...rest,
+    field: `${prefix}/document`,
+  });
 }
 
 /** Notifications are made by the registry alone, and the answers to queries are not understood yet. */
 function refuseUnsendable({ docType, element }: DocumentFacts): void {
   const direction = documentTypeOf(docType)?.direction;
   if (direction === 'outgoing') return;
-  const why = direction === 'query' ? 'is a query, which this version does not send' : 'is a notification, which only the registry makes';
+  const why =
+    direction === 'query'
+      ? 'is a query, which this version does not send'
+      : 'is a notification, which only the registry makes';
   throw new PedigreeError('unknown_document_type', `document type ${docType} (${element}) ${why}`, { element });
 }

@@ -3,7 +3,8 @@ import { MAX_NAMES, MAX_PARTS, parseStrictJson } from './strict-json.js';
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text));
 const names = (count: number): string => Array.from({ length: count }, (_, at) => `"n${at}":1`).join(',');
-const refused = (text: string, field: string) => expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'invalid_json', place: { field } }));
+const refused = (text: string, field: string) =>
+  expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'invalid_json', place: { field } }));
 
 describe('strict JSON', () => {
   it.each([
@@ -28,9 +29,15 @@ describe('strict JSON', () => {
     ['too many lists', `[${'[],'.repeat(MAX_PARTS)}[]]`, ''],
   ])('refuses %s', (_, text, field) => refused(text, field));
 
-  it('refuses broken UTF-8', () => expect(() => parseStrictJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow(expect.objectContaining({ code: 'invalid_json' })));
+  it('refuses broken UTF-8', () =>
+    expect(() => parseStrictJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow(
+      expect.objectContaining({ code: 'invalid_json' }),
+    ));
 
-  it.each([['names', `{${names(100_000)}}`], ['lists', `[${'[],'.repeat(MAX_PARTS)}[]]`]])('is not parsed when it holds too many %s: that would hold the process', (_, text) => {
+  it.each([
+    ['names', `{${names(100_000)}}`],
+    ['lists', `[${'[],'.repeat(MAX_PARTS)}[]]`],
+  ])('is not parsed when it holds too many %s: that would hold the process', (_, text) => {
     const parsed = jest.spyOn(JSON, 'parse');
     try {
       expect(() => parse(text)).toThrow('has more than');

@@ -2,17 +2,24 @@ import { PedigreeError } from '#kernel';
 
 /** Deepest nesting; a document as JSON needs a third of it. */
 const MAX_DEPTH = 32;
-/** Most names in one object: far above what any element of a document has. A million in one object would hold the process for seconds. */
+/**
+ * Most names in one object: far above what any element of a document has. A million in one object would hold the
+ * process for seconds.
+ */
 export const MAX_NAMES = 1_000;
-/** Most objects, lists and names in all: the largest document that is taken has fewer, item by item. Millions of empty lists are as dear as names. */
+/**
+ * Most objects, lists and names in all: the largest document that is taken has fewer, item by item. Millions of empty
+ * lists are as dear as names.
+ */
 export const MAX_PARTS = 2_000_000;
 /** Names that readers of JSON drop, or take for something else than a field. */
 const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * Parses JSON that every reader understands alike. JSON.parse silently keeps the last of two members of one name and turns broken UTF-8 into
- * replacement characters: what was stored would not be what was sent. NUL, which no database keeps as text, is refused too, and so is what
- * costs too much to read. Throws PedigreeError `invalid_json` with the place.
+ * Parses JSON that every reader understands alike. JSON.parse silently keeps the last of two members of one name and
+ * turns broken UTF-8 into replacement characters: what was stored would not be what was sent. NUL, which no database
+ * keeps as text, is refused too, and so is what costs too much to read. Throws PedigreeError `invalid_json` with the
+ * place.
  */
 export function parseStrictJson(bytes: Uint8Array): unknown {
   return read(() => {
@@ -38,7 +45,10 @@ interface Open {
   at: string | number;
 }
 
-/** Walks over the marks of a text; what is no JSON at all is left to the parser. Long texts are skipped by a search for their end, so this costs next to nothing. */
+/**
+ * Walks over the marks of a text; what is no JSON at all is left to the parser. Long texts are skipped by a search for
+ * their end, so this costs next to nothing.
+ */
 function refuseUnfit(text: string): void {
   const walk = new Walk(text.includes('\\u0000'));
   for (let index = 0; index < text.length; index += 1) {
@@ -118,9 +128,13 @@ class Walk {
 }
 
 /** What a string of JSON says. */
-const stringOf = (written: string): string => (written.includes('\\') ? (JSON.parse(written) as string) : written.slice(1, -1));
+const stringOf = (written: string): string =>
+  written.includes('\\') ? (JSON.parse(written) as string) : written.slice(1, -1);
 
-/** Index of the quotation mark that ends the string which begins at `from`: the first that no odd number of backslashes stands before. The text's end where none does. */
+/**
+ * Index of the quotation mark that ends the string which begins at `from`: the first that no odd number of backslashes
+ * stands before. The text's end where none does.
+ */
 function endOfString(text: string, from: number): number {
   let end = text.indexOf('"', from + 1);
   while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -139,4 +153,5 @@ function refusal(path: Open[], why: string): PedigreeError {
 }
 
 /** The RFC 6901 pointer of a path; empty for the whole. */
-export const pointer = (path: readonly PropertyKey[]): string => path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+export const pointer = (path: readonly PropertyKey[]): string =>
+  path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');

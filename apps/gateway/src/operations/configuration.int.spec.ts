@@ -34,11 +34,16 @@ const history = async (query = '') => configurationChanges.parse((await trial.as
 describe('the settings of a gateway', () => {
   it('are recorded at its first start, part by part, and told as the description of the API says', async () => {
     const answer = await history();
-    expect(answer.items.map((one) => [one.program, one.part]).reverse()).toEqual(['configuration', 'accounts', 'schemas', 'software'].map((part) => ['gateway', part]));
+    expect(answer.items.map((one) => [one.program, one.part]).reverse()).toEqual(
+      ['configuration', 'accounts', 'schemas', 'software'].map((part) => ['gateway', part]),
+    );
     const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true, uuid: true } });
     ajv.addSchema({ $id: 'api', ...(await trial.ask('/v1/openapi.json')).json<object>() });
     expect(Object.keys(ANSWERS)).toContain('ConfigurationChanges');
-    expect([ajv.validate({ $ref: 'api#/components/schemas/ConfigurationChanges' }, (await trial.ask(PATH)).json()), ajv.errors]).toEqual([true, null]);
+    expect([
+      ajv.validate({ $ref: 'api#/components/schemas/ConfigurationChanges' }, (await trial.ask(PATH)).json()),
+      ajv.errors,
+    ]).toEqual([true, null]);
   });
 
   it('are not recorded again by a gateway on another port that says other things in its log', async () => {
@@ -48,9 +53,18 @@ describe('the settings of a gateway', () => {
   });
 
   it('show a change with who and why', async () => {
-    await restart({ PEDIGREE_MAX_BACKLOG: '5000', PEDIGREE_CHANGED_BY: 'Petrova', PEDIGREE_CHANGE_REASON: 'the year-end load' });
+    await restart({
+      PEDIGREE_MAX_BACKLOG: '5000',
+      PEDIGREE_CHANGED_BY: 'Petrova',
+      PEDIGREE_CHANGE_REASON: 'the year-end load',
+    });
     expect((await history('?limit=1')).items).toMatchObject([
-      { part: 'configuration', actor: { kind: 'person', name: 'Petrova' }, reason: 'the year-end load', changes: [{ field: '/maxBacklog', from: 100_000, to: 5_000 }] },
+      {
+        part: 'configuration',
+        actor: { kind: 'person', name: 'Petrova' },
+        reason: 'the year-end load',
+        changes: [{ field: '/maxBacklog', from: 100_000, to: 5_000 }],
+      },
     ]);
   });
 

@@ -6,7 +6,11 @@ describe('the watch for dead letters', () => {
   it('tells how many there are and since when, keeps that while the bus is away, and is well again without them', async () => {
     const clock = new VirtualClock(new Date('2026-03-01T10:00:00Z'));
     let deadLetters: number | undefined = 0;
-    const watch = new DeadLetterWatch({ bus: { state: async () => ({ connected: deadLetters !== undefined, commandsWaiting: deadLetters, deadLetters }) }, clock, log: { warn: () => undefined } });
+    const watch = new DeadLetterWatch({
+      bus: { state: async () => ({ connected: deadLetters !== undefined, commandsWaiting: deadLetters, deadLetters }) },
+      clock,
+      log: { warn: () => undefined },
+    });
     const after = async (count: number | undefined): Promise<[string, string][]> => {
       deadLetters = count;
       await watch.look();
@@ -14,8 +18,18 @@ describe('the watch for dead letters', () => {
       return watch.troubles().map(({ since, reason }) => [since, reason]);
     };
     expect(await after(0)).toEqual([]);
-    expect(await after(1)).toEqual([['2026-03-01T10:01:00.000Z', '1 message of the bus could not be handled; pedigree dead-letters tells which and why']]);
-    const both = [['2026-03-01T10:01:00.000Z', '2 messages of the bus could not be handled; pedigree dead-letters tells which and why']];
+    expect(await after(1)).toEqual([
+      [
+        '2026-03-01T10:01:00.000Z',
+        '1 message of the bus could not be handled; pedigree dead-letters tells which and why',
+      ],
+    ]);
+    const both = [
+      [
+        '2026-03-01T10:01:00.000Z',
+        '2 messages of the bus could not be handled; pedigree dead-letters tells which and why',
+      ],
+    ];
     expect(await after(2)).toEqual(both);
     expect(await after(undefined)).toEqual(both);
     expect(await after(0)).toEqual([]);

@@ -11,7 +11,10 @@ export interface DeadLetterWatchOptions {
 
 const LOOK_EVERY_MS = 5_000;
 
-/** Tells health that messages of the bus wait for a person: each is a command that the ERP gave and that nobody carries out. */
+/**
+ * Tells health that messages of the bus wait for a person: each is a command that the ERP gave and that nobody carries
+ * out.
+ */
 export class DeadLetterWatch {
   private found: { count: number; since: Date } | undefined;
 
@@ -27,12 +30,20 @@ export class DeadLetterWatch {
   troubles(): Trouble[] {
     if (this.found === undefined) return [];
     const { count, since } = this.found;
-    const reason = `${count} ${count === 1 ? 'message' : 'messages'} of the bus could not be handled; pedigree dead-letters tells which and why`;
+    const reason =
+      `${count} ${count === 1 ? 'message' : 'messages'} of the bus could not be handled; pedigree dead-letters ` +
+      'tells which and why';
     return [{ name: 'dead letters', since: since.toISOString(), reason }];
   }
 
   watch(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    return lookAgain(() => this.look(), { everyMs: LOOK_EVERY_MS, clock, signal, log, failure: 'the dead letters could not be counted' });
+    return lookAgain(() => this.look(), {
+      everyMs: LOOK_EVERY_MS,
+      clock,
+      signal,
+      log,
+      failure: 'the dead letters could not be counted',
+    });
   }
 }

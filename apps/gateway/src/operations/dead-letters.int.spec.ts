@@ -35,8 +35,12 @@ describe('commands on the embedded bus', () => {
   it('are taken like those over HTTP', async () => {
     await bus.publishCommands([{ body: Buffer.from(JSON.stringify({ command_id: 'embedded', xml: arrival() })) }]);
     await until('the command', async () => (await trial.ask('/v1/commands/embedded')).status === 200);
-    const { rows } = await trial.db.pool.query<{ actor: unknown }>(`SELECT actor FROM command WHERE command_id = 'embedded'`);
-    expect(rows).toEqual([{ actor: { kind: 'system', name: new URL(trial.db.url).username, authenticatedBy: 'database' } }]);
+    const { rows } = await trial.db.pool.query<{ actor: unknown }>(
+      `SELECT actor FROM command WHERE command_id = 'embedded'`,
+    );
+    expect(rows).toEqual([
+      { actor: { kind: 'system', name: new URL(trial.db.url).username, authenticatedBy: 'database' } },
+    ]);
   });
 });
 
@@ -52,13 +56,20 @@ describe('dead letters', () => {
     for (const { id, message_id } of await list()) {
       const letter = (await trial.ask(`${LETTERS}/${id}`)).json();
       conform('DeadLetter', letter);
-      expect(letter).toMatchObject(message_id === 'text' ? { body: '{"command_id":', headers: { 'erp-batch': '7' }, body_bytes: 14, deliveries: 1 } : { body_base64: '//4=', body_bytes: 2 });
+      expect(letter).toMatchObject(
+        message_id === 'text'
+          ? { body: '{"command_id":', headers: { 'erp-batch': '7' }, body_bytes: 14, deliveries: 1 }
+          : { body_base64: '//4=', body_bytes: 2 },
+      );
     }
   });
 
   it('are not replayed without a reason, nor under a wrong name', async () => {
     const [letter] = await list();
-    expect((await trial.post({}, `${LETTERS}/${letter?.id}/replays`)).json()).toMatchObject({ status: 400, field: '/reason' });
+    expect((await trial.post({}, `${LETTERS}/${letter?.id}/replays`)).json()).toMatchObject({
+      status: 400,
+      field: '/reason',
+    });
     expect((await trial.post({ reason: ' ' }, `${LETTERS}/${letter?.id}/replays`)).status).toBe(400);
     expect((await trial.post({ reason: 'mended', force: true }, `${LETTERS}/${letter?.id}/replays`)).status).toBe(400);
     expect((await trial.post({ reason: 'mended' }, `${LETTERS}/nothing/replays`)).status).toBe(404);
@@ -77,8 +88,16 @@ describe('dead letters', () => {
     const store = new PostgresEventStore({ pool: trial.db.pool });
     const events = await store.readStream('operations');
     await store.close();
-    const data = { id: letter?.id, messageId: 'text', code: 'invalid_json', bodyBytes: 14, reason: 'the ERP was mended' };
-    expect(events).toMatchObject([{ type: 'DeadLetterReplayed', data, metadata: { actor: { name: 'local' }, reason: 'the ERP was mended' } }]);
+    const data = {
+      id: letter?.id,
+      messageId: 'text',
+      code: 'invalid_json',
+      bodyBytes: 14,
+      reason: 'the ERP was mended',
+    };
+    expect(events).toMatchObject([
+      { type: 'DeadLetterReplayed', data, metadata: { actor: { name: 'local' }, reason: 'the ERP was mended' } },
+    ]);
     expect(JSON.stringify(events[0]?.data)).not.toContain('command_id');
   });
 
@@ -90,7 +109,10 @@ describe('dead letters', () => {
     expect((await trial.post({ reason: 'nobody knows' }, `${LETTERS}/nothing/discards`)).status).toBe(404);
     const before = (await bus.state()).deadLetters as number;
     expect((await trial.post({ reason: 'a test of the ERP' }, `${path}/discards`)).status).toBe(204);
-    expect([(await bus.state()).deadLetters, (await list()).some(({ id }) => id === doomed?.id)]).toEqual([before - 1, false]);
+    expect([(await bus.state()).deadLetters, (await list()).some(({ id }) => id === doomed?.id)]).toEqual([
+      before - 1,
+      false,
+    ]);
     const asked = (await trial.ask(`${LETTERS}?discarded=true`)).json();
     conform('DeadLetterList', asked);
     const discarded = { at: expect.any(String), by: 'local', reason: 'a test of the ERP' };
@@ -103,7 +125,13 @@ describe('dead letters', () => {
     const store = new PostgresEventStore({ pool: trial.db.pool });
     const events = await store.readStream('discarded-letters');
     await store.close();
-    expect(events).toMatchObject([{ type: 'DeadLetterDiscarded', data: { id: doomed?.id, reason: 'a test of the ERP' }, metadata: { actor: { name: 'local' }, reason: 'a test of the ERP' } }]);
+    expect(events).toMatchObject([
+      {
+        type: 'DeadLetterDiscarded',
+        data: { id: doomed?.id, reason: 'a test of the ERP' },
+        metadata: { actor: { name: 'local' }, reason: 'a test of the ERP' },
+      },
+    ]);
   });
 
   it('are in the log before they are gone: a discard that is broken off is done again, and shown once', async () => {
@@ -112,10 +140,25 @@ describe('dead letters', () => {
     const id = (await list()).find((one) => one.message_id === 'broken-off')?.id as string;
     const store = new PostgresEventStore({ pool: trial.db.pool });
     const evidence = new PostgresEvidenceStore({ pool: trial.db.pool });
-    const dies = { deadLetters: bus.deadLetters.bind(bus), deadLetter: bus.deadLetter.bind(bus), replay: bus.replay.bind(bus), discard: async () => Promise.reject(new Error('killed')) };
+    const dies = {
+      deadLetters: bus.deadLetters.bind(bus),
+      deadLetter: bus.deadLetter.bind(bus),
+      replay: bus.replay.bind(bus),
+      discard: async () => Promise.reject(new Error('killed')),
+    };
     const says = { participant: 'own', softwareVersion: '0', profile: 'interface-v1' };
-    await expect(new DeadLetters({ bus: dies, store, evidence, ...says }).discard(id, 'first try', { kind: 'person', name: 'a', authenticatedBy: 'test' })).rejects.toThrow('killed');
-    const reasons = async () => deadLetterList.parse((await trial.ask(`${LETTERS}?discarded=true`)).json()).items.filter((one) => one.id === id).map(({ discarded }) => discarded?.reason);
+    await expect(
+      new DeadLetters({ bus: dies, store, evidence, ...says }).discard(id, 'first try', {
+        kind: 'person',
+        name: 'a',
+        authenticatedBy: 'test',
+      }),
+    ).rejects.toThrow('killed');
+    const reasons = async () =>
+      deadLetterList
+        .parse((await trial.ask(`${LETTERS}?discarded=true`)).json())
+        .items.filter((one) => one.id === id)
+        .map(({ discarded }) => discarded?.reason);
     expect([(await list()).some((one) => one.id === id), await reasons()]).toEqual([true, ['first try']]);
     expect((await trial.post({ reason: 'second try' }, `${LETTERS}/${id}/discards`)).status).toBe(204);
     expect(await reasons()).toEqual(['second try']);

@@ -43,7 +43,10 @@ interface DeadLetterDiscarded {
 /** Every letter that was discarded. People discard them, so it stays short enough to be read whole. */
 const DISCARDED_STREAM = 'discarded-letters';
 
-/** Messages that could not be handled: an operator reads why, and has them put back or discarded for a reason that is kept. */
+/**
+ * Messages that could not be handled: an operator reads why, and has them put back or discarded for a reason that is
+ * kept.
+ */
 export class DeadLetters {
   constructor(private readonly options: DeadLettersOptions) {}
 
@@ -63,24 +66,52 @@ export class DeadLetters {
     const gone = (await this.discards()).find(({ data }) => data.id === id);
     if (gone === undefined) throw notFound(id);
     const kept = await this.options.evidence.get(gone.data.bodySha256);
-    if (kept === undefined) throw new Error(`evidence ${gone.data.bodySha256}, the body of a letter that was discarded, is missing`);
+    if (kept === undefined)
+      throw new Error(`evidence ${gone.data.bodySha256}, the body of a letter that was discarded, is missing`);
     return { ...letterOf(gone), body: kept.bytes };
   }
 
   /** Who asked and why goes into the log first: a replay that nobody can account for must not happen. */
   async replay(id: string, reason: string, actor: Actor): Promise<void> {
     const { messageId, code, deadAt, bodyBytes } = await this.atTheBus(id);
-    const data = { id, ...(messageId === undefined ? {} : { messageId }), code, deadAt: deadAt.toISOString(), bodyBytes, reason };
+    const data = {
+      id,
+      ...(messageId === undefined ? {} : { messageId }),
+      code,
+      deadAt: deadAt.toISOString(),
+      bodyBytes,
+      reason,
+    };
     await this.account('operations', { type: 'DeadLetterReplayed', data, cause: `replay:${id}` }, actor);
     if (!(await answered(this.options.bus.replay(id)))) throw notFound(id);
   }
 
-  /** The same for one that nobody will mend: it counts no more, and stays in log and evidence with who discarded it and why. */
+  /**
+   * The same for one that nobody will mend: it counts no more, and stays in log and evidence with who discarded it and
+   * why.
+   */
   async discard(id: string, reason: string, actor: Actor): Promise<void> {
-    const { messageId, publisher, contentType, headers, code, reason: refusedBecause, deadAt, deliveries, bodyBytes, body } = await this.atTheBus(id);
+    const {
+      messageId,
+      publisher,
+      contentType,
+      headers,
+      code,
+      reason: refusedBecause,
+      deadAt,
+      deliveries,
+      bodyBytes,
+      body,
+    } = await this.atTheBus(id);
     const bodySha256 = await this.options.evidence.put(body, contentType);
     const data: DeadLetterDiscarded = {
-      ...{ id, ...(messageId === undefined ? {} : { messageId }), ...(publisher === undefined ? {} : { publisher }), contentType, headers },
+      ...{
+        id,
+        ...(messageId === undefined ? {} : { messageId }),
+        ...(publisher === undefined ? {} : { publisher }),
+        contentType,
+        headers,
+      },
       ...{ code, refusedBecause, deadAt: deadAt.toISOString(), deliveries, bodyBytes, bodySha256, reason },
     };
     await this.account(DISCARDED_STREAM, { type: 'DeadLetterDiscarded', data, cause: `discard:${id}` }, actor);
@@ -93,7 +124,11 @@ export class DeadLetters {
     return letter;
   }
 
-  private async account(stream: string, { type, data, cause }: { type: string; data: { id: string; messageId?: string; reason: string }; cause: string }, actor: Actor): Promise<void> {
+  private async account(
+    stream: string,
+    { type, data, cause }: { type: string; data: { id: string; messageId?: string; reason: string }; cause: string },
+    actor: Actor,
+  ): Promise<void> {
     const { store, participant, softwareVersion, profile } = this.options;
     const metadata = {
       ...{ participant, actor, reason: data.reason, softwareVersion, profile, effectiveAt: new Date().toISOString() },
@@ -104,17 +139,30 @@ export class DeadLetters {
 
   /** The newest first; of a letter whose discarding was broken off and done again, the newest. */
   private async discards(): Promise<RecordedEvent<string, DeadLetterDiscarded>[]> {
-    const events = (await historyOf(this.options.store, DISCARDED_STREAM)) as unknown as RecordedEvent<string, DeadLetterDiscarded>[];
+    const events = (await historyOf(this.options.store, DISCARDED_STREAM)) as unknown as RecordedEvent<
+      string,
+      DeadLetterDiscarded
+    >[];
     return [...new Map(events.map((event) => [event.data.id, event])).values()].sort((a, b) => b.version - a.version);
   }
 }
 
-const letterOf = ({ data, metadata, recordedAt }: RecordedEvent<string, DeadLetterDiscarded>): Shown<DeadLetterSummary> => {
+const letterOf = ({
+  data,
+  metadata,
+  recordedAt,
+}: RecordedEvent<string, DeadLetterDiscarded>): Shown<DeadLetterSummary> => {
   const { refusedBecause, deadAt, bodySha256: _, reason, ...letter } = data;
-  return { ...letter, reason: refusedBecause, deadAt: new Date(deadAt), discarded: { at: recordedAt, by: metadata.actor.name, reason } };
+  return {
+    ...letter,
+    reason: refusedBecause,
+    deadAt: new Date(deadAt),
+    discarded: { at: recordedAt, by: metadata.actor.name, reason },
+  };
 };
 
-const notFound = (id: string): PedigreeError => new PedigreeError('not_found', `no dead letter is called ${id}`, { field: 'id', item: id });
+const notFound = (id: string): PedigreeError =>
+  new PedigreeError('not_found', `no dead letter is called ${id}`, { field: 'id', item: id });
 
 async function answered<T>(answer: Promise<T>): Promise<T> {
   return answer.catch((error: unknown) => {

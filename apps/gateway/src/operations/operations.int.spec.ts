@@ -42,15 +42,28 @@ afterAll(async () => {
 });
 
 const anotherGateway = (): Promise<RunningGateway> =>
-  startGateway(gatewayConfig({ DATABASE_URL: db.url, PORT: '0', LOG_LEVEL: 'silent', PEDIGREE_ACCOUNTS: join(folder.path, 'accounts.json') }));
+  startGateway(
+    gatewayConfig({
+      DATABASE_URL: db.url,
+      PORT: '0',
+      LOG_LEVEL: 'silent',
+      PEDIGREE_ACCOUNTS: join(folder.path, 'accounts.json'),
+    }),
+  );
 const get = async (path: string): Promise<unknown> => (await fetch(`${gateway.url}${path}`)).json();
 const retry = (body: object): Promise<Response> =>
-  fetch(`${gateway.url}/v1/operations/retries`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  fetch(`${gateway.url}/v1/operations/retries`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
 
 describe('a task that was given up', () => {
   it('is counted, and shown with its error', async () => {
     expect(operationsStatus.parse(await get('/v1/operations')).tasks).toMatchObject({ failed: 1, ready: 0 });
-    expect(failedTasks.parse(await get('/v1/operations/failed-tasks')).items).toMatchObject([{ key: KEY, lane: 'main/send', error: 'evidence is missing' }]);
+    expect(failedTasks.parse(await get('/v1/operations/failed-tasks')).items).toMatchObject([
+      { key: KEY, lane: 'main/send', error: 'evidence is missing' },
+    ]);
   });
 
   it('is not retried without a reason, nor under a wrong name', async () => {
@@ -67,24 +80,53 @@ describe('a task that was given up', () => {
     const store = new PostgresEventStore({ pool: db.pool });
     const events = await store.readStream('operations');
     await store.close();
-    expect(events).toMatchObject([{ type: 'TaskRetried', data: { key: KEY, reason: 'restored the evidence' }, metadata: { actor: { name: 'local' }, reason: 'restored the evidence' } }]);
+    expect(events).toMatchObject([
+      {
+        type: 'TaskRetried',
+        data: { key: KEY, reason: 'restored the evidence' },
+        metadata: { actor: { name: 'local' }, reason: 'restored the evidence' },
+      },
+    ]);
   });
 });
 
 describe('what is parked of a saga', () => {
-  const [one, other] = ['parked:document:1f6c6e1e-0000-4000-8000-000000000001', 'parked:document:1f6c6e1e-0000-4000-8000-000000000002'];
+  const [one, other] = [
+    'parked:document:1f6c6e1e-0000-4000-8000-000000000001',
+    'parked:document:1f6c6e1e-0000-4000-8000-000000000002',
+  ];
   const list = async () => parkedInstances.parse(await get('/v1/operations/parked')).items;
-  const claimed = async () => (await queue.claim('saga', { limit: 10, leaseMs: 60_000, holder: 'test' })).map((task) => task.payload);
+  const claimed = async () =>
+    (await queue.claim('saga', { limit: 10, leaseMs: 60_000, holder: 'test' })).map((task) => task.payload);
 
   beforeAll(async () => {
     for (const key of [one, other].map((name) => name.slice('parked:document:'.length))) {
-      await db.pool.query(`INSERT INTO parked_instance VALUES ('document', $1, 'no such event', clock_timestamp(), 1, clock_timestamp())`, [key]);
-      await db.pool.query(`INSERT INTO held_event VALUES ('document', $1, 7, 'document-' || $1, 3), ('document', $1, 9, 'document-' || $1, 4)`, [key]);
+      await db.pool.query(
+        `INSERT INTO parked_instance VALUES ('document', $1, 'no such event', clock_timestamp(), 1, clock_timestamp())`,
+        [key],
+      );
+      await db.pool.query(
+        `INSERT INTO held_event VALUES ('document', $1, 7, 'document-' || $1, 3), ('document', $1, 9, ` +
+          `'document-' || $1, 4)`,
+        [key],
+      );
     }
   });
 
   it('is shown with the event at which it stands, and as a figure', async () => {
-    expect(await list()).toMatchObject([{ key: one, saga: 'document', stream: `document-${one.slice('parked:document:'.length)}`, version: 3, position: '7', held: 2, error: 'no such event', attempts: 1 }, { key: other }]);
+    expect(await list()).toMatchObject([
+      {
+        key: one,
+        saga: 'document',
+        stream: `document-${one.slice('parked:document:'.length)}`,
+        version: 3,
+        position: '7',
+        held: 2,
+        error: 'no such event',
+        attempts: 1,
+      },
+      { key: other },
+    ]);
   });
 
   it('is not retried without a reason, nor under a wrong name', async () => {
@@ -103,7 +145,10 @@ describe('what is parked of a saga', () => {
     const events = (await store.readStream('operations')).filter((event) => event.type === 'ParkedRetried');
     await store.close();
     expect(events).toMatchObject([
-      { data: { key: one, instances: [one], reason: 'a new version' }, metadata: { actor: { name: 'local' }, reason: 'a new version' } },
+      {
+        data: { key: one, instances: [one], reason: 'a new version' },
+        metadata: { actor: { name: 'local' }, reason: 'a new version' },
+      },
       { data: { key: 'parked:document', instances: [one, other] } },
     ]);
   });
@@ -111,29 +156,86 @@ describe('what is parked of a saga', () => {
 
 describe('what nothing carries on', () => {
   const replan = (body: object): Promise<Response> =>
-    fetch(`${gateway.url}/v1/operations/replans`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    fetch(`${gateway.url}/v1/operations/replans`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
 
   const healthOf = async ({ url }: RunningGateway, which = 'ready'): Promise<{ status: number; body: Readiness }> => {
     const answer = await fetch(`${url}/health/${which}`);
     return { status: answer.status, body: (await answer.json()) as Readiness };
   };
-  const told = { status: 'degraded', degraded: [{ name: 'orphans', reason: expect.stringMatching(/^nothing carries on 1 .*pedigree tasks --orphans lists them: document r-1$/) }] };
+  const told = {
+    status: 'degraded',
+    degraded: [
+      {
+        name: 'orphans',
+        reason: expect.stringMatching(/^nothing carries on 1 .*pedigree tasks --orphans lists them: document r-1$/),
+      },
+    ],
+  };
 
   it('is listed, and planned anew only for a reason, which the log keeps with who gave it', async () => {
     const store = new PostgresEventStore({ pool: db.pool });
-    const registration = { requestId: 'r-1', commandId: 'c-1', account: 'main', docType: 415, documentSha256: 'a'.repeat(64), byteLength: 1, itemCount: 1, subjectId: 's', operationDate: '2026-03-01T10:00:00Z', after: [] };
-    const metadata = { participant: 'p', actor: { kind: 'system', name: 't', authenticatedBy: 't' } as const, softwareVersion: '0', profile: 'interface-v1', effectiveAt: '2026-03-01T10:00:00Z', correlationId: 'r-1', causationId: 'c' };
-    const appended = await store.append('document-r-1', 'none', [{ id: '6f1b2c9e-3a70-5a51-9a7e-0d5a6a1c4b99', type: 'DocumentRegistered', schemaVersion: 1, data: registration, metadata }]);
-    await catchUpProjection({ store, pool: db.pool, projection: projections({ evidence: new PostgresEvidenceStore({ pool: db.pool }), documents: documentReading(), store }).find(({ name }) => name === 'document-outcomes') as never });
+    const registration = {
+      requestId: 'r-1',
+      commandId: 'c-1',
+      account: 'main',
+      docType: 415,
+      documentSha256: 'a'.repeat(64),
+      byteLength: 1,
+      itemCount: 1,
+      subjectId: 's',
+      operationDate: '2026-03-01T10:00:00Z',
+      after: [],
+    };
+    const metadata = {
+      participant: 'p',
+      actor: { kind: 'system', name: 't', authenticatedBy: 't' } as const,
+      softwareVersion: '0',
+      profile: 'interface-v1',
+      effectiveAt: '2026-03-01T10:00:00Z',
+      correlationId: 'r-1',
+      causationId: 'c',
+    };
+    const appended = await store.append('document-r-1', 'none', [
+      {
+        id: '6f1b2c9e-3a70-5a51-9a7e-0d5a6a1c4b99',
+        type: 'DocumentRegistered',
+        schemaVersion: 1,
+        data: registration,
+        metadata,
+      },
+    ]);
+    await catchUpProjection({
+      store,
+      pool: db.pool,
+      projection: projections({
+        evidence: new PostgresEvidenceStore({ pool: db.pool }),
+        documents: documentReading(),
+        store,
+      }).find(({ name }) => name === 'document-outcomes') as never,
+    });
     // Its saga went by, and nothing is planned: this is the fault that there should never be.
-    await db.pool.query(`INSERT INTO checkpoint (name, position, updated_at) VALUES ('saga:document', $1, now())`, [appended.kind === 'appended' ? appended.position : 0n]);
-    expect(orphanList.parse(await get('/v1/operations/orphans')).items).toMatchObject([{ kind: 'document', id: 'r-1', account: 'main', phase: 'ready' }]);
+    await db.pool.query(`INSERT INTO checkpoint (name, position, updated_at) VALUES ('saga:document', $1, now())`, [
+      appended.kind === 'appended' ? appended.position : 0n,
+    ]);
+    expect(orphanList.parse(await get('/v1/operations/orphans')).items).toMatchObject([
+      { kind: 'document', id: 'r-1', account: 'main', phase: 'ready' },
+    ]);
     expect((await replan({})).status).toBe(400);
     const answer = await replan({ reason: 'found by the alert' });
     expect(answer.status).toBe(200);
     expect(orphanList.parse(await answer.json()).items).toHaveLength(1);
-    expect(await queue.claim('internal', { limit: 1, leaseMs: 60_000, holder: 'test' })).toMatchObject([{ kind: 'replan', payload: { kind: 'document', id: 'r-1' } }]);
-    expect((await store.readStream('operations')).at(-1)).toMatchObject({ type: 'OrphansReplanned', data: { instances: ['document:r-1'] }, metadata: { reason: 'found by the alert' } });
+    expect(await queue.claim('internal', { limit: 1, leaseMs: 60_000, holder: 'test' })).toMatchObject([
+      { kind: 'replan', payload: { kind: 'document', id: 'r-1' } },
+    ]);
+    expect((await store.readStream('operations')).at(-1)).toMatchObject({
+      type: 'OrphansReplanned',
+      data: { instances: ['document:r-1'] },
+      metadata: { reason: 'found by the alert' },
+    });
     await store.close();
   });
 

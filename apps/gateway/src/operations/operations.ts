@@ -10,7 +10,10 @@ import type { FailedTask, NewTask, PostgresTaskQueue } from '#tasks';
 import type { OrphanWatch } from '../orphans/orphan-watch.js';
 import type { Machinery, ProgramWatch } from '../programs/program-watch.js';
 
-/** How the machinery stands: what waits, what was given up, which programs run, and how far the subscriptions are behind the log. */
+/**
+ * How the machinery stands: what waits, what was given up, which programs run, and how far the subscriptions are behind
+ * the log.
+ */
 export interface OperationsStatus extends Machinery {
   tasks: { ready: number; leased: number; failed: number; overdue: number; oldestDueAt?: string };
   /** Where this database is a restored backup. */
@@ -44,7 +47,13 @@ export const parkedKey = ({ saga, key }: Pick<ParkedInstance, 'saga' | 'key'>): 
 
 const replanTask = ({ kind, id, version }: Orphan, day: string): NewTask => {
   const replanId = `${version}@${day}`;
-  return { key: `replan:${id}:${replanId}`, kind: 'replan', lane: 'internal', dueAt: new Date(0), payload: { kind, id, replanId } };
+  return {
+    key: `replan:${id}:${replanId}`,
+    kind: 'replan',
+    lane: 'internal',
+    dueAt: new Date(0),
+    payload: { kind, id, replanId },
+  };
 };
 
 /** What an operator does with work that was given up: looks at it, and has it tried again for a reason that is kept. */
@@ -76,9 +85,18 @@ export class Operations {
     const newest = await newestRestoration(pool);
     if (newest === undefined) return undefined;
     const [lists, found] = await Promise.all([listsSince(pool, newest), foundSince(pool, newest)]);
-    const unread = lists.filter((one) => newest.state !== 'released' && !one.isRead).map(({ account, list, problem }) => ({ account, list, ...(problem === null ? {} : { problem }) }));
+    const unread = lists
+      .filter((one) => newest.state !== 'released' && !one.isRead)
+      .map(({ account, list, problem }) => ({ account, list, ...(problem === null ? {} : { problem }) }));
     const { state, takenAt, restoredBy, releasedAt } = newest;
-    return { state, backupTakenAt: takenAt.toISOString(), restoredBy, found, unread, ...(releasedAt === null ? {} : { releasedAt: releasedAt.toISOString() }) };
+    return {
+      state,
+      backupTakenAt: takenAt.toISOString(),
+      restoredBy,
+      found,
+      unread,
+      ...(releasedAt === null ? {} : { releasedAt: releasedAt.toISOString() }),
+    };
   }
 
   failedTasks(): Promise<FailedTask[]> {
@@ -89,28 +107,39 @@ export class Operations {
     return parkedInstances(this.options.pool);
   }
 
-  /** Unconcluded documents and groups that no task, parked instance or named wait carries on: there should be none. Health tells what was found. */
+  /**
+   * Unconcluded documents and groups that no task, parked instance or named wait carries on: there should be none.
+   * Health tells what was found.
+   */
   orphans(): Promise<Orphan[]> {
     return this.options.orphans.look();
   }
 
   /**
-   * Has every orphan carried on from where it stands, and returns them. Only a worker knows what that takes, so this becomes a task for each. Its key has
-   * the version of the newest event and the day: an old key would be a silent no-op, and a new one each time would let two calls plan one step twice.
+   * Has every orphan carried on from where it stands, and returns them. Only a worker knows what that takes, so this
+   * becomes a task for each. Its key has the version of the newest event and the day: an old key would be a silent
+   * no-op, and a new one each time would let two calls plan one step twice.
    */
   async replanOrphans(reason: string, actor: Actor): Promise<Orphan[]> {
     const found = await this.orphans();
     if (found.length === 0) return [];
     const day = new Date().toISOString().slice(0, 10);
-    await this.account('OrphansReplanned', { key: `orphans:${day}`, instances: found.map(({ kind, id }) => `${kind}:${id}`), reason }, actor);
+    await this.account(
+      'OrphansReplanned',
+      { key: `orphans:${day}`, instances: found.map(({ kind, id }) => `${kind}:${id}`), reason },
+      actor,
+    );
     const { pool, queue } = this.options;
-    await queue.schedule(pool, found.map((one) => replanTask(one, day)));
+    await queue.schedule(
+      pool,
+      found.map((one) => replanTask(one, day)),
+    );
     return found;
   }
 
   /**
-   * Has a failed task, or what is parked under the name that `parkedKey` gives it, tried again. Who asked and why goes into the log first: a retry that
-   * nobody can account for must not happen.
+   * Has a failed task, or what is parked under the name that `parkedKey` gives it, tried again. Who asked and why goes
+   * into the log first: a retry that nobody can account for must not happen.
    */
   async retry(key: string, reason: string, actor: Actor): Promise<void> {
     if (key.startsWith(PARKED)) return this.retryParked(key, reason, actor);
@@ -123,14 +152,32 @@ export class Operations {
   /** Only a worker can: it has the sagas. So this becomes a task for each instance. */
   private async retryParked(key: string, reason: string, actor: Actor): Promise<void> {
     const wanted = (await this.parked()).filter((one) => parkedKey(one) === key || `${PARKED}${one.saga}` === key);
-    if (wanted.length === 0) throw new PedigreeError('not_found', `nothing is parked as ${key}`, { field: 'key', item: key });
+    if (wanted.length === 0)
+      throw new PedigreeError('not_found', `nothing is parked as ${key}`, { field: 'key', item: key });
     const retryId = randomUUID();
-    await this.account('ParkedRetried', { key, retryId, instances: wanted.map((one) => parkedKey(one)), reason }, actor);
+    await this.account(
+      'ParkedRetried',
+      { key, retryId, instances: wanted.map((one) => parkedKey(one)), reason },
+      actor,
+    );
     const { pool, queue } = this.options;
-    await queue.schedule(pool, wanted.map(({ saga, key: instance }) => ({ key: `retry_parked:${saga}:${instance}:${retryId}`, kind: 'retry_parked', lane: SAGA_LANE, dueAt: new Date(0), payload: { saga, key: instance } })));
+    await queue.schedule(
+      pool,
+      wanted.map(({ saga, key: instance }) => ({
+        key: `retry_parked:${saga}:${instance}:${retryId}`,
+        kind: 'retry_parked',
+        lane: SAGA_LANE,
+        dueAt: new Date(0),
+        payload: { saga, key: instance },
+      })),
+    );
   }
 
-  private async account(type: string, data: { key: string; reason: string; retryId?: string; instances?: string[] }, actor: Actor): Promise<void> {
+  private async account(
+    type: string,
+    data: { key: string; reason: string; retryId?: string; instances?: string[] },
+    actor: Actor,
+  ): Promise<void> {
     const { store, participant, softwareVersion, profile } = this.options;
     const metadata = {
       ...{ participant, actor, reason: data.reason, softwareVersion, profile, effectiveAt: new Date().toISOString() },

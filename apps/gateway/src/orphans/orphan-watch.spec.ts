@@ -4,10 +4,23 @@ import type { Orphan } from '#read-models';
 import { Health } from '#service';
 import { OrphanWatch } from './orphan-watch.js';
 
-const orphan = (n: number): Orphan => ({ kind: n % 2 === 0 ? 'group' : 'document', id: `6f1b2c9e-3a70-4a51-9a7e-00000000000${n}`, account: 'main', phase: 'sent', since: new Date(Date.UTC(2026, 2, n)), version: n });
+const orphan = (n: number): Orphan => ({
+  kind: n % 2 === 0 ? 'group' : 'document',
+  id: `6f1b2c9e-3a70-4a51-9a7e-00000000000${n}`,
+  account: 'main',
+  phase: 'sent',
+  since: new Date(Date.UTC(2026, 2, n)),
+  version: n,
+});
 
 /** A watch that finds, look by look, what it is given; the last again and again. */
-function trial(...looks: (Orphan[] | Error)[]): { watch: OrphanWatch; health: Health; clock: VirtualClock; looked(): number; warned: string[] } {
+function trial(...looks: (Orphan[] | Error)[]): {
+  watch: OrphanWatch;
+  health: Health;
+  clock: VirtualClock;
+  looked(): number;
+  warned: string[];
+} {
   const clock = new VirtualClock();
   const warned: string[] = [];
   let looked = 0;
@@ -38,7 +51,9 @@ describe('the watch for orphans', () => {
         {
           name: 'orphans',
           since: '2026-03-01T00:00:00.000Z',
-          reason: `nothing carries on 5 documents or groups that are not concluded; pedigree tasks --orphans lists them: document ${orphan(1).id}, group ${orphan(2).id}, document ${orphan(3).id} and 2 more`,
+          reason:
+            'nothing carries on 5 documents or groups that are not concluded; pedigree tasks --orphans lists them: ' +
+            `document ${orphan(1).id}, group ${orphan(2).id}, document ${orphan(3).id} and 2 more`,
         },
       ],
     });
@@ -47,7 +62,10 @@ describe('the watch for orphans', () => {
   it('says one as one, and nothing of more', async () => {
     const { watch } = trial([orphan(1)]);
     await watch.look();
-    expect(watch.troubles()[0]?.reason).toBe(`nothing carries on 1 document or group that is not concluded; pedigree tasks --orphans lists them: document ${orphan(1).id}`);
+    expect(watch.troubles()[0]?.reason).toBe(
+      'nothing carries on 1 document or group that is not concluded; pedigree tasks --orphans lists them: ' +
+        `document ${orphan(1).id}`,
+    );
   });
 
   it('looks once a minute, however often health is asked, and is well again by itself', async () => {

@@ -35,15 +35,26 @@ export class OrphanWatch {
     const [oldest, ...others] = this.newest ?? [];
     if (oldest === undefined) return [];
     const count = others.length + 1;
-    const named = [oldest, ...others].slice(0, MOST_NAMED).map(({ kind, id }) => `${kind} ${id}`).join(', ');
+    const named = [oldest, ...others]
+      .slice(0, MOST_NAMED)
+      .map(({ kind, id }) => `${kind} ${id}`)
+      .join(', ');
     const rest = count > MOST_NAMED ? ` and ${count - MOST_NAMED} more` : '';
-    const reason = `nothing carries on ${count} ${count === 1 ? 'document or group that is' : 'documents or groups that are'} not concluded; pedigree tasks --orphans lists them: ${named}${rest}`;
+    const reason =
+      `nothing carries on ${count} ${count === 1 ? 'document or group that is' : 'documents or groups that are'} ` +
+      `not concluded; pedigree tasks --orphans lists them: ${named}${rest}`;
     return [{ name: 'orphans', since: oldest.since.toISOString(), reason }];
   }
 
   /** Looks at once, and then each minute until `signal`. Never rejects. */
   watch(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    return lookAgain(() => this.look(), { everyMs: LOOK_EVERY_MS, clock, signal, log, failure: 'nobody could look for orphans' });
+    return lookAgain(() => this.look(), {
+      everyMs: LOOK_EVERY_MS,
+      clock,
+      signal,
+      log,
+      failure: 'nobody could look for orphans',
+    });
   }
 }

@@ -7,8 +7,12 @@ import { parse, stringify } from 'yaml';
 import { asyncApiDocument } from './asyncapi.js';
 
 const PAGE = new URL('../../../../docs/asyncapi.yaml', import.meta.url);
-const HEAD = '# Written from apps/gateway/src/outcomes/asyncapi.ts. After a change there: WRITE_ASYNCAPI=1 npm run jest -- apps/gateway/src/outcomes/asyncapi.spec.ts\n';
-const AGAIN = 'docs/asyncapi.yaml is not what the code says; write it anew: WRITE_ASYNCAPI=1 npm run jest -- apps/gateway/src/outcomes/asyncapi.spec.ts';
+const HEAD =
+  '# Written from apps/gateway/src/outcomes/asyncapi.ts. After a change there: WRITE_ASYNCAPI=1 npm run jest -- ' +
+  'apps/gateway/src/outcomes/asyncapi.spec.ts\n';
+const AGAIN =
+  'docs/asyncapi.yaml is not what the code says; write it anew: WRITE_ASYNCAPI=1 npm run jest -- ' +
+  'apps/gateway/src/outcomes/asyncapi.spec.ts';
 
 const written = `${HEAD}${stringify(asyncApiDocument(), { lineWidth: 0, aliasDuplicateObjects: false })}`;
 
@@ -47,7 +51,9 @@ describe('docs/asyncapi.yaml', () => {
 
   it('has a payload that can be compiled for each message, and no message that no channel carries', () => {
     const { channels, components } = asyncApiDocument() as Described;
-    const carried = Object.values(channels).flatMap(({ messages }) => Object.values(messages).map(({ $ref }) => $ref.split('/').at(-1)));
+    const carried = Object.values(channels).flatMap(({ messages }) =>
+      Object.values(messages).map(({ $ref }) => $ref.split('/').at(-1)),
+    );
     expect(carried.sort()).toEqual(Object.keys(components.messages).sort());
     const ajv = new Ajv({ strict: false, formats: { uuid: true, 'date-time': true } });
     for (const { payload } of Object.values(components.messages)) expect(typeof ajv.compile(payload)).toBe('function');

@@ -7,9 +7,16 @@ import { CLOUD_EVENT_TYPE } from './publisher.js';
 const NAMES = busNames('pedigree');
 const TYPES = Object.keys(OUTCOME_DATA) as OutcomeType[];
 
-/** AsyncAPI's own schemas are those of JSON Schema draft 7. Members may be added to an outcome within v1, so that nobody may refuse what he does not know. */
+/**
+ * AsyncAPI's own schemas are those of JSON Schema draft 7. Members may be added to an outcome within v1, so that nobody
+ * may refuse what he does not know.
+ */
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): object => {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { target: 'draft-7', io, override: ({ jsonSchema }) => void (io === 'output' && delete jsonSchema.additionalProperties) });
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    target: 'draft-7',
+    io,
+    override: ({ jsonSchema }) => void (io === 'output' && delete jsonSchema.additionalProperties),
+  });
   return rest;
 };
 
@@ -27,17 +34,38 @@ const channels = {
   commands: {
     address: NAMES.commands,
     title: 'Commands',
-    description: `From the ERP. A durable quorum queue on the default exchange, declared by Pedigree. Publish persistent and with confirms: what the broker has confirmed is carried out, or refused: that is told as pedigree.command.refused.v1, and the message lies in ${NAMES.dead} with the reason. The same command_id again is a no-op. Give each publication a message_id: messages that are alike to the last byte count as one. Set user_id to the user that you connect as: the broker checks it, and the log keeps it; resume_group is not taken without.`,
+    description:
+      'From the ERP. A durable quorum queue on the default exchange, declared by Pedigree. Publish persistent and ' +
+      'with confirms: what the broker has confirmed is carried out, or refused: that is told as ' +
+      `pedigree.command.refused.v1, and the message lies in ${NAMES.dead} with the reason. The same command_id ` +
+      'again is a no-op. Give each publication a message_id: messages that are alike to the last byte count as ' +
+      'one. Set user_id to the user that you connect as: the broker checks it, and the log keeps it; resume_group ' +
+      'is not taken without.',
     messages: { Command: component('Command') },
-    bindings: { amqp: { is: 'queue', queue: { name: NAMES.commands, durable: true, exclusive: false, autoDelete: false, vhost: '/' } } },
+    bindings: {
+      amqp: {
+        is: 'queue',
+        queue: { name: NAMES.commands, durable: true, exclusive: false, autoDelete: false, vhost: '/' },
+      },
+    },
   },
   outcomes: {
     address: '{topic}',
     title: 'Outcomes',
-    description: 'To the ERP. A durable topic exchange: bind a durable queue of your own, for example by `document.#` and `command.#`. At least once: take an id once. Events of one subject come in their order; `sequence` tells it.',
-    parameters: { topic: { description: 'Routing key.', enum: [...new Set(TYPES.flatMap((type) => OUTCOME_TOPICS[type]))] } },
+    description:
+      'To the ERP. A durable topic exchange: bind a durable queue of your own, for example by `document.#` and ' +
+      '`command.#`. At least once: take an id once. Events of one subject come in their order; `sequence` tells ' +
+      'it.',
+    parameters: {
+      topic: { description: 'Routing key.', enum: [...new Set(TYPES.flatMap((type) => OUTCOME_TOPICS[type]))] },
+    },
     messages: Object.fromEntries(TYPES.map((type) => [nameOf(type), component(nameOf(type))])),
-    bindings: { amqp: { is: 'routingKey', exchange: { name: NAMES.outcomes, type: 'topic', durable: true, autoDelete: false, vhost: '/' } } },
+    bindings: {
+      amqp: {
+        is: 'routingKey',
+        exchange: { name: NAMES.outcomes, type: 'topic', durable: true, autoDelete: false, vhost: '/' },
+      },
+    },
   },
 };
 
@@ -65,22 +93,42 @@ const messages = {
   ),
 };
 
-/** The bus as AsyncAPI 3, from the very schemas that check commands and write outcomes. docs/asyncapi.yaml is this, written down. */
+/**
+ * The bus as AsyncAPI 3, from the very schemas that check commands and write outcomes. docs/asyncapi.yaml is this,
+ * written down.
+ */
 export function asyncApiDocument(): object {
   return {
     asyncapi: '3.0.0',
     info: {
       title: 'Pedigree: commands in, outcomes out',
       version: '1.0.0',
-      description: 'What an ERP exchanges with Pedigree over RabbitMQ. Outcomes are CloudEvents 1.0 in structured mode; the feed (GET /v1/outcomes) and the webhooks carry the same bytes.',
+      description:
+        'What an ERP exchanges with Pedigree over RabbitMQ. Outcomes are CloudEvents 1.0 in structured mode; the ' +
+        'feed (GET /v1/outcomes) and the webhooks carry the same bytes.',
       license: { name: 'Apache-2.0' },
     },
     defaultContentType: 'application/json',
-    servers: { rabbitmq: { host: 'rabbitmq:5672', protocol: 'amqp', protocolVersion: '0-9-1', description: 'The broker of AMQP_URL.' } },
+    servers: {
+      rabbitmq: {
+        host: 'rabbitmq:5672',
+        protocol: 'amqp',
+        protocolVersion: '0-9-1',
+        description: 'The broker of AMQP_URL.',
+      },
+    },
     channels,
     operations: {
-      takeCommand: { action: 'receive', channel: { $ref: '#/channels/commands' }, summary: 'Pedigree takes a command.' },
-      tellOutcome: { action: 'send', channel: { $ref: '#/channels/outcomes' }, summary: 'Pedigree tells what became of a command.' },
+      takeCommand: {
+        action: 'receive',
+        channel: { $ref: '#/channels/commands' },
+        summary: 'Pedigree takes a command.',
+      },
+      tellOutcome: {
+        action: 'send',
+        channel: { $ref: '#/channels/outcomes' },
+        summary: 'Pedigree tells what became of a command.',
+      },
     },
     components: { messages },
   };

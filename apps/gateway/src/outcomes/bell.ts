@@ -9,7 +9,10 @@ export interface BellOptions {
   clock?: Clock;
 }
 
-/** Tells everybody in this process who waits for a new outcome, with one small query for all of them; nobody waiting, no query. */
+/**
+ * Tells everybody in this process who waits for a new outcome, with one small query for all of them; nobody waiting, no
+ * query.
+ */
 export class OutcomeBell {
   private readonly waiters = new Set<{ beyond: bigint; wake: () => void }>();
   private readonly ended = new AbortController();
@@ -25,7 +28,10 @@ export class OutcomeBell {
     return this.waiters.size;
   }
 
-  /** Resolves when there is an outcome beyond the position, after `maxWaitMs`, on `signal` or when the bell is closed. Never rejects. */
+  /**
+   * Resolves when there is an outcome beyond the position, after `maxWaitMs`, on `signal` or when the bell is closed.
+   * Never rejects.
+   */
   async waitBeyond(position: bigint, maxWaitMs: number, signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([signal, this.ended.signal]);
     if (over.aborted) return;

@@ -14,12 +14,21 @@ afterAll(() => db.drop());
 
 it('removes dead letters that nobody replayed, and names each of them', async () => {
   const letter = (code: string, days: number) =>
-    db.pool.query(`INSERT INTO bus_dead_letter (dead_at, code, reason, deliveries, content_type, headers, body) VALUES (now() - $2 * interval '1 day', $1, 'r', 1, 't', '{}', 'x')`, [code, days]);
+    db.pool.query(
+      'INSERT INTO bus_dead_letter (dead_at, code, reason, deliveries, content_type, headers, body) VALUES ' +
+        `(now() - $2 * interval '1 day', $1, 'r', 1, 't', '{}', 'x')`,
+      [code, days],
+    );
   await letter('old', 366);
   await letter('young', 364);
   const said: unknown[] = [];
   const removals = [deadLetterRemoval({ keptDays: 365, log: { warn: (about: object) => void said.push(about) } })];
-  const removed = await removeOldRows({ pool: db.pool, removals, signal: new AbortController().signal, report: (_, error) => expect(error).toBeUndefined() });
+  const removed = await removeOldRows({
+    pool: db.pool,
+    removals,
+    signal: new AbortController().signal,
+    report: (_, error) => expect(error).toBeUndefined(),
+  });
   expect(removed.get('bus_dead_letter')).toBe(1);
   expect(said).toMatchObject([{ code: 'old', id: expect.any(String), reason: 'r' }]);
   expect((await db.pool.query('SELECT code FROM bus_dead_letter')).rows).toEqual([{ code: 'young' }]);

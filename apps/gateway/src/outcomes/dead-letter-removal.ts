@@ -2,7 +2,10 @@ import { removeDeadLetters } from '#bus';
 import type { Removal } from '#retention';
 import type { ServiceLog } from '#service';
 
-/** Dead letters of the embedded bus that nobody has replayed for so long. Each is named in the log when it goes: nothing ends without a word. */
+/**
+ * Dead letters of the embedded bus that nobody has replayed for so long. Each is named in the log when it goes: nothing
+ * ends without a word.
+ */
 export const deadLetterRemoval = ({ keptDays, log }: { keptDays: number; log: Pick<ServiceLog, 'warn'> }): Removal => ({
   table: 'bus_dead_letter',
   removeSome: async (tx, limit) => {

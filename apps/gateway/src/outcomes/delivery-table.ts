@@ -27,11 +27,21 @@ const MOST_COUNTED = 10_000;
 
 /** Makes the row where there is none. It begins after `position`. */
 export async function openDelivery(db: Queryable, name: string, position: bigint): Promise<void> {
-  await db.query('INSERT INTO outcome_delivery (name, position) VALUES ($1, $2) ON CONFLICT DO NOTHING', [name, position]);
+  await db.query('INSERT INTO outcome_delivery (name, position) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+    name,
+    position,
+  ]);
 }
 
-/** Takes the turn, or keeps it. `waitMs`: for so long nothing may be done, because another process has it, it failed, or it is halted (for ever). */
-export async function takeTurn(db: Queryable, name: string, lease: { holder: string; leaseMs: number }): Promise<Turn | { waitMs: number }> {
+/**
+ * Takes the turn, or keeps it. `waitMs`: for so long nothing may be done, because another process has it, it failed, or
+ * it is halted (for ever).
+ */
+export async function takeTurn(
+  db: Queryable,
+  name: string,
+  lease: { holder: string; leaseMs: number },
+): Promise<Turn | { waitMs: number }> {
   const { rows } = await db.query<Turn>({
     name: 'outcome-turn',
     text: `UPDATE outcome_delivery SET holder = $2, held_until = clock_timestamp() + $3 * interval '1 millisecond'
@@ -43,18 +53,27 @@ export async function takeTurn(db: Queryable, name: string, lease: { holder: str
   if (rows[0] !== undefined) return rows[0];
   const waits = await db.query<{ wait_ms: number | null }>({
     name: 'outcome-turn-wait',
-    text: `SELECT CASE WHEN halted_at IS NULL THEN extract(epoch FROM greatest(next_attempt_at, CASE WHEN holder <> $2 THEN held_until END) - clock_timestamp())::float8 * 1000 END AS wait_ms
+    text: `SELECT CASE WHEN halted_at IS NULL THEN extract(epoch FROM greatest(next_attempt_at, CASE
+        WHEN holder <> $2 THEN held_until END) - clock_timestamp())::float8 * 1000 END AS wait_ms
            FROM outcome_delivery WHERE name = $1`,
     values: [name, lease.holder],
   });
   return { waitMs: Math.max(0, waits.rows[0]?.wait_ms ?? Infinity) };
 }
 
-/** Moves the cursor after a confirm, if the turn is still ours. False: another has taken over, and delivers from where the cursor stood. */
-export async function moveCursor(db: Queryable, name: string, move: { holder: string; from: bigint; to: bigint }): Promise<boolean> {
+/**
+ * Moves the cursor after a confirm, if the turn is still ours. False: another has taken over, and delivers from where
+ * the cursor stood.
+ */
+export async function moveCursor(
+  db: Queryable,
+  name: string,
+  move: { holder: string; from: bigint; to: bigint },
+): Promise<boolean> {
   const { rowCount } = await db.query({
     name: 'outcome-cursor',
-    text: `UPDATE outcome_delivery SET position = $4, failures = 0, last_error = NULL, next_attempt_at = NULL, updated_at = clock_timestamp()
+    text: `UPDATE outcome_delivery SET position = $4, failures = 0, last_error = NULL, next_attempt_at = NULL,
+        updated_at = clock_timestamp()
            WHERE name = $1 AND holder = $2 AND position = $3`,
     values: [name, move.holder, move.from, move.to],
   });
@@ -62,11 +81,16 @@ export async function moveCursor(db: Queryable, name: string, move: { holder: st
 }
 
 /** Notes that a delivery failed, and until when to wait; `halt` gives it up. */
-export async function noteFailure(db: Queryable, name: string, failure: { holder: string; error: string; retryInMs: number; halt: boolean }): Promise<void> {
+export async function noteFailure(
+  db: Queryable,
+  name: string,
+  failure: { holder: string; error: string; retryInMs: number; halt: boolean },
+): Promise<void> {
   await db.query({
     name: 'outcome-failure',
     text: `UPDATE outcome_delivery SET failures = failures + 1, last_error = $3, updated_at = clock_timestamp(),
-             next_attempt_at = clock_timestamp() + $4 * interval '1 millisecond', halted_at = CASE WHEN $5 THEN clock_timestamp() END
+             next_attempt_at = clock_timestamp() + $4 * interval '1 millisecond', halted_at = CASE
+               WHEN $5 THEN clock_timestamp() END
            WHERE name = $1 AND holder = $2`,
     values: [name, failure.holder, failure.error.slice(0, 1_000), failure.retryInMs, failure.halt],
   });
@@ -74,15 +98,21 @@ export async function noteFailure(db: Queryable, name: string, failure: { holder
 
 /** Lets go of the turn, so that whoever stands by need not wait for the lease to run out. */
 export async function releaseTurn(db: Queryable, name: string, holder: string): Promise<void> {
-  await db.query('UPDATE outcome_delivery SET holder = NULL, held_until = NULL WHERE name = $1 AND holder = $2', [name, holder]);
+  await db.query('UPDATE outcome_delivery SET holder = NULL, held_until = NULL WHERE name = $1 AND holder = $2', [
+    name,
+    holder,
+  ]);
 }
 
 /** Every way out, by name. */
 export async function deliveries(db: Queryable): Promise<DeliveryState[]> {
   const { rows } = await db.query<DeliveryState>(
-    `SELECT name, position, failures, last_error AS "lastError", next_attempt_at AS "nextAttemptAt", halted_at AS "haltedAt", updated_at AS "updatedAt",
-       (SELECT recorded_at FROM outcome_event e WHERE e.position > d.position ORDER BY e.position LIMIT 1) AS "oldestWaitingAt",
-       (SELECT count(*)::integer FROM (SELECT FROM outcome_event e WHERE e.position > d.position LIMIT $1) AS next) AS behind,
+    `SELECT name, position, failures, last_error AS "lastError", next_attempt_at AS "nextAttemptAt",
+        halted_at AS "haltedAt", updated_at AS "updatedAt",
+       (SELECT recorded_at FROM outcome_event e WHERE e.position > d.position ORDER BY e.position
+         LIMIT 1) AS "oldestWaitingAt",
+       (SELECT count(*)::integer FROM (SELECT FROM outcome_event e WHERE e.position > d.position
+         LIMIT $1) AS next) AS behind,
        coalesce(held_until > clock_timestamp(), false) AS running
      FROM outcome_delivery d ORDER BY name LIMIT 1000`,
     [MOST_COUNTED],
@@ -90,8 +120,13 @@ export async function deliveries(db: Queryable): Promise<DeliveryState[]> {
   return rows;
 }
 
-/** Up to which position everything was delivered by every way out, those that have halted too. Undefined while there is none. */
+/**
+ * Up to which position everything was delivered by every way out, those that have halted too. Undefined while there is
+ * none.
+ */
 export async function deliveredByAll(db: Queryable): Promise<bigint | undefined> {
-  const { rows } = await db.query<{ position: bigint | null }>('SELECT min(position) AS position FROM outcome_delivery');
+  const { rows } = await db.query<{ position: bigint | null }>(
+    'SELECT min(position) AS position FROM outcome_delivery',
+  );
   return rows[0]?.position ?? undefined;
 }

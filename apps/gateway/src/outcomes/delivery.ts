@@ -8,7 +8,11 @@ import { moveCursor, noteFailure, openDelivery, releaseTurn, takeTurn, type Turn
 /** What came of a batch: how many of its first outcomes the other side confirmed, and why not more. */
 export interface Delivered {
   confirmed: number;
-  failure?: { reason: string; /** The other side asked for so long a pause. */ retryAfterMs?: number; /** Trying again is of no use. */ halt?: boolean };
+  failure?: {
+    reason: string;
+    /** The other side asked for so long a pause. */ retryAfterMs?: number;
+    /** Trying again is of no use. */ halt?: boolean;
+  };
 }
 
 export interface DeliveryOptions {
@@ -18,7 +22,10 @@ export interface DeliveryOptions {
   name: string;
   /** Where it begins when it has no row yet. Absent: it has one, or was removed. */
   begin?: bigint;
-  /** Hands a batch over, in order. It starts nothing new once `mayStart` says no, and does not throw for the other side's sake. */
+  /**
+   * Hands a batch over, in order. It starts nothing new once `mayStart` says no, and does not throw for the other
+   * side's sake.
+   */
   deliver(batch: StoredOutcome[], turn: { mayStart(): boolean; signal: AbortSignal }): Promise<Delivered>;
   /** Longest that one step of `deliver` takes: no step starts when less of the lease is left. */
   stepMs: number;
@@ -40,8 +47,9 @@ export interface DeliveryOptions {
 }
 
 /**
- * Delivers the outbox in log order from a cursor, one process at a time, until `signal` aborts. The cursor moves after the confirm: what was
- * confirmed while the process died comes again under the same id, and nothing is passed over. Never rejects.
+ * Delivers the outbox in log order from a cursor, one process at a time, until `signal` aborts. The cursor moves after
+ * the confirm: what was confirmed while the process died comes again under the same id, and nothing is passed over.
+ * Never rejects.
  */
 export async function runDelivery(options: DeliveryOptions): Promise<void> {
   await new Delivery(options).run();
@@ -97,7 +105,11 @@ class Delivery {
     const mayStart = () => !signal.aborted && this.clock.monotonicMs() - takenAtMs < this.leaseMs - stepMs;
     const { confirmed, failure } = await this.options.deliver(batch, { mayStart, signal });
     const last = batch[confirmed - 1];
-    if (last !== undefined && !(await moveCursor(pool, name, { holder: this.holder, from: turn.position, to: last.position }))) return;
+    if (
+      last !== undefined &&
+      !(await moveCursor(pool, name, { holder: this.holder, from: turn.position, to: last.position }))
+    )
+      return;
     if (failure !== undefined && !signal.aborted) await this.failed(failure, confirmed > 0 ? 0 : turn.failures);
   }
 
@@ -105,16 +117,35 @@ class Delivery {
   private async lacksRemoved(turn: Turn): Promise<boolean> {
     const removedUpTo = await outcomesRemovedUpTo(this.options.pool);
     if (turn.position === 0n || removedUpTo <= turn.position) return false;
-    await this.failed({ reason: `outcomes up to sequence ${sequenceOf(removedUpTo)} were removed before they were delivered; resume it from another place`, halt: true }, turn.failures);
+    await this.failed(
+      {
+        reason:
+          `outcomes up to sequence ${sequenceOf(removedUpTo)} were removed before they were delivered; resume it ` +
+          'from another place',
+        halt: true,
+      },
+      turn.failures,
+    );
     return true;
   }
 
   private async failed(failure: NonNullable<Delivered['failure']>, failuresBefore: number): Promise<void> {
-    const { pool, name, retryFirstMs, retryMostMs, mostFailures = Infinity, random = Math.random, report } = this.options;
+    const {
+      pool,
+      name,
+      retryFirstMs,
+      retryMostMs,
+      mostFailures = Infinity,
+      random = Math.random,
+      report,
+    } = this.options;
     const failures = failuresBefore + 1;
     const longestMs = Math.min(retryFirstMs * 2 ** Math.min(failures - 1, 30), retryMostMs);
     // Half of it is chance, so that many who failed together do not come back together.
-    const retryInMs = Math.max(Math.round(longestMs * (0.5 + random() / 2)), Math.min(failure.retryAfterMs ?? 0, retryMostMs));
+    const retryInMs = Math.max(
+      Math.round(longestMs * (0.5 + random() / 2)),
+      Math.min(failure.retryAfterMs ?? 0, retryMostMs),
+    );
     const halted = failure.halt === true || failures >= mostFailures;
     await noteFailure(pool, name, { holder: this.holder, error: failure.reason, retryInMs, halt: halted });
     report({ name, reason: failure.reason, failures, retryInMs, halted });

@@ -20,7 +20,10 @@ beforeAll(async () => {
 afterAll(() => trial.stop());
 
 const begin = { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA } as const;
-const refused = [begin, { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'refused', code: '7', text: 'no', answerSha256: SHA } }] as const;
+const refused = [
+  begin,
+  { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'refused', code: '7', text: 'no', answerSha256: SHA } },
+] as const;
 
 /** Takes commands and ends their documents, refused by the registry: the shortest life. */
 async function conclude(...commandIds: string[]): Promise<void> {
@@ -57,10 +60,22 @@ describe('the feed of outcomes', () => {
   it('refuses a place that is none, that lies beyond the log, or that is kept no longer', async () => {
     expect(await problem('/v1/outcomes?after=x')).toEqual({ status: 400, code: 'invalid_parameter', field: 'after' });
     expect(await problem('/v1/outcomes?wait=31')).toEqual({ status: 400, code: 'invalid_parameter', field: 'wait' });
-    expect(await problem('/v1/outcomes?after=99999999999999999999')).toEqual({ status: 400, code: 'invalid_parameter', field: 'after' });
-    expect(await problem('/v1/outcomes?after=999999')).toEqual({ status: 400, code: 'invalid_parameter', field: 'after' });
+    expect(await problem('/v1/outcomes?after=99999999999999999999')).toEqual({
+      status: 400,
+      code: 'invalid_parameter',
+      field: 'after',
+    });
+    expect(await problem('/v1/outcomes?after=999999')).toEqual({
+      status: 400,
+      code: 'invalid_parameter',
+      field: 'after',
+    });
     const { items } = await feed();
-    await removeOutcomes(trial.db.pool, { before: new Date('2100-01-01'), upTo: BigInt(items[1]?.sequence ?? 0), limit: 100 });
+    await removeOutcomes(trial.db.pool, {
+      before: new Date('2100-01-01'),
+      upTo: BigInt(items[1]?.sequence ?? 0),
+      limit: 100,
+    });
     expect(await problem('/v1/outcomes?after=0')).toEqual({ status: 410, code: 'outcomes_removed', field: 'after' });
     expect((await feed()).items).toEqual(items.slice(2));
     expect((await feed(`?after=${String(items[1]?.sequence)}`)).items).toEqual(items.slice(2));
@@ -73,14 +88,25 @@ describe('the items of a concluded document', () => {
     const { rows } = await trial.db.pool.query(`SELECT request_id FROM command WHERE command_id = 'i-1'`);
     const requestId = String(rows[0].request_id);
     expect(await problem(`/v1/documents/${requestId}/items`)).toMatchObject({ status: 404, code: 'not_found' });
-    const errors = `<errors><error_code>4</error_code><error_desc>not yours</error_desc><object_id>${String(PACKS[1])}</object_id></errors>`;
-    const receipt = `<documents version="1.38"><result action_id="200" accept_time="2026-01-15T10:00:00+03:00"><operation>701</operation><operation_id>${requestId}</operation_id><operation_result>Partial</operation_result>${errors}</result></documents>`;
-    const receiptSha256 = await new PostgresEvidenceStore({ pool: trial.db.pool }).put(Buffer.from(receipt), 'application/xml');
+    const errors =
+      `<errors><error_code>4</error_code><error_desc>not yours</error_desc><object_id>${String(PACKS[1])}` +
+      '</object_id></errors>';
+    const receipt =
+      '<documents version="1.38"><result action_id="200" accept_time="2026-01-15T10:00:00+03:00">' +
+      `<operation>701</operation><operation_id>${requestId}</operation_id>` +
+      `<operation_result>Partial</operation_result>${errors}</result></documents>`;
+    const receiptSha256 = await new PostgresEvidenceStore({ pool: trial.db.pool }).put(
+      Buffer.from(receipt),
+      'application/xml',
+    );
     await trial.run('i-1', [
       begin,
       { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'sent', documentId: 'registry-1', answerSha256: SHA } },
       { type: 'ObserveStatus', status: 'processed', answerSha256: SHA },
-      { type: 'RecordReceipt', receipt: { receiptSha256, result: 'partial', acceptedAt: '2026-01-15T07:00:00Z', errorCount: 1 } },
+      {
+        type: 'RecordReceipt',
+        receipt: { receiptSha256, result: 'partial', acceptedAt: '2026-01-15T07:00:00Z', errorCount: 1 },
+      },
     ]);
     const { href } = (await feed()).items.at(-1)?.data.items ?? { href: '' };
     const seen: unknown[] = [];
@@ -90,7 +116,11 @@ describe('the items of a concluded document', () => {
       seen.push(...page.items);
       cursor = page.next_cursor === undefined ? '' : `&cursor=${page.next_cursor}`;
     } while (cursor !== '');
-    expect(seen).toEqual(PACKS.map((id, n) => (n === 1 ? { id, result: 'refused', code: '4', text: 'not yours' } : { id, result: 'accepted' })));
+    expect(seen).toEqual(
+      PACKS.map((id, n) =>
+        n === 1 ? { id, result: 'refused', code: '4', text: 'not yours' } : { id, result: 'accepted' },
+      ),
+    );
     expect((await trial.ask(`${href}?result=refused`)).json()).toEqual({ items: [seen[1]] });
     expect(await problem(`${href}?cursor=x`)).toEqual({ status: 400, code: 'invalid_parameter', field: 'cursor' });
   });

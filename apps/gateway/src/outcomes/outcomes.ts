@@ -3,7 +3,14 @@ import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
-import { conclusionItems, conclusionsOf, outcomesAfter, outcomesRemovedUpTo, sequenceOf, type OutcomeItem } from '#read-models';
+import {
+  conclusionItems,
+  conclusionsOf,
+  outcomesAfter,
+  outcomesRemovedUpTo,
+  sequenceOf,
+  type OutcomeItem,
+} from '#read-models';
 import { OutcomeBell } from './bell.js';
 
 export interface OutcomesOptions {
@@ -28,15 +35,19 @@ export interface ItemsPage {
   nextCursor?: string;
 }
 
-/** What the ERP asks about outcomes: the feed, for those without a bus, and the items of a document that are too many for an event. */
+/**
+ * What the ERP asks about outcomes: the feed, for those without a bus, and the items of a document that are too many
+ * for an event.
+ */
 export class Outcomes {
   private readonly documents = documentReading();
 
   constructor(private readonly options: OutcomesOptions) {}
 
   /**
-   * The outcomes after a position as JSON, each body as it is published, and the place to go on from. Waits for the first one, if there is
-   * none, at most `waitMs`. Throws `outcomes_removed` when some after that position are kept no longer: never a part for the whole.
+   * The outcomes after a position as JSON, each body as it is published, and the place to go on from. Waits for the
+   * first one, if there is none, at most `waitMs`. Throws `outcomes_removed` when some after that position are kept no
+   * longer: never a part for the whole.
    */
   async feed({ after, limit, waitMs, signal }: FeedQuery): Promise<string> {
     const { pool, store, bell, maxWaiting = 200 } = this.options;
@@ -47,25 +58,41 @@ export class Outcomes {
     const from = after ?? (await outcomesRemovedUpTo(pool));
     let rows = await outcomesAfter(pool, from, limit);
     if (rows.length === 0 && waitMs > 0) {
-      if (bell.waiting >= maxWaiting) throw new PedigreeError('backlog_full', `${maxWaiting} requests wait for outcomes already; ask again without wait, or later`);
+      if (bell.waiting >= maxWaiting)
+        throw new PedigreeError(
+          'backlog_full',
+          `${maxWaiting} requests wait for outcomes already; ask again without wait, or later`,
+        );
       await bell.waitBeyond(from, waitMs, signal);
       rows = await outcomesAfter(pool, from, limit);
     }
     // Read last: what was removed before the rows were read is known by now.
     const removedUpTo = await outcomesRemovedUpTo(pool);
     if (removedUpTo > from) {
-      const message = `outcomes up to sequence ${sequenceOf(removedUpTo)} are kept no longer; ask without after for the oldest that are, and for the documents themselves for what lies before`;
+      const message =
+        `outcomes up to sequence ${sequenceOf(removedUpTo)} are kept no longer; ask without after for the oldest ` +
+        'that are, and for the documents themselves for what lies before';
       throw new PedigreeError('outcomes_removed', message, { field: 'after', item: sequenceOf(from) });
     }
     return `{"items":[${rows.map((row) => row.body).join(',')}],"next_after":"${sequenceOf(rows.at(-1)?.position ?? from)}"}`;
   }
 
-  /** Items of a concluded document with their results, in document order; where it was split, part after part. The cursor holds on to the conclusion that the first page showed. */
-  async items(requestId: string, query: { result?: OutcomeItem['result'] | undefined; limit: number; cursor?: string | undefined }): Promise<ItemsPage> {
+  /**
+   * Items of a concluded document with their results, in document order; where it was split, part after part. The
+   * cursor holds on to the conclusion that the first page showed.
+   */
+  async items(
+    requestId: string,
+    query: { result?: OutcomeItem['result'] | undefined; limit: number; cursor?: string | undefined },
+  ): Promise<ItemsPage> {
     const { store, evidence } = this.options;
     const [position, skip] = cursorOf(query.cursor);
     const told = await conclusionsOf(store, requestId, position);
-    if (told === undefined) throw new PedigreeError('not_found', `no document of request_id ${requestId} has concluded`, { field: 'requestId', item: requestId });
+    if (told === undefined)
+      throw new PedigreeError('not_found', `no document of request_id ${requestId} has concluded`, {
+        field: 'requestId',
+        item: requestId,
+      });
     const end = skip + query.limit;
     let wanted: OutcomeItem[] = [];
     for (const conclusion of told.conclusions) {
@@ -73,7 +100,10 @@ export class Outcomes {
       const all = await conclusionItems(conclusion, evidence, this.documents);
       wanted = wanted.concat(query.result === undefined ? all : all.filter((one) => one.result === query.result));
     }
-    return { items: wanted.slice(skip, end), ...(wanted.length > end ? { nextCursor: `${told.position}-${end}` } : {}) };
+    return {
+      items: wanted.slice(skip, end),
+      ...(wanted.length > end ? { nextCursor: `${told.position}-${end}` } : {}),
+    };
   }
 }
 
@@ -81,6 +111,7 @@ export class Outcomes {
 function cursorOf(cursor: string | undefined): [bigint | undefined, number] {
   if (cursor === undefined) return [undefined, 0];
   const [, position, skip] = /^(\d{1,19})-(\d{1,9})$/.exec(cursor) ?? [];
-  if (position === undefined || skip === undefined) throw new PedigreeError('invalid_parameter', 'cursor is not one that this service gave out', { field: 'cursor' });
+  if (position === undefined || skip === undefined)
+    throw new PedigreeError('invalid_parameter', 'cursor is not one that this service gave out', { field: 'cursor' });
   return [BigInt(position), Number(skip)];
 }

@@ -10,7 +10,10 @@ import { runPublisher, type PublisherOptions } from './publisher.js';
 import { outcomeRemoval } from './retention.js';
 import { outcomesSchema } from './schema.js';
 
-/** A broker that can be away, and that can keep a batch and still fail: what it has is `taken`, in the order in which it came. */
+/**
+ * A broker that can be away, and that can keep a batch and still fail: what it has is `taken`, in the order in which it
+ * came.
+ */
 class FakeBus implements Pick<MessageBus, 'publishOutcomes'> {
   readonly taken: string[] = [];
   readonly batches: number[] = [];
@@ -27,7 +30,11 @@ class FakeBus implements Pick<MessageBus, 'publishOutcomes'> {
     try {
       await new Promise(setImmediate);
       if (fate === 'lose') throw new Error('no broker');
-      this.taken.push(...messages.slice(0, fate === 'keep half and fail' ? Math.ceil(messages.length / 2) : undefined).map((one) => one.id));
+      this.taken.push(
+        ...messages
+          .slice(0, fate === 'keep half and fail' ? Math.ceil(messages.length / 2) : undefined)
+          .map((one) => one.id),
+      );
       if (fate !== 'confirm') throw new Error('the confirm was lost');
       await this.beforeConfirm(messages);
     } finally {
@@ -66,12 +73,24 @@ afterEach(async () => {
 /** Outcomes of the positions up to `count`, as the projection would write them. */
 const tell = (count: number, at = new Date()) =>
   db.pool.query(
-    `INSERT INTO outcome_event SELECT n, ('00000000-0000-5000-8000-' || lpad(n::text, 12, '0'))::uuid, 't', 'document.concluded.accepted', 's' || n % 3, '{}', $2
+    `INSERT INTO outcome_event SELECT n, ('00000000-0000-5000-8000-' || lpad(n::text, 12, '0'))::uuid, 't',
+        'document.concluded.accepted', 's' || n % 3, '{}', $2
      FROM generate_series(1, $1) AS n ON CONFLICT DO NOTHING`,
     [count, at],
   );
 const start = (bus: FakeBus, over: Partial<PublisherOptions> = {}): { ended: Promise<void> } => {
-  const ended = runPublisher({ pool: db.pool, bell, bus, signal: end.signal, retryFirstMs: 1, retryMostMs: 4, standbyMs: 5, batchSize: 10, report: () => undefined, ...over });
+  const ended = runPublisher({
+    pool: db.pool,
+    bell,
+    bus,
+    signal: end.signal,
+    retryFirstMs: 1,
+    retryMostMs: 4,
+    standbyMs: 5,
+    batchSize: 10,
+    report: () => undefined,
+    ...over,
+  });
   running.push(ended);
   return { ended };
 };
@@ -126,7 +145,10 @@ describe('the publisher', () => {
     const bus = new FakeBus();
     bus.fate = (call) => (call < 8 ? 'lose' : 'confirm');
     const waits: number[] = [];
-    start(bus, { random: () => 1, report: ({ retryInMs, reason }) => waits.push(retryInMs) && expect(reason).toBe('no broker') });
+    start(bus, {
+      random: () => 1,
+      report: ({ retryInMs, reason }) => waits.push(retryInMs) && expect(reason).toBe('no broker'),
+    });
     expect((await deliveries(db.pool))[0]?.oldestWaitingAt ?? new Date()).toBeInstanceOf(Date);
     await until(async () => (await cursor()) === 5n);
     expect(waits).toEqual([1, 2, 4, 4, 4, 4, 4, 4]);
@@ -134,15 +156,18 @@ describe('the publisher', () => {
     expect((await deliveries(db.pool))[0]).toMatchObject({ failures: 0, lastError: null });
   });
 
-  it.each(['keep half and fail', 'keep and fail'] as const)('publishes again under the same ids, in order, when the broker takes a batch and says it did not: %s', async (fate) => {
-    await tell(30);
-    const bus = new FakeBus();
-    bus.fate = (call) => (call % 2 === 0 ? fate : 'confirm');
-    start(bus);
-    await until(async () => (await cursor()) === 30n);
-    expect(firsts(bus.taken)).toEqual(upTo(30));
-    expect(bus.taken.length).toBe(fate === 'keep and fail' ? 60 : 45);
-  });
+  it.each(['keep half and fail', 'keep and fail'] as const)(
+    'publishes again under the same ids, in order, when the broker takes a batch and says it did not: %s',
+    async (fate) => {
+      await tell(30);
+      const bus = new FakeBus();
+      bus.fate = (call) => (call % 2 === 0 ? fate : 'confirm');
+      start(bus);
+      await until(async () => (await cursor()) === 30n);
+      expect(firsts(bus.taken)).toEqual(upTo(30));
+      expect(bus.taken.length).toBe(fate === 'keep and fail' ? 60 : 45);
+    },
+  );
 
   it('publishes again what was confirmed when the process dies before the cursor has moved', async () => {
     await tell(20);
@@ -163,7 +188,10 @@ describe('the publisher', () => {
 
   it('takes over from a process that died in the middle, once its lease has run out', async () => {
     await tell(5);
-    await db.pool.query(`INSERT INTO outcome_delivery (name, position, holder, held_until) VALUES ('bus', 2, gen_random_uuid(), clock_timestamp() + interval '150 milliseconds')`);
+    await db.pool.query(
+      `INSERT INTO outcome_delivery (name, position, holder, held_until) VALUES ('bus', 2, gen_random_uuid(), ` +
+        `clock_timestamp() + interval '150 milliseconds')`,
+    );
     const bus = new FakeBus();
     start(bus);
     await until(async () => (await cursor()) === 5n);
@@ -187,7 +215,10 @@ describe('the publisher', () => {
     const slow = new FakeBus();
     const other = '11111111-1111-4111-8111-111111111111';
     slow.beforeConfirm = async () => {
-      await db.pool.query(`UPDATE outcome_delivery SET holder = $1, held_until = clock_timestamp() + interval '1 hour'`, [other]);
+      await db.pool.query(
+        `UPDATE outcome_delivery SET holder = $1, held_until = clock_timestamp() + interval '1 hour'`,
+        [other],
+      );
     };
     start(slow);
     await until(() => slow.taken.length === 5);
@@ -210,10 +241,17 @@ describe('the publisher', () => {
 describe('keeping outcomes', () => {
   const DAY_MS = 86_400_000;
   const round = async (over: Partial<RemovalOptions> = {}) => {
-    const removed = await removeOldRows({ pool: db.pool, removals: [outcomeRemoval({ keptMs: DAY_MS })], signal: end.signal, report: (_, error) => expect(error).toBeUndefined(), ...over });
+    const removed = await removeOldRows({
+      pool: db.pool,
+      removals: [outcomeRemoval({ keptMs: DAY_MS })],
+      signal: end.signal,
+      report: (_, error) => expect(error).toBeUndefined(),
+      ...over,
+    });
     return removed.get('outcome_event');
   };
-  const kept = async () => Number((await db.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM outcome_event')).rows[0]?.n);
+  const kept = async () =>
+    Number((await db.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM outcome_event')).rows[0]?.n);
 
   it('removes what is old, and never what a way out has still to deliver', async () => {
     await tell(10, new Date(Date.now() - 2 * DAY_MS));
@@ -225,7 +263,9 @@ describe('keeping outcomes', () => {
     await db.pool.query(`UPDATE outcome_delivery SET halted_at = clock_timestamp() WHERE name = 'webhook:a'`);
     expect(await round()).toBe(0);
     // However long it has halted, what it did not deliver stays until somebody resumes or removes it.
-    await db.pool.query(`UPDATE outcome_delivery SET halted_at = clock_timestamp() - interval '400 days' WHERE name = 'webhook:a'`);
+    await db.pool.query(
+      `UPDATE outcome_delivery SET halted_at = clock_timestamp() - interval '400 days' WHERE name = 'webhook:a'`,
+    );
     expect(await round()).toBe(0);
     await db.pool.query(`DELETE FROM outcome_delivery WHERE name = 'webhook:a'`);
     expect(await round()).toBe(6);

@@ -9,7 +9,10 @@ export const BUS_DELIVERY = 'bus';
 
 /** Longest that a batch may take to be confirmed. */
 const CONFIRM_MS = 10_000;
-export type PublisherOptions = Pick<DeliveryOptions, 'pool' | 'bell' | 'signal' | 'report' | 'batchSize' | 'leaseMs' | 'standbyMs' | 'random'> & {
+export type PublisherOptions = Pick<
+  DeliveryOptions,
+  'pool' | 'bell' | 'signal' | 'report' | 'batchSize' | 'leaseMs' | 'standbyMs' | 'random'
+> & {
   bus: Pick<MessageBus, 'publishOutcomes'>;
   retryFirstMs?: number;
   retryMostMs?: number;
@@ -18,11 +21,18 @@ export type PublisherOptions = Pick<DeliveryOptions, 'pool' | 'bell' | 'signal' 
 };
 
 /**
- * Publishes the outbox on the bus, in log order, in bounded batches with confirms; one process at a time. A batch of which it is not known
- * whether the broker has it goes again as it was, under the same ids: at least once, and never a later outcome of a document before
- * the first copy of an earlier one. While the bus is away it waits longer and longer, for as long as it takes.
+ * Publishes the outbox on the bus, in log order, in bounded batches with confirms; one process at a time. A batch of
+ * which it is not known whether the broker has it goes again as it was, under the same ids: at least once, and never a
+ * later outcome of a document before the first copy of an earlier one. While the bus is away it waits longer and
+ * longer, for as long as it takes.
  */
-export function runPublisher({ bus, retryFirstMs = 200, retryMostMs = 15_000, farewellMs = 2_000, ...options }: PublisherOptions): Promise<void> {
+export function runPublisher({
+  bus,
+  retryFirstMs = 200,
+  retryMostMs = 15_000,
+  farewellMs = 2_000,
+  ...options
+}: PublisherOptions): Promise<void> {
   return runDelivery({
     ...options,
     name: BUS_DELIVERY,
@@ -30,13 +40,20 @@ export function runPublisher({ bus, retryFirstMs = 200, retryMostMs = 15_000, fa
     stepMs: CONFIRM_MS,
     retryFirstMs,
     retryMostMs,
-    deliver: async (batch, { mayStart, signal }) => (mayStart() ? publish(bus, batch, farewell(signal, farewellMs)) : { confirmed: 0 }),
+    deliver: async (batch, { mayStart, signal }) =>
+      mayStart() ? publish(bus, batch, farewell(signal, farewellMs)) : { confirmed: 0 },
   });
 }
 
-async function publish(bus: PublisherOptions['bus'], batch: StoredOutcome[], end: ReturnType<typeof farewell>): Promise<Delivered> {
+async function publish(
+  bus: PublisherOptions['bus'],
+  batch: StoredOutcome[],
+  end: ReturnType<typeof farewell>,
+): Promise<Delivered> {
   const ended = new Promise<never>((_, reject) => {
-    end.signal.addEventListener('abort', () => reject(new Error('the process ends before the bus has confirmed')), { once: true });
+    end.signal.addEventListener('abort', () => reject(new Error('the process ends before the bus has confirmed')), {
+      once: true,
+    });
   });
   try {
     await Promise.race([bus.publishOutcomes(batch.map(messageOf), { timeoutMs: CONFIRM_MS }), ended]);
@@ -48,4 +65,9 @@ async function publish(bus: PublisherOptions['bus'], batch: StoredOutcome[], end
   }
 }
 
-const messageOf = ({ id, topic, body }: StoredOutcome): OutgoingMessage => ({ id, topic, contentType: CLOUD_EVENT_TYPE, body: Buffer.from(body) });
+const messageOf = ({ id, topic, body }: StoredOutcome): OutgoingMessage => ({
+  id,
+  topic,
+  contentType: CLOUD_EVENT_TYPE,
+  body: Buffer.from(body),
+});

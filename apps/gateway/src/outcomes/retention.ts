@@ -4,10 +4,17 @@ import type { Removal } from '#retention';
 import { deliveredByAll } from './delivery-table.js';
 
 /**
- * Outcomes that are old enough and that every way out has delivered. Nothing goes before at least one way out is there. A way that has halted holds
- * back what it has not delivered, until somebody resumes or removes it: what an ERP has not confirmed stays.
+ * Outcomes that are old enough and that every way out has delivered. Nothing goes before at least one way out is there.
+ * A way that has halted holds back what it has not delivered, until somebody resumes or removes it: what an ERP has not
+ * confirmed stays.
  */
-export const outcomeRemoval = ({ keptMs, clock = systemClock }: { keptMs: number; clock?: Pick<Clock, 'now'> }): Removal => ({
+export const outcomeRemoval = ({
+  keptMs,
+  clock = systemClock,
+}: {
+  keptMs: number;
+  clock?: Pick<Clock, 'now'>;
+}): Removal => ({
   table: 'outcome_event',
   removeSome: async (tx, limit) => {
     const upTo = await deliveredByAll(tx);

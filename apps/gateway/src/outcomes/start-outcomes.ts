@@ -21,7 +21,10 @@ export interface StartOutcomesOptions {
   store: EventStore;
   evidence: EvidenceStore;
   bus: Pick<MessageBus, 'publishOutcomes'>;
-  config: Pick<GatewayConfig, 'encryptionKey' | 'outcomesKeptMs' | 'deadLettersKeptDays' | 'webhookAllowed' | 'participant' | 'profile'>;
+  config: Pick<
+    GatewayConfig,
+    'encryptionKey' | 'outcomesKeptMs' | 'deadLettersKeptDays' | 'webhookAllowed' | 'participant' | 'profile'
+  >;
   log: Pick<ServiceLog, 'error' | 'warn'>;
 }
 
@@ -33,7 +36,9 @@ export interface OutcomesSide {
   stop(): Promise<void>;
 }
 
-/** Starts all that brings outcomes to the ERP: the bus, the webhooks, the feed, and the removal of what everybody has. */
+/**
+ * Starts all that brings outcomes to the ERP: the bus, the webhooks, the feed, and the removal of what everybody has.
+ */
 export function startOutcomes({ pool, store, evidence, bus, config, log }: StartOutcomesOptions): OutcomesSide {
   const { participant, profile, encryptionKey } = config;
   const stopping = new AbortController();
@@ -42,11 +47,19 @@ export function startOutcomes({ pool, store, evidence, bus, config, log }: Start
   const rules = new AddressRules(config.webhookAllowed);
   const cipher = encryptionKey && new TokenCipher(encryptionKey);
   const report = reportTo(log);
-  const removals = [outcomeRemoval({ keptMs: config.outcomesKeptMs }), deadLetterRemoval({ keptDays: config.deadLettersKeptDays, log })];
+  const removals = [
+    outcomeRemoval({ keptMs: config.outcomesKeptMs }),
+    deadLetterRemoval({ keptDays: config.deadLettersKeptDays, log }),
+  ];
   const running = [
     runPublisher({ pool, bell, bus, signal, report }),
     runWebhooks({ pool, bell, rules, cipher, softwareVersion: SOFTWARE_VERSION, signal, report }),
-    runRemovals({ pool, removals, signal, report: (table, err) => log.warn({ err, table }, 'old rows could not be removed') }),
+    runRemovals({
+      pool,
+      removals,
+      signal,
+      report: (table, err) => log.warn({ err, table }, 'old rows could not be removed'),
+    }),
   ];
   return {
     outcomes: new Outcomes({ pool, store, evidence, bell }),

@@ -35,7 +35,10 @@ export interface ProgramWatchOptions {
 }
 
 const LOOK_EVERY_MS = 5_000;
-/** A page may take 30 s, the longest that a transaction lasts. What is behind and has not moved for so long does not move. */
+/**
+ * A page may take 30 s, the longest that a transaction lasts. What is behind and has not moved for so long does not
+ * move.
+ */
 const STUCK_AFTER_MS = 60_000;
 
 /** What may be wrong, and for how long it must be so before it is told. */
@@ -46,7 +49,10 @@ interface Suspicion extends Omit<Trouble, 'since'> {
   afterMs: number;
 }
 
-/** Looks every few seconds which programs run and how the subscriptions to the log stand. Health, metrics and the list of tasks tell what it has seen. */
+/**
+ * Looks every few seconds which programs run and how the subscriptions to the log stand. Health, metrics and the list
+ * of tasks tell what it has seen.
+ */
 export class ProgramWatch {
   private noted = new Map<string, { at: Date; atMs: number }>();
   private suspicions: Suspicion[] = [];
@@ -57,10 +63,15 @@ export class ProgramWatch {
     const { clock, expected } = this.options;
     const [processes, lags] = await Promise.all([this.options.processes(), this.options.subscriptions()]);
     const subscriptions = subscriptionStandings(processes, lags);
-    const programs = [...new Set([...expected, ...processes.map((one) => one.program)])].sort().map((name) => standingOf(name, processes, (expected as string[]).includes(name)));
+    const programs = [...new Set([...expected, ...processes.map((one) => one.program)])]
+      .sort()
+      .map((name) => standingOf(name, processes, (expected as string[]).includes(name)));
     const missing = programs.filter((one) => one.state === 'missing');
     // A program that is away explains why nobody runs its subscriptions.
-    this.suspicions = [...missing.map(missingProgram), ...subscriptions.flatMap((one) => suspicionOf(one, missing.length === 0))];
+    this.suspicions = [
+      ...missing.map(missingProgram),
+      ...subscriptions.flatMap((one) => suspicionOf(one, missing.length === 0)),
+    ];
     const now = { at: clock.now(), atMs: clock.monotonicMs() };
     this.noted = new Map(this.suspicions.map(({ key }) => [key, this.noted.get(key) ?? now]));
     return { programs, subscriptions };
@@ -78,7 +89,13 @@ export class ProgramWatch {
   /** Looks at once, and then every few seconds until `signal`. Never rejects. */
   watch(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.options;
-    return lookAgain(() => this.look(), { everyMs: LOOK_EVERY_MS, clock, signal, log, failure: 'nobody could look which programs run' });
+    return lookAgain(() => this.look(), {
+      everyMs: LOOK_EVERY_MS,
+      clock,
+      signal,
+      log,
+      failure: 'nobody could look which programs run',
+    });
   }
 }
 
@@ -86,7 +103,11 @@ function standingOf(name: string, processes: ProgramProcess[], isExpected: boole
   const own = processes.filter((one) => one.program === name);
   const running = own.filter(isThere);
   const shown = (running.length > 0 ? running : own.slice(0, 1)).map((one) => {
-    const state = isThere(one) ? ('running' as const) : one.stoppedAt === undefined ? ('silent' as const) : ('stopped' as const);
+    const state = isThere(one)
+      ? ('running' as const)
+      : one.stoppedAt === undefined
+        ? ('silent' as const)
+        : ('stopped' as const);
     return { process: one.process, startedAt: one.startedAt, seenAt: one.stoppedAt ?? one.seenAt, state };
   });
   return { name, state: running.length > 0 ? 'running' : isExpected ? 'missing' : 'not_running', processes: shown };
@@ -96,18 +117,45 @@ function standingOf(name: string, processes: ProgramProcess[], isExpected: boole
 function missingProgram({ name, processes: [last] }: ProgramStanding): Suspicion {
   const duty = PROGRAM_DUTIES[name as ExpectedProgram];
   const key = `program ${name}`;
-  if (last === undefined) return { key, name: key, afterMs: SILENT_LIMIT_MS, reason: `no ${name} has run on this database yet, so ${duty}; start one: pedigree ${name}` };
+  if (last === undefined)
+    return {
+      key,
+      name: key,
+      afterMs: SILENT_LIMIT_MS,
+      reason: `no ${name} has run on this database yet, so ${duty}; start one: pedigree ${name}`,
+    };
   const { process, seenAt, state } = last;
   const end = state === 'stopped' ? 'was stopped' : 'was last seen';
   const reason = `no ${name} runs, so ${duty}: ${process} ${end} at ${seenAt.toISOString()}; start one: pedigree ${name}`;
   return { key, name: key, since: seenAt, afterMs: state === 'stopped' ? SILENT_LIMIT_MS : 0, reason };
 }
 
-function suspicionOf({ name, state, position, lag, lagUnit, reason, since, processes }: SubscriptionStanding, allProgramsRun: boolean): Suspicion[] {
+function suspicionOf(
+  { name, state, position, lag, lagUnit, reason, since, processes }: SubscriptionStanding,
+  allProgramsRun: boolean,
+): Suspicion[] {
   const about = { key: `${name} ${state}`, name: `subscription ${name}` };
   const behind = `${lag} ${lagUnit}${lag === 1n ? '' : 's'} behind the log`;
-  if (state === 'halted') return [{ ...about, afterMs: 0, reason: `it is halted: ${reason ?? 'the reason is not known'}`, ...(since === undefined ? {} : { since }) }];
-  if (state === 'nobody') return allProgramsRun ? [{ ...about, afterMs: SILENT_LIMIT_MS, reason: `nobody runs it, and it is ${behind}` }] : [];
+  if (state === 'halted')
+    return [
+      {
+        ...about,
+        afterMs: 0,
+        reason: `it is halted: ${reason ?? 'the reason is not known'}`,
+        ...(since === undefined ? {} : { since }),
+      },
+    ];
+  if (state === 'nobody')
+    return allProgramsRun
+      ? [{ ...about, afterMs: SILENT_LIMIT_MS, reason: `nobody runs it, and it is ${behind}` }]
+      : [];
   if (lag === 0n) return [];
-  return [{ ...about, key: `${name} at ${position}`, afterMs: STUCK_AFTER_MS, reason: `it does not move and is ${behind}; it runs in ${processes.join(', ')}` }];
+  return [
+    {
+      ...about,
+      key: `${name} at ${position}`,
+      afterMs: STUCK_AFTER_MS,
+      reason: `it does not move and is ${behind}; it runs in ${processes.join(', ')}`,
+    },
+  ];
 }

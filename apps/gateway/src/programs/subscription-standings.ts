@@ -8,7 +8,10 @@ export interface SubscriptionStanding {
   lag: bigint;
   lagUnit: SubscriptionLag['unit'];
   updatedAt: Date;
-  /** `standing_by`: processes wait for one to let go of it. `halted`: one stands at an event. `nobody`: no process that is there has it. */
+  /**
+   * `standing_by`: processes wait for one to let go of it. `halted`: one stands at an event. `nobody`: no process that
+   * is there has it.
+   */
   state: 'running' | 'standing_by' | 'halted' | 'nobody';
   /** Of those that run it, or stand by: host and number. */
   processes: string[];
@@ -19,12 +22,22 @@ export interface SubscriptionStanding {
 
 /** Each subscription that has a checkpoint, by what the processes say that are there. */
 export function subscriptionStandings(processes: ProgramProcess[], lags: SubscriptionLag[]): SubscriptionStanding[] {
-  const said = processes.filter(isThere).flatMap((one) => one.subscriptions.map((subscription) => ({ ...subscription, process: one.process })));
+  const said = processes
+    .filter(isThere)
+    .flatMap((one) => one.subscriptions.map((subscription) => ({ ...subscription, process: one.process })));
   return lags.map(({ unit, ...lag }) => {
     const own = said.filter((one) => one.name === lag.name);
     const halted = own.find((one) => one.state === 'halted');
-    const state = halted?.state ?? (own.some((one) => one.state === 'running') ? 'running' : own.length > 0 ? 'standing_by' : 'nobody');
-    const why = halted === undefined ? {} : { ...(halted.since === undefined ? {} : { since: new Date(halted.since) }), ...(halted.reason === undefined ? {} : { reason: `${halted.process} ${halted.reason}` }) };
+    const state =
+      halted?.state ??
+      (own.some((one) => one.state === 'running') ? 'running' : own.length > 0 ? 'standing_by' : 'nobody');
+    const why =
+      halted === undefined
+        ? {}
+        : {
+            ...(halted.since === undefined ? {} : { since: new Date(halted.since) }),
+            ...(halted.reason === undefined ? {} : { reason: `${halted.process} ${halted.reason}` }),
+          };
     return { ...lag, lagUnit: unit, state, processes: [...new Set(own.map((one) => one.process))], ...why };
   });
 }

@@ -2,7 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { Actor, EventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
-import { findRun, keepRequest, listRuns, readFindings, runTask, type Finding, type FindingKind, type RunShown } from '#reconciliation';
+import {
+  findRun,
+  keepRequest,
+  listRuns,
+  readFindings,
+  runTask,
+  type Finding,
+  type FindingKind,
+  type RunShown,
+} from '#reconciliation';
 import type { TaskQueue } from '#tasks';
 
 export interface ReconciliationsOptions {
@@ -19,17 +28,22 @@ export class Reconciliations {
   async request(reason: string, actor: Actor): Promise<RunShown> {
     const { pool, queue } = this.options;
     const runId = randomUUID();
-    await inTransaction(pool, async (tx) => {
-      await keepRequest(tx, { runId, reason, actor });
-      await queue.schedule(tx, [runTask(runId)]);
-    }, { name: 'a request for a reconciliation' });
+    await inTransaction(
+      pool,
+      async (tx) => {
+        await keepRequest(tx, { runId, reason, actor });
+        await queue.schedule(tx, [runTask(runId)]);
+      },
+      { name: 'a request for a reconciliation' },
+    );
     return this.find(runId);
   }
 
   /** Throws PedigreeError `not_found`. */
   async find(runId: string): Promise<RunShown> {
     const run = await findRun(this.options.pool, this.options.store, runId);
-    if (run === undefined) throw new PedigreeError('not_found', `no reconciliation is called ${runId}`, { field: 'runId', item: runId });
+    if (run === undefined)
+      throw new PedigreeError('not_found', `no reconciliation is called ${runId}`, { field: 'runId', item: runId });
     return run;
   }
 
@@ -37,8 +51,16 @@ export class Reconciliations {
     return listRuns(this.options.pool, this.options.store, page);
   }
 
-  /** A page of a run's findings; none while it is not made, and none once they are kept no longer: never a part for the whole. */
-  async findings({ runId, completed, findingsRemovedAt }: RunShown, page: { kind?: FindingKind | undefined; after: number; limit: number }): Promise<{ n: number; finding: Finding }[]> {
-    return completed === undefined || findingsRemovedAt !== undefined ? [] : readFindings(this.options.pool, { runId, attempt: completed.attempt, ...page });
+  /**
+   * A page of a run's findings; none while it is not made, and none once they are kept no longer: never a part for the
+   * whole.
+   */
+  async findings(
+    { runId, completed, findingsRemovedAt }: RunShown,
+    page: { kind?: FindingKind | undefined; after: number; limit: number },
+  ): Promise<{ n: number; finding: Finding }[]> {
+    return completed === undefined || findingsRemovedAt !== undefined
+      ? []
+      : readFindings(this.options.pool, { runId, attempt: completed.attempt, ...page });
   }
 }

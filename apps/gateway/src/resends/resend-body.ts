@@ -7,7 +7,12 @@ export const resendBody = z
     reason: z.string().trim().min(3).max(1_000).describe('Why. It is kept with the event, beside who asked.'),
     command_id: commandId.optional().describe('Id of the new command. Default: `resend-` and the request_id.'),
     account: accountName.optional().describe('Account to send with. Default: the one of the document.'),
-    xml: commandBody.shape.xml.describe('The corrected document as XML. Without it and `document` the same bytes go again.'),
+    xml: commandBody.shape.xml.describe(
+      'The corrected document as XML. Without it and `document` the same bytes go again.',
+    ),
     document: commandBody.shape.document.describe('The corrected document as JSON.'),
   })
-  .refine((body) => body.xml === undefined || body.document === undefined, { error: 'give either `xml` or `document`, and not both', path: ['xml'] });
+  .refine((body) => body.xml === undefined || body.document === undefined, {
+    error: 'give either `xml` or `document`, and not both',
+    path: ['xml'],
+  });

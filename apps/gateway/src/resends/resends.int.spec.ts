@@ -33,11 +33,21 @@ let documents = 0;
 /** Another document, which went so far. */
 async function ended(commands: DocumentCommand[], on = trial): Promise<string> {
   const command_id = `document-${(documents += 1)}`;
-  expect((await on.post({ command_id, account: 'north', reference: `ERP-${documents}`, xml: arrival(`<sgtin>${SGTIN.slice(0, -3)}${String(documents).padStart(3, '0')}</sgtin>`) })).status).toBe(202);
+  expect(
+    (
+      await on.post({
+        command_id,
+        account: 'north',
+        reference: `ERP-${documents}`,
+        xml: arrival(`<sgtin>${SGTIN.slice(0, -3)}${String(documents).padStart(3, '0')}</sgtin>`),
+      })
+    ).status,
+  ).toBe(202);
   return on.run(command_id, commands, { projected: false });
 }
 
-const resend = (requestId: string, body: object, on = trial): Promise<Answer> => on.post({ reason: REASON, ...body }, `/v1/documents/${requestId}/resends`);
+const resend = (requestId: string, body: object, on = trial): Promise<Answer> =>
+  on.post({ reason: REASON, ...body }, `/v1/documents/${requestId}/resends`);
 
 interface RunTask {
   registration: Registration;
@@ -47,24 +57,42 @@ interface RunTask {
 
 /** What the worker is told to run. */
 async function taskOf(requestId: string): Promise<RunTask> {
-  const { rows } = await trial.db.pool.query<{ payload: string }>('SELECT payload FROM task WHERE key = $1', [`run_command:${requestId}`]);
+  const { rows } = await trial.db.pool.query<{ payload: string }>('SELECT payload FROM task WHERE key = $1', [
+    `run_command:${requestId}`,
+  ]);
   return JSON.parse(rows[0]?.payload ?? 'null') as RunTask;
 }
 
 describe('a document that is sent again by an operator', () => {
-  it.each([['rejected', answered('rejected')], ['failed', FAILED]] as const)('after it was %s goes as another one, with the same bytes, account and reference, and says why and in whose place', async (_outcome, commands) => {
-    const requestId = await ended([...commands]);
-    const answer = await resend(requestId, {});
-    expect(answer.status).toBe(202);
-    const taken = resent.parse(answer.json());
-    expect(taken).toMatchObject({ command_id: `resend-${requestId}`, resend_of: requestId, repeated: false });
-    expect(taken.request_id).not.toBe(requestId);
-    const { registration, reason, actor } = await taskOf(taken.request_id);
-    const original = (await taskOf(requestId)).registration;
-    const { documentSha256, account, reference, docType } = original;
-    expect(registration).toMatchObject({ documentSha256, account, reference, docType, requestId: taken.request_id, resendOf: { requestId, commandId: original.commandId } });
-    expect({ reason, actor }).toMatchObject({ reason: REASON, actor: { kind: expect.any(String), name: expect.any(String) } });
-  });
+  it.each([
+    ['rejected', answered('rejected')],
+    ['failed', FAILED],
+  ] as const)(
+    'after it was %s goes as another one, with the same bytes, account and reference, and says why and in whose place',
+    async (_outcome, commands) => {
+      const requestId = await ended([...commands]);
+      const answer = await resend(requestId, {});
+      expect(answer.status).toBe(202);
+      const taken = resent.parse(answer.json());
+      expect(taken).toMatchObject({ command_id: `resend-${requestId}`, resend_of: requestId, repeated: false });
+      expect(taken.request_id).not.toBe(requestId);
+      const { registration, reason, actor } = await taskOf(taken.request_id);
+      const original = (await taskOf(requestId)).registration;
+      const { documentSha256, account, reference, docType } = original;
+      expect(registration).toMatchObject({
+        documentSha256,
+        account,
+        reference,
+        docType,
+        requestId: taken.request_id,
+        resendOf: { requestId, commandId: original.commandId },
+      });
+      expect({ reason, actor }).toMatchObject({
+        reason: REASON,
+        actor: { kind: expect.any(String), name: expect.any(String) },
+      });
+    },
+  );
 
   it('keeps what the ERP gave first, however often it is sent again', async () => {
     const requestId = await ended(answered('rejected'));
@@ -74,13 +102,18 @@ describe('a document that is sent again by an operator', () => {
     await trial.run(second.command_id, answered('rejected'), { projected: false });
     const third = resent.parse((await resend(second.request_id, { command_id: 'third-try' })).json());
     expect((await taskOf(second.request_id)).registration).toMatchObject({ firstCommand, resendOf: { requestId } });
-    expect((await taskOf(third.request_id)).registration).toMatchObject({ firstCommand, resendOf: { requestId: second.request_id, commandId: second.command_id } });
+    expect((await taskOf(third.request_id)).registration).toMatchObject({
+      firstCommand,
+      resendOf: { requestId: second.request_id, commandId: second.command_id },
+    });
   });
 
   it('may be corrected, and given a command id and an account', async () => {
     const requestId = await ended(answered('rejected'));
     const xml = arrival(`<sgtin>${SGTIN.slice(0, -3)}999</sgtin>`);
-    const { request_id } = resent.parse((await resend(requestId, { xml, command_id: 'corrected', account: 'main' })).json());
+    const { request_id } = resent.parse(
+      (await resend(requestId, { xml, command_id: 'corrected', account: 'main' })).json(),
+    );
     const { registration } = await taskOf(request_id);
     expect(registration).toMatchObject({ commandId: 'corrected', account: 'main', byteLength: Buffer.byteLength(xml) });
     expect(registration.documentSha256).not.toBe((await taskOf(requestId)).registration.documentSha256);
@@ -91,13 +124,22 @@ describe('a document that is sent again by an operator', () => {
     const first = resent.parse((await resend(requestId, {})).json());
     const again = await resend(requestId, {});
     expect([again.status, again.json()]).toEqual([200, { ...first, repeated: true }]);
-    expect((await resend(requestId, { reason: 'for another reason' })).json()).toMatchObject({ status: 409, code: 'command_conflict' });
-    expect((await resend(requestId, { command_id: 'another' })).json()).toMatchObject({ status: 409, code: 'not_resendable', detail: expect.stringContaining(first.request_id) });
+    expect((await resend(requestId, { reason: 'for another reason' })).json()).toMatchObject({
+      status: 409,
+      code: 'command_conflict',
+    });
+    expect((await resend(requestId, { command_id: 'another' })).json()).toMatchObject({
+      status: 409,
+      code: 'not_resendable',
+      detail: expect.stringContaining(first.request_id),
+    });
   });
 
   it('goes once when two ask at the same moment', async () => {
     const requestId = await ended(answered('rejected'));
-    const answers = await Promise.all(['one', 'two', 'three'].map((name) => resend(requestId, { command_id: `${requestId}-${name}` })));
+    const answers = await Promise.all(
+      ['one', 'two', 'three'].map((name) => resend(requestId, { command_id: `${requestId}-${name}` })),
+    );
     expect(answers.map((one) => one.status).sort()).toEqual([202, 409, 409]);
     for (const one of answers) if (one.status === 409) expect(one.json()).toMatchObject({ code: 'not_resendable' });
   });
@@ -110,7 +152,12 @@ describe('a document that is sent again by an operator', () => {
   ] as const)('is refused when it %s', async (_what, commands, words) => {
     const requestId = await ended([...commands]);
     const answer = await resend(requestId, {});
-    expect(answer.json()).toMatchObject({ status: 409, code: 'not_resendable', item: requestId, detail: expect.stringMatching(words) });
+    expect(answer.json()).toMatchObject({
+      status: 409,
+      code: 'not_resendable',
+      item: requestId,
+      detail: expect.stringMatching(words),
+    });
   });
 
   it('is refused while the registry may still turn its FAILED', async () => {
@@ -121,7 +168,15 @@ describe('a document that is sent again by an operator', () => {
     const { pool } = patient.db;
     await pool.query(`INSERT INTO checkpoint (name, position, updated_at) VALUES ('saga:document', 1000000, now())`);
     const queue = new PostgresTaskQueue({ pool });
-    await queue.schedule(pool, [{ key: `status:${requestId}:after-failed`, kind: 'status', lane: 'north/status', dueAt: new Date('2999-01-01'), payload: {} }]);
+    await queue.schedule(pool, [
+      {
+        key: `status:${requestId}:after-failed`,
+        kind: 'status',
+        lane: 'north/status',
+        dueAt: new Date('2999-01-01'),
+        payload: {},
+      },
+    ]);
     expect((await resend(requestId, {}, patient)).json()).toMatchObject(refusal);
     await pool.query('DELETE FROM task WHERE key LIKE $1', ['%:after-failed']);
     expect((await resend(requestId, {}, patient)).status).toBe(202);
@@ -142,7 +197,10 @@ describe('a document that is sent again by an operator', () => {
   });
 
   it('must be known', async () => {
-    expect((await resend('0d9e1f22-3344-5566-8777-8899aabbccdd', {})).json()).toMatchObject({ status: 404, code: 'not_found' });
+    expect((await resend('0d9e1f22-3344-5566-8777-8899aabbccdd', {})).json()).toMatchObject({
+      status: 404,
+      code: 'not_found',
+    });
     expect((await resend('nothing', {})).json()).toMatchObject({ status: 400, code: 'invalid_parameter' });
   });
 });

@@ -25,8 +25,9 @@ interface Found {
 }
 
 /**
- * Whether the last read of a FAILED, after its grace, is still to come: its task is there, or its saga has not planned it yet. No time is compared
- * here: the grace is judged once, by the task's due time. $1 lane, $2 key, $3 position of the conclusion.
+ * Whether the last read of a FAILED, after its grace, is still to come: its task is there, or its saga has not planned
+ * it yet. No time is compared here: the grace is judged once, by the task's due time. $1 lane, $2 key, $3 position of
+ * the conclusion.
  */
 const MAY_TURN = `SELECT EXISTS (SELECT FROM task WHERE lane = $1 AND key = $2)
   OR NOT EXISTS (SELECT FROM checkpoint WHERE name = 'saga:document' AND position >= $3) AS may_turn`;
@@ -36,16 +37,24 @@ const READ_EVENTS = 1_000;
 const MAX_READS = 1_000;
 
 /**
- * Documents that ended rejected or failed, sent again by an operator (interface 7.2): the same bytes, or corrected ones, as another document with a
- * request_id of its own, through the intake like any command. A document is sent again once; what follows is done to its successor.
+ * Documents that ended rejected or failed, sent again by an operator (interface 7.2): the same bytes, or corrected
+ * ones, as another document with a request_id of its own, through the intake like any command. A document is sent again
+ * once; what follows is done to its successor.
  */
 export class Resends {
   constructor(private readonly options: ResendsOptions) {}
 
-  /** A repeat of the same call is a no-op. @throws PedigreeError not_found, not_resendable, command_conflict, and whatever the intake says of the document. */
+  /**
+   * A repeat of the same call is a no-op. @throws PedigreeError not_found, not_resendable, command_conflict, and
+   * whatever the intake says of the document.
+   */
   async resend(requestId: string, asked: z.output<typeof resendBody>, actor: Actor): Promise<Acknowledgement> {
     const found = await this.find(requestId);
-    if (found === undefined) throw new PedigreeError('not_found', `no document has request_id ${requestId}`, { field: 'requestId', item: requestId });
+    if (found === undefined)
+      throw new PedigreeError('not_found', `no document has request_id ${requestId}`, {
+        field: 'requestId',
+        item: requestId,
+      });
     const { registration } = found.state;
     const command_id = asked.command_id ?? `resend-${requestId}`;
     const earlier = await findResend(this.options.pool, requestId);
@@ -55,11 +64,17 @@ export class Resends {
     const body: CommandBody = {
       ...{ command_id, type: 'send_document', account: asked.account ?? registration.account, after: [] },
       ...(reference === undefined ? {} : { reference }),
-      ...(asked.document === undefined ? { xml: asked.xml ?? (await this.xmlOf(registration.documentSha256)) } : { document: asked.document }),
+      ...(asked.document === undefined
+        ? { xml: asked.xml ?? (await this.xmlOf(registration.documentSha256)) }
+        : { document: asked.document }),
     };
     const of = { commandId: registration.commandId, requestId };
     try {
-      return await this.options.intake.take(body, actor, { of, firstCommand: firstCommandOf(registration), reason: asked.reason });
+      return await this.options.intake.take(body, actor, {
+        of,
+        firstCommand: firstCommandOf(registration),
+        reason: asked.reason,
+      });
     } catch (error) {
       // Somebody else was faster, by another command.
       if ((error as { constraint?: string }).constraint !== 'command_resend') throw error;
@@ -69,21 +84,43 @@ export class Resends {
 
   private async refuseUnlessEndedBadly({ state, concludedAt }: Found): Promise<void> {
     const { requestId, group } = state.registration;
-    if (state.phase !== 'concluded') throw refusal(requestId, `has not concluded: it is ${state.phase}; only a rejected or failed document is sent again`);
+    if (state.phase !== 'concluded')
+      throw refusal(
+        requestId,
+        `has not concluded: it is ${state.phase}; only a rejected or failed document is sent again`,
+      );
     if (state.outcome === 'accepted' || state.outcome === 'partial') {
       const why = state.outcome === 'accepted' ? '' : '; send a new document for the items that were refused';
-      throw refusal(requestId, `was ${state.outcome === 'accepted' ? 'accepted' : 'accepted in part'}; only a rejected or failed document is sent again${why}`);
+      throw refusal(
+        requestId,
+        `was ${state.outcome === 'accepted' ? 'accepted' : 'accepted in part'}; only a rejected or failed ` +
+          `document is sent again${why}`,
+      );
     }
-    if (group !== undefined) throw refusal(requestId, `is a member of group ${group.groupId}: the group is resumed, with a corrected member`);
+    if (group !== undefined)
+      throw refusal(requestId, `is a member of group ${group.groupId}: the group is resumed, with a corrected member`);
     // It is turning where its newest status is not FAILED any more, and may turn until the last read after its grace.
-    if (state.cause === 'registry_failed' && (state.status !== 'failed' || (await this.mayTurn(state.registration, concludedAt)))) {
-      throw refusal(requestId, 'failed a moment ago, and the registry may still say otherwise: try again when its status was read once more');
+    if (
+      state.cause === 'registry_failed' &&
+      (state.status !== 'failed' || (await this.mayTurn(state.registration, concludedAt)))
+    ) {
+      throw refusal(
+        requestId,
+        'failed a moment ago, and the registry may still say otherwise: try again when its status was read once more',
+      );
     }
   }
 
-  private async mayTurn({ requestId, account }: Found['state']['registration'], concludedAt: bigint | undefined): Promise<boolean> {
+  private async mayTurn(
+    { requestId, account }: Found['state']['registration'],
+    concludedAt: bigint | undefined,
+  ): Promise<boolean> {
     if (this.options.failedGraceMs === 0) return false;
-    const { rows } = await this.options.pool.query<{ may_turn: boolean }>(MAY_TURN, [`${account}/status`, `status:${requestId}:after-failed`, concludedAt ?? 0n]);
+    const { rows } = await this.options.pool.query<{ may_turn: boolean }>(MAY_TURN, [
+      `${account}/status`,
+      `status:${requestId}:after-failed`,
+      concludedAt ?? 0n,
+    ]);
     return rows[0]?.may_turn !== false;
   }
 
@@ -93,7 +130,10 @@ export class Resends {
     let concludedAt: bigint | undefined;
     let next = 0;
     for (let reads = 0; reads < MAX_READS; reads += 1) {
-      const events = await this.options.store.readStream(documentStream(requestId), { fromVersion: next, limit: READ_EVENTS });
+      const events = await this.options.store.readStream(documentStream(requestId), {
+        fromVersion: next,
+        limit: READ_EVENTS,
+      });
       for (const event of events) {
         state = evolve(state, event as unknown as DocumentEvent);
         if (event.type === 'DocumentConcluded') concludedAt = event.position;
@@ -111,6 +151,8 @@ export class Resends {
   }
 }
 
-const refusal = (requestId: string, why: string): PedigreeError => new PedigreeError('not_resendable', `document ${requestId} ${why}`, { field: 'requestId', item: requestId });
+const refusal = (requestId: string, why: string): PedigreeError =>
+  new PedigreeError('not_resendable', `document ${requestId} ${why}`, { field: 'requestId', item: requestId });
 
-const alreadyResent = (requestId: string, by: string): PedigreeError => refusal(requestId, `was sent again before, as document ${by}; what is still to be done is done to that one`);
+const alreadyResent = (requestId: string, by: string): PedigreeError =>
+  refusal(requestId, `was sent again before, as document ${by}; what is still to be done is done to that one`);

@@ -10,7 +10,10 @@ export interface LookAgainOptions {
 }
 
 /** Looks at once, and then every so often until `signal`. Never rejects. */
-export async function lookAgain(look: () => Promise<unknown>, { everyMs, clock, signal, log, failure }: LookAgainOptions): Promise<void> {
+export async function lookAgain(
+  look: () => Promise<unknown>,
+  { everyMs, clock, signal, log, failure }: LookAgainOptions,
+): Promise<void> {
   while (!signal.aborted) {
     await look().catch((err: unknown) => log.warn({ err }, failure));
     await clock.wait(everyMs, signal);

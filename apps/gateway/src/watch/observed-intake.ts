@@ -5,7 +5,9 @@ import type { CommandBody } from '../intake/command-body.js';
 import { Intake, type Acknowledgement, type IntakeOptions, type Resend } from '../intake/intake.js';
 import { callersTraceparent } from './caller-trace.js';
 
-/** The intake, with each command counted, timed and, where traces are wanted, told as the first step of its document. */
+/**
+ * The intake, with each command counted, timed and, where traces are wanted, told as the first step of its document.
+ */
 export class ObservedIntake extends Intake {
   constructor(
     options: IntakeOptions,
@@ -24,7 +26,8 @@ export class ObservedIntake extends Intake {
     try {
       const taken = await super.take(body, actor, resend);
       note(taken.repeated ? 'repeated' : 'acknowledged');
-      if (!taken.repeated && this.watching.tracing.isOn) this.tell(taken, { source, tookMs: performance.now() - startedMs });
+      if (!taken.repeated && this.watching.tracing.isOn)
+        this.tell(taken, { source, tookMs: performance.now() - startedMs });
       return taken;
     } catch (error) {
       note(error instanceof PedigreeError && error.httpStatus < 500 ? 'refused' : 'unavailable');
@@ -43,4 +46,5 @@ export class ObservedIntake extends Intake {
 }
 
 /** How a command came: over the bus, or over HTTP. */
-const sourceOf = ({ authenticatedBy }: Actor): string => (authenticatedBy.startsWith('amqp') ? 'amqp' : authenticatedBy === 'database' ? 'embedded' : 'http');
+const sourceOf = ({ authenticatedBy }: Actor): string =>
+  authenticatedBy.startsWith('amqp') ? 'amqp' : authenticatedBy === 'database' ? 'embedded' : 'http';

@@ -13,9 +13,18 @@ const why = (url: string, over = rules): string | undefined => {
 };
 
 describe('addresses for webhooks', () => {
-  it.each(['https://erp.example/hooks?tenant=7', 'https://10.0.0.7/hooks', 'https://[fd12::7]:8443/', 'http://127.0.0.1:9000/', 'http://localhost:9000/', 'http://[::1]:9000/', 'https://127.0.0.1/', 'http://[::ffff:127.0.0.1]/', 'https://[64:ff9b::203.0.113.7]/', 'https://[2001:db8::7]/'])('takes %s', (url) =>
-    expect(why(url)).toBeUndefined(),
-  );
+  it.each([
+    'https://erp.example/hooks?tenant=7',
+    'https://10.0.0.7/hooks',
+    'https://[fd12::7]:8443/',
+    'http://127.0.0.1:9000/',
+    'http://localhost:9000/',
+    'http://[::1]:9000/',
+    'https://127.0.0.1/',
+    'http://[::ffff:127.0.0.1]/',
+    'https://[64:ff9b::203.0.113.7]/',
+    'https://[2001:db8::7]/',
+  ])('takes %s', (url) => expect(why(url)).toBeUndefined());
 
   it.each([
     ['no address', 'must be an https address'],
@@ -48,23 +57,36 @@ describe('addresses for webhooks', () => {
     [`https://erp.example/${'x'.repeat(2_000)}`, 'is longer than 2000 characters'],
   ])('refuses %s', (url, reason) => expect(why(url)).toContain(reason));
 
-  it.each(['https://erp.example/a\tb', 'https://erp.example/\r\nx', 'https://erp.example/\u001b[2J', ' https://erp.example/\u0000', 'https://erp.example/\u009b1m', 'https://erp.example/\u202Egnp'])('refuses what is not seen in %j', (url) => {
+  it.each([
+    'https://erp.example/a\tb',
+    'https://erp.example/\r\nx',
+    'https://erp.example/\u001b[2J',
+    ' https://erp.example/\u0000',
+    'https://erp.example/\u009b1m',
+    'https://erp.example/\u202Egnp',
+  ])('refuses what is not seen in %j', (url) => {
     expect(why(url)).toContain('must hold no control characters');
   });
 
-  it('says nothing of a password that it refuses', () => expect(why('https://user:secret@erp.example/')).not.toContain('secret'));
+  it('says nothing of a password that it refuses', () =>
+    expect(why('https://user:secret@erp.example/')).not.toContain('secret'));
 
   it('takes what the configuration allows', () => {
     const allowed = new AddressRules(blockList(['169.254.7.0/24', '10.0.0.7']));
-    for (const url of ['https://169.254.7.9/', 'http://169.254.7.9/', 'http://10.0.0.7/']) expect(why(url, allowed)).toBeUndefined();
+    for (const url of ['https://169.254.7.9/', 'http://169.254.7.9/', 'http://10.0.0.7/'])
+      expect(why(url, allowed)).toBeUndefined();
     for (const url of ['https://169.254.8.9/', 'http://10.0.0.8/']) expect(why(url, allowed)).toBeDefined();
   });
 
-  it.each(['10.0.0.0/33', 'example', '', '::1/129', '10.0.0/8'])('knows %s for no network', (network) => expect(() => blockList([network])).toThrow('is no address and no network'));
+  it.each(['10.0.0.0/33', 'example', '', '::1/129', '10.0.0/8'])('knows %s for no network', (network) =>
+    expect(() => blockList([network])).toThrow('is no address and no network'),
+  );
 
   it('judges what a name leads to at the connection', async () => {
     const look = (protocol: string, over: AddressRules) =>
-      new Promise<unknown>((resolve) => over.lookupFor(protocol)('localhost', { family: 4 }, (error, address) => resolve(error?.message ?? address)));
+      new Promise<unknown>((resolve) =>
+        over.lookupFor(protocol)('localhost', { family: 4 }, (error, address) => resolve(error?.message ?? address)),
+      );
     expect(await look('http:', rules)).toBe('127.0.0.1');
     const without = Object.assign(new AddressRules(), { whyNot: () => 'leads nowhere good' });
     expect(await look('https:', without)).toBe('localhost leads nowhere good');

@@ -22,8 +22,9 @@ const MOST_ANSWER_BYTES = 16 * 1024;
 const MOST_HEADER_BYTES = 16 * 1024;
 
 /**
- * Posts once. Resolves with the status of whatever answered, redirects too, which are not followed. Rejects when nothing did in time, or when the address is one
- * that nothing may be posted to. Node's own client is used because it connects to the very address that its `lookup` has judged; fetch would look up again.
+ * Posts once. Resolves with the status of whatever answered, redirects too, which are not followed. Rejects when
+ * nothing did in time, or when the address is one that nothing may be posted to. Node's own client is used because it
+ * connects to the very address that its `lookup` has judged; fetch would look up again.
  */
 export function post(url: URL, { rules, headers, body, timeoutMs, signal }: PostOptions): Promise<Answer> {
   const host = hostOf(url);
@@ -32,7 +33,12 @@ export function post(url: URL, { rules, headers, body, timeoutMs, signal }: Post
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   return new Promise((resolve, reject) => {
-    const options = { method: 'POST', headers: { ...headers, 'content-length': Buffer.byteLength(body) }, agent: false as const, maxHeaderSize: MOST_HEADER_BYTES };
+    const options = {
+      method: 'POST',
+      headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+      agent: false as const,
+      maxHeaderSize: MOST_HEADER_BYTES,
+    };
     const request = send(url, { ...options, lookup: rules.lookupFor(url.protocol), signal: over }, (response) => {
       const answer: Answer = { status: response.statusCode ?? 0, ...retryAfterOf(response.headers['retry-after']) };
       let bytes = 0;
@@ -44,7 +50,9 @@ export function post(url: URL, { rules, headers, body, timeoutMs, signal }: Post
       response.once('error', () => undefined);
       response.once('close', () => resolve(answer));
     });
-    request.once('error', (error) => reject(over.aborted && !signal.aborted ? new Error(`no answer within ${timeoutMs} ms`) : error));
+    request.once('error', (error) =>
+      reject(over.aborted && !signal.aborted ? new Error(`no answer within ${timeoutMs} ms`) : error),
+    );
     request.end(body);
   });
 }

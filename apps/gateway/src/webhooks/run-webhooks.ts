@@ -6,14 +6,20 @@ import type { AddressRules } from './addresses.js';
 import { WebhookSender } from './sender.js';
 import { deliveryName } from './webhooks.js';
 
-export interface RunWebhooksOptions extends Pick<DeliveryOptions, 'bell' | 'signal' | 'report' | 'standbyMs' | 'leaseMs' | 'random'> {
+export interface RunWebhooksOptions extends Pick<
+  DeliveryOptions,
+  'bell' | 'signal' | 'report' | 'standbyMs' | 'leaseMs' | 'random'
+> {
   pool: Pool;
   rules: AddressRules;
   cipher: TokenCipher | undefined;
   softwareVersion: string;
   /** Longest that one request takes. Default 10,000. */
   timeoutMs?: number;
-  /** Back-off, and failures in a row before it is halted. Defaults: from 1 s, doubling to an hour, 30 times: about twenty hours. */
+  /**
+   * Back-off, and failures in a row before it is halted. Defaults: from 1 s, doubling to an hour, 30 times: about
+   * twenty hours.
+   */
   retryFirstMs?: number;
   retryMostMs?: number;
   mostFailures?: number;
@@ -67,16 +73,30 @@ function adjust(running: Map<string, Running>, rows: Row[], options: RunWebhooks
 }
 
 function deliverTo(row: Row, signal: AbortSignal, options: RunWebhooksOptions): Promise<void> {
-  const { cipher, rules, softwareVersion, timeoutMs = 10_000, retryFirstMs = 1_000, retryMostMs = 3_600_000, mostFailures = 30, ...rest } = options;
+  const {
+    cipher,
+    rules,
+    softwareVersion,
+    timeoutMs = 10_000,
+    retryFirstMs = 1_000,
+    retryMostMs = 3_600_000,
+    mostFailures = 30,
+    ...rest
+  } = options;
   const name = deliveryName(row.id);
   const secret = cipher?.open(name, row.sealed_secret);
-  const sender = secret === undefined ? undefined : new WebhookSender({ url: row.url, secret, rules, softwareVersion, timeoutMs });
+  const sender =
+    secret === undefined ? undefined : new WebhookSender({ url: row.url, secret, rules, softwareVersion, timeoutMs });
   return runDelivery({
     ...rest,
     ...{ name, signal, stepMs: timeoutMs, retryFirstMs, retryMostMs, mostFailures },
     batchSize: 32,
-    deliver: (batch, turn) => (sender === undefined ? Promise.resolve({ confirmed: 0, failure: LOCKED }) : sender.deliver(batch, turn)),
+    deliver: (batch, turn) =>
+      sender === undefined ? Promise.resolve({ confirmed: 0, failure: LOCKED }) : sender.deliver(batch, turn),
   });
 }
 
-const LOCKED = { reason: 'its secret cannot be read with this key (PEDIGREE_KEY_FILE): remove the webhook and make a new one', halt: true };
+const LOCKED = {
+  reason: 'its secret cannot be read with this key (PEDIGREE_KEY_FILE): remove the webhook and make a new one',
+  halt: true,
+};

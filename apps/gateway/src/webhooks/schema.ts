@@ -1,3 +1,6 @@
 import type { MigrationSet } from '#postgres';
 
-export const webhooksSchema: MigrationSet = { name: 'gateway-webhooks', directory: new URL('./migrations/', import.meta.url) };
+export const webhooksSchema: MigrationSet = {
+  name: 'gateway-webhooks',
+  directory: new URL('./migrations/', import.meta.url),
+};

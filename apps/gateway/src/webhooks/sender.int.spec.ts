@@ -7,7 +7,14 @@ import { WebhookSender } from './sender.js';
 import { newSecret } from './signature.js';
 
 const TURN = { mayStart: () => true, signal: new AbortController().signal };
-const outcome = (position: number, subject: string): StoredOutcome => ({ position: BigInt(position), id: `id-${position}`, type: 't', topic: 't', subject, body: '{}' });
+const outcome = (position: number, subject: string): StoredOutcome => ({
+  position: BigInt(position),
+  id: `id-${position}`,
+  type: 't',
+  topic: 't',
+  subject,
+  body: '{}',
+});
 
 let server: Server;
 let url: string;
@@ -27,7 +34,15 @@ beforeAll(async () => {
 afterAll(() => void server.close());
 
 /** One with so many requests side by side. */
-const sender = (concurrency: number): WebhookSender => new WebhookSender({ url, secret: newSecret(), rules: new AddressRules(), softwareVersion: 'test', timeoutMs: 5_000, concurrency });
+const sender = (concurrency: number): WebhookSender =>
+  new WebhookSender({
+    url,
+    secret: newSecret(),
+    rules: new AddressRules(),
+    softwareVersion: 'test',
+    timeoutMs: 5_000,
+    concurrency,
+  });
 
 describe('a webhook’s sender', () => {
   const [first, second, third] = [outcome(1, 'a'), outcome(2, 'b'), outcome(3, 'a')];
@@ -35,7 +50,10 @@ describe('a webhook’s sender', () => {
   it('posts once what was taken beyond a failure, and again what failed', async () => {
     const one = sender(2);
     refused = new Set(['id-1']);
-    expect(await one.deliver([first, second, third], TURN)).toMatchObject({ confirmed: 0, failure: { reason: expect.stringContaining('500') } });
+    expect(await one.deliver([first, second, third], TURN)).toMatchObject({
+      confirmed: 0,
+      failure: { reason: expect.stringContaining('500') },
+    });
     refused = new Set();
     posted.length = 0;
     expect(await one.deliver([first, second, third], TURN)).toEqual({ confirmed: 3 });

@@ -22,8 +22,9 @@ export interface SenderOptions {
 const GONE = 410;
 
 /**
- * Posts outcomes to one webhook. Those of one document go one after the other; those of different documents side by side. With the first failure
- * nothing new is begun. What was taken beyond it is remembered, so that this process does not post it again.
+ * Posts outcomes to one webhook. Those of one document go one after the other; those of different documents side by
+ * side. With the first failure nothing new is begun. What was taken beyond it is remembered, so that this process does
+ * not post it again.
  */
 export class WebhookSender {
   /** Confirmed, and further on than the cursor. */
@@ -85,10 +86,16 @@ function bySubject(batch: StoredOutcome[]): StoredOutcome[][] {
   return [...lanes.values()];
 }
 
-/** Nothing of an answer's body is told on: whoever registers a webhook could otherwise read what others serve inside the network. */
+/**
+ * Nothing of an answer's body is told on: whoever registers a webhook could otherwise read what others serve inside the
+ * network.
+ */
 function failureOf({ status, retryAfterMs }: Answer): Delivered['failure'] {
   if (status >= 200 && status < 300) return undefined;
   if (status === GONE) return { reason: 'the receiver answered 410: it wants no more', halt: true };
   const redirect = status >= 300 && status < 400 ? ', a redirect, which is not followed' : '';
-  return { reason: `the receiver answered ${status}${redirect}`, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return {
+    reason: `the receiver answered ${status}${redirect}`,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
 }

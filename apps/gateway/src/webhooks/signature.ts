@@ -6,7 +6,10 @@ const SECRET_BYTES = 32;
 /** A new secret in the form of Standard Webhooks. */
 export const newSecret = (): string => `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 
-/** The headers of a signed message (Standard Webhooks 1.0): the same id for every attempt, the moment of this one, and HMAC-SHA256 over id, moment and body. */
+/**
+ * The headers of a signed message (Standard Webhooks 1.0): the same id for every attempt, the moment of this one, and
+ * HMAC-SHA256 over id, moment and body.
+ */
 export function signedHeaders(secret: string, message: { id: string; at: Date; body: string }): Record<string, string> {
   const timestamp = String(Math.floor(message.at.getTime() / 1_000));
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');

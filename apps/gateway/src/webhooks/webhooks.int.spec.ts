@@ -28,7 +28,8 @@ interface Received {
 /** Whoever receives: keeps what came, and answers as the test says. */
 class Receiver {
   readonly received: Received[] = [];
-  answer: (n: number, response: ServerResponse, subject: string) => void = (_, response) => response.writeHead(204).end();
+  answer: (n: number, response: ServerResponse, subject: string) => void = (_, response) =>
+    response.writeHead(204).end();
   private constructor(private readonly server: Server) {}
 
   static async start(): Promise<Receiver> {
@@ -72,7 +73,16 @@ beforeAll(async () => {
   db = await testDatabase();
   await migrate(db.pool, [installationSchema, eventStoreSchema, ...readModelSchemas, outcomesSchema, webhooksSchema]);
   store = new PostgresEventStore({ pool: db.pool });
-  webhooks = new Webhooks({ pool: db.pool, store, rules, cipher, participant: 'own', softwareVersion: '0', profile: 'test', mostWebhooks: 3 });
+  webhooks = new Webhooks({
+    pool: db.pool,
+    store,
+    rules,
+    cipher,
+    participant: 'own',
+    softwareVersion: '0',
+    profile: 'test',
+    mostWebhooks: 3,
+  });
 });
 afterAll(async () => {
   await store.close();
@@ -95,20 +105,38 @@ afterEach(async () => {
 /** Outcomes of the positions `from` to `to`, of three documents in turn. */
 const tell = (from: number, to: number) =>
   db.pool.query(
-    `INSERT INTO outcome_event SELECT n, ('00000000-0000-5000-8000-' || lpad(n::text, 12, '0'))::uuid, 't', 'document.concluded.accepted', 's' || n % 3,
-       json_build_object('n', n, 'subject', 's' || n % 3)::text, clock_timestamp() FROM generate_series($1::int, $2::int) AS n`,
+    `INSERT INTO outcome_event SELECT n, ('00000000-0000-5000-8000-' || lpad(n::text, 12, '0'))::uuid, 't',
+        'document.concluded.accepted', 's' || n % 3,
+       json_build_object('n', n, 'subject', 's' || n % 3)::text, clock_timestamp() FROM generate_series($1::int,
+         $2::int) AS n`,
     [from, to],
   );
 const start = (over: Partial<RunWebhooksOptions> = {}): void => {
-  const options = { pool: db.pool, bell, rules, cipher, softwareVersion: '1', signal: end.signal, retryFirstMs: 1, retryMostMs: 5, mostFailures: 6, standbyMs: 5, lookEveryMs: 5, report: () => undefined };
+  const options = {
+    pool: db.pool,
+    bell,
+    rules,
+    cipher,
+    softwareVersion: '1',
+    signal: end.signal,
+    retryFirstMs: 1,
+    retryMostMs: 5,
+    mostFailures: 6,
+    standbyMs: 5,
+    lookEveryMs: 5,
+    report: () => undefined,
+  };
   running.push(runWebhooks({ ...options, ...over }));
 };
-const add = (over: Partial<Parameters<Webhooks['add']>[0]> = {}) => webhooks.add({ url: receiver.url, from: 'oldest', ...over }, ACTOR);
+const add = (over: Partial<Parameters<Webhooks['add']>[0]> = {}) =>
+  webhooks.add({ url: receiver.url, from: 'oldest', ...over }, ACTOR);
 const only = async (): Promise<Webhook | undefined> => (await webhooks.list())[0];
 const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1);
 /** Per document, what arrived first of each outcome, in its order. */
-const firstsByDocument = (numbers: number[]): number[][] => [0, 1, 2].map((document) => [...new Set(numbers.filter((n) => n % 3 === document))]);
-const inOrder = (count: number): number[][] => [0, 1, 2].map((document) => upTo(count).filter((n) => n % 3 === document));
+const firstsByDocument = (numbers: number[]): number[][] =>
+  [0, 1, 2].map((document) => [...new Set(numbers.filter((n) => n % 3 === document))]);
+const inOrder = (count: number): number[][] =>
+  [0, 1, 2].map((document) => upTo(count).filter((n) => n % 3 === document));
 
 describe('webhooks', () => {
   it('get every outcome, signed as Standard Webhooks says, in order per document', async () => {
@@ -121,8 +149,13 @@ describe('webhooks', () => {
     const [first] = receiver.received as [Received];
     expect(new StandardWebhook(secret).verify(first.body, first.headers)).toEqual(JSON.parse(first.body));
     expect(() => new StandardWebhook(secret).verify(`${first.body} `, first.headers)).toThrow('No matching signature');
-    expect(first.headers).toMatchObject({ 'content-type': 'application/cloudevents+json; charset=utf-8', 'user-agent': 'pedigree/1' });
-    expect(receiver.received.map((one) => one.headers['webhook-id']).sort()).toEqual(upTo(40).map((n) => `00000000-0000-5000-8000-${String(n).padStart(12, '0')}`));
+    expect(first.headers).toMatchObject({
+      'content-type': 'application/cloudevents+json; charset=utf-8',
+      'user-agent': 'pedigree/1',
+    });
+    expect(receiver.received.map((one) => one.headers['webhook-id']).sort()).toEqual(
+      upTo(40).map((n) => `00000000-0000-5000-8000-${String(n).padStart(12, '0')}`),
+    );
   });
 
   it('begin with what comes from now on unless the oldest is asked for, and end when they are removed', async () => {
@@ -157,20 +190,36 @@ describe('webhooks', () => {
     receiver.answer = (_, response) => response.writeHead(broken ? 503 : 204).end();
     start();
     await until('halted', async () => (await only())?.state === 'halted');
-    expect(await only()).toMatchObject({ failures: 6, lastError: 'the receiver answered 503', position: '0', behind: 3 });
+    expect(await only()).toMatchObject({
+      failures: 6,
+      lastError: 'the receiver answered 503',
+      position: '0',
+      behind: 3,
+    });
     const tried = receiver.received.length;
     broken = false;
     const { id } = (await only()) as Webhook;
     expect(receiver.received.length).toBe(tried);
-    expect(await webhooks.resume(id, { from: 'here', actor: ACTOR, reason: 'mended' })).toMatchObject({ state: 'active', failures: 0 });
+    expect(await webhooks.resume(id, { from: 'here', actor: ACTOR, reason: 'mended' })).toMatchObject({
+      state: 'active',
+      failures: 0,
+    });
     await until('all arrived', async () => (await only())?.behind === 0);
     expect(firstsByDocument(receiver.numbers)).toEqual(inOrder(3));
   });
 
   it.each([
-    ['a redirect, which is not followed', (response: ServerResponse) => response.writeHead(307, { location: receiver.url }).end(), 'the receiver answered 307, a redirect, which is not followed'],
+    [
+      'a redirect, which is not followed',
+      (response: ServerResponse) => response.writeHead(307, { location: receiver.url }).end(),
+      'the receiver answered 307, a redirect, which is not followed',
+    ],
     ['silence', () => undefined, 'no answer within 1000 ms'],
-    ['an answer that never ends', (response: ServerResponse) => void response.writeHead(500).write('x'), 'no answer within 1000 ms'],
+    [
+      'an answer that never ends',
+      (response: ServerResponse) => void response.writeHead(500).write('x'),
+      'no answer within 1000 ms',
+    ],
     ['a connection that breaks', (response: ServerResponse) => response.destroy(), 'socket hang up'],
   ])('count as failed: %s', async (_, answer, reason) => {
     await tell(1, 1);
@@ -208,9 +257,20 @@ describe('webhooks', () => {
 
   it('go nowhere that the rules refuse, also when the rules have changed since', async () => {
     await tell(1, 1);
-    await expect(add({ url: 'https://169.254.169.254/' })).rejects.toMatchObject({ code: 'invalid_command', place: { field: '/url' } });
+    await expect(add({ url: 'https://169.254.169.254/' })).rejects.toMatchObject({
+      code: 'invalid_command',
+      place: { field: '/url' },
+    });
     const lax = new AddressRules(blockList(['169.254.0.0/16']));
-    await new Webhooks({ pool: db.pool, store, rules: lax, cipher, participant: 'own', softwareVersion: '0', profile: 'test' }).add({ url: 'https://169.254.169.254/', from: 'oldest' }, ACTOR);
+    await new Webhooks({
+      pool: db.pool,
+      store,
+      rules: lax,
+      cipher,
+      participant: 'own',
+      softwareVersion: '0',
+      profile: 'test',
+    }).add({ url: 'https://169.254.169.254/', from: 'oldest' }, ACTOR);
     start({ mostFailures: 1 });
     await until('halted', async () => (await only())?.state === 'halted');
     expect((await only())?.lastError).toContain('it leads to 169.254.169.254, to which nothing is posted');
@@ -228,7 +288,8 @@ describe('webhooks', () => {
     await tell(1, 9);
     await add();
     let refusals = 4;
-    receiver.answer = (_, response, subject) => response.writeHead(subject === 's1' && refusals-- > 0 ? 500 : 204).end();
+    receiver.answer = (_, response, subject) =>
+      response.writeHead(subject === 's1' && refusals-- > 0 ? 500 : 204).end();
     start();
     await until('all arrived', async () => (await only())?.behind === 0);
     expect(receiver.numbers.filter((n) => n % 3 !== 1).sort((a, b) => a - b)).toEqual([2, 3, 5, 6, 8, 9]);
@@ -244,7 +305,9 @@ describe('the list of webhooks', () => {
     expect(rows[0].row).not.toContain(secret.slice(6));
     expect(rows[0].sealed_secret.includes(Buffer.from(secret.slice(6), 'base64'))).toBe(false);
     expect(JSON.stringify(await webhooks.list())).not.toContain('secret');
-    expect((await store.readStream('configuration')).map((event) => JSON.stringify(event.data)).join()).not.toContain(secret.slice(6));
+    expect((await store.readStream('configuration')).map((event) => JSON.stringify(event.data)).join()).not.toContain(
+      secret.slice(6),
+    );
     start({ cipher: new TokenCipher(Buffer.alloc(32, 8)) });
     await until('halted', async () => (await only())?.state === 'halted');
     expect((await only())?.lastError).toContain('cannot be read with this key');
@@ -258,7 +321,15 @@ describe('the list of webhooks', () => {
     const id = '00000000-0000-4000-8000-000000000000';
     await expect(webhooks.remove(id, { actor: ACTOR })).rejects.toMatchObject({ code: 'not_found' });
     await expect(webhooks.resume(id, { from: 'here', actor: ACTOR })).rejects.toMatchObject({ code: 'not_found' });
-    const keyless = new Webhooks({ pool: db.pool, store, rules, cipher: undefined, participant: 'own', softwareVersion: '0', profile: 'test' });
+    const keyless = new Webhooks({
+      pool: db.pool,
+      store,
+      rules,
+      cipher: undefined,
+      participant: 'own',
+      softwareVersion: '0',
+      profile: 'test',
+    });
     await expect(keyless.add({ url: receiver.url, from: 'now' }, ACTOR)).rejects.toMatchObject({ code: 'unavailable' });
   });
 
@@ -284,7 +355,9 @@ describe('the list of webhooks', () => {
     start();
     await until('halted', async () => (await only())?.state === 'halted');
     expect((await only())?.lastError).toContain('were removed before they were delivered');
-    await expect(webhooks.resume(id, { from: 'here', actor: ACTOR })).rejects.toMatchObject({ code: 'outcomes_removed' });
+    await expect(webhooks.resume(id, { from: 'here', actor: ACTOR })).rejects.toMatchObject({
+      code: 'outcomes_removed',
+    });
     await webhooks.resume(id, { from: 'oldest', actor: ACTOR });
     await until('all arrived', async () => (await only())?.behind === 0);
     expect(receiver.numbers.sort()).toEqual([5, 6]);

@@ -58,20 +58,38 @@ export class Webhooks {
   constructor(private readonly options: WebhooksOptions) {}
 
   /** Makes one; its secret is told here and never again. */
-  async add(wanted: { url: string; description?: string | undefined; from: 'now' | 'oldest'; reason?: string | undefined }, actor: Actor): Promise<Webhook & { secret: string }> {
+  async add(
+    wanted: { url: string; description?: string | undefined; from: 'now' | 'oldest'; reason?: string | undefined },
+    actor: Actor,
+  ): Promise<Webhook & { secret: string }> {
     const { pool, rules, cipher, mostWebhooks = 20 } = this.options;
     const url = rules.check(wanted.url);
-    if (cipher === undefined) throw new PedigreeError('unavailable', 'the secret could not be kept: the gateway has no PEDIGREE_KEY_FILE', { field: 'PEDIGREE_KEY_FILE' });
-    if ((await this.rows()).length >= mostWebhooks) throw new PedigreeError('invalid_command', `there are ${mostWebhooks} webhooks already; remove one first`, { field: '' });
+    if (cipher === undefined)
+      throw new PedigreeError('unavailable', 'the secret could not be kept: the gateway has no PEDIGREE_KEY_FILE', {
+        field: 'PEDIGREE_KEY_FILE',
+      });
+    if ((await this.rows()).length >= mostWebhooks)
+      throw new PedigreeError('invalid_command', `there are ${mostWebhooks} webhooks already; remove one first`, {
+        field: '',
+      });
     const id = randomUUID();
     const secret = newSecret();
     await this.note('WebhookAdded', { id, address: `${url.origin}${url.pathname}` }, { actor, reason: wanted.reason });
-    await inTransaction(pool, async (tx) => {
-      await tx.query('INSERT INTO webhook (id, url, description, sealed_secret, created_by) VALUES ($1, $2, $3, $4, $5)', [
-        ...[id, url.href, wanted.description ?? null, cipher.seal(deliveryName(id), secret), actor.name],
-      ]);
-      await openDelivery(tx, deliveryName(id), wanted.from === 'now' ? await newestOutcome(tx) : await outcomesRemovedUpTo(tx));
-    }, { name: 'a new webhook' });
+    await inTransaction(
+      pool,
+      async (tx) => {
+        await tx.query(
+          'INSERT INTO webhook (id, url, description, sealed_secret, created_by) VALUES ($1, $2, $3, $4, $5)',
+          [...[id, url.href, wanted.description ?? null, cipher.seal(deliveryName(id), secret), actor.name]],
+        );
+        await openDelivery(
+          tx,
+          deliveryName(id),
+          wanted.from === 'now' ? await newestOutcome(tx) : await outcomesRemovedUpTo(tx),
+        );
+      },
+      { name: 'a new webhook' },
+    );
     return { ...(await this.one(id)), secret };
   }
 
@@ -86,10 +104,14 @@ export class Webhooks {
   async remove(id: string, change: { reason?: string | undefined; actor: Actor }): Promise<void> {
     await this.one(id);
     await this.note('WebhookRemoved', { id }, change);
-    await inTransaction(this.options.pool, async (tx) => {
-      await tx.query('DELETE FROM outcome_delivery WHERE name = $1', [deliveryName(id)]);
-      await tx.query('DELETE FROM webhook WHERE id = $1', [id]);
-    }, { name: 'a webhook that goes' });
+    await inTransaction(
+      this.options.pool,
+      async (tx) => {
+        await tx.query('DELETE FROM outcome_delivery WHERE name = $1', [deliveryName(id)]);
+        await tx.query('DELETE FROM webhook WHERE id = $1', [id]);
+      },
+      { name: 'a webhook that goes' },
+    );
   }
 
   /** Has it go on: after it was halted, or at once instead of after its back-off. */
@@ -98,12 +120,19 @@ export class Webhooks {
     const { position } = await this.one(id);
     const removedUpTo = await outcomesRemovedUpTo(pool);
     if (change.from === 'here' && BigInt(position) < removedUpTo) {
-      throw new PedigreeError('outcomes_removed', `outcomes after position ${position} were removed; resume it from "oldest" or "now", and ask for the documents in between`, { field: '/from', item: id });
+      throw new PedigreeError(
+        'outcomes_removed',
+        `outcomes after position ${position} were removed; resume it from "oldest" or "now", and ask for the ` +
+          'documents in between',
+        { field: '/from', item: id },
+      );
     }
     await this.note('WebhookResumed', { id, from: change.from }, change);
-    const place = change.from === 'here' ? BigInt(position) : change.from === 'now' ? await newestOutcome(pool) : removedUpTo;
+    const place =
+      change.from === 'here' ? BigInt(position) : change.from === 'now' ? await newestOutcome(pool) : removedUpTo;
     await pool.query(
-      `UPDATE outcome_delivery SET position = $2, failures = 0, last_error = NULL, next_attempt_at = NULL, halted_at = NULL, holder = NULL, updated_at = clock_timestamp() WHERE name = $1`,
+      'UPDATE outcome_delivery SET position = $2, failures = 0, last_error = NULL, next_attempt_at = NULL, ' +
+        'halted_at = NULL, holder = NULL, updated_at = clock_timestamp() WHERE name = $1',
       [deliveryName(id), place],
     );
     return this.one(id);
@@ -111,24 +140,43 @@ export class Webhooks {
 
   private async one(id: string): Promise<Webhook> {
     const found = (await this.list()).find((webhook) => webhook.id === id);
-    if (found === undefined) throw new PedigreeError('not_found', `there is no webhook ${id}`, { field: 'id', item: id });
+    if (found === undefined)
+      throw new PedigreeError('not_found', `there is no webhook ${id}`, { field: 'id', item: id });
     return found;
   }
 
   private async rows(): Promise<Row[]> {
-    const { rows } = await this.options.pool.query<Row>('SELECT id, url, description, created_by, created_at FROM webhook ORDER BY created_at, id LIMIT 1000');
+    const { rows } = await this.options.pool.query<Row>(
+      'SELECT id, url, description, created_by, created_at FROM webhook ORDER BY created_at, id LIMIT 1000',
+    );
     return rows;
   }
 
-  private async note(type: string, data: Record<string, string>, { actor, reason }: { actor: Actor; reason?: string | undefined }): Promise<void> {
+  private async note(
+    type: string,
+    data: Record<string, string>,
+    { actor, reason }: { actor: Actor; reason?: string | undefined },
+  ): Promise<void> {
     const { store, participant, softwareVersion, profile } = this.options;
     const correlationId = deliveryName(data['id'] as string);
-    const metadata = { participant, actor, ...(reason === undefined ? {} : { reason }), softwareVersion, profile, effectiveAt: new Date().toISOString(), correlationId, causationId: correlationId };
+    const metadata = {
+      participant,
+      actor,
+      ...(reason === undefined ? {} : { reason }),
+      softwareVersion,
+      profile,
+      effectiveAt: new Date().toISOString(),
+      correlationId,
+      causationId: correlationId,
+    };
     await store.append('configuration', 'any', [{ id: randomUUID(), type, schemaVersion: 1, data, metadata }]);
   }
 }
 
-function webhookOf(row: Row, { position, behind, failures, lastError, nextAttemptAt, haltedAt }: DeliveryState): Webhook {
+function webhookOf(
+  row: Row,
+  { position, behind, failures, lastError, nextAttemptAt, haltedAt }: DeliveryState,
+): Webhook {
   return {
     id: row.id,
     url: row.url,

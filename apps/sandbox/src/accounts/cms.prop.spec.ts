@@ -5,7 +5,11 @@ import { signerCertificate, whyCmsFails } from './cms.js';
 
 const SEED = 20_261_121;
 const read = (path: string) => readFileSync(new URL(path, import.meta.url));
-const { content, holds, fails } = JSON.parse(read('../../test/signatures.json').toString()) as { content: string; holds: Record<string, string>; fails: Record<string, string> };
+const { content, holds, fails } = JSON.parse(read('../../test/signatures.json').toString()) as {
+  content: string;
+  holds: Record<string, string>;
+  fails: Record<string, string>;
+};
 const main = signerCertificate(read('../../data/accounts/main.crt.pem'));
 const north = signerCertificate(read('../../data/accounts/north.crt.pem'));
 const bytes = Buffer.from(content);

@@ -41,7 +41,8 @@ export function signerCertificate(file: Buffer): SignerCertificate {
   if (body === undefined) throw new Error('the certificate is empty');
   const fields = derChildren(body).filter((field) => field.tag !== CONTEXT_0);
   const [serial, , issuer, , , keyInfo] = fields;
-  if (serial === undefined || issuer === undefined || keyInfo === undefined) throw new Error('the certificate has no issuer or no key');
+  if (serial === undefined || issuer === undefined || keyInfo === undefined)
+    throw new Error('the certificate has no issuer or no key');
   const gost = isGostKey(algorithm(derChildren(keyInfo)[0]));
   return {
     der,
@@ -55,8 +56,9 @@ export function signerCertificate(file: Buffer): SignerCertificate {
 }
 
 /**
- * Checks a detached CMS signature (RFC 5652, 5) over `content`: one signer, who is the owner of `certificate`; the message
- * digest among the signed attributes; the signature itself. Returns why it does not hold, or undefined when it does.
+ * Checks a detached CMS signature (RFC 5652, 5) over `content`: one signer, who is the owner of `certificate`; the
+ * message digest among the signed attributes; the signature itself. Returns why it does not hold, or undefined when it
+ * does.
  */
 export function whyCmsFails(cms: Buffer, content: Uint8Array, certificate: SignerCertificate): string | undefined {
   try {
@@ -69,11 +71,16 @@ export function whyCmsFails(cms: Buffer, content: Uint8Array, certificate: Signe
 
 function signedData(cms: Buffer): DerElement[] {
   const [type, wrapped] = derChildren(derElement(cms));
-  if (type === undefined || wrapped === undefined || derOid(type) !== SIGNED_DATA) throw new Error('it is not signed data');
+  if (type === undefined || wrapped === undefined || derOid(type) !== SIGNED_DATA)
+    throw new Error('it is not signed data');
   return derChildren(derElement(cms, wrapped.contentFrom, wrapped.to));
 }
 
-function checkSignedData(fields: DerElement[], content: Uint8Array, certificate: SignerCertificate): string | undefined {
+function checkSignedData(
+  fields: DerElement[],
+  content: Uint8Array,
+  certificate: SignerCertificate,
+): string | undefined {
   const enclosed = derChildren(derChild(fields, SEQUENCE, 'the content type'));
   if (enclosed.length > 1) return 'the signature must be detached: it carries the content';
   const certificates = fields.find((field) => field.tag === CONTEXT_0);
@@ -92,7 +99,11 @@ function checkSigner(fields: DerElement[], content: Uint8Array, certificate: Sig
   if (identity === undefined) return 'the signer is not named';
   if (identity.tag === SEQUENCE) {
     const [issuer, serial] = derChildren(identity);
-    const same = issuer !== undefined && serial?.tag === INTEGER && derWhole(issuer).equals(certificate.issuer) && derWhole(serial).equals(certificate.serial);
+    const same =
+      issuer !== undefined &&
+      serial?.tag === INTEGER &&
+      derWhole(issuer).equals(certificate.issuer) &&
+      derWhole(serial).equals(certificate.serial);
     if (!same) return 'the signer is not the owner of the certificate registered for this user';
   }
   const { publicKey } = certificate;
@@ -107,9 +118,10 @@ function checkSigner(fields: DerElement[], content: Uint8Array, certificate: Sig
     return 'the message digest does not match the content';
   }
   const signedBytes = attributes === undefined ? content : asSet(derWhole(attributes));
-  const key = signatureAlgorithm === RSA_PSS
-    ? { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO }
-    : publicKey;
+  const key =
+    signatureAlgorithm === RSA_PSS
+      ? { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO }
+      : publicKey;
   return verify(digest, signedBytes, key, signature) ? undefined : 'the signature value does not verify';
 }
 

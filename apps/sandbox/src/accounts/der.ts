@@ -24,7 +24,8 @@ export function derElement(bytes: Buffer, from = 0, limit = bytes.length): DerEl
   let length = first;
   if (first >= 0x80) {
     const count = first & 0x7f;
-    if (count === 0 || count > 4 || contentFrom + count > limit) throw new Error('the DER length is indefinite or too long');
+    if (count === 0 || count > 4 || contentFrom + count > limit)
+      throw new Error('the DER length is indefinite or too long');
     length = bytes.readUIntBE(contentFrom, count);
     contentFrom += count;
   }
@@ -36,7 +37,7 @@ export function derElement(bytes: Buffer, from = 0, limit = bytes.length): DerEl
 /** The elements inside a constructed one. */
 export function derChildren(parent: DerElement): DerElement[] {
   const children: DerElement[] = [];
-  for (let from = parent.contentFrom; from < parent.to; ) {
+  for (let from = parent.contentFrom; from < parent.to;) {
     if (children.length === MAX_CHILDREN) throw new Error('the DER text has too many elements');
     const child = derElement(parent.bytes, from, parent.to);
     children.push(child);

@@ -14,12 +14,13 @@ export const isGostKey = (oid: string): boolean => GOST_KEYS.has(oid);
 let engine: boolean | undefined;
 
 /** Whether this machine has an OpenSSL with the GOST engine; asked once. */
-export const hasGostEngine = (): boolean => (engine ??= spawnSync('openssl', ['engine', 'gost'], { timeout: TIME_LIMIT_MS, stdio: 'ignore' }).status === 0);
+export const hasGostEngine = (): boolean =>
+  (engine ??= spawnSync('openssl', ['engine', 'gost'], { timeout: TIME_LIMIT_MS, stdio: 'ignore' }).status === 0);
 
 /**
- * Checks a detached CMS by a GOST key, which Node's crypto does not know, by running OpenSSL with its GOST engine: the signature must be over `content` and
- * by this very certificate. One run takes some 20 ms, during which the sandbox does nothing else: made for trials, not for load.
- * Returns why it does not hold, or undefined when it does.
+ * Checks a detached CMS by a GOST key, which Node's crypto does not know, by running OpenSSL with its GOST engine: the
+ * signature must be over `content` and by this very certificate. One run takes some 20 ms, during which the sandbox
+ * does nothing else: made for trials, not for load. Returns why it does not hold, or undefined when it does.
  */
 export function whyGostCmsFails(cms: Buffer, content: Uint8Array, certificate: Buffer): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-gost-'));
@@ -28,8 +29,22 @@ export function whyGostCmsFails(cms: Buffer, content: Uint8Array, certificate: B
     writeFileSync(contentFile, content, { mode: 0o600 });
     writeFileSync(certificateFile, new X509Certificate(certificate).toString());
     // -nointern and -certfile: by the registered certificate alone; -noverify: its chain is nobody's business here.
-    const options = ['-inform', 'DER', '-binary', '-content', contentFile, '-noverify', '-nointern', '-certfile', certificateFile];
-    const run = spawnSync('openssl', ['cms', '-engine', 'gost', '-verify', ...options], { input: cms, timeout: TIME_LIMIT_MS, stdio: ['pipe', 'ignore', 'pipe'] });
+    const options = [
+      '-inform',
+      'DER',
+      '-binary',
+      '-content',
+      contentFile,
+      '-noverify',
+      '-nointern',
+      '-certfile',
+      certificateFile,
+    ];
+    const run = spawnSync('openssl', ['cms', '-engine', 'gost', '-verify', ...options], {
+      input: cms,
+      timeout: TIME_LIMIT_MS,
+      stdio: ['pipe', 'ignore', 'pipe'],
+    });
     if (run.status === 0) return undefined;
     if (run.error !== undefined) return `the sandbox cannot check a GOST signature: ${run.error.message}`;
     return 'the signature value does not verify (GOST)';

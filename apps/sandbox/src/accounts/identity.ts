@@ -1,7 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { signerCertificate, whyCmsFails, type SignerCertificate } from './cms.js';
 
-/** How a user proves who he is: a resident by the signature of his certificate, a non-resident by a password (public-facts 1.1). */
+/**
+ * How a user proves who he is: a resident by the signature of his certificate, a non-resident by a password
+ * (public-facts 1.1).
+ */
 export interface Identity {
   /** In lower case: a resident's certificate thumbprint or the registry's own id, a non-resident's login. */
   userId: string;
@@ -19,7 +22,8 @@ export interface IdentityParts {
 
 /** Throws an Error unless it is a certificate, or a login with a password. */
 export function identityOf({ userId, certificate: file, passwordSha256 }: IdentityParts): Identity {
-  if ((file === undefined) === (passwordSha256 === undefined)) throw new Error('a user has either a certificate or a password');
+  if ((file === undefined) === (passwordSha256 === undefined))
+    throw new Error('a user has either a certificate or a password');
   const certificate = file === undefined ? undefined : signerCertificate(file);
   const id = userId ?? certificate?.thumbprint;
   if (id === undefined || id === '') throw new Error('a user with a password needs a userId: the login');
@@ -29,21 +33,27 @@ export function identityOf({ userId, certificate: file, passwordSha256 }: Identi
 export const passwordDigest = (password: string): string => createHash('sha256').update(password).digest('hex');
 
 /** The auth_type of this user's sign-in. */
-export const authTypeOf = (identity: Identity): 'SIGNED_CODE' | 'PASSWORD' => (identity.certificate === undefined ? 'PASSWORD' : 'SIGNED_CODE');
+export const authTypeOf = (identity: Identity): 'SIGNED_CODE' | 'PASSWORD' =>
+  identity.certificate === undefined ? 'PASSWORD' : 'SIGNED_CODE';
 
 /** Why the password is not this user's; undefined when it is. */
 export function whyPasswordFails({ passwordSha256 }: Identity, password: string): string | undefined {
-  const same = passwordSha256 !== undefined && timingSafeEqual(Buffer.from(passwordSha256), Buffer.from(passwordDigest(password)));
+  const same =
+    passwordSha256 !== undefined && timingSafeEqual(Buffer.from(passwordSha256), Buffer.from(passwordDigest(password)));
   return same ? undefined : 'the password is wrong';
 }
 
 /** Why the signature is not this user's over the content; undefined when it is. */
 export function whySignatureFails({ certificate }: Identity, cms: Buffer, content: Uint8Array): string | undefined {
-  return certificate === undefined ? 'this user has no certificate and signs nothing' : whyCmsFails(cms, content, certificate);
+  return certificate === undefined
+    ? 'this user has no certificate and signs nothing'
+    : whyCmsFails(cms, content, certificate);
 }
 
 /** Why the certificate is of no use at this moment; undefined when it is. */
 export function whyCertificateFails({ certificate }: Identity, nowMs: number): string | undefined {
   if (certificate === undefined) return undefined;
-  return nowMs < certificate.validFromMs || nowMs > certificate.validToMs ? 'the certificate is not valid at this time' : undefined;
+  return nowMs < certificate.validFromMs || nowMs > certificate.validToMs
+    ? 'the certificate is not valid at this time'
+    : undefined;
 }

@@ -21,7 +21,10 @@ const newcomerShape = z.strictObject({
 /** A user who came later, as the journal keeps him: without the password itself. */
 export type NewcomerRecord = Omit<z.infer<typeof newcomerShape>, 'password'> & { passwordSha256?: string };
 
-/** Checks an order of the control port to make a user known. Throws an Error that says what is wrong; then nothing has changed. */
+/**
+ * Checks an order of the control port to make a user known. Throws an Error that says what is wrong; then nothing has
+ * changed.
+ */
 export function newcomerOf(world: World, body: unknown): NewcomerRecord {
   const parsed = newcomerShape.safeParse(body);
   if (!parsed.success) throw new Error(z.prettifyError(parsed.error));
@@ -29,10 +32,12 @@ export function newcomerOf(world: World, body: unknown): NewcomerRecord {
   const record = { ...rest, ...(password === undefined ? {} : { passwordSha256: passwordDigest(password) }) };
   if (!world.participants.has(record.participant)) throw new Error(`there is no participant "${record.participant}"`);
   if (world.accountsByName.has(record.name)) throw new Error(`there is a user "${record.name}" already`);
-  if (world.accountsByName.size >= MAX_ACCOUNTS) throw new Error(`the sandbox knows ${MAX_ACCOUNTS} users and takes no more`);
+  if (world.accountsByName.size >= MAX_ACCOUNTS)
+    throw new Error(`the sandbox knows ${MAX_ACCOUNTS} users and takes no more`);
   const { userId, certificate } = identityIn(record);
   if (world.accountsByUser.has(userId)) throw new Error(`there is a user with the userId ${userId} already`);
-  if (certificate?.publicKey === null && !hasGostEngine()) throw new Error('a GOST certificate needs an OpenSSL with the GOST engine (Debian: libengine-gost-openssl)');
+  if (certificate?.publicKey === null && !hasGostEngine())
+    throw new Error('a GOST certificate needs an OpenSSL with the GOST engine (Debian: libengine-gost-openssl)');
   return record as NewcomerRecord;
 }
 

@@ -43,7 +43,9 @@ export class Sessions {
   /** Whose code it is, while it lives. */
   ownerOfCode(code: string): Account | undefined {
     const pending = this.codes.get(code);
-    return pending !== undefined && this.clock.nowMs() - pending.issuedVirtualMs <= CODE_LIFE_MS ? pending.account : undefined;
+    return pending !== undefined && this.clock.nowMs() - pending.issuedVirtualMs <= CODE_LIFE_MS
+      ? pending.account
+      : undefined;
   }
 
   /** Whether the user may hold one more token. */
@@ -65,7 +67,11 @@ export class Sessions {
   restore(world: World, token: { digest: string; account: string; openedVirtualMs: number }): void {
     const account = world.accountsByName.get(token.account);
     if (account === undefined) return;
-    this.sessions.set(token.digest, { account, openedVirtualMs: token.openedVirtualMs, usedVirtualMs: this.clock.nowMs() });
+    this.sessions.set(token.digest, {
+      account,
+      openedVirtualMs: token.openedVirtualMs,
+      usedVirtualMs: this.clock.nowMs(),
+    });
   }
 
   /** The user of a token that lives; this counts as use. */
@@ -113,7 +119,9 @@ export class Sessions {
   }
 
   private lives(session: Session, now: number): boolean {
-    return now - session.openedVirtualMs < this.rules.tokenLifeMs && now - session.usedVirtualMs <= this.rules.tokenIdleMs;
+    return (
+      now - session.openedVirtualMs < this.rules.tokenLifeMs && now - session.usedVirtualMs <= this.rules.tokenIdleMs
+    );
   }
 }
 

@@ -12,9 +12,15 @@ describe('sign-in and tokens', () => {
   });
   afterEach(() => client.stop());
 
-  const code = async (account = 'main'): Promise<string> => (await client.post('/auth', client.credentials(account))).json.code;
+  const code = async (account = 'main'): Promise<string> =>
+    (await client.post('/auth', client.credentials(account))).json.code;
   const exchange = (signedCode: string, signature: string) => client.post('/token', { code: signedCode, signature });
-  const use = async (token: string) => (await client.http(`${client.sandbox.url}/api/v1/documents/outcome`, { headers: { authorization: `token ${token}` } })).status;
+  const use = async (token: string) =>
+    (
+      await client.http(`${client.sandbox.url}/api/v1/documents/outcome`, {
+        headers: { authorization: `token ${token}` },
+      })
+    ).status;
   const byRule = async () => (await client.control('GET', '/violations')).json.byRule;
 
   it('gives a token of 600 minutes for a code signed by the user', async () => {
@@ -26,7 +32,12 @@ describe('sign-in and tokens', () => {
   });
 
   it('refuses whose secret, id or way of signing in does not fit', async () => {
-    for (const wrong of [{ client_secret: 'x' }, { client_id: 'x' }, { user_id: '0'.repeat(40) }, { auth_type: 'PASSWORD' }]) {
+    for (const wrong of [
+      { client_secret: 'x' },
+      { client_id: 'x' },
+      { user_id: '0'.repeat(40) },
+      { auth_type: 'PASSWORD' },
+    ]) {
       const answer = await client.post('/auth', { ...client.credentials(), ...wrong });
       expect([answer.status, typeof answer.json.error_description]).toEqual([400, 'string']);
     }
@@ -66,7 +77,9 @@ describe('sign-in and tokens', () => {
     expect(await byRule()).toEqual({ too_many_tokens: 1 });
     const north = await client.newToken('north');
     expect(north.status).toBe(200);
-    await client.http(`${client.sandbox.url}/api/v1/auth/logout`, { headers: { authorization: `token ${north.json.token}` } });
+    await client.http(`${client.sandbox.url}/api/v1/auth/logout`, {
+      headers: { authorization: `token ${north.json.token}` },
+    });
     expect(await use(north.json.token)).toBe(401);
     expect((await client.control('GET', '/truth/tokens')).json).toEqual({ tokens: { main: 10 } });
   });
@@ -89,7 +102,9 @@ describe('sign-in and tokens', () => {
   it('wants the token in the header that the profile names', async () => {
     const token = (await client.newToken('main')).json.token;
     for (const authorization of [token, `Bearer ${token}`, 'token ', `token ${token}x`]) {
-      expect((await client.http(`${client.sandbox.url}/api/v1/documents/outcome`, { headers: { authorization } })).status).toBe(401);
+      expect(
+        (await client.http(`${client.sandbox.url}/api/v1/documents/outcome`, { headers: { authorization } })).status,
+      ).toBe(401);
     }
     await client.http(`${client.sandbox.url}/api/v1/documents/outcome?token=${token}`);
     expect(await byRule()).toEqual({ token_in_url: 1 });

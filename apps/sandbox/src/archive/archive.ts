@@ -7,8 +7,9 @@ const ARCHIVE_AFTER_MS = 60 * 24 * 3_600_000;
 const MAX_SPENT = 1 << 16;
 
 /**
- * Moves packs into the archive 60 days after their final status. Packs come in the order of the virtual clock, so a plain
- * queue does. One that was brought back meanwhile (391) does not go: its days count anew from the next final status.
+ * Moves packs into the archive 60 days after their final status. Packs come in the order of the virtual clock, so a
+ * plain queue does. One that was brought back meanwhile (391) does not go: its days count anew from the next final
+ * status.
  */
 export class Archive {
   private numbers: number[] = [];

@@ -29,9 +29,21 @@ describe('what documents do to packs, and for which reasons they fail', () => {
   }
 
   it('a 701 makes awaited packs ours, once', async () => {
-    expect(await client.pack(pack(1))).toMatchObject({ known: true, touched: false, status: 'in_realization', owner: 'supplier-a', series: 'S000' });
+    expect(await client.pack(pack(1))).toMatchObject({
+      known: true,
+      touched: false,
+      status: 'in_realization',
+      owner: 'supplier-a',
+      series: 'S000',
+    });
     expectResult(await client.process(doc.accept([pack(1)])), 'Accepted');
-    expect(await client.pack(pack(1))).toMatchObject({ touched: true, status: 'in_circulation', owner: 'own', place: PLACES.warehouse, transfer: null });
+    expect(await client.pack(pack(1))).toMatchObject({
+      touched: true,
+      status: 'in_circulation',
+      owner: 'own',
+      place: PLACES.warehouse,
+      transfer: null,
+    });
     expectResult(await client.process(doc.accept([pack(1), pack(2)])), 'Partial', [`15 ${pack(1)}`]);
     expect(await client.pack(pack(2))).toMatchObject({ owner: 'own' });
   });
@@ -39,7 +51,9 @@ describe('what documents do to packs, and for which reasons they fail', () => {
   it('a 701 fails for goods of another receiver, branch or counterparty, and for packs that are not', async () => {
     expectResult(await client.process(doc.accept([pack(3, 900)])), 'Rejected', [`14 ${pack(3, 900)}`]);
     expectResult(await client.process(doc.accept([pack(3, 1)])), 'Rejected', [`14 ${pack(3, 1)}`]);
-    expectResult(await client.process(doc.accept([pack(3)], { counterparty: PLACES.supplierB })), 'Rejected', [`17 ${pack(3)}`]);
+    expectResult(await client.process(doc.accept([pack(3)], { counterparty: PLACES.supplierB })), 'Rejected', [
+      `17 ${pack(3)}`,
+    ]);
     expectResult(await client.process(doc.accept([pack(90_000)])), 'Rejected', [`2 ${pack(90_000)}`]);
     expectResult(await client.process(doc.accept([pack(3)], { counterparty: '00000000999999' })), 'Rejected', ['42']);
     expectResult(await client.process(doc.accept([pack(3)], { subject: PLACES.customer })), 'Rejected', ['41']);
@@ -49,12 +63,18 @@ describe('what documents do to packs, and for which reasons they fail', () => {
   it('a 415 leaves goods awaiting the receiver; what is not ours or not here stays', async () => {
     const [a, b] = (await stock(2)) as [string, string];
     expectResult(await client.process(doc.moveOrder([a, pack(4)])), 'Partial', [`4 ${pack(4)}`]);
-    expect(await client.pack(a)).toMatchObject({ status: 'in_realization', owner: 'own', transfer: { from: PLACES.warehouse, to: PLACES.customer, order: 'direct' } });
+    expect(await client.pack(a)).toMatchObject({
+      status: 'in_realization',
+      owner: 'own',
+      transfer: { from: PLACES.warehouse, to: PLACES.customer, order: 'direct' },
+    });
     expectResult(await client.process(doc.moveOrder([a])), 'Rejected', [`13 ${a}`]);
     expectResult(await client.process(doc.moveOrder([b], { subject: PLACES.second })), 'Rejected', [`11 ${b}`]);
     expectResult(await client.process(doc.moveOrder([b], { receiver: '00000000999999' })), 'Rejected', ['42']);
     expectResult(await client.process(doc.moveOrder([b], { receiver: PLACES.second })), 'Rejected', ['43']);
-    await client.control('POST', '/plant', { packs: [{ sgtin: b, owner: 'own', place: PLACES.warehouse, status: 'paused_circulation' }] });
+    await client.control('POST', '/plant', {
+      packs: [{ sgtin: b, owner: 'own', place: PLACES.warehouse, status: 'paused_circulation' }],
+    });
     expectResult(await client.process(doc.moveOrder([b])), 'Rejected', [`12 ${b}`]);
   });
 
@@ -138,7 +158,11 @@ describe('what documents do to packs, and for which reasons they fail', () => {
     const id = pack(7, 0, 'PLANT');
     await client.control('POST', '/plant', { packs: [{ sgtin: id, owner: 'supplier-a', place: PLACES.supplier }] });
     expectResult(await client.process(doc.receiveOrder([id, pack(8)])), 'Partial', [`13 ${pack(8)}`]);
-    expect(await client.pack(id)).toMatchObject({ status: 'waiting_confirmation', owner: 'supplier-a', transfer: { order: 'reverse' } });
+    expect(await client.pack(id)).toMatchObject({
+      status: 'waiting_confirmation',
+      owner: 'supplier-a',
+      transfer: { order: 'reverse' },
+    });
     expectResult(await client.process(doc.accept([id])), 'Rejected', [`14 ${id}`]);
   });
 
@@ -165,7 +189,11 @@ describe('what an error names when a pack inside a listed container is wrong', (
     try {
       const at = (index: number, sscc: string) => ({ sgtin: pack(index, 0, 'INNER'), sscc, place: PLACES.warehouse });
       const sound = [at(0, GOOD), at(1, BOX)].map((one) => ({ ...one, owner: 'own' }));
-      const packsInside = [...sound, { ...at(2, BOX), owner: 'supplier-a' }, { ...at(3, BOX), owner: 'own', status: 'paused_circulation' }];
+      const packsInside = [
+        ...sound,
+        { ...at(2, BOX), owner: 'supplier-a' },
+        { ...at(3, BOX), owner: 'own', status: 'paused_circulation' },
+      ];
       expect((await client.control('POST', '/plant', { packs: packsInside })).status).toBe(200);
       const outcome = await client.process(doc.moveOrder([BOX, GOOD]));
       expect({ result: outcome.result, errors: outcome.errors }).toEqual({ result: 'Partial', errors });

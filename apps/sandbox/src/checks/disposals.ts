@@ -27,7 +27,11 @@ function dispose(disposal: Disposal): OperationRule {
 }
 
 /** 511: retail sale. */
-export const retailSale = dispose({ whole: 'in_sale', partly: 'in_partial_sale', from: ['in_circulation', 'in_partial_sale'] });
+export const retailSale = dispose({
+  whole: 'in_sale',
+  partly: 'in_partial_sale',
+  from: ['in_circulation', 'in_partial_sale'],
+});
 /** 521: dispensed on a discount prescription. */
 export const recipe = dispose({
   whole: 'in_discount_prescription_sale',
@@ -35,7 +39,11 @@ export const recipe = dispose({
   from: ['in_circulation', 'in_partial_discount_prescription_sale'],
 });
 /** 531: used in medical care. */
-export const healthCare = dispose({ whole: 'in_medical_use', partly: 'in_partial_medical_use', from: ['in_circulation', 'in_partial_medical_use'] });
+export const healthCare = dispose({
+  whole: 'in_medical_use',
+  partly: 'in_partial_medical_use',
+  from: ['in_circulation', 'in_partial_medical_use'],
+});
 /** 552: withdrawn for another reason; suspended and expired goods too. */
 export const withdrawal = dispose({
   whole: 'out_of_circulation',

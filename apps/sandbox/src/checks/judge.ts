@@ -1,4 +1,10 @@
-import { UPLOAD_TYPES, type DocumentContent, type ReceiptError, type RegistryDocument, type Verdict } from '../documents/document.js';
+import {
+  UPLOAD_TYPES,
+  type DocumentContent,
+  type ReceiptError,
+  type RegistryDocument,
+  type Verdict,
+} from '../documents/document.js';
 import type { Judgement } from '../documents/processing.js';
 import type { Schemas } from '../documents/schemas.js';
 import { readDocument, readInSlices, UntypedDocument, type DocumentReading } from '../documents/xml.js';
@@ -43,8 +49,8 @@ const RULES: Record<number, Row> = {
 };
 
 /**
- * Types that only registrars and fiscal operators send. They are judged by what they do, without a schema of their own; a user of the API
- * cannot send them. What 10501 and 10502 carry is not public: the sandbox takes them as withdrawals.
+ * Types that only registrars and fiscal operators send. They are judged by what they do, without a schema of their own;
+ * a user of the API cannot send them. What 10501 and 10502 carry is not public: the sandbox takes them as withdrawals.
  */
 const OUTSIDE_RULES: Record<number, Row> = {
   10319: { element: undefined, rule: endPacking },
@@ -73,13 +79,14 @@ export interface JudgeParts {
 }
 
 /**
- * Decides about a document and applies it. Critical, without a receipt: the same bytes before, no well-formed XML, no type
- * that could be told. Rejected, with a receipt: against its schema (each violation with its line), a subject or counterparty
- * that cannot be, or every item in error. Some items in error: Partial, the rest is applied. A long document is worked on in
- * slices, during which no other document is.
+ * Decides about a document and applies it. Critical, without a receipt: the same bytes before, no well-formed XML, no
+ * type that could be told. Rejected, with a receipt: against its schema (each violation with its line), a subject or
+ * counterparty that cannot be, or every item in error. Some items in error: Partial, the rest is applied. A long
+ * document is worked on in slices, during which no other document is.
  */
 export function* judge(parts: JudgeParts, document: RegistryDocument, xml: Buffer): Generator<void, Judgement> {
-  if (document.repeatsBytes) return { verdict: critical('the same document cannot be processed twice'), content: contentIfAny(xml) };
+  if (document.repeatsBytes)
+    return { verdict: critical('the same document cannot be processed twice'), content: contentIfAny(xml) };
   let reading: DocumentReading;
   try {
     reading = yield* readInSlices(xml);
@@ -91,7 +98,11 @@ export function* judge(parts: JudgeParts, document: RegistryDocument, xml: Buffe
   return { verdict: yield* judgeContent(parts, document, reading), content: reading.content };
 }
 
-function* judgeContent(parts: JudgeParts, document: RegistryDocument, reading: DocumentReading): Generator<void, Verdict> {
+function* judgeContent(
+  parts: JudgeParts,
+  document: RegistryDocument,
+  reading: DocumentReading,
+): Generator<void, Verdict> {
   const { schemas } = parts;
   const { content } = reading;
   const outside = document.uploadType === UPLOAD_TYPES.api ? undefined : OUTSIDE_RULES[content.docType];
@@ -102,10 +113,15 @@ function* judgeContent(parts: JudgeParts, document: RegistryDocument, reading: D
     if (entry === undefined || entry.element !== content.element) return untyped(content);
     // Queries and recalls name what they are about outside of any list, so they have no item that could be too many.
     const items = content.docType === 912 ? content.ssccs.length : content.items.length;
-    const most = Math.min(entry.maxItems || Infinity, parts.maxItemsPerDocument, parts.maxItemsByType[content.docType] ?? Infinity);
+    const most = Math.min(
+      entry.maxItems || Infinity,
+      parts.maxItemsPerDocument,
+      parts.maxItemsByType[content.docType] ?? Infinity,
+    );
     if (items > most) return rejected([receiptError(because('too_many_items', `${items} of at most ${most}`))]);
     const violations = yield* schemas.violationsInSlices(reading, content.version, entry);
-    if (violations.length > 0) return rejected(violations.map((violation) => receiptError(because('schema', violation))));
+    if (violations.length > 0)
+      return rejected(violations.map((violation) => receiptError(because('schema', violation))));
   } else if (schemas.has('1.38') || (row !== undefined && row.element !== content.element)) {
     return untyped(content);
   }
@@ -113,7 +129,11 @@ function* judgeContent(parts: JudgeParts, document: RegistryDocument, reading: D
   return yield* judgeRow(parts, row, { document, content });
 }
 
-function* judgeRow(parts: JudgeParts, { element, rule }: Row, { document, content }: { document: RegistryDocument; content: DocumentContent }): Generator<void, Verdict> {
+function* judgeRow(
+  parts: JudgeParts,
+  { element, rule }: Row,
+  { document, content }: { document: RegistryDocument; content: DocumentContent },
+): Generator<void, Verdict> {
   const { world, packs, innerErrors } = parts;
   if (element !== undefined && element !== content.element) return untyped(content);
   const sender = world.participants.get(document.sender) as Participant;
@@ -153,11 +173,23 @@ function* carryOut(rule: OperationRule, operation: Operation, innerErrors: Inner
   return { kind: 'receipt', result: 'Partial', comment: PARTLY_DONE, errors, notDone };
 }
 
-const accepted = (): Extract<Verdict, { kind: 'receipt' }> => ({ kind: 'receipt', result: 'Accepted', comment: DONE, errors: [] });
-const rejected = (errors: ReceiptError[]): Verdict => ({ kind: 'receipt', result: 'Rejected', comment: NOT_DONE, errors });
+const accepted = (): Extract<Verdict, { kind: 'receipt' }> => ({
+  kind: 'receipt',
+  result: 'Accepted',
+  comment: DONE,
+  errors: [],
+});
+const rejected = (errors: ReceiptError[]): Verdict => ({
+  kind: 'receipt',
+  result: 'Rejected',
+  comment: NOT_DONE,
+  errors,
+});
 const critical = (reason: string): Verdict => ({ kind: 'critical', reason });
 const untyped = (content: DocumentContent): Verdict =>
-  critical(`document type not determined: ${content.element} with action_id ${content.docType} in version ${content.version}`);
+  critical(
+    `document type not determined: ${content.element} with action_id ${content.docType} in version ${content.version}`,
+  );
 
 function contentIfAny(xml: Buffer): DocumentContent | undefined {
   try {

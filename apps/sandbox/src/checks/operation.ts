@@ -37,7 +37,11 @@ export interface PackRule {
 }
 
 /** A pack that its owner disposes of: his, at the place, in circulation. */
-export function disposable(pack: PackState, { sender, place }: Operation, statuses: readonly string[] = ['in_circulation']): Reason | undefined {
+export function disposable(
+  pack: PackState,
+  { sender, place }: Operation,
+  statuses: readonly string[] = ['in_circulation'],
+): Reason | undefined {
   if (pack.owner !== sender.key) return because('not_owner');
   if (pack.transfer !== undefined || pack.status === 'in_realization') return because('awaits_acceptance');
   if (pack.status === 'paused_circulation' && !statuses.includes(pack.status)) return because('suspended');

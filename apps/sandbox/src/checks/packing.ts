@@ -23,13 +23,23 @@ export const unitPack: OperationRule = {
     const seen = new Set<string>();
     const errors: { reason: Reason; objectId: string }[] = [];
     for (const item of content.items) {
-      const reason = seen.has(item.id) ? because('inside_container', 'it is named twice') : whyNotPackable(operation, item, MAX_LEVELS - 1);
+      const reason = seen.has(item.id)
+        ? because('inside_container', 'it is named twice')
+        : whyNotPackable(operation, item, MAX_LEVELS - 1);
       seen.add(item.id);
       if (reason !== undefined) errors.push({ reason, objectId: item.id });
     }
     if (errors.length > 0) return errors;
     const sscc = content.ssccs[0] as string;
-    const unit: Container = { sscc, owner: sender.key, place, parent: undefined, packs: new Set(), containers: new Set(), unpacked: false };
+    const unit: Container = {
+      sscc,
+      owner: sender.key,
+      place,
+      parent: undefined,
+      packs: new Set(),
+      containers: new Set(),
+      unpacked: false,
+    };
     packs.addContainer(unit);
     const states = new Map<PackState, PackState>();
     for (const item of content.items) putInto(operation, unit, { item, states });
@@ -87,7 +97,11 @@ export const unitExtract: OperationRule = {
   },
 };
 
-function putInto({ packs }: Operation, unit: Container, { item, states }: { item: DocumentItem; states: Map<PackState, PackState> }): void {
+function putInto(
+  { packs }: Operation,
+  unit: Container,
+  { item, states }: { item: DocumentItem; states: Map<PackState, PackState> },
+): void {
   if (item.kind === 'sscc') {
     unit.containers.add(item.id);
     (packs.container(item.id) as Container).parent = unit.sscc;
@@ -125,7 +139,10 @@ function whyNotPackable(operation: Operation, item: DocumentItem, levels: number
   if (item.kind === 'sgtin') {
     const pack = isSgtin(item.id) ? operation.packs.pack(item.id) : undefined;
     if (pack === undefined) return because('pack_not_found');
-    return disposable(pack, operation, PACKABLE) ?? (pack.sscc === undefined ? undefined : because('inside_container', pack.sscc));
+    return (
+      disposable(pack, operation, PACKABLE) ??
+      (pack.sscc === undefined ? undefined : because('inside_container', pack.sscc))
+    );
   }
   const reason = whyNotOurs(operation, item.id);
   if (reason !== undefined) return reason;
@@ -144,8 +161,13 @@ function whyNotOurs(operation: Operation, sscc: string): Reason | undefined {
   const content = packs.contentOf(unit);
   if (content === undefined) return because('container_nesting');
   for (const sgtin of content.sgtins) {
-    const reason = disposable(packs.pack(sgtin) as PackState, operation, [...PACKABLE, 'paused_circulation', 'expired']);
-    if (reason !== undefined) return because(reason.name, reason.detail === undefined ? sgtin : `${reason.detail}, ${sgtin}`);
+    const reason = disposable(packs.pack(sgtin) as PackState, operation, [
+      ...PACKABLE,
+      'paused_circulation',
+      'expired',
+    ]);
+    if (reason !== undefined)
+      return because(reason.name, reason.detail === undefined ? sgtin : `${reason.detail}, ${sgtin}`);
   }
   return unit.place === operation.place ? undefined : because('wrong_place', `it is at ${unit.place}`);
 }
@@ -153,13 +175,15 @@ function whyNotOurs(operation: Operation, sscc: string): Reason | undefined {
 function levelsOf({ packs }: Operation, unit: Container, depth = 1): number {
   if (depth > MAX_LEVELS) return depth;
   let most = depth;
-  for (const sscc of unit.containers) most = Math.max(most, levelsOf({ packs } as Operation, packs.container(sscc) as Container, depth + 1));
+  for (const sscc of unit.containers)
+    most = Math.max(most, levelsOf({ packs } as Operation, packs.container(sscc) as Container, depth + 1));
   return most;
 }
 
 function levelsAbove({ packs }: Operation, unit: Container): number {
   let levels = 0;
-  for (let at: Container | undefined = unit; at?.parent !== undefined && levels <= MAX_LEVELS; levels += 1) at = packs.container(at.parent);
+  for (let at: Container | undefined = unit; at?.parent !== undefined && levels <= MAX_LEVELS; levels += 1)
+    at = packs.container(at.parent);
   return levels;
 }
 

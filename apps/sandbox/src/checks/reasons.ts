@@ -49,7 +49,10 @@ export interface Reason {
   inner?: { sgtin: string; reason: Reason }[];
 }
 
-/** What an error names when a pack inside a listed container is wrong. All three occur in receipts (public-facts 2.3: object_id is optional). */
+/**
+ * What an error names when a pack inside a listed container is wrong. All three occur in receipts (public-facts 2.3:
+ * object_id is optional).
+ */
 export const INNER_ERRORS = ['container', 'pack', 'nothing'] as const;
 export type InnerErrors = (typeof INNER_ERRORS)[number];
 

@@ -6,7 +6,12 @@ import { isSide } from './transfers.js';
 /** The transfer is over: the goods are the shipper's again, to dispose of, where they were. */
 const undone = (pack: PackState): PackState => ({ ...pack, status: 'in_circulation', transfer: undefined });
 
-function refusal(by: { own: 'from' | 'to'; other: 'from' | 'to'; field: string; reason: 'not_shipped_by_you' | 'not_shipped_to_you' }): OperationRule {
+function refusal(by: {
+  own: 'from' | 'to';
+  other: 'from' | 'to';
+  field: string;
+  reason: 'not_shipped_by_you' | 'not_shipped_to_you';
+}): OperationRule {
   return {
     item: itemRule({
       leavesContainer: false,
@@ -14,7 +19,8 @@ function refusal(by: { own: 'from' | 'to'; other: 'from' | 'to'; field: string; 
         const { transfer } = pack;
         if (transfer === undefined) return because('not_shipped');
         const counterparty = operation.content.fields.get(by.field) ?? '';
-        const ours = isSide(operation, transfer[by.own], operation.place) && isSide(operation, transfer[by.other], counterparty);
+        const ours =
+          isSide(operation, transfer[by.own], operation.place) && isSide(operation, transfer[by.other], counterparty);
         return ours ? undefined : because(by.reason);
       },
       next: undone,
@@ -23,6 +29,16 @@ function refusal(by: { own: 'from' | 'to'; other: 'from' | 'to'; field: string; 
 }
 
 /** 251: the shipper takes back what was not accepted yet, or refuses a reverse order (public-facts 2.5). */
-export const refusalBySender = refusal({ own: 'from', other: 'to', field: 'receiver_id', reason: 'not_shipped_by_you' });
+export const refusalBySender = refusal({
+  own: 'from',
+  other: 'to',
+  field: 'receiver_id',
+  reason: 'not_shipped_by_you',
+});
 /** 252: the receiver refuses what was shipped to him, or takes back his reverse order. */
-export const refusalByReceiver = refusal({ own: 'to', other: 'from', field: 'shipper_id', reason: 'not_shipped_to_you' });
+export const refusalByReceiver = refusal({
+  own: 'to',
+  other: 'from',
+  field: 'shipper_id',
+  reason: 'not_shipped_to_you',
+});

@@ -49,7 +49,9 @@ export const receiveOrder: OperationRule = {
 
 /** Who has to accept a transfer, and who is the other side. */
 function sides(transfer: Transfer): { accepter: string; other: string } {
-  return transfer.order === 'direct' ? { accepter: transfer.to, other: transfer.from } : { accepter: transfer.from, other: transfer.to };
+  return transfer.order === 'direct'
+    ? { accepter: transfer.to, other: transfer.from }
+    : { accepter: transfer.from, other: transfer.to };
 }
 
 /** Whether the side, a place or a system id, is this place or its participant. */
@@ -62,7 +64,8 @@ export function isSide(operation: Operation, side: string, named: string): boole
 
 function whyNotAcceptable(pack: PackState, operation: Operation): Reason | undefined {
   const { transfer } = pack;
-  if (transfer === undefined) return pack.owner === operation.sender.key ? because('already_accepted') : because('not_shipped');
+  if (transfer === undefined)
+    return pack.owner === operation.sender.key ? because('already_accepted') : because('not_shipped');
   const { accepter, other } = sides(transfer);
   if (!isSide(operation, accepter, operation.place)) return because('other_receiver');
   if (!isSide(operation, other, field(operation, 'counterparty_id'))) return because('other_counterparty');
@@ -82,7 +85,13 @@ export const accept: OperationRule = {
     check: whyNotAcceptable,
     next(pack, operation) {
       const place = newPlace(pack, operation);
-      return { ...pack, status: 'in_circulation', owner: operation.world.participantAt(place)?.key ?? pack.owner, place, transfer: undefined };
+      return {
+        ...pack,
+        status: 'in_circulation',
+        owner: operation.world.participantAt(place)?.key ?? pack.owner,
+        place,
+        transfer: undefined,
+      };
     },
     container(container, operation) {
       const [sgtin] = operation.packs.contentOf(container)?.sgtins ?? [];

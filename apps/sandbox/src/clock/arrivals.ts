@@ -17,18 +17,21 @@ const TOLERANCE_MS = 2;
 const QUIET_MS = 60_000;
 
 /**
- * Tells when a request reached the socket. A process that is busy or gets no processor reads its sockets late, and two calls
- * that came 100 ms apart may be read 60 ms apart; a client must not be blamed for that. So an arrival is an interval. A
- * beat every 5 ms tells whether the process ran: when a beat is overdue, a request read now may have come at any moment
- * since that beat should have been. While beats keep time, both ends are the moment of reading.
+ * Tells when a request reached the socket. A process that is busy or gets no processor reads its sockets late, and two
+ * calls that came 100 ms apart may be read 60 ms apart; a client must not be blamed for that. So an arrival is an
+ * interval. A beat every 5 ms tells whether the process ran: when a beat is overdue, a request read now may have come
+ * at any moment since that beat should have been. While beats keep time, both ends are the moment of reading.
  */
 export class Arrivals {
   private beatMs = 0;
   /**
-   * Since when the newest beat, and the one before it, were overdue. A late beat may run before the requests that came meanwhile are read; on a new
-   * connection, which is accepted first, the next beat may as well.
+   * Since when the newest beat, and the one before it, were overdue. A late beat may run before the requests that came
+   * meanwhile are read; on a new connection, which is accepted first, the next beat may as well.
    */
-  private overdue: { before: number | undefined; newest: number | undefined } = { before: undefined, newest: undefined };
+  private overdue: { before: number | undefined; newest: number | undefined } = {
+    before: undefined,
+    newest: undefined,
+  };
   private lastNoteMs = 0;
   private stopBeat: (() => void) | undefined;
 

@@ -7,7 +7,10 @@ export class VirtualTime {
   private anchorRealMs: number;
   private rate: number;
 
-  constructor(options: { startMs: number; speed: number }, private readonly monotonicMs: () => number) {
+  constructor(
+    options: { startMs: number; speed: number },
+    private readonly monotonicMs: () => number,
+  ) {
     this.anchorVirtualMs = options.startMs;
     this.anchorRealMs = monotonicMs();
     this.rate = options.speed;
@@ -31,7 +34,8 @@ export class VirtualTime {
   /** Jumps to a later virtual moment. Throws when it lies in the past. */
   moveTo(virtualMs: number): void {
     const now = this.exactMs();
-    if (!Number.isFinite(virtualMs) || virtualMs < Math.floor(now)) throw new Error('the virtual clock only goes forward');
+    if (!Number.isFinite(virtualMs) || virtualMs < Math.floor(now))
+      throw new Error('the virtual clock only goes forward');
     this.anchor(Math.max(now, virtualMs));
   }
 

@@ -5,13 +5,21 @@ import * as doc from '../../test/documents.js';
 import { pack } from '../../test/documents.js';
 
 /** Sets limits as any client might: by whatever name, with whatever headers. */
-const asked = (controlUrl: string, headers: OutgoingHttpHeaders, body: string): Promise<{ status: number | undefined; text: string }> =>
+const asked = (
+  controlUrl: string,
+  headers: OutgoingHttpHeaders,
+  body: string,
+): Promise<{ status: number | undefined; text: string }> =>
   new Promise((resolve, reject) => {
-    const sent = request(`${controlUrl}/limits`, { method: 'POST', setHost: false, headers: { host: '127.0.0.1', ...headers } }, (answer) => {
-      let text = '';
-      answer.setEncoding('utf8').on('data', (part: string) => (text += part));
-      answer.on('end', () => resolve({ status: answer.statusCode, text }));
-    });
+    const sent = request(
+      `${controlUrl}/limits`,
+      { method: 'POST', setHost: false, headers: { host: '127.0.0.1', ...headers } },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (part: string) => (text += part));
+        answer.on('end', () => resolve({ status: answer.statusCode, text }));
+      },
+    );
     sent.on('error', reject).end(body);
   });
 
@@ -27,9 +35,12 @@ describe('the control port', () => {
     const { virtualMs } = (await client.control('GET', '/clock')).json;
     expect((await clock({ advanceMs: 86_400_000 })).json.virtualMs).toBeGreaterThanOrEqual(virtualMs + 86_400_000);
     expect((await clock({ setTo: new Date(virtualMs).toISOString() })).status).toBe(400);
-    expect((await clock({ setTo: virtualMs + 2 * 86_400_000 })).json.virtualMs).toBeGreaterThanOrEqual(virtualMs + 2 * 86_400_000);
+    expect((await clock({ setTo: virtualMs + 2 * 86_400_000 })).json.virtualMs).toBeGreaterThanOrEqual(
+      virtualMs + 2 * 86_400_000,
+    );
     expect((await clock({ speed: 10 })).json.speed).toBe(10);
-    for (const wrong of [{}, { speed: 0 }, { advanceMs: -1 }, { setTo: 'soon' }]) expect((await clock(wrong)).status).toBe(400);
+    for (const wrong of [{}, { speed: 0 }, { advanceMs: -1 }, { setTo: 'soon' }])
+      expect((await clock(wrong)).status).toBe(400);
     await clock({ speed: 1 });
   });
 
@@ -40,14 +51,28 @@ describe('the control port', () => {
     expect([page.documents.length, page.total, page.next]).toEqual([2, 3, 2]);
     const rest = (await client.control('GET', `/truth/documents?after=${page.next}`)).json;
     expect([rest.documents.length, rest.next]).toEqual([1, null]);
-    const list = await client.post('/documents/outcome', { filter: { doc_status: 'PROCESSED_DOCUMENT' }, start_from: 0, count: 10 }, await client.headers());
+    const list = await client.post(
+      '/documents/outcome',
+      { filter: { doc_status: 'PROCESSED_DOCUMENT' }, start_from: 0, count: 10 },
+      await client.headers(),
+    );
     expect(list.json.total).toBe(3);
-    expect((await client.control('GET', '/truth/summary')).json).toMatchObject({ documents: { count: 3, waiting: 0 }, packs: { touched: 3 }, schemas: true });
+    expect((await client.control('GET', '/truth/summary')).json).toMatchObject({
+      documents: { count: 3, waiting: 0 },
+      packs: { touched: 3 },
+      schemas: true,
+    });
   });
 
   it('plants packs all or none', async () => {
     const good = { sgtin: `${doc.GTIN}PLANTED000009`, owner: 'own', place: doc.PLACES.warehouse };
-    for (const wrong of [{ ...good, owner: 'nobody' }, { ...good, place: '1' }, { ...good, sgtin: 'x' }, { ...good, sscc: '1' }, { ...good, colour: 'red' }]) {
+    for (const wrong of [
+      { ...good, owner: 'nobody' },
+      { ...good, place: '1' },
+      { ...good, sgtin: 'x' },
+      { ...good, sscc: '1' },
+      { ...good, colour: 'red' },
+    ]) {
       expect((await client.control('POST', '/plant', { packs: [good, wrong] })).status).toBe(400);
     }
     expect(await client.pack(good.sgtin)).toEqual({ sgtin: good.sgtin, known: false });
@@ -73,7 +98,9 @@ describe('the control port', () => {
     const answer = await asked(client.sandbox.controlUrl, headers, '{"on":true,"intervalMs":60000}');
     expect(answer).toEqual({ status: 403, text: expect.stringContaining('the control port serves') as unknown });
     expect((await client.control('GET', '/limits')).json).toEqual(before);
-    expect((await asked(client.sandbox.controlUrl, { host: 'localhost:9081' }, '{"intervalMs":null}')).status).toBe(200);
+    expect((await asked(client.sandbox.controlUrl, { host: 'localhost:9081' }, '{"intervalMs":null}')).status).toBe(
+      200,
+    );
   });
 
   it('is not served on the public port, which only says where it is', async () => {

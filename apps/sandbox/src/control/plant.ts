@@ -11,22 +11,36 @@ const stateShape = {
   status: z.string().default('in_circulation'),
   series: z.string().optional(),
   sscc: z.string().optional(),
-  transfer: z.object({ from: z.string(), to: z.string(), order: z.enum(['direct', 'reverse']).default('direct') }).optional(),
+  transfer: z
+    .object({ from: z.string(), to: z.string(), order: z.enum(['direct', 'reverse']).default('direct') })
+    .optional(),
 };
 
 const plantShape = z.object({
-  packs: z.array(z.strictObject({ sgtin: z.string(), ...stateShape })).max(MAX_PACKS).default([]),
+  packs: z
+    .array(z.strictObject({ sgtin: z.string(), ...stateShape }))
+    .max(MAX_PACKS)
+    .default([]),
   /** Packs of one GTIN whose serials are a prefix and a number, together 13 characters. */
   ranges: z
-    .array(z.strictObject({ gtin: z.string(), prefix: z.string().max(12), from: z.number().int().nonnegative(), count: z.number().int().positive().max(MAX_PACKS), ...stateShape }))
+    .array(
+      z.strictObject({
+        gtin: z.string(),
+        prefix: z.string().max(12),
+        from: z.number().int().nonnegative(),
+        count: z.number().int().positive().max(MAX_PACKS),
+        ...stateShape,
+      }),
+    )
     .default([]),
 });
 
 type Planted = z.infer<typeof plantShape>['packs'][number];
 
 /**
- * Checks an order to plant packs ({ packs } or { ranges }) and returns how to carry it out. A pack that exists is overwritten; a
- * container that is named comes to be. Throws an Error that names what is wrong, and then nothing is planted.
+ * Checks an order to plant packs ({ packs } or { ranges }) and returns how to carry it out. A pack that exists is
+ * overwritten; a container that is named comes to be. Throws an Error that names what is wrong, and then nothing is
+ * planted.
  */
 export function plantPacks(store: PackStore, world: World, body: unknown): () => { packs: number } {
   const parsed = plantShape.safeParse(body);
@@ -45,7 +59,10 @@ type Range = z.infer<typeof plantShape>['ranges'][number];
 
 function expand({ gtin, prefix, from, count, ...state }: Range): Planted[] {
   const digits = 13 - prefix.length;
-  return Array.from({ length: count }, (_, index) => ({ sgtin: `${gtin}${prefix}${String(from + index).padStart(digits, '0')}`, ...state }));
+  return Array.from({ length: count }, (_, index) => ({
+    sgtin: `${gtin}${prefix}${String(from + index).padStart(digits, '0')}`,
+    ...state,
+  }));
 }
 
 function check(world: World, pack: Planted): void {
@@ -67,7 +84,15 @@ function put(store: PackStore, { sgtin, sscc, ...rest }: Planted, states: Map<st
   if (sscc === undefined) return;
   let unit: Container | undefined = store.container(sscc);
   if (unit === undefined || unit.unpacked) {
-    unit = { sscc, owner: rest.owner, place: rest.place, parent: undefined, packs: new Set(), containers: new Set(), unpacked: false };
+    unit = {
+      sscc,
+      owner: rest.owner,
+      place: rest.place,
+      parent: undefined,
+      packs: new Set(),
+      containers: new Set(),
+      unpacked: false,
+    };
     store.addContainer(unit);
   }
   unit.packs.add(sgtin);

@@ -6,7 +6,15 @@ import { breakOff, jsonAnswer, writeAnswer, type Answer } from '../http/answer.j
 import { jsonObjectOf, readBody } from '../http/body.js';
 import { Refusal, refuse } from '../http/refusal.js';
 import type { Registry } from '../registry.js';
-import { clockTruth, containerTruth, documentsTruth, limitsTruth, packTruth, filesTruth, summaryTruth } from './truth.js';
+import {
+  clockTruth,
+  containerTruth,
+  documentsTruth,
+  limitsTruth,
+  packTruth,
+  filesTruth,
+  summaryTruth,
+} from './truth.js';
 
 interface ControlCall {
   registry: Registry;
@@ -29,7 +37,11 @@ const ROUTES: Record<string, ControlRoute> = {
   'GET /truth/packs/': ({ registry, rest }) => packTruth(registry, rest),
   'GET /truth/sscc/': ({ registry, rest }) => containerTruth(registry, rest),
   'GET /truth/tokens': ({ registry }) => ({ tokens: registry.sessions.counts() }),
-  'GET /truth/calls': ({ registry }) => ({ calls: registry.calls.report(), count: registry.calls.total, rateLimited: registry.calls.rateLimited }),
+  'GET /truth/calls': ({ registry }) => ({
+    calls: registry.calls.report(),
+    count: registry.calls.total,
+    rateLimited: registry.calls.rateLimited,
+  }),
   'DELETE /truth/calls': ({ registry }) => cleared(registry.calls),
   'GET /truth/summary': ({ registry }) => summaryTruth(registry),
   'GET /violations': ({ registry }) => ({ ...registry.violations.report(), rateLimited: registry.calls.rateLimited }),
@@ -63,7 +75,10 @@ const LONGEST_PREFIX_FIRST = Object.keys(ROUTES)
   .filter((route) => route.endsWith('/'))
   .sort((a, b) => b.length - a.length);
 
-/** The control server: it tells the truth about the state and moves clocks, limits and faults. No sign-in, so loopback only, and no web pages. */
+/**
+ * The control server: it tells the truth about the state and moves clocks, limits and faults. No sign-in, so loopback
+ * only, and no web pages.
+ */
 export function controlServer(registry: Registry): Server {
   return createServer({ headersTimeout: 10_000, requestTimeout: 60_000 }, (request, response) => {
     void (async () => {
@@ -85,19 +100,21 @@ export function controlServer(registry: Registry): Server {
 }
 
 /**
- * Refuses what a web page may have sent: a browser names the page's site in Origin with every call that could change something, and in Host the
- * name that it was given for this machine, which programs call by its address.
+ * Refuses what a web page may have sent: a browser names the page's site in Origin with every call that could change
+ * something, and in Host the name that it was given for this machine, which programs call by its address.
  */
 function refusePages({ headers }: IncomingMessage): void {
   if (headers.origin !== undefined) throw refuse(403, 'the control port serves no web page: send no Origin');
-  if (!LOCAL_HOST.test(headers.host ?? '')) throw refuse(403, 'the control port serves this machine only: call it by 127.0.0.1 or localhost');
+  if (!LOCAL_HOST.test(headers.host ?? ''))
+    throw refuse(403, 'the control port serves this machine only: call it by 127.0.0.1 or localhost');
 }
 
 function find(path: string): { route: ControlRoute; rest: string } {
   const exact = ROUTES[path];
   if (exact !== undefined) return { route: exact, rest: '' };
   const prefix = LONGEST_PREFIX_FIRST.find((one) => path.startsWith(one));
-  if (prefix === undefined) throw refuse(404, `the control port has no ${path}; it has ${Object.keys(ROUTES).join(', ')}`);
+  if (prefix === undefined)
+    throw refuse(404, `the control port has no ${path}; it has ${Object.keys(ROUTES).join(', ')}`);
   return { route: ROUTES[prefix] as ControlRoute, rest: path.slice(prefix.length) };
 }
 
@@ -108,10 +125,18 @@ function cleared(ledger: { clear(): void }): unknown {
 
 function moveClock(registry: Registry, body: Record<string, unknown>): unknown {
   const { advanceMs, setTo, speed } = body;
-  if (advanceMs === undefined && setTo === undefined && speed === undefined) throw refuse(400, 'advanceMs, setTo or speed is expected');
-  if (speed !== undefined && !(typeof speed === 'number' && speed > 0 && speed <= 1e6)) throw refuse(400, 'speed must be a number above 0');
-  if (advanceMs !== undefined && !(typeof advanceMs === 'number' && advanceMs >= 0)) throw refuse(400, 'advanceMs must be a number from 0');
-  const target = setTo === undefined ? registry.clock.nowMs() + Number(advanceMs ?? 0) : typeof setTo === 'string' ? Date.parse(setTo) : Number(setTo);
+  if (advanceMs === undefined && setTo === undefined && speed === undefined)
+    throw refuse(400, 'advanceMs, setTo or speed is expected');
+  if (speed !== undefined && !(typeof speed === 'number' && speed > 0 && speed <= 1e6))
+    throw refuse(400, 'speed must be a number above 0');
+  if (advanceMs !== undefined && !(typeof advanceMs === 'number' && advanceMs >= 0))
+    throw refuse(400, 'advanceMs must be a number from 0');
+  const target =
+    setTo === undefined
+      ? registry.clock.nowMs() + Number(advanceMs ?? 0)
+      : typeof setTo === 'string'
+        ? Date.parse(setTo)
+        : Number(setTo);
   if (Number.isNaN(target)) throw refuse(400, 'setTo must be an instant');
   registry.moveClock({
     ...(advanceMs === undefined && setTo === undefined ? {} : { toVirtualMs: target }),
@@ -122,27 +147,37 @@ function moveClock(registry: Registry, body: Record<string, unknown>): unknown {
 
 function setMisbehaviour(registry: Registry, { rate, knobs, ...rest }: Record<string, unknown>): unknown {
   const [unknown] = Object.keys(rest);
-  if (unknown !== undefined || (rate === undefined && knobs === undefined)) throw refuse(400, 'rate or knobs is expected');
+  if (unknown !== undefined || (rate === undefined && knobs === undefined))
+    throw refuse(400, 'rate or knobs is expected');
   registry.faults.misbehaviour.set({ rate, knobs });
   return { knobs: registry.faults.misbehaviour.report() };
 }
 
 function setLimits(registry: Registry, body: Record<string, unknown>): unknown {
   const { on, off, intervalMs } = body;
-  if (on === undefined && off === undefined && intervalMs === undefined) throw refuse(400, 'on, off or intervalMs is expected');
+  if (on === undefined && off === undefined && intervalMs === undefined)
+    throw refuse(400, 'on, off or intervalMs is expected');
   if (on !== undefined || off !== undefined) registry.limits.enabled = on === true || off === false;
   if (intervalMs === null) registry.limits.intervalMs = undefined;
   else if (typeof intervalMs === 'number' && intervalMs >= 0) registry.limits.intervalMs = intervalMs;
-  else if (intervalMs !== undefined) throw refuse(400, 'intervalMs must be a number from 0, or null for the intervals of the profile');
+  else if (intervalMs !== undefined)
+    throw refuse(400, 'intervalMs must be a number from 0, or null for the intervals of the profile');
   return limitsTruth(registry);
 }
 
 function deliver(registry: Registry, body: Record<string, unknown>): unknown {
   const { from, to, xml, request_id: requestId = randomUUID() } = body;
   for (const key of [from, to]) {
-    if (typeof key !== 'string' || !registry.world.participants.has(key)) throw refuse(400, 'from and to must be keys of participants');
+    if (typeof key !== 'string' || !registry.world.participants.has(key))
+      throw refuse(400, 'from and to must be keys of participants');
   }
   if (typeof xml !== 'string') throw refuse(400, 'xml is missing');
-  const document = registry.intake.deliver({ id: randomUUID(), requestId: String(requestId), from: from as string, to: to as string, xml: Buffer.from(xml) });
+  const document = registry.intake.deliver({
+    id: randomUUID(),
+    requestId: String(requestId),
+    from: from as string,
+    to: to as string,
+    xml: Buffer.from(xml),
+  });
   return { document_id: document.documentId, request_id: document.requestId };
 }

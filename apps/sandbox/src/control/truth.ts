@@ -15,7 +15,11 @@ export function documentsTruth({ documents }: Registry, query: URLSearchParams):
   const after = wholeNumber(query, 'after', { otherwise: 0, most: Number.MAX_SAFE_INTEGER });
   // Numbered from 1 without gaps, in order of acceptance.
   const page = documents.inOrder.slice(after, after + limit);
-  return { documents: page.map(documentTruth), total: documents.inOrder.length, next: after + page.length < documents.inOrder.length ? after + page.length : null };
+  return {
+    documents: page.map(documentTruth),
+    total: documents.inOrder.length,
+    next: after + page.length < documents.inOrder.length ? after + page.length : null,
+  };
 }
 
 function documentTruth(document: RegistryDocument): unknown {
@@ -49,7 +53,10 @@ function documentTruth(document: RegistryDocument): unknown {
 export function filesTruth(registry: Registry, documentId: string): unknown {
   const document = registry.documents.get(documentId);
   if (document === undefined) throw refuse(404, `there is no document ${documentId}`);
-  return { document: registry.intake.bytesOf(document).toString('base64'), receipt: receiptXml(document, registry.profile)?.toString('base64') ?? null };
+  return {
+    document: registry.intake.bytesOf(document).toString('base64'),
+    receipt: receiptXml(document, registry.profile)?.toString('base64') ?? null,
+  };
 }
 
 /** The state of a pack; `known: false` when the registry has none. */
@@ -80,7 +87,13 @@ export function packTruth(registry: Registry, sgtin: string): unknown {
 export function containerTruth({ packs }: Registry, sscc: string): unknown {
   const unit = packs.container(sscc);
   if (unit === undefined) return { sscc, known: false };
-  return { ...unit, known: true, parent: unit.parent ?? null, packs: [...unit.packs], containers: [...unit.containers] };
+  return {
+    ...unit,
+    known: true,
+    parent: unit.parent ?? null,
+    packs: [...unit.packs],
+    containers: [...unit.containers],
+  };
 }
 
 /** Counts over everything. */
@@ -96,7 +109,13 @@ export function summaryTruth(registry: Registry): unknown {
   }
   const { packs, calls } = registry;
   return {
-    documents: { count: registry.documents.inOrder.length, byStatus, byResult, waiting: registry.processing.waiting, repeatedSends },
+    documents: {
+      count: registry.documents.inOrder.length,
+      byStatus,
+      byResult,
+      waiting: registry.processing.waiting,
+      repeatedSends,
+    },
     packs: { touched: packs.packCount, containers: packs.containerCount },
     tokens: registry.sessions.counts(),
     calls: { count: calls.total, rateLimited: calls.rateLimited },
@@ -107,7 +126,12 @@ export function summaryTruth(registry: Registry): unknown {
   };
 }
 
-export const clockTruth = ({ clock }: Registry): unknown => ({ virtual: iso(clock.nowMs()), virtualMs: clock.nowMs(), speed: clock.speed, real: iso(Date.now()) });
+export const clockTruth = ({ clock }: Registry): unknown => ({
+  virtual: iso(clock.nowMs()),
+  virtualMs: clock.nowMs(),
+  speed: clock.speed,
+  real: iso(Date.now()),
+});
 
 export const limitsTruth = ({ limits, profile }: Registry): unknown => ({
   on: limits.enabled,
@@ -115,7 +139,11 @@ export const limitsTruth = ({ limits, profile }: Registry): unknown => ({
   intervals: Object.fromEntries(Object.keys(profile.operations).map((method) => [method, limits.intervalOf(method)])),
 });
 
-function wholeNumber(query: URLSearchParams, name: string, { otherwise, most }: { otherwise: number; most: number }): number {
+function wholeNumber(
+  query: URLSearchParams,
+  name: string,
+  { otherwise, most }: { otherwise: number; most: number },
+): number {
   const text = query.get(name);
   if (text === null) return otherwise;
   const value = Number(text);

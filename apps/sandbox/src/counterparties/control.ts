@@ -9,15 +9,42 @@ import { counterpartyShape } from './knobs.js';
 
 const MAX_ITEMS = 25_000;
 const partial = counterpartyShape.partial();
-const shipShape = z.strictObject({ from: z.string(), to: z.string(), count: z.number().int().min(1).max(MAX_ITEMS).default(1), gtin: z.string().optional() });
-const reverseShape = z.strictObject({ by: z.string(), from: z.string(), ids: z.array(z.string()).min(1).max(MAX_ITEMS) });
-const actShape = z.strictObject({ from: z.string(), xml: z.string(), after_ms: z.number().int().min(0).max(86_400_000 * 90).default(0), request_id: z.uuid().optional() });
+const shipShape = z.strictObject({
+  from: z.string(),
+  to: z.string(),
+  count: z.number().int().min(1).max(MAX_ITEMS).default(1),
+  gtin: z.string().optional(),
+});
+const reverseShape = z.strictObject({
+  by: z.string(),
+  from: z.string(),
+  ids: z.array(z.string()).min(1).max(MAX_ITEMS),
+});
+const actShape = z.strictObject({
+  from: z.string(),
+  xml: z.string(),
+  after_ms: z
+    .number()
+    .int()
+    .min(0)
+    .max(86_400_000 * 90)
+    .default(0),
+  request_id: z.uuid().optional(),
+});
 const uploadTypes = Object.keys(UPLOAD_TYPES) as (keyof typeof UPLOAD_TYPES)[];
-const outsideShape = z.strictObject({ participant: z.string().optional(), via: z.enum(uploadTypes), xml: z.string(), after_ms: z.number().int().min(0).default(0) });
+const outsideShape = z.strictObject({
+  participant: z.string().optional(),
+  via: z.enum(uploadTypes),
+  xml: z.string(),
+  after_ms: z.number().int().min(0).default(0),
+});
 
 /** Sets some of the knobs; answers all. */
 export function setCounterparties(registry: Registry, body: unknown): unknown {
-  registry.counterparties.knobs = { ...registry.counterparties.knobs, ...parse(partial, body) } as typeof registry.counterparties.knobs;
+  registry.counterparties.knobs = {
+    ...registry.counterparties.knobs,
+    ...parse(partial, body),
+  } as typeof registry.counterparties.knobs;
   return registry.counterparties.knobs;
 }
 
@@ -25,7 +52,16 @@ export function setCounterparties(registry: Registry, body: unknown): unknown {
 export function orderShipment(registry: Registry, body: unknown): unknown {
   const { from, to, count, gtin } = parse(shipShape, body);
   const now = registry.processing.drainNow();
-  return taken(registry.counterparties.ship({ from: participant(registry, from), to: place(registry, to), count, gtin, key: randomUUID(), atVirtualMs: now }));
+  return taken(
+    registry.counterparties.ship({
+      from: participant(registry, from),
+      to: place(registry, to),
+      count,
+      gtin,
+      key: randomUUID(),
+      atVirtualMs: now,
+    }),
+  );
 }
 
 /** POST /counterparties/reverse: a customer claims packs or units of ours: { by, from, ids }. */
@@ -33,28 +69,59 @@ export function orderClaim(registry: Registry, body: unknown): unknown {
   const { by, from, ids } = parse(reverseShape, body);
   const now = registry.processing.drainNow();
   const items = ids.map((id) => ({ kind: id.length === 18 ? ('sscc' as const) : ('sgtin' as const), id }));
-  return taken(registry.counterparties.claim({ by: participant(registry, by), from: place(registry, from), items, key: randomUUID(), atVirtualMs: now }));
+  return taken(
+    registry.counterparties.claim({
+      by: participant(registry, by),
+      from: place(registry, from),
+      items,
+      key: randomUUID(),
+      atVirtualMs: now,
+    }),
+  );
 }
 
-/** POST /counterparties/act: any document of a simulated participant, processed with all that follows: { from, xml, after_ms? }. */
+/**
+ * POST /counterparties/act: any document of a simulated participant, processed with all that follows: { from, xml,
+ * after_ms? }.
+ */
 export function orderAct(registry: Registry, body: unknown): unknown {
   const { from, xml, after_ms: afterMs, request_id: requestId = randomUUID() } = parse(actShape, body);
   return take(registry, { from: participant(registry, from), requestId, uploadType: UPLOAD_TYPES.api, xml, afterMs });
 }
 
-/** POST /outside: a document of ours that came past the API, through a registrar, a fiscal operator or the cabinet: { via, xml, participant? }. */
+/**
+ * POST /outside: a document of ours that came past the API, through a registrar, a fiscal operator or the cabinet: {
+ * via, xml, participant? }.
+ */
 export function orderOutside(registry: Registry, body: unknown): unknown {
-  const { participant: key = registry.world.standingReceiver.key, via, xml, after_ms: afterMs } = parse(outsideShape, body);
-  return take(registry, { from: participant(registry, key), requestId: randomUUID(), uploadType: UPLOAD_TYPES[via], xml, afterMs });
+  const {
+    participant: key = registry.world.standingReceiver.key,
+    via,
+    xml,
+    after_ms: afterMs,
+  } = parse(outsideShape, body);
+  return take(registry, {
+    from: participant(registry, key),
+    requestId: randomUUID(),
+    uploadType: UPLOAD_TYPES[via],
+    xml,
+    afterMs,
+  });
 }
 
-function take(registry: Registry, action: { from: Participant; requestId: string; uploadType: number; xml: string; afterMs: number }): unknown {
+function take(
+  registry: Registry,
+  action: { from: Participant; requestId: string; uploadType: number; xml: string; afterMs: number },
+): unknown {
   readDocument(Buffer.from(action.xml));
   const atVirtualMs = registry.processing.drainNow();
   return taken(registry.intake.act({ ...action, from: action.from.key, id: randomUUID(), atVirtualMs }));
 }
 
-const taken = (document: RegistryDocument | undefined): unknown => ({ document_id: document?.documentId ?? null, request_id: document?.requestId ?? null });
+const taken = (document: RegistryDocument | undefined): unknown => ({
+  document_id: document?.documentId ?? null,
+  request_id: document?.requestId ?? null,
+});
 
 function parse<Shape extends z.ZodType>(shape: Shape, body: unknown): z.infer<Shape> {
   const parsed = shape.safeParse(body);

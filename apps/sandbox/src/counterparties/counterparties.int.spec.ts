@@ -10,7 +10,9 @@ import { pack, packs, PLACES } from '../../test/documents.js';
 
 const MINUTE = 60_000;
 const schemas = new URL('../../../../libs/documents/schemas/1.38/', import.meta.url);
-xmlRegisterInputProvider(new XmlBufferInputProvider({ 'notice-spec:///types.xsd': readFileSync(new URL('types.xsd', schemas)) }));
+xmlRegisterInputProvider(
+  new XmlBufferInputProvider({ 'notice-spec:///types.xsd': readFileSync(new URL('types.xsd', schemas)) }),
+);
 
 /** Throws when a notification does not match the public schema. */
 function validate(xml: string, file: string): void {
@@ -53,8 +55,10 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
     return answer.json as { document_id: string; request_id: string };
   };
   const list = async (which: 'income' | 'outcome', filter: Record<string, unknown> = {}): Promise<Listed[]> =>
-    (await client.post(`/documents/${which}`, { filter, start_from: 0, count: 100 }, await client.headers())).json.documents;
-  const xmlOf = async (documentId: string) => (await client.get((await client.get(`/documents/download/${documentId}`)).json.link)).text;
+    (await client.post(`/documents/${which}`, { filter, start_from: 0, count: 100 }, await client.headers())).json
+      .documents;
+  const xmlOf = async (documentId: string) =>
+    (await client.get((await client.get(`/documents/download/${documentId}`)).json.link)).text;
   async function stock(from: number, count: number): Promise<string[]> {
     const ids = packs(from, count);
     expect(await client.process(doc.accept(ids))).toMatchObject({ result: 'Accepted' });
@@ -76,11 +80,21 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
     await client.advance(5 * MINUTE);
     const [notice, ...more] = await list('income');
     expect(more).toEqual([]);
-    expect(notice).toMatchObject({ doc_type: 607, sender: PLACES.customer, receiver: PLACES.warehouse, is_new: true, sender_sys_id: expect.any(String) });
+    expect(notice).toMatchObject({
+      doc_type: 607,
+      sender: PLACES.customer,
+      receiver: PLACES.warehouse,
+      is_new: true,
+      sender_sys_id: expect.any(String),
+    });
     const xml = await xmlOf(notice?.document_id ?? '');
     validate(xml, '607-accept_notification.xsd');
     expect([...xml.matchAll(/<sgtin>(.*?)<\/sgtin>/g)].map(([, id]) => id)).toEqual(ids);
-    expect(await client.pack(ids[0] as string)).toMatchObject({ status: 'in_circulation', owner: 'customer-a', place: PLACES.customer });
+    expect(await client.pack(ids[0] as string)).toMatchObject({
+      status: 'in_circulation',
+      owner: 'customer-a',
+      place: PLACES.customer,
+    });
     expect(await list('income', { only_new: true })).toEqual([]);
     expect(await list('income')).toHaveLength(1);
     // The notification carries the request_id of the document that it tells about: their 701.
@@ -95,7 +109,10 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
     await client.advance(5 * MINUTE);
     const notices = await list('income');
     expect(notices.map((one) => one.doc_type).sort()).toEqual([606, 607]);
-    validate(await xmlOf(notices.find((one) => one.doc_type === 606)?.document_id ?? ''), '606-refusal_receiver_notification.xsd');
+    validate(
+      await xmlOf(notices.find((one) => one.doc_type === 606)?.document_id ?? ''),
+      '606-refusal_receiver_notification.xsd',
+    );
     const owners = await Promise.all(ids.map(async (id) => (await client.pack(id))['owner']));
     expect(owners).toEqual(['customer-a', 'own', 'customer-a', 'own']);
     expect(await client.pack(ids[1] as string)).toMatchObject({ status: 'in_circulation', transfer: null });
@@ -112,7 +129,11 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
 
   it('ship to us: 601, and we accept or refuse; or they recall first: 605', async () => {
     const ship = async (count: number) => {
-      const { request_id: requestId } = await order('/counterparties/ship', { from: 'supplier-a', to: PLACES.warehouse, count });
+      const { request_id: requestId } = await order('/counterparties/ship', {
+        from: 'supplier-a',
+        to: PLACES.warehouse,
+        count,
+      });
       await client.advance(5 * MINUTE);
       const notice = (await list('income', { request_id: requestId }))[0] as Listed;
       expect(notice).toMatchObject({ doc_type: 601, sender: PLACES.supplier });
@@ -128,7 +149,10 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
     await knobs({ recall: 1 });
     const [recalled] = (await ship(1)) as [string];
     expect((await list('income')).map((one) => one.doc_type)).toContain(605);
-    expect(await client.process(doc.accept([recalled]))).toMatchObject({ result: 'Rejected', errors: [`16 ${recalled}`] });
+    expect(await client.process(doc.accept([recalled]))).toMatchObject({
+      result: 'Rejected',
+      errors: [`16 ${recalled}`],
+    });
   });
 
   it('we recall what they have not accepted, once', async () => {
@@ -141,7 +165,9 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
 
   it('confirm our reverse order by 701, or refuse it by 251; what was wrong with it comes as 617', async () => {
     const planted = ['PLANT00000001', 'PLANT00000002'].map((serial) => doc.GTIN + serial) as [string, string];
-    await client.control('POST', '/plant', { packs: planted.map((sgtin) => ({ sgtin, owner: 'supplier-a', place: PLACES.supplier })) });
+    await client.control('POST', '/plant', {
+      packs: planted.map((sgtin) => ({ sgtin, owner: 'supplier-a', place: PLACES.supplier })),
+    });
     await knobs({ accept: 1 });
     const requestId = randomUUID();
     const sent = await client.send(doc.receiveOrder([planted[0], pack(8)]), { requestId });
@@ -171,7 +197,9 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
     const [notice] = await list('income');
     expect(notice).toMatchObject({ doc_type: 602 });
     validate(await xmlOf(notice?.document_id ?? ''), '602-receive_order_notification.xsd');
-    expect(await client.process(doc.accept([a], { counterparty: PLACES.customer }))).toMatchObject({ result: 'Accepted' });
+    expect(await client.process(doc.accept([a], { counterparty: PLACES.customer }))).toMatchObject({
+      result: 'Accepted',
+    });
     expect(await client.pack(a)).toMatchObject({ owner: 'customer-a', place: PLACES.customer });
   });
 
@@ -192,7 +220,9 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
     await xmlOf(before.income[0]?.document_id ?? '');
     await restart();
     expect(await truth()).toEqual(before.truth);
-    expect((await list('income')).map((one) => [one.document_id, one.is_new])).toEqual(before.income.map((one, at) => [one.document_id, at > 0]));
+    expect((await list('income')).map((one) => [one.document_id, one.is_new])).toEqual(
+      before.income.map((one, at) => [one.document_id, at > 0]),
+    );
     expect(await list('income', { only_new: true })).toHaveLength(1);
   });
 
@@ -200,7 +230,12 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
     const [a, b, c, d] = (await stock(1, 4)) as [string, string, string, string];
     const fresh = `${doc.GTIN}OUTSIDE000001`;
     const body = (docType: number, element: string, id: string) =>
-      doc.envelope(docType, element, `<subject_id>${PLACES.warehouse}</subject_id><details><items><item><sgtin>${id}</sgtin></item></items></details>`);
+      doc.envelope(
+        docType,
+        element,
+        `<subject_id>${PLACES.warehouse}</subject_id><details><items><item><sgtin>${id}</sgtin></item></items>` +
+          '</details>',
+      );
     const planted: [string, string, number, number][] = [
       ['disposal_registrar', body(10531, 'skzkm_health_care', a), 10531, 4],
       ['disposal_registrar', body(10521, 'skzkm_recipe', b), 10521, 4],
@@ -211,12 +246,22 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
     for (const [via, xml] of planted) await order('/outside', { via, xml });
     await client.advance(MINUTE);
     const statuses = await Promise.all([a, b, c, d, fresh].map(async (id) => (await client.pack(id))['status']));
-    expect(statuses).toEqual(['in_medical_use', 'in_discount_prescription_sale', 'in_sale', 'in_circulation', 'marked']);
+    expect(statuses).toEqual([
+      'in_medical_use',
+      'in_discount_prescription_sale',
+      'in_sale',
+      'in_circulation',
+      'marked',
+    ]);
     const listed = (await list('outcome')).filter((one) => one.file_uploadtype !== 2).reverse();
-    expect(listed.map((one) => [one.doc_type, one.file_uploadtype])).toEqual(planted.map(([, , docType, uploadType]) => [docType, uploadType]));
+    expect(listed.map((one) => [one.doc_type, one.file_uploadtype])).toEqual(
+      planted.map(([, , docType, uploadType]) => [docType, uploadType]),
+    );
     expect(await list('outcome', { file_uploadtype: 3 })).toHaveLength(1);
     // The same body through the API is no document that a user may send.
-    expect((await client.process(body(10511, 'retail_sell_kkt', d))).metadata['processing_document_status']).toBe('TECH_ERROR');
+    expect((await client.process(body(10511, 'retail_sell_kkt', d))).metadata['processing_document_status']).toBe(
+      'TECH_ERROR',
+    );
   });
 
   it('say what is wrong with an order', async () => {
@@ -237,7 +282,10 @@ describe.each(['interface-v1', 'mdlp'])('simulated participants under the profil
 describe('a lively country', () => {
   it('trades by seed: the same day comes out the same', async () => {
     const day = async () => {
-      const client = await TestClient.start({ seed: 7, counterparties: { accept: 0.5, part: 0.2, refuse: 0.2, ship: 0.5, reverse: 0.5, recall: 0.5, delayMs: 1000 } });
+      const client = await TestClient.start({
+        seed: 7,
+        counterparties: { accept: 0.5, part: 0.2, refuse: 0.2, ship: 0.5, reverse: 0.5, recall: 0.5, delayMs: 1000 },
+      });
       try {
         for (let i = 0; i < 8; i += 1) {
           const ids = packs(i * 10, 3);

@@ -1,6 +1,12 @@
 import { uuid5 } from '#kernel';
 import { zonedInstant } from '../clock/dates.js';
-import { undoneBy, UPLOAD_TYPES, type DocumentContent, type DocumentItem, type RegistryDocument } from '../documents/document.js';
+import {
+  undoneBy,
+  UPLOAD_TYPES,
+  type DocumentContent,
+  type DocumentItem,
+  type RegistryDocument,
+} from '../documents/document.js';
 import { NOTICES, ORDER_ERRORS } from '../documents/notice.js';
 import type { Intake } from '../documents/intake.js';
 import type { SandboxSettings } from '../config.js';
@@ -22,8 +28,9 @@ interface CounterpartyParts {
 }
 
 /**
- * What follows from a document for the other side: the system's notification (public-facts 2.5), and what a simulated participant
- * does. Both are journalled with ids that follow from the document, so that a restart neither loses nor repeats them.
+ * What follows from a document for the other side: the system's notification (public-facts 2.5), and what a simulated
+ * participant does. Both are journalled with ids that follow from the document, so that a restart neither loses nor
+ * repeats them.
  */
 export class Counterparties {
   private started = false;
@@ -49,30 +56,69 @@ export class Counterparties {
   }
 
   /** A supplier ships fresh packs to a place of ours: they come to be, and his 415 goes out. */
-  ship(order: { from: Participant; to: string; count: number; key: string; atVirtualMs: number; gtin?: string | undefined }): RegistryDocument | undefined {
+  ship(order: {
+    from: Participant;
+    to: string;
+    count: number;
+    key: string;
+    atVirtualMs: number;
+    gtin?: string | undefined;
+  }): RegistryDocument | undefined {
     const { from, to, count, key, atVirtualMs } = order;
-    const gtin = order.gtin ?? [...this.registry.world.products.values()].find((one) => one.supplier === from.key)?.gtin;
+    const gtin =
+      order.gtin ?? [...this.registry.world.products.values()].find((one) => one.supplier === from.key)?.gtin;
     const place = from.branches[0] as string;
     if (gtin === undefined) throw new Error(`${from.key} makes no product`);
     const items = this.freshPacks({ gtin, owner: from.key, place, count, key });
-    return this.write(from, { key, docType: 415, atVirtualMs, xml: (date) => shipmentLetter(`S-${key.slice(0, 8)}`, { subject: place, counterparty: to, operationDate: date, items }) });
+    return this.write(from, {
+      key,
+      docType: 415,
+      atVirtualMs,
+      xml: (date) =>
+        shipmentLetter(`S-${key.slice(0, 8)}`, { subject: place, counterparty: to, operationDate: date, items }),
+    });
   }
 
   /** A customer says that he received packs of ours: his 416 goes out. */
-  claim(order: { by: Participant; from: string; items: Items; key: string; atVirtualMs: number }): RegistryDocument | undefined {
+  claim(order: {
+    by: Participant;
+    from: string;
+    items: Items;
+    key: string;
+    atVirtualMs: number;
+  }): RegistryDocument | undefined {
     const { by, from, items, key, atVirtualMs } = order;
     const subject = by.branches[0] as string;
-    return this.write(by, { key, docType: 416, atVirtualMs, xml: (date) => reverseLetter(`R-${key.slice(0, 8)}`, { subject, counterparty: from, operationDate: date, items }) });
+    return this.write(by, {
+      key,
+      docType: 416,
+      atVirtualMs,
+      xml: (date) => reverseLetter(`R-${key.slice(0, 8)}`, { subject, counterparty: from, operationDate: date, items }),
+    });
   }
 
   private notify(document: RegistryDocument): void {
     const { verdict, docType, dueVirtualMs: atVirtualMs } = document;
     if (verdict?.kind !== 'receipt') return;
-    const told = (to: string, type: number) => this.registry.intake.notify({ id: uuid5(`notice ${type}`, document.documentId), origin: document, to, docType: type, atVirtualMs });
+    const told = (to: string, type: number) =>
+      this.registry.intake.notify({
+        id: uuid5(`notice ${type}`, document.documentId),
+        origin: document,
+        to,
+        docType: type,
+        atVirtualMs,
+      });
     const notice = NOTICES[docType ?? 0];
     const counterparty = this.participantOf(document);
-    if (notice !== undefined && verdict.result !== 'Rejected' && counterparty !== undefined && this.users.has(counterparty.key)) told(counterparty.key, notice.docType);
-    if (docType === 416 && undoneBy(verdict).size > 0 && this.users.has(document.sender)) told(document.sender, ORDER_ERRORS);
+    if (
+      notice !== undefined &&
+      verdict.result !== 'Rejected' &&
+      counterparty !== undefined &&
+      this.users.has(counterparty.key)
+    )
+      told(counterparty.key, notice.docType);
+    if (docType === 416 && undoneBy(verdict).size > 0 && this.users.has(document.sender))
+      told(document.sender, ORDER_ERRORS);
   }
 
   /** The other side of a shipment or reverse order acts, or stays silent. */
@@ -83,7 +129,8 @@ export class Counterparties {
     if (other === undefined) return;
     const items = movedItems(document, named);
     if (this.users.has(sender) && !this.users.has(other.key)) this.answer(document, other, items);
-    else if (docType === 415 && this.users.has(other.key) && this.chance(document, 'recall') < this.knobs.recall) this.recall(document, items);
+    else if (docType === 415 && this.users.has(other.key) && this.chance(document, 'recall') < this.knobs.recall)
+      this.recall(document, items);
   }
 
   private answer(document: RegistryDocument, other: Participant, items: Items): void {
@@ -97,9 +144,20 @@ export class Counterparties {
     const by = document.docType === 415 ? 'receiver' : 'shipper';
     const atVirtualMs = document.dueVirtualMs;
     const { documentId: key } = document;
-    if (kept.length > 0) this.write(other, { key, docType: 701, atVirtualMs, xml: (operationDate) => acceptLetter({ ...sides, operationDate, items: kept }) });
+    if (kept.length > 0)
+      this.write(other, {
+        key,
+        docType: 701,
+        atVirtualMs,
+        xml: (operationDate) => acceptLetter({ ...sides, operationDate, items: kept }),
+      });
     if (refused.length > 0) {
-      this.write(other, { key, docType: by === 'shipper' ? 251 : 252, atVirtualMs, xml: (operationDate) => refusalLetter(by, { ...sides, operationDate, items: refused }) });
+      this.write(other, {
+        key,
+        docType: by === 'shipper' ? 251 : 252,
+        atVirtualMs,
+        xml: (operationDate) => refusalLetter(by, { ...sides, operationDate, items: refused }),
+      });
     }
   }
 
@@ -107,7 +165,12 @@ export class Counterparties {
     const sender = this.registry.world.participants.get(document.sender) as Participant;
     const sides = { subject: document.subject ?? '', counterparty: document.counterparty ?? '' };
     const { documentId: key, dueVirtualMs: atVirtualMs } = document;
-    this.write(sender, { key, docType: 251, atVirtualMs, xml: (operationDate) => refusalLetter('shipper', { ...sides, operationDate, items }) });
+    this.write(sender, {
+      key,
+      docType: 251,
+      atVirtualMs,
+      xml: (operationDate) => refusalLetter('shipper', { ...sides, operationDate, items }),
+    });
   }
 
   /** Others trade while we work: now and then a shipment or a claim comes out of the blue. */
@@ -117,12 +180,16 @@ export class Counterparties {
     const own = this.registry.world.participants.get(document.sender) as Participant;
     if (place === undefined || !own.branches.includes(place)) return;
     if (this.chance(document, 'ship') < ship) {
-      const suppliers = [...new Set([...this.registry.world.products.values()].map((product) => product.supplier))].filter((one) => !this.users.has(one));
+      const suppliers = [
+        ...new Set([...this.registry.world.products.values()].map((product) => product.supplier)),
+      ].filter((one) => !this.users.has(one));
       const from = this.registry.world.participants.get(suppliers[document.seq % suppliers.length] ?? '');
       if (from !== undefined) this.ship({ from, to: place, count: 1 + (document.seq % 5), key, atVirtualMs });
     }
     if (this.chance(document, 'reverse') < reverse) {
-      const by = [...this.registry.world.participants.values()].find((one) => !this.users.has(one.key) && !this.makes(one));
+      const by = [...this.registry.world.participants.values()].find(
+        (one) => !this.users.has(one.key) && !this.makes(one),
+      );
       const gtin = [...this.registry.world.products.keys()][0];
       if (by === undefined || gtin === undefined) return;
       const items = this.freshPacks({ gtin, owner: own.key, place, count: 1, key: uuid5('claimed', key) });
@@ -135,19 +202,49 @@ export class Counterparties {
   }
 
   /** Packs that nobody named before: their serials follow from the key. */
-  private freshPacks({ gtin, owner, place, count, key }: { gtin: string; owner: string; place: string; count: number; key: string }): Items {
+  private freshPacks({
+    gtin,
+    owner,
+    place,
+    count,
+    key,
+  }: {
+    gtin: string;
+    owner: string;
+    place: string;
+    count: number;
+    key: string;
+  }): Items {
     const prefix = `Q${key.replaceAll('-', '').slice(0, 7).toUpperCase()}`;
-    this.registry.plantFresh({ ranges: [{ gtin, prefix, from: 0, count, owner, place, series: `Q${prefix.slice(1, 5)}` }] });
-    return Array.from({ length: count }, (_, index) => ({ kind: 'sgtin', id: `${gtin}${prefix}${String(index).padStart(13 - prefix.length, '0')}` }));
+    this.registry.plantFresh({
+      ranges: [{ gtin, prefix, from: 0, count, owner, place, series: `Q${prefix.slice(1, 5)}` }],
+    });
+    return Array.from({ length: count }, (_, index) => ({
+      kind: 'sgtin',
+      id: `${gtin}${prefix}${String(index).padStart(13 - prefix.length, '0')}`,
+    }));
   }
 
-  private write(from: Participant, letter: { key: string; docType: number; atVirtualMs: number; xml(operationDate: string): string }): RegistryDocument | undefined {
+  private write(
+    from: Participant,
+    letter: { key: string; docType: number; atVirtualMs: number; xml(operationDate: string): string },
+  ): RegistryDocument | undefined {
     const { key, docType, atVirtualMs } = letter;
     const { profile, settings } = this.registry;
     const id = uuid5(`act ${docType}`, key);
-    const afterMs = Math.round(this.knobs.delayMs * (0.5 + spreadOf(settings.seed ^ docType, Number.parseInt(key.slice(0, 8), 16))));
+    const afterMs = Math.round(
+      this.knobs.delayMs * (0.5 + spreadOf(settings.seed ^ docType, Number.parseInt(key.slice(0, 8), 16))),
+    );
     const xml = letter.xml(zonedInstant(atVirtualMs + afterMs, profile.zone, profile.zoneMinutes));
-    return this.registry.intake.act({ id, requestId: uuid5('request', id), from: from.key, uploadType: UPLOAD_TYPES.api, xml, atVirtualMs, afterMs });
+    return this.registry.intake.act({
+      id,
+      requestId: uuid5('request', id),
+      from: from.key,
+      uploadType: UPLOAD_TYPES.api,
+      xml,
+      atVirtualMs,
+      afterMs,
+    });
   }
 
   private participantOf(document: RegistryDocument): Participant | undefined {

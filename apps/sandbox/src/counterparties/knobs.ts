@@ -2,7 +2,9 @@ import { z } from 'zod';
 
 const rate = z.number().min(0).max(1);
 
-/** What simulated participants do by themselves; shares of 1, by seed. What is left of a shipment's shares stays silent. */
+/**
+ * What simulated participants do by themselves; shares of 1, by seed. What is left of a shipment's shares stays silent.
+ */
 export const counterpartyShape = z.strictObject({
   /** The awaited side accepts all of our shipment or reverse order (701). */
   accept: rate,
@@ -23,6 +25,22 @@ export const counterpartyShape = z.strictObject({
 export type CounterpartyKnobs = z.infer<typeof counterpartyShape>;
 
 /** Nobody acts by himself: what happens is what a test orders. */
-export const SILENT: CounterpartyKnobs = { accept: 0, part: 0, refuse: 0, ship: 0, reverse: 0, recall: 0, delayMs: 60_000 };
+export const SILENT: CounterpartyKnobs = {
+  accept: 0,
+  part: 0,
+  refuse: 0,
+  ship: 0,
+  reverse: 0,
+  recall: 0,
+  delayMs: 60_000,
+};
 /** A country that trades: most accept, some refuse, a few never answer. */
-export const LIVELY: CounterpartyKnobs = { accept: 0.8, part: 0.05, refuse: 0.05, ship: 0.02, reverse: 0.01, recall: 0.02, delayMs: 60_000 };
+export const LIVELY: CounterpartyKnobs = {
+  accept: 0.8,
+  part: 0.05,
+  refuse: 0.05,
+  ship: 0.02,
+  reverse: 0.01,
+  recall: 0.02,
+  delayMs: 60_000,
+};

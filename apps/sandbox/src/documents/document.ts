@@ -27,7 +27,11 @@ export type Verdict =
 
 /** Ids of everything that the document did not do. */
 export const undoneBy = (verdict: Verdict | undefined): Set<string> =>
-  new Set(verdict?.kind === 'receipt' ? [...verdict.errors.flatMap((error) => error.objectId ?? []), ...(verdict.notDone ?? [])] : []);
+  new Set(
+    verdict?.kind === 'receipt'
+      ? [...verdict.errors.flatMap((error) => error.objectId ?? []), ...(verdict.notDone ?? [])]
+      : [],
+  );
 
 export interface DocumentItem {
   kind: 'sgtin' | 'sscc';
@@ -48,7 +52,10 @@ export interface DocumentContent {
   items: DocumentItem[];
 }
 
-/** A document as the registry keeps it. Times ending in `VirtualMs` are of the virtual clock, in `RealMs` of the monotonic one. */
+/**
+ * A document as the registry keeps it. Times ending in `VirtualMs` are of the virtual clock, in `RealMs` of the
+ * monotonic one.
+ */
 export interface RegistryDocument {
   seq: number;
   documentId: string;
@@ -78,7 +85,10 @@ export interface RegistryDocument {
   isRead: boolean;
   /** Whether its receipt was asked for since the sandbox began. */
   receiptRequested: boolean;
-  /** The same bytes were accepted before; those of a member of a group count from its turn on, for before that they are not processed. */
+  /**
+   * The same bytes were accepted before; those of a member of a group count from its turn on, for before that they are
+   * not processed.
+   */
   repeatsBytes: boolean;
   /** Sender and digest. */
   bytesKey: string;
@@ -109,15 +119,25 @@ export interface RegistryDocument {
 }
 
 /** Channels (public-facts 1.2): emission registrar, web cabinet, API, fiscal operator, disposal registrar. */
-export const UPLOAD_TYPES = { emission_registrar: 0, cabinet: 1, api: 2, fiscal_operator: 3, disposal_registrar: 4 } as const;
+export const UPLOAD_TYPES = {
+  emission_registrar: 0,
+  cabinet: 1,
+  api: 2,
+  fiscal_operator: 3,
+  disposal_registrar: 4,
+} as const;
 const UPLOADED_BY_API = UPLOAD_TYPES.api;
 
 /** Whether it stands in lists of outgoing documents; the others are incoming. */
 export const isOutgoing = (document: RegistryDocument): boolean => document.receiver === undefined;
 
-export const isFinal = (document: RegistryDocument): boolean => document.status !== 'uploading' && document.status !== 'processing';
+export const isFinal = (document: RegistryDocument): boolean =>
+  document.status !== 'uploading' && document.status !== 'processing';
 
-type Origin = Pick<RegistryDocument, 'seq' | 'documentId' | 'requestId' | 'sender' | 'acceptedVirtualMs' | 'dueVirtualMs' | 'answeredRealMs' | 'journalAt'>;
+type Origin = Pick<
+  RegistryDocument,
+  'seq' | 'documentId' | 'requestId' | 'sender' | 'acceptedVirtualMs' | 'dueVirtualMs' | 'answeredRealMs' | 'journalAt'
+>;
 
 /** A document that was just taken. Every field is there from the start, so that all documents have one shape. */
 export const newDocument = (origin: Origin): RegistryDocument => ({

@@ -12,7 +12,8 @@ describe('documents: sending, status, receipts, lists', () => {
   });
   afterAll(() => client.stop());
 
-  const truth = async (requestId: string) => (await client.control('GET', `/truth/documents?request_id=${requestId}`)).json.documents;
+  const truth = async (requestId: string) =>
+    (await client.control('GET', `/truth/documents?request_id=${requestId}`)).json.documents;
 
   it('goes through its statuses on the virtual clock, and its receipt repeats the request_id', async () => {
     const requestId = randomUUID();
@@ -25,18 +26,32 @@ describe('documents: sending, status, receipts, lists', () => {
     expect(await shown()).toBe('PROCESSING_DOCUMENT');
     await client.advance(12_000);
     const outcome = await client.outcome(json.document_id);
-    expect(outcome.metadata).toMatchObject({ status: 'PROCESSED', doc_type: 701, request_id: requestId, version: '1.38', sender: doc.PLACES.warehouse });
-    expect(outcome.receipt).toMatch(/^<documents version="1.38"><result action_id="200" accept_time="\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+03:00"><operation>701<\/operation>/);
-    expect(outcome.receipt).toContain(`<operation_id>${requestId}</operation_id><operation_result>Accepted</operation_result>`);
+    expect(outcome.metadata).toMatchObject({
+      status: 'PROCESSED',
+      doc_type: 701,
+      request_id: requestId,
+      version: '1.38',
+      sender: doc.PLACES.warehouse,
+    });
+    expect(outcome.receipt).toMatch(
+      /^<documents version="1.38"><result action_id="200" accept_time="\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+03:00"><operation>701<\/operation>/,
+    );
+    expect(outcome.receipt).toContain(
+      `<operation_id>${requestId}</operation_id><operation_result>Accepted</operation_result>`,
+    );
     const { json: link } = await client.get(`/documents/download/${json.document_id}`);
     expect((await client.get(link.link)).text).toBe(xml);
     expect((await client.http(link.link)).status).toBe(401);
-    expect(await truth(requestId)).toMatchObject([{ status: 'processed', result: 'Accepted', sends: 1, account: 'main', document_id: json.document_id }]);
+    expect(await truth(requestId)).toMatchObject([
+      { status: 'processed', result: 'Accepted', sends: 1, account: 'main', document_id: json.document_id },
+    ]);
   });
 
   it('names the line when a document does not match its schema', async () => {
     const xml = doc.accept([pack(2)]).replace('<order_details>', '\n<mistake>1</mistake>\n<order_details>');
-    const outcome = await client.send(xml).then(async ({ json }) => (await client.advance(20_000), client.outcome(json.document_id)));
+    const outcome = await client
+      .send(xml)
+      .then(async ({ json }) => (await client.advance(20_000), client.outcome(json.document_id)));
     expect(outcome).toMatchObject({ result: 'Rejected', errors: ['40'] });
     expect(outcome.receipt).toContain('line 2:');
     expect(await client.pack(pack(2))).toMatchObject({ touched: false });
@@ -57,7 +72,10 @@ describe('documents: sending, status, receipts, lists', () => {
     const { status, json } = await client.send(xml, { requestId });
     expect(status).toBe(200);
     await client.advance(20_000);
-    expect(await client.outcome(json.document_id)).toMatchObject({ metadata: { status: 'FAILED', processing_document_status: 'TECH_ERROR' }, receipt: undefined });
+    expect(await client.outcome(json.document_id)).toMatchObject({
+      metadata: { status: 'FAILED', processing_document_status: 'TECH_ERROR' },
+      receipt: undefined,
+    });
     expect(await truth(requestId)).toMatchObject([{ status: 'failed', reason: expect.stringContaining(reason) }]);
     expect(await client.pack(pack(3))).toMatchObject({ touched: false });
   });
@@ -68,7 +86,8 @@ describe('documents: sending, status, receipts, lists', () => {
     const others = [await client.send(xml), await client.send(xml, { account: 'north' })];
     await client.advance(20_000);
     expect((await client.outcome(first.json.document_id)).metadata).toMatchObject({ status: 'PROCESSED' });
-    for (const { json } of others) expect((await client.outcome(json.document_id)).metadata).toMatchObject({ status: 'FAILED' });
+    for (const { json } of others)
+      expect((await client.outcome(json.document_id)).metadata).toMatchObject({ status: 'FAILED' });
   });
 
   it('keeps a document number with backslash and quotes', async () => {
@@ -86,8 +105,15 @@ describe('documents: sending, status, receipts, lists', () => {
     const requestId = randomUUID();
     expect((await client.get(`/documents/request/${requestId}`)).json).toEqual({ documents: [], total: 0 });
     const { json } = await client.send(doc.accept([pack(6)]), { requestId });
-    expect((await client.get(`/documents/request/${requestId}`, 'north')).json).toMatchObject({ total: 1, documents: [{ document_id: json.document_id }] });
-    for (const path of [`/documents/${requestId}`, `/documents/${requestId}/ticket`, `/documents/download/${requestId}`]) {
+    expect((await client.get(`/documents/request/${requestId}`, 'north')).json).toMatchObject({
+      total: 1,
+      documents: [{ document_id: json.document_id }],
+    });
+    for (const path of [
+      `/documents/${requestId}`,
+      `/documents/${requestId}/ticket`,
+      `/documents/download/${requestId}`,
+    ]) {
       expect((await client.get(path)).status).toBe(404);
     }
   });
@@ -103,15 +129,20 @@ describe('documents: sending, status, receipts, lists', () => {
 
   it('checks the envelope of a send, and takes both forms of the flag', async () => {
     const xml = doc.accept([pack(9)]);
-    const status = async (fields: Record<string, unknown>) => (await client.send(doc.accept([pack(9)]), { fields })).status;
+    const status = async (fields: Record<string, unknown>) =>
+      (await client.send(doc.accept([pack(9)]), { fields })).status;
     expect(await status({ sign: undefined })).toBe(400);
     expect(await status({ sign: 'AAAA' })).toBe(400);
     expect(await status({ document: 'not base64!' })).toBe(400);
     expect(await status({ document: Buffer.from(xml.replace('701', '702')).toString('base64') })).toBe(400);
     expect(await status({ request_id: 'x' })).toBe(400);
     expect(await status({ bulk_processing: 'maybe' })).toBe(400);
-    for (const bulk of [true, false, 'true', 'false', undefined]) expect(await status({ bulk_processing: bulk })).toBe(200);
-    expect((await client.control('GET', '/violations')).json.byRule).toMatchObject({ missing_signature: 1, bad_signature: 2 });
+    for (const bulk of [true, false, 'true', 'false', undefined])
+      expect(await status({ bulk_processing: bulk })).toBe(200);
+    expect((await client.control('GET', '/violations')).json.byRule).toMatchObject({
+      missing_signature: 1,
+      bad_signature: 2,
+    });
   });
 
   it('refuses a body or document above its bound and what is no JSON', async () => {
@@ -127,7 +158,10 @@ describe('documents: sending, status, receipts, lists', () => {
 
   it('answers an unknown route with 404 and a wrong verb with 405, in the shape of its framework', async () => {
     const unknown = await client.get('/documents/a/b/c/d');
-    expect([unknown.status, unknown.json]).toEqual([404, expect.objectContaining({ status: 404, error: 'Not Found', path: '/api/v1/documents/a/b/c/d' })]);
+    expect([unknown.status, unknown.json]).toEqual([
+      404,
+      expect.objectContaining({ status: 404, error: 'Not Found', path: '/api/v1/documents/a/b/c/d' }),
+    ]);
     expect((await client.get('/documents/send/')).status).toBe(404);
     expect((await client.post('/auth/logout', {}, await client.headers())).status).toBe(405);
   });
@@ -140,14 +174,18 @@ describe('lists', () => {
   beforeAll(async () => {
     client = await TestClient.start({ processingMs: 0 });
     for (let i = 0; i < 7; i += 1) {
-      ids.unshift((await client.send(doc.accept([pack(20 + i)]), { account: i % 2 === 0 ? 'main' : 'north' })).json.document_id);
+      ids.unshift(
+        (await client.send(doc.accept([pack(20 + i)]), { account: i % 2 === 0 ? 'main' : 'north' })).json.document_id,
+      );
       await client.advance(10_000);
     }
   });
   afterAll(() => client.stop());
 
-  const idsOf = (answer: { json: { documents: { document_id: string }[] } }) => answer.json.documents.map((one) => one.document_id);
-  const byBody = async (filter: unknown, page = {}) => client.post('/documents/outcome', { filter, ...page }, await client.headers());
+  const idsOf = (answer: { json: { documents: { document_id: string }[] } }) =>
+    answer.json.documents.map((one) => one.document_id);
+  const byBody = async (filter: unknown, page = {}) =>
+    client.post('/documents/outcome', { filter, ...page }, await client.headers());
 
   it('show every document of the participant, newest first, page by page', async () => {
     expect(idsOf(await client.get('/documents/outcome'))).toEqual(ids);
@@ -159,9 +197,16 @@ describe('lists', () => {
   it('take ids repeated, separated by commas, or in a body', async () => {
     const asked = [ids[4], randomUUID(), ids[1]] as string[];
     expect(idsOf(await client.get(`/documents/outcome?document_ids=${asked.join(',')}`))).toEqual([ids[1], ids[4]]);
-    expect(idsOf(await client.get(`/documents/outcome?${asked.map((id) => `document_ids=${id}`).join('&')}`))).toEqual([ids[1], ids[4]]);
+    expect(idsOf(await client.get(`/documents/outcome?${asked.map((id) => `document_ids=${id}`).join('&')}`))).toEqual([
+      ids[1],
+      ids[4],
+    ]);
     expect(idsOf(await byBody({ document_ids: asked }))).toEqual([ids[1], ids[4]]);
-    expect(idsOf(await client.get(`/documents/outcome?filter=${encodeURIComponent(JSON.stringify({ document_ids: asked }))}`))).toEqual([ids[1], ids[4]]);
+    expect(
+      idsOf(
+        await client.get(`/documents/outcome?filter=${encodeURIComponent(JSON.stringify({ document_ids: asked }))}`),
+      ),
+    ).toEqual([ids[1], ids[4]]);
   });
 
   it('filter by date, status and type', async () => {
@@ -180,11 +225,16 @@ describe('lists', () => {
   });
 
   it('show incoming documents to the participant who receives them', async () => {
-    const xml = doc.moveOrder([pack(50)]).replaceAll('move_order', 'move_order_notification').replace('"415"', '"601"');
+    const xml = doc
+      .moveOrder([pack(50)])
+      .replaceAll('move_order', 'move_order_notification')
+      .replace('"415"', '"601"');
     const { json } = await client.control('POST', '/incoming', { from: 'supplier-a', to: 'own', xml });
     const list = await client.get('/documents/income');
     expect(list.json).toMatchObject({ total: 1, documents: [{ document_id: json.document_id, doc_type: 601 }] });
-    expect(idsOf(await client.get(`/documents/income?document_ids=${json.document_id},${ids[0]}`))).toEqual([json.document_id]);
+    expect(idsOf(await client.get(`/documents/income?document_ids=${json.document_id},${ids[0]}`))).toEqual([
+      json.document_id,
+    ]);
     const { link } = (await client.get(`/documents/download/${json.document_id}`)).json;
     expect((await client.get(link)).text).toBe(xml);
     expect((await client.get('/documents/outcome')).json.total).toBe(7);
@@ -197,18 +247,28 @@ describe('the time that processing takes', () => {
     try {
       for (let n = 0; n < 40; n += 1) await client.send(doc.accept([pack(n)]));
       await client.advance(60_000);
-      const { documents } = (await client.control('GET', '/truth/documents?limit=100')).json as { documents: { accepted_at: string; processed_at: string }[] };
+      const { documents } = (await client.control('GET', '/truth/documents?limit=100')).json as {
+        documents: { accepted_at: string; processed_at: string }[];
+      };
       return documents.map((one) => Date.parse(one.processed_at) - Date.parse(one.accepted_at));
     } finally {
       await client.stop();
     }
   };
-  const parts = (ms: number[]) => [ms.filter((one) => one < 2_500).length, ms.filter((one) => one > 7_500).length].map((count) => count > 3);
+  const parts = (ms: number[]) =>
+    [ms.filter((one) => one < 2_500).length, ms.filter((one) => one > 7_500).length].map((count) => count > 3);
 
   it('is spread by seed from half to one and a half of its mean, or from nothing to twice the mean', async () => {
     const [half, full] = [await lasted('half', 1), await lasted('full', 1)];
-    expect([Math.min(...half) >= 2_500, Math.max(...half) <= 7_500, Math.max(...full) <= 10_000]).toEqual([true, true, true]);
-    expect([parts(half), parts(full)]).toEqual([[false, false], [true, true]]);
+    expect([Math.min(...half) >= 2_500, Math.max(...half) <= 7_500, Math.max(...full) <= 10_000]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect([parts(half), parts(full)]).toEqual([
+      [false, false],
+      [true, true],
+    ]);
     expect(await lasted('full', 1)).toEqual(full);
     expect(await lasted('full', 2)).not.toEqual(full);
   });

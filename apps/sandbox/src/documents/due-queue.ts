@@ -4,9 +4,13 @@ export interface DueWork {
   seq: number;
 }
 
-const before = (a: DueWork, b: DueWork): boolean => a.dueVirtualMs < b.dueVirtualMs || (a.dueVirtualMs === b.dueVirtualMs && a.seq < b.seq);
+const before = (a: DueWork, b: DueWork): boolean =>
+  a.dueVirtualMs < b.dueVirtualMs || (a.dueVirtualMs === b.dueVirtualMs && a.seq < b.seq);
 
-/** A binary heap by due time, then by acceptance: the same documents come out in the same order whenever they are asked for. */
+/**
+ * A binary heap by due time, then by acceptance: the same documents come out in the same order whenever they are asked
+ * for.
+ */
 export class DueQueue<Work extends DueWork> {
   private readonly heap: Work[] = [];
 

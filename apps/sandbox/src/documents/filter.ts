@@ -33,23 +33,37 @@ type Raw = Record<string, unknown>;
 /** From the JSON body of a POST: { filter, start_from, count } (public-facts 1.2). Refuses what it does not know. */
 export function listRequestOfBody(body: Raw, profile: Profile): ListRequest {
   const filter = body[profile.field('filter')] ?? {};
-  if (typeof filter !== 'object' || filter === null || Array.isArray(filter)) throw refuse(400, 'the filter is not an object');
-  return listRequest(profile, filter as Raw, { startFrom: body[profile.field('start_from')], count: body[profile.field('count')] });
+  if (typeof filter !== 'object' || filter === null || Array.isArray(filter))
+    throw refuse(400, 'the filter is not an object');
+  return listRequest(profile, filter as Raw, {
+    startFrom: body[profile.field('start_from')],
+    count: body[profile.field('count')],
+  });
 }
 
-/** From the query of a GET: every filter by its name; ids repeated or separated by commas; or the whole filter as JSON. */
+/**
+ * From the query of a GET: every filter by its name; ids repeated or separated by commas; or the whole filter as JSON.
+ */
 export function listRequestOfQuery(query: URLSearchParams, profile: Profile): ListRequest {
   const filter: Raw = {};
   for (const [key, value] of query) {
     if (key === profile.field('start_from') || key === profile.field('count')) continue;
     if (key === profile.field('filter')) Object.assign(filter, jsonObject(value));
-    else if (key === profile.field('document_ids')) filter[key] = [...((filter[key] as string[] | undefined) ?? []), ...value.split(',')];
+    else if (key === profile.field('document_ids'))
+      filter[key] = [...((filter[key] as string[] | undefined) ?? []), ...value.split(',')];
     else filter[key] = value;
   }
-  return listRequest(profile, filter, { startFrom: query.get(profile.field('start_from')), count: query.get(profile.field('count')) });
+  return listRequest(profile, filter, {
+    startFrom: query.get(profile.field('start_from')),
+    count: query.get(profile.field('count')),
+  });
 }
 
-function listRequest(profile: Profile, filter: Raw, { startFrom, count }: { startFrom: unknown; count: unknown }): ListRequest {
+function listRequest(
+  profile: Profile,
+  filter: Raw,
+  { startFrom, count }: { startFrom: unknown; count: unknown },
+): ListRequest {
   const request: ListRequest = {
     startFrom: wholeNumber(startFrom ?? 0, 'start_from', Number.MAX_SAFE_INTEGER),
     count: wholeNumber(count ?? DEFAULT_COUNT, 'count', MAX_COUNT),
@@ -118,8 +132,21 @@ export function listPage(
   return { documents, total };
 }
 
-function matcher(request: ListRequest, context: { profile: Profile; virtualMs: number }): (document: RegistryDocument) => boolean {
-  const { requestId, fromVirtualMs, toVirtualMs, processedFromVirtualMs, processedToVirtualMs, status, result, docType, docNum } = request;
+function matcher(
+  request: ListRequest,
+  context: { profile: Profile; virtualMs: number },
+): (document: RegistryDocument) => boolean {
+  const {
+    requestId,
+    fromVirtualMs,
+    toVirtualMs,
+    processedFromVirtualMs,
+    processedToVirtualMs,
+    status,
+    result,
+    docType,
+    docNum,
+  } = request;
   const { uploadType, senderId, receiverId, onlyNew } = request;
   return (document) =>
     document.hiddenUntilVirtualMs <= context.virtualMs &&
@@ -130,8 +157,10 @@ function matcher(request: ListRequest, context: { profile: Profile; virtualMs: n
     (requestId === undefined || document.requestId === requestId) &&
     (fromVirtualMs === undefined || document.acceptedVirtualMs >= fromVirtualMs) &&
     (toVirtualMs === undefined || document.acceptedVirtualMs <= toVirtualMs) &&
-    (processedFromVirtualMs === undefined || (document.changedRealMs !== undefined && document.dueVirtualMs >= processedFromVirtualMs)) &&
-    (processedToVirtualMs === undefined || (document.changedRealMs !== undefined && document.dueVirtualMs <= processedToVirtualMs)) &&
+    (processedFromVirtualMs === undefined ||
+      (document.changedRealMs !== undefined && document.dueVirtualMs >= processedFromVirtualMs)) &&
+    (processedToVirtualMs === undefined ||
+      (document.changedRealMs !== undefined && document.dueVirtualMs <= processedToVirtualMs)) &&
     (docType === undefined || document.docType === docType) &&
     (docNum === undefined || document.docNum === docNum) &&
     (status === undefined || shownStatus(document, context.virtualMs, context.profile) === status) &&
@@ -151,7 +180,8 @@ function text(name: string, value: unknown): string {
 
 function idList(value: unknown): string[] {
   const ids = typeof value === 'string' ? value.split(',') : value;
-  if (!Array.isArray(ids) || ids.some((id) => typeof id !== 'string')) throw refuse(400, 'document_ids is not a list of ids');
+  if (!Array.isArray(ids) || ids.some((id) => typeof id !== 'string'))
+    throw refuse(400, 'document_ids is not a list of ids');
   if (ids.length > MAX_IDS) throw refuse(400, `document_ids holds more than ${MAX_IDS} ids`);
   return ids as string[];
 }

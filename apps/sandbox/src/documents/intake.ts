@@ -16,10 +16,24 @@ import { readDocument } from './xml.js';
 
 type Place = { offset: number; length: number };
 type RecordOf<Kind extends JournalRecord['k']> = Extract<JournalRecord, { k: Kind }>;
-const INTAKE_KINDS = ['document', 'incoming', 'repeat', 'group', 'cancel', 'large', 'part', 'restart', 'finish', 'act', 'notice', 'read'] as const;
+const INTAKE_KINDS = [
+  'document',
+  'incoming',
+  'repeat',
+  'group',
+  'cancel',
+  'large',
+  'part',
+  'restart',
+  'finish',
+  'act',
+  'notice',
+  'read',
+] as const;
 /** Records of what happens to documents. */
 export type IntakeRecord = RecordOf<(typeof INTAKE_KINDS)[number]>;
-export const isIntakeRecord = (record: JournalRecord): record is IntakeRecord => (INTAKE_KINDS as readonly string[]).includes(record.k);
+export const isIntakeRecord = (record: JournalRecord): record is IntakeRecord =>
+  (INTAKE_KINDS as readonly string[]).includes(record.k);
 
 /** What of the registry the intake needs. */
 interface IntakeParts {
@@ -33,7 +47,10 @@ interface IntakeParts {
   readonly world: World;
 }
 
-/** How documents come to be, by whatever way, and what is done with them before they are processed. Journal first, then the state. */
+/**
+ * How documents come to be, by whatever way, and what is done with them before they are processed. Journal first, then
+ * the state.
+ */
 export class Intake {
   readonly uploads = new Uploads();
   readonly groups: Groups;
@@ -43,7 +60,14 @@ export class Intake {
   }
 
   /** Takes a document: journal first, then the queue, unless it waits for its group. */
-  accept(sent: { account: Account; requestId: string; bulk: boolean; xml: Buffer; base64: string; digest: string }): RegistryDocument {
+  accept(sent: {
+    account: Account;
+    requestId: string;
+    bulk: boolean;
+    xml: Buffer;
+    base64: string;
+    digest: string;
+  }): RegistryDocument {
     const { account, requestId, bulk, xml, base64, digest } = sent;
     const now = this.registry.clock.nowMs();
     const record: RecordOf<'document'> = {
@@ -67,12 +91,32 @@ export class Intake {
     readDocument(incoming.xml);
     const { id, requestId, from, to, xml } = incoming;
     const v = this.registry.processing.drainNow();
-    const record: RecordOf<'incoming'> = { k: 'incoming', id, r: requestId, from, to, v, w: Date.now(), d: xml.toString('base64') };
+    const record: RecordOf<'incoming'> = {
+      k: 'incoming',
+      id,
+      r: requestId,
+      from,
+      to,
+      v,
+      w: Date.now(),
+      d: xml.toString('base64'),
+    };
     return this.addIncoming(record, this.registry.journal.append(record));
   }
 
-  /** Takes a document that did not come through the API; it is processed as any other. Undefined when this id was taken before. */
-  act(action: { id: string; requestId: string; from: string; uploadType: number; xml: string; atVirtualMs: number; afterMs: number }): RegistryDocument | undefined {
+  /**
+   * Takes a document that did not come through the API; it is processed as any other. Undefined when this id was taken
+   * before.
+   */
+  act(action: {
+    id: string;
+    requestId: string;
+    from: string;
+    uploadType: number;
+    xml: string;
+    atVirtualMs: number;
+    afterMs: number;
+  }): RegistryDocument | undefined {
     if (this.registry.documents.get(action.id) !== undefined) return undefined;
     const { id, requestId, from, uploadType, xml, atVirtualMs, afterMs } = action;
     const record: RecordOf<'act'> = {
@@ -95,15 +139,40 @@ export class Intake {
     if (this.registry.documents.get(id) !== undefined) return undefined;
     const { docNum, subject, counterparty, version } = origin;
     const meta = { docNum, subject, counterparty, version };
-    const record: RecordOf<'notice'> = { k: 'notice', id, of: origin.documentId, to, t: docType, v: atVirtualMs, w: Date.now(), meta };
+    const record: RecordOf<'notice'> = {
+      k: 'notice',
+      id,
+      of: origin.documentId,
+      to,
+      t: docType,
+      v: atVirtualMs,
+      w: Date.now(),
+      meta,
+    };
     this.registry.journal.append(record);
     return this.addNotice(record);
   }
 
-  openUpload(opened: { account: Account; requestId: string; bulk: boolean; hash: string; sign: string }): RegistryDocument {
+  openUpload(opened: {
+    account: Account;
+    requestId: string;
+    bulk: boolean;
+    hash: string;
+    sign: string;
+  }): RegistryDocument {
     const { account, requestId, bulk, hash, sign } = opened;
     const id = documentIdOf(requestId, this.registry.settings.seed);
-    const record: RecordOf<'large'> = { k: 'large', id, r: requestId, a: account.name, v: this.registry.clock.nowMs(), w: Date.now(), bulk, hash, s: sign };
+    const record: RecordOf<'large'> = {
+      k: 'large',
+      id,
+      r: requestId,
+      a: account.name,
+      v: this.registry.clock.nowMs(),
+      w: Date.now(),
+      bulk,
+      hash,
+      s: sign,
+    };
     return this.addLarge(record, this.registry.journal.append(record));
   }
 
@@ -120,7 +189,16 @@ export class Intake {
   finishUpload(document: RegistryDocument, { xml, digest }: { xml: Buffer; digest: string }): void {
     const v = this.registry.clock.nowMs();
     const due = v + this.processingMs(document.seq);
-    const record: RecordOf<'finish'> = { k: 'finish', id: document.documentId, v, w: Date.now(), due, ...this.fate(), h: digest, d: xml.toString('base64') };
+    const record: RecordOf<'finish'> = {
+      k: 'finish',
+      id: document.documentId,
+      v,
+      w: Date.now(),
+      due,
+      ...this.fate(),
+      h: digest,
+      d: xml.toString('base64'),
+    };
     this.finish(record, this.registry.journal.append(record), xml);
   }
 
@@ -129,11 +207,18 @@ export class Intake {
     if (document.verdict !== undefined) return false;
     if (document.waits !== undefined) return document.waits !== 'group_turn';
     const { profile } = this.registry;
-    return document.group === undefined && shownStatus(document, virtualMs, profile) === profile.intermediateStatuses[0];
+    return (
+      document.group === undefined && shownStatus(document, virtualMs, profile) === profile.intermediateStatuses[0]
+    );
   }
 
   cancel(document: RegistryDocument): void {
-    const record: RecordOf<'cancel'> = { k: 'cancel', id: document.documentId, v: this.registry.clock.nowMs(), w: Date.now() };
+    const record: RecordOf<'cancel'> = {
+      k: 'cancel',
+      id: document.documentId,
+      v: this.registry.clock.nowMs(),
+      w: Date.now(),
+    };
     this.registry.journal.append(record);
     this.take(record);
   }
@@ -143,7 +228,15 @@ export class Intake {
     const { clock, journal, settings } = this.registry;
     const ms = members.map((member) => this.processingMs(member.seq));
     const ids = members.map((member) => member.documentId);
-    const record: GroupRecord = { k: 'group', g: id, ids, v: clock.nowMs(), w: Date.now(), ms, partial: settings.partialStopsGroup };
+    const record: GroupRecord = {
+      k: 'group',
+      g: id,
+      ids,
+      v: clock.nowMs(),
+      w: Date.now(),
+      ms,
+      partial: settings.partialStopsGroup,
+    };
     journal.append(record);
     this.take(record);
   }
@@ -175,7 +268,11 @@ export class Intake {
       case 'large':
         return void this.addLarge(record, at);
       case 'part':
-        return this.uploads.put(record.id, { at: record.at, total: record.total, bytes: Buffer.from(record.d, 'base64') });
+        return this.uploads.put(record.id, {
+          at: record.at,
+          total: record.total,
+          bytes: Buffer.from(record.d, 'base64'),
+        });
       case 'restart':
         return this.uploads.restart(record.id);
       case 'finish':
@@ -192,7 +289,11 @@ export class Intake {
 
   private take(record: RecordOf<'repeat' | 'group' | 'cancel' | 'read'>): void {
     const { documents } = this.registry;
-    if (record.k === 'group') return this.groups.start(record, record.ids.map((id) => this.known(id)));
+    if (record.k === 'group')
+      return this.groups.start(
+        record,
+        record.ids.map((id) => this.known(id)),
+      );
     if (record.k === 'read') return void (this.known(record.id).isRead = true);
     if (record.k === 'cancel') return this.markCancelled(this.known(record.id), record);
     const [first] = documents.withRequestId(record.r);
@@ -201,7 +302,12 @@ export class Intake {
 
   private markCancelled(document: RegistryDocument, { v, w }: RecordOf<'cancel'>): void {
     this.uploads.end(document.documentId);
-    Object.assign(document, { cancelled: true, status: 'failed', verdict: { kind: 'critical', reason: 'cancelled by its sender' }, waits: undefined });
+    Object.assign(document, {
+      cancelled: true,
+      status: 'failed',
+      verdict: { kind: 'critical', reason: 'cancelled by its sender' },
+      waits: undefined,
+    });
     document.dueVirtualMs = v;
     document.changedRealMs = realOf(w);
     document.xml = undefined;
@@ -228,7 +334,13 @@ export class Intake {
   private finish(record: RecordOf<'finish'>, at: Place, xml: Buffer): void {
     const document = this.known(record.id);
     this.uploads.end(record.id);
-    Object.assign(document, { journalAt: at, xml, waits: undefined, dueVirtualMs: record.due, answeredRealMs: realOf(record.w) });
+    Object.assign(document, {
+      journalAt: at,
+      xml,
+      waits: undefined,
+      dueVirtualMs: record.due,
+      answeredRealMs: realOf(record.w),
+    });
     this.giveFate(document, record);
     this.enqueue(document, record.h);
   }
@@ -257,14 +369,26 @@ export class Intake {
   private addIncoming(record: RecordOf<'incoming'>, at: Place): RegistryDocument {
     const { docType, version, fields } = readDocument(Buffer.from(record.d, 'base64'));
     const document = this.fresh(record, record.from, at);
-    Object.assign(document, { receiver: record.to, docType, version, docNum: fields.get('doc_num'), subject: fields.get('subject_id') });
+    Object.assign(document, {
+      receiver: record.to,
+      docType,
+      version,
+      docNum: fields.get('doc_num'),
+      subject: fields.get('subject_id'),
+    });
     return this.addReady(document);
   }
 
   private addNotice(record: RecordOf<'notice'>): RegistryDocument {
     const origin = this.known(record.of);
     const document = this.fresh({ ...record, r: origin.requestId }, origin.sender, { offset: 0, length: 0 });
-    Object.assign(document, { receiver: record.to, noticeOf: origin, docType: record.t, uploadType: UPLOAD_TYPES.api, ...record.meta });
+    Object.assign(document, {
+      receiver: record.to,
+      noticeOf: origin,
+      docType: record.t,
+      uploadType: UPLOAD_TYPES.api,
+      ...record.meta,
+    });
     return this.addReady(document);
   }
 
@@ -276,19 +400,43 @@ export class Intake {
     return document;
   }
 
-  private fresh({ id, r, v, w }: { id: string; r: string; v: number; w: number }, sender: string, journalAt: Place): RegistryDocument {
+  private fresh(
+    { id, r, v, w }: { id: string; r: string; v: number; w: number },
+    sender: string,
+    journalAt: Place,
+  ): RegistryDocument {
     const seq = this.registry.documents.nextSeq();
-    return newDocument({ seq, documentId: id, requestId: r, sender, acceptedVirtualMs: v, dueVirtualMs: v, answeredRealMs: realOf(w), journalAt });
+    return newDocument({
+      seq,
+      documentId: id,
+      requestId: r,
+      sender,
+      acceptedVirtualMs: v,
+      dueVirtualMs: v,
+      answeredRealMs: realOf(w),
+      journalAt,
+    });
   }
 
   private giveFate(document: RegistryDocument, { mask, late, transient = 0, hide = 0, v }: Fate & { v: number }): void {
-    Object.assign(document, { maskForMs: mask, lateReceiptForMs: late, transientForMs: transient, hiddenUntilVirtualMs: hide === 0 ? 0 : v + hide });
+    Object.assign(document, {
+      maskForMs: mask,
+      lateReceiptForMs: late,
+      transientForMs: transient,
+      hiddenUntilVirtualMs: hide === 0 ? 0 : v + hide,
+    });
   }
 
   /** What misbehaviour has in store for a document. */
   private fate(): Required<Fate> {
-    const take = (fault: 'failed_then_processed' | 'late_receipt' | 'transient_rejected' | 'hidden_after_send') => this.registry.faults.take(fault, 'send') ?? 0;
-    return { mask: take('failed_then_processed'), late: take('late_receipt'), transient: take('transient_rejected'), hide: take('hidden_after_send') };
+    const take = (fault: 'failed_then_processed' | 'late_receipt' | 'transient_rejected' | 'hidden_after_send') =>
+      this.registry.faults.take(fault, 'send') ?? 0;
+    return {
+      mask: take('failed_then_processed'),
+      late: take('late_receipt'),
+      transient: take('transient_rejected'),
+      hide: take('hidden_after_send'),
+    };
   }
 
   private processingMs(index: number): number {

@@ -8,7 +8,8 @@ export function shownStatus(document: RegistryDocument, virtualMs: number, profi
   // The first tenth of the way is uploading; the rest is shared out among the profile's other intermediate names.
   const [uploading, ...processing] = profile.intermediateStatuses;
   if (document.waits === 'group_turn') return processing[0] ?? 'PROCESSING_DOCUMENT';
-  const way = (virtualMs - document.acceptedVirtualMs) / Math.max(1, document.dueVirtualMs - document.acceptedVirtualMs);
+  const way =
+    (virtualMs - document.acceptedVirtualMs) / Math.max(1, document.dueVirtualMs - document.acceptedVirtualMs);
   if (way < 0.1 || processing.length === 0) return uploading ?? 'UPLOADING_DOCUMENT';
   const step = Math.floor(((way - 0.1) / 0.9) * processing.length);
   return processing[Math.min(processing.length - 1, step)] as string;

@@ -12,7 +12,10 @@ export interface Notice {
   atVirtualMs: number;
 }
 
-/** Document type -> the notification that its counterparty gets: the same body under another name (public-facts 2.2, 2.5). */
+/**
+ * Document type -> the notification that its counterparty gets: the same body under another name (public-facts 2.2,
+ * 2.5).
+ */
 export const NOTICES: Record<number, { docType: number; from: string; element: string }> = {
   415: { docType: 601, from: 'move_order', element: 'move_order_notification' },
   416: { docType: 602, from: 'receive_order', element: 'receive_order_notification' },
@@ -23,7 +26,10 @@ export const NOTICES: Record<number, { docType: number; from: string; element: s
 /** Told to the sender of a 416 about what was wrong with it. */
 export const ORDER_ERRORS = 617;
 
-/** The notification about a document, made of the document's own bytes and verdict, so that every reading gives the same bytes. */
+/**
+ * The notification about a document, made of the document's own bytes and verdict, so that every reading gives the same
+ * bytes.
+ */
 export function noticeXml(origin: RegistryDocument, { docType, xml }: { docType: number; xml: Buffer }): Buffer {
   const errors = origin.verdict?.kind === 'receipt' ? origin.verdict.errors : [];
   if (docType === ORDER_ERRORS) return Buffer.from(orderErrors(origin, errors));
@@ -31,7 +37,10 @@ export function noticeXml(origin: RegistryDocument, { docType, xml }: { docType:
   if (row === undefined) throw new Error(`no notification is made of a ${origin.docType}`);
   const renamed = xml
     .toString('utf8')
-    .replace(new RegExp(`<${row.from}(\\s[^>]*?)action_id\\s*=\\s*["']${origin.docType}["']`), `<${row.element}$1action_id="${row.docType}"`)
+    .replace(
+      new RegExp(`<${row.from}(\\s[^>]*?)action_id\\s*=\\s*["']${origin.docType}["']`),
+      `<${row.element}$1action_id="${row.docType}"`,
+    )
     .replace(new RegExp(`</${row.from}\\s*>`), `</${row.element}>`);
   return Buffer.from(withoutItems(renamed, undoneBy(origin.verdict)));
 }
@@ -53,8 +62,10 @@ function orderErrors(origin: RegistryDocument, errors: ReceiptError[]): string {
     return `<errors><error_code>${escape(code)}</error_code><error_desc>${escape(text)}</error_desc>${object}</errors>`;
   });
   return (
-    `<documents version="${escape(origin.version ?? '1.38')}"><receive_order_errors_notification action_id="${ORDER_ERRORS}">` +
-    `<subject_id>${escape(origin.subject ?? '')}</subject_id><shipper_id>${escape(origin.counterparty ?? '')}</shipper_id>` +
+    `<documents version="${escape(origin.version ?? '1.38')}">` +
+    `<receive_order_errors_notification action_id="${ORDER_ERRORS}">` +
+    `<subject_id>${escape(origin.subject ?? '')}</subject_id><shipper_id>${escape(origin.counterparty ?? '')}` +
+    '</shipper_id>' +
     `<operation_date>${zonedInstant(origin.dueVirtualMs, '+03:00', 180)}</operation_date>` +
     `<order_details>${rows.join('')}</order_details></receive_order_errors_notification></documents>`
   );

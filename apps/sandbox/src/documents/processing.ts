@@ -67,7 +67,9 @@ export class Processing {
     clearTimeout(this.timer);
   }
 
-  /** Works off everything due until `virtualMs`, at once. `changedRealMs`: the real moment at which that counts as done. */
+  /**
+   * Works off everything due until `virtualMs`, at once. `changedRealMs`: the real moment at which that counts as done.
+   */
   drain(virtualMs: number, changedRealMs = this.parts.monotonicMs()): void {
     while (this.isDue(virtualMs)) this.work(changedRealMs);
   }
@@ -166,11 +168,14 @@ function describe(document: RegistryDocument, content: DocumentContent): void {
   document.version = content.version;
   document.docNum = content.fields.get('doc_num');
   document.subject = content.fields.get('subject_id');
-  document.counterparty = COUNTERPARTY_FIELDS.map((name) => content.fields.get(name)).find((value) => value !== undefined);
+  document.counterparty = COUNTERPARTY_FIELDS.map((name) => content.fields.get(name)).find(
+    (value) => value !== undefined,
+  );
 }
 
 /** For how long something else is shown than what came out. */
-const maskOf = (document: RegistryDocument): number => document.maskForMs || (document.verdict?.kind === 'receipt' ? document.transientForMs : 0);
+const maskOf = (document: RegistryDocument): number =>
+  document.maskForMs || (document.verdict?.kind === 'receipt' ? document.transientForMs : 0);
 
 const COUNTERPARTY_FIELDS = ['receiver_id', 'shipper_id', 'counterparty_id', 'seller_id'];
 

@@ -32,7 +32,10 @@ describe('receipts', () => {
       { code: '41', text: 'no object' },
     ];
     for (const result of ['Accepted', 'Partial', 'Rejected'] as const) {
-      const xml = receiptXml(documentWith({ kind: 'receipt', result, comment: 'да', errors: result === 'Accepted' ? [] : errors }), loadProfile('interface-v1'));
+      const xml = receiptXml(
+        documentWith({ kind: 'receipt', result, comment: 'да', errors: result === 'Accepted' ? [] : errors }),
+        loadProfile('interface-v1'),
+      );
       const parsed = XmlDocument.fromBuffer(xml ?? Buffer.alloc(0));
       expect(() => validator.validate(parsed)).not.toThrow();
       expect(parsed.get('/documents/result/operation_id')?.content).toBe('r<&>"1');

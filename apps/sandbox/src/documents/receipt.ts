@@ -3,8 +3,8 @@ import type { Profile } from '../profile.js';
 import type { ReceiptError, RegistryDocument } from './document.js';
 
 /**
- * The receipt ("ticket") of a document that has one: scheme 200 of public-facts 2.3. A pure function of the document, so that
- * every reading and every restart gives the same bytes.
+ * The receipt ("ticket") of a document that has one: scheme 200 of public-facts 2.3. A pure function of the document,
+ * so that every reading and every restart gives the same bytes.
  */
 export function receiptXml(document: RegistryDocument, profile: Profile): Buffer | undefined {
   const { verdict } = document;
@@ -28,11 +28,17 @@ export function receiptXml(document: RegistryDocument, profile: Profile): Buffer
 const NOT_PREPARED = 'ошибка на этапе подготовки ответа';
 
 const transientReceipt = (document: RegistryDocument, profile: Profile): Buffer | undefined =>
-  receiptXml({ ...document, masked: false, verdict: { kind: 'receipt', result: 'Rejected', comment: NOT_PREPARED, errors: [] } }, profile);
+  receiptXml(
+    { ...document, masked: false, verdict: { kind: 'receipt', result: 'Rejected', comment: NOT_PREPARED, errors: [] } },
+    profile,
+  );
 
 function errorXml(error: ReceiptError): string {
   const object = error.objectId === undefined ? '' : `<object_id>${escape(error.objectId)}</object_id>`;
-  return `<errors><error_code>${escape(error.code)}</error_code><error_desc>${escape(error.text)}</error_desc>${object}</errors>`;
+  return (
+    `<errors><error_code>${escape(error.code)}</error_code><error_desc>${escape(error.text)}</error_desc>${object}` +
+    '</errors>'
+  );
 }
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };

@@ -1,11 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ParseOption, XmlBufferInputProvider, XmlDocument, XmlLibError, XsdValidator, xmlRegisterInputProvider } from 'libxml2-wasm';
+import {
+  ParseOption,
+  XmlBufferInputProvider,
+  XmlDocument,
+  XmlLibError,
+  XsdValidator,
+  xmlRegisterInputProvider,
+} from 'libxml2-wasm';
 import { z } from 'zod';
 import { readJsonFile } from '../data-files.js';
 import type { DocumentReading } from './xml.js';
 
-const indexShape = z.array(z.object({ docType: z.number(), element: z.string(), file: z.string(), maxItems: z.number().optional() }));
+const indexShape = z.array(
+  z.object({ docType: z.number(), element: z.string(), file: z.string(), maxItems: z.number().optional() }),
+);
 
 /** One document type of a schema set. */
 export interface SchemaEntry {
@@ -19,8 +28,8 @@ const MAX_VIOLATIONS = 20;
 const SLICE_ENTRIES = 1000;
 
 /**
- * The XSD sets by version, compiled when first needed. Where a set is absent nothing is validated and every version passes:
- * the sandbox still works on a bare copy, and says so at start.
+ * The XSD sets by version, compiled when first needed. Where a set is absent nothing is validated and every version
+ * passes: the sandbox still works on a bare copy, and says so at start.
  */
 export class Schemas {
   private readonly entries = new Map<string, Map<number, SchemaEntry>>();
@@ -55,8 +64,9 @@ export class Schemas {
   }
 
   /**
-   * The same in slices. A long list is validated a thousand entries at a time, each time with what stands around the list; that comes to
-   * the same, for what a schema says of an entry does not depend on the others, and their number is checked before.
+   * The same in slices. A long list is validated a thousand entries at a time, each time with what stands around the
+   * list; that comes to the same, for what a schema says of an entry does not depend on the others, and their number is
+   * checked before.
    */
   *violationsInSlices(reading: DocumentReading, version: string, entry: SchemaEntry): Generator<void, string[]> {
     const { text, cuts } = reading;
@@ -70,7 +80,12 @@ export class Schemas {
       const piece = text.slice(start, ends[Math.min(at + SLICE_ENTRIES, ends.length) - 1]);
       const skipped = start === from ? 0 : linesIn(text, from, start);
       for (const violation of this.violations(Buffer.from(head + piece + tail), version, entry)) {
-        found.push(violation.replace(/^line (\d+)/, (_, line: string) => `line ${Number(line) + (Number(line) > linesIn(head, 0, head.length) ? skipped : 0)}`));
+        found.push(
+          violation.replace(
+            /^line (\d+)/,
+            (_, line: string) => `line ${Number(line) + (Number(line) > linesIn(head, 0, head.length) ? skipped : 0)}`,
+          ),
+        );
       }
       yield;
     }

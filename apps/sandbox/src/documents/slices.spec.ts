@@ -10,14 +10,21 @@ describe('long documents are worked on in slices', () => {
 
   const both = (xml: string, docType: number) => {
     const entry = schemas.entry('1.38', docType) as SchemaEntry;
-    return { inSlices: ended(schemas.violationsInSlices(ended(readInSlices(Buffer.from(xml))), '1.38', entry)), atOnce: schemas.violations(Buffer.from(xml), '1.38', entry) };
+    return {
+      inSlices: ended(schemas.violationsInSlices(ended(readInSlices(Buffer.from(xml))), '1.38', entry)),
+      atOnce: schemas.violations(Buffer.from(xml), '1.38', entry),
+    };
   };
   const ids = doc.packs(0, 3500);
   /** Every element on a line of its own, as an ERP writes it. */
   const lined = (xml: string, end = '\n') => xml.replace(/></g, `>${end}<`);
 
   /** A sale of one pack each. */
-  const receipts = (xml: string) => xml.replaceAll('</detail><detail>', `</detail>${/<sale_docs>.*<\/sale_docs>/.exec(xml)?.[0]}</union><union><detail>`);
+  const receipts = (xml: string) =>
+    xml.replaceAll(
+      '</detail><detail>',
+      `</detail>${/<sale_docs>.*<\/sale_docs>/.exec(xml)?.[0]}</union><union><detail>`,
+    );
 
   it('come out as when they are done at once', () => {
     for (const [docType, xml] of [
@@ -28,7 +35,8 @@ describe('long documents are worked on in slices', () => {
       [10311, doc.endPacking(ids)],
       [701, doc.accept([doc.pack(1)])],
     ] as [number, string][]) {
-      for (const text of [xml, lined(xml), lined(xml, '\r\n')]) expect(both(text, docType)).toEqual({ inSlices: [], atOnce: [] });
+      for (const text of [xml, lined(xml), lined(xml, '\r\n')])
+        expect(both(text, docType)).toEqual({ inSlices: [], atOnce: [] });
       expect(ended(readInSlices(Buffer.from(xml))).content).toEqual(readDocument(Buffer.from(xml)));
     }
   });
@@ -50,10 +58,15 @@ describe('long documents are worked on in slices', () => {
 
   it('name what is wrong around the list', () => {
     const xml = lined(doc.endPacking(ids));
-    for (const broken of [xml.replace('<device_id>0000000000000001', '<device_id>x'), xml.replace('<order_type>1', '<order_type>9')]) {
+    for (const broken of [
+      xml.replace('<device_id>0000000000000001', '<device_id>x'),
+      xml.replace('<order_type>1', '<order_type>9'),
+    ]) {
       const { inSlices, atOnce } = both(broken, 10311);
       expect(atOnce.length).toBeGreaterThan(0);
-      expect(inSlices.map((violation) => violation.replace(/^line \d+: /, ''))).toEqual(atOnce.map((violation) => violation.replace(/^line \d+: /, '')));
+      expect(inSlices.map((violation) => violation.replace(/^line \d+: /, ''))).toEqual(
+        atOnce.map((violation) => violation.replace(/^line \d+: /, '')),
+      );
     }
   });
 

@@ -8,8 +8,8 @@ const MAX_DEPTH = 32;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads a document: envelope, scalar fields and items. Throws UntypedDocument when it is not well-formed, carries a DOCTYPE,
- * or lacks what its type is told by. Shape and limits of values are the schema's business.
+ * Reads a document: envelope, scalar fields and items. Throws UntypedDocument when it is not well-formed, carries a
+ * DOCTYPE, or lacks what its type is told by. Shape and limits of values are the schema's business.
  */
 export const readDocument = (xml: Uint8Array): DocumentContent => ended(readInSlices(xml)).content;
 
@@ -107,7 +107,8 @@ class DocumentReader {
   }
 
   content(): DocumentContent {
-    if (this.docType === undefined) throw new UntypedDocument('document type not determined: there is no action element');
+    if (this.docType === undefined)
+      throw new UntypedDocument('document type not determined: there is no action element');
     const { docType, element, fields, ssccs, items } = this;
     return { docType, element, fields, ssccs, items, version: this.rootVersion as string };
   }
@@ -115,13 +116,16 @@ class DocumentReader {
   private openRoot(name: string, attributes: Record<string, string>): void {
     if (name !== 'documents') throw new UntypedDocument(`document type not determined: the root element is "${name}"`);
     this.rootVersion = attributes['version'];
-    if (this.rootVersion === undefined) throw new UntypedDocument('document type not determined: the attribute version is missing');
+    if (this.rootVersion === undefined)
+      throw new UntypedDocument('document type not determined: the attribute version is missing');
   }
 
   private openAction(name: string, attributes: Record<string, string>): void {
-    if (this.docType !== undefined) throw new UntypedDocument('document type not determined: there is more than one action element');
+    if (this.docType !== undefined)
+      throw new UntypedDocument('document type not determined: there is more than one action element');
     const actionId = attributes['action_id'] ?? '';
-    if (!/^\d{1,5}$/.test(actionId)) throw new UntypedDocument(`document type not determined: action_id of ${name} is "${actionId}"`);
+    if (!/^\d{1,5}$/.test(actionId))
+      throw new UntypedDocument(`document type not determined: action_id of ${name} is "${actionId}"`);
     this.docType = Number(actionId);
     this.element = name;
   }

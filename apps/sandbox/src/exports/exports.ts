@@ -27,11 +27,17 @@ interface Order {
   file: Promise<Buffer> | undefined;
 }
 
-/** Asynchronous exports: what is in a report is settled when it is ordered, and the file is made when it is first fetched. */
+/**
+ * Asynchronous exports: what is in a report is settled when it is ordered, and the file is made when it is first
+ * fetched.
+ */
 export class Exports {
   private readonly orders = new Map<string, Order>();
 
-  constructor(private readonly packs: PackStore, private readonly world: World) {}
+  constructor(
+    private readonly packs: PackStore,
+    private readonly world: World,
+  ) {}
 
   static has(reportId: string): boolean {
     return REPORTS[reportId] !== undefined || reportId in IMPOSSIBLE;
@@ -39,7 +45,11 @@ export class Exports {
 
   add(task: ExportTask): void {
     const owner = (this.world.accountsByName.get(task.account) as Account).participant;
-    this.orders.set(task.taskId, { task, report: REPORTS[task.reportId]?.(this.packs, this.world, owner) ?? [], file: undefined });
+    this.orders.set(task.taskId, {
+      task,
+      report: REPORTS[task.reportId]?.(this.packs, this.world, owner) ?? [],
+      file: undefined,
+    });
   }
 
   /** Tasks of a user, oldest first. */

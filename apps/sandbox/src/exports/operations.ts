@@ -16,13 +16,22 @@ const MAX_PAGE = 1000;
 export const exportCreate: UserOperation = (registry, call) => {
   const { account } = call;
   const reportId = jsonObjectOf(call.body)[registry.profile.field('report_id')];
-  if (typeof reportId !== 'string' || !Exports.has(reportId)) throw refuse(400, `there is no report ${JSON.stringify(reportId)}`);
-  if (registry.exports.of(account).length >= MAX_TASKS) throw refuse(400, `the user has ${MAX_TASKS} tasks already; delete results that are no more needed`);
+  if (typeof reportId !== 'string' || !Exports.has(reportId))
+    throw refuse(400, `there is no report ${JSON.stringify(reportId)}`);
+  if (registry.exports.of(account).length >= MAX_TASKS)
+    throw refuse(400, `the user has ${MAX_TASKS} tasks already; delete results that are no more needed`);
   // All that is due is in the report, so that a replay meets the same packs.
   const createdMs = registry.processing.drainNow();
   const { seed, exportMs } = registry.settings;
   const spread = 0.5 + spreadOf(seed, createdMs);
-  const task: ExportTask = { taskId: randomUUID(), resultId: randomUUID(), account: account.name, reportId, createdMs, dueMs: createdMs + Math.round(exportMs * spread) };
+  const task: ExportTask = {
+    taskId: randomUUID(),
+    resultId: randomUUID(),
+    account: account.name,
+    reportId,
+    createdMs,
+    dueMs: createdMs + Math.round(exportMs * spread),
+  };
   registry.journal.append({ k: 'export', task, v: createdMs, w: Date.now() });
   registry.exports.add(task);
   return jsonAnswer(200, registry.profile.named({ task_id: task.taskId }));
@@ -33,7 +42,13 @@ export const exportState: UserOperation = (registry, call) => {
   const task = registry.exports.of(call.account).find((one) => one.taskId === call.params['task_id']);
   if (task === undefined) throw refuse(404, 'there is no such task');
   const state = stateOf(task, registry.clock.nowMs());
-  return jsonAnswer(200, registry.profile.named({ current_status: registry.profile.exportStatus(state), ...(state === 'failed' ? { error_message: IMPOSSIBLE[task.reportId] } : {}) }));
+  return jsonAnswer(
+    200,
+    registry.profile.named({
+      current_status: registry.profile.exportStatus(state),
+      ...(state === 'failed' ? { error_message: IMPOSSIBLE[task.reportId] } : {}),
+    }),
+  );
 };
 
 /** GET data/export/results: finished tasks, newest first; `page` counts from 0. */
@@ -43,9 +58,14 @@ export const exportResults: UserOperation = (registry, call) => {
   const size = wholeNumber(call.query.get(field('size')) ?? 100, field('size'), MAX_PAGE);
   const at = wholeNumber(call.query.get(field('page')) ?? 0, field('page'), 1_000_000);
   const ids = call.query.getAll(field('task_ids')).flatMap((text) => text.split(','));
-  const finished = registry.exports.of(call.account).filter((task) => stateOf(task, now) !== 'preparing' && (ids.length === 0 || ids.includes(task.taskId)));
+  const finished = registry.exports
+    .of(call.account)
+    .filter((task) => stateOf(task, now) !== 'preparing' && (ids.length === 0 || ids.includes(task.taskId)));
   const page = finished.reverse().slice(at * size, (at + 1) * size);
-  const { entries, total } = shown(registry, call, { entries: page.map((task) => named(resultRecord(task, now))), total: finished.length });
+  const { entries, total } = shown(registry, call, {
+    entries: page.map((task) => named(resultRecord(task, now))),
+    total: finished.length,
+  });
   return jsonAnswer(200, named({ list: entries, total_count: total }));
 };
 
@@ -68,7 +88,9 @@ export const exportDelete: UserOperation = (registry, call) => {
 
 function resultOf(registry: Registry, call: UserCall): ExportTask {
   const now = registry.clock.nowMs();
-  const task = registry.exports.of(call.account).find((one) => one.resultId === call.params['result_id'] && stateOf(one, now) !== 'preparing');
+  const task = registry.exports
+    .of(call.account)
+    .find((one) => one.resultId === call.params['result_id'] && stateOf(one, now) !== 'preparing');
   if (task === undefined) throw refuse(404, 'there is no such result');
   return task;
 }

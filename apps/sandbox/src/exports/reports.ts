@@ -12,24 +12,46 @@ export type Report = Iterable<Cell[]>;
 /** Reports that the sandbox can make (public-facts 1.8); the first row holds the names of the columns. */
 export const REPORTS: Record<string, ((packs: PackStore, world: World, owner: Participant) => Report) | undefined> = {
   GENERAL_REPORT_ON_REMAINING_ITEMS: (packs, world, owner) => {
-    const rows = packRows(snapshot(packs), { packs, world, isWanted: (state) => state.owner === owner.key && !FINAL_STATUSES.has(state.status) });
+    const rows = packRows(snapshot(packs), {
+      packs,
+      world,
+      isWanted: (state) => state.owner === owner.key && !FINAL_STATUSES.has(state.status),
+    });
     return withColumns(PACK_COLUMNS, rows);
   },
   GENERAL_REPORT_ON_DISPOSAL: (packs, world, owner) => {
-    const rows = packRows(snapshot(packs), { packs, world, isWanted: (state) => state.owner === owner.key && FINAL_STATUSES.has(state.status) });
+    const rows = packRows(snapshot(packs), {
+      packs,
+      world,
+      isWanted: (state) => state.owner === owner.key && FINAL_STATUSES.has(state.status),
+    });
     return withColumns(PACK_COLUMNS, rows);
   },
-  GENERAL_REPORT_ON_MOVEMENT: (packs, _world, owner) => withColumns(MOVEMENT_COLUMNS, movementRows(snapshot(packs), packs, owner)),
+  GENERAL_REPORT_ON_MOVEMENT: (packs, _world, owner) =>
+    withColumns(MOVEMENT_COLUMNS, movementRows(snapshot(packs), packs, owner)),
   VIRTUAL_WAREHOUSE_REPORT: (packs, _world, owner) => {
     const records = [...packs.storage.rows(owner.branches)].map(storageRecord);
-    return withColumns(Object.keys(records[0] ?? { storage_id: '', gtin: '' }), records.map((record) => Object.values(record)));
+    return withColumns(
+      Object.keys(records[0] ?? { storage_id: '', gtin: '' }),
+      records.map((record) => Object.values(record)),
+    );
   },
 };
 
 /** Reports that exist, and that the sandbox knows too little for: such a task fails. */
 export const IMPOSSIBLE: Record<string, string> = { GENERAL_PRICING_REPORT: 'the sandbox keeps no prices' };
 
-const PACK_COLUMNS = ['sgtin', 'gtin', 'sell_name', 'batch', 'expiration_date', 'status', 'status_date', 'branch_id', 'sscc'];
+const PACK_COLUMNS = [
+  'sgtin',
+  'gtin',
+  'sell_name',
+  'batch',
+  'expiration_date',
+  'status',
+  'status_date',
+  'branch_id',
+  'sscc',
+];
 const MOVEMENT_COLUMNS = ['sgtin', 'gtin', 'batch', 'doc_type', 'document_id', 'doc_num', 'op_date', 'status', 'sscc'];
 
 /** The states of all packs; they never change, so keeping them is keeping the moment. */
@@ -54,7 +76,17 @@ function* packRows(states: PackState[], { packs, world, isWanted }: PackRows): R
     if (!isWanted(state)) continue;
     const { gtin, series } = packs.index.class(number);
     const name = world.products.get(gtin)?.prodSellName;
-    yield [packs.index.sgtin(number), gtin, name, series, expires, state.status, isoSecond(statusSinceMs(state)), state.place, state.sscc];
+    yield [
+      packs.index.sgtin(number),
+      gtin,
+      name,
+      series,
+      expires,
+      state.status,
+      isoSecond(statusSinceMs(state)),
+      state.place,
+      state.sscc,
+    ];
   }
 }
 
@@ -65,7 +97,17 @@ function* movementRows(states: PackState[], packs: PackStore, owner: Participant
     for (let step = state.trail; step !== undefined; step = step.previous) {
       const { document, docType, atMs } = step.change;
       if (document === undefined || (document.sender !== owner.key && document.receiver !== owner.key)) continue;
-      yield [packs.index.sgtin(number), gtin, series, docType, document.documentId, document.docNum, isoSecond(atMs), step.status, step.sscc];
+      yield [
+        packs.index.sgtin(number),
+        gtin,
+        series,
+        docType,
+        document.documentId,
+        document.docNum,
+        isoSecond(atMs),
+        step.status,
+        step.sscc,
+      ];
     }
   }
 }

@@ -8,8 +8,8 @@ const UTF8_NAMES = 0x0800;
 const DEFLATED = 8;
 
 /**
- * A zip archive of one file (PKWARE APPNOTE 6.3: local header 4.3.7, central directory 4.3.12, end 4.3.16), deflated while
- * its pieces come. `modifiedMs` is written in UTC, so that the same content gives the same bytes.
+ * A zip archive of one file (PKWARE APPNOTE 6.3: local header 4.3.7, central directory 4.3.12, end 4.3.16), deflated
+ * while its pieces come. `modifiedMs` is written in UTC, so that the same content gives the same bytes.
  */
 export async function zipOf(name: string, pieces: AsyncIterable<string>, modifiedMs: number): Promise<Buffer> {
   const deflated: Buffer[] = [];
@@ -52,8 +52,12 @@ interface ZippedFile {
 function header(bytes: number, signature: number, { file, at }: { file: ZippedFile; at: number }): Buffer {
   const buffer = Buffer.alloc(bytes);
   buffer.writeUInt32LE(signature, 0);
-  [VERSION, UTF8_NAMES, DEFLATED, file.time, file.date].forEach((value, index) => buffer.writeUInt16LE(value, at + index * 2));
-  [file.checksum, file.packedSize, file.size].forEach((value, index) => buffer.writeUInt32LE(value, at + 10 + index * 4));
+  [VERSION, UTF8_NAMES, DEFLATED, file.time, file.date].forEach((value, index) =>
+    buffer.writeUInt16LE(value, at + index * 2),
+  );
+  [file.checksum, file.packedSize, file.size].forEach((value, index) =>
+    buffer.writeUInt32LE(value, at + 10 + index * 4),
+  );
   buffer.writeUInt16LE(file.name.length, at + 22);
   return buffer;
 }

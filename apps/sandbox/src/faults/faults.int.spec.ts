@@ -12,7 +12,8 @@ describe('misbehaviour on order', () => {
   });
   afterEach(() => client.stop());
 
-  const order = (fault: string, rest: Record<string, unknown> = {}) => client.control('POST', '/faults', { fault, ...rest });
+  const order = (fault: string, rest: Record<string, unknown> = {}) =>
+    client.control('POST', '/faults', { fault, ...rest });
   const found = async (requestId: string) => (await client.get(`/documents/request/${requestId}`)).json.total;
 
   it('drops the connection after the work', async () => {
@@ -52,13 +53,21 @@ describe('misbehaviour on order', () => {
     await client.advance();
     expect((await client.outcome(json.document_id)).metadata).toMatchObject({ status: 'FAILED' });
     await client.advance(60_000);
-    expect(await client.outcome(json.document_id)).toMatchObject({ metadata: { status: 'PROCESSED' }, receipt: undefined });
+    expect(await client.outcome(json.document_id)).toMatchObject({
+      metadata: { status: 'PROCESSED' },
+      receipt: undefined,
+    });
     await client.advance(60_000);
     expect(await client.outcome(json.document_id)).toMatchObject({ result: 'Accepted' });
   });
 
   it('says what it cannot do', async () => {
-    for (const wrong of [{ fault: 'unheard_of' }, { fault: 'delay_ms', times: 0 }, { fault: 'delay_ms', value: 'long' }, {}]) {
+    for (const wrong of [
+      { fault: 'unheard_of' },
+      { fault: 'delay_ms', times: 0 },
+      { fault: 'delay_ms', value: 'long' },
+      {},
+    ]) {
       expect((await client.control('POST', '/faults', wrong)).status).toBe(400);
     }
     expect((await client.control('GET', '/faults')).json.open).toEqual([]);

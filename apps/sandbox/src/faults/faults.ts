@@ -1,7 +1,10 @@
 import { isKnob, KNOB_NAMES, KNOBS, type KnobName } from '../misbehaviour/knobs.js';
 import type { Misbehaviour } from '../misbehaviour/misbehaviour.js';
 
-/** Misbehaviours that a test can order through the control port: the same knobs that strike at a rate (misbehaviour/knobs.ts). */
+/**
+ * Misbehaviours that a test can order through the control port: the same knobs that strike at a rate
+ * (misbehaviour/knobs.ts).
+ */
 export const FAULTS = KNOBS;
 export type FaultName = KnobName;
 
@@ -24,7 +27,8 @@ export class Faults {
   /** Throws an Error that says what is wrong with the plan. */
   add(raw: Record<string, unknown>): FaultPlan {
     const { fault, method = '*', times = 1, value = 0 } = raw;
-    if (typeof fault !== 'string' || !isKnob(fault)) throw new Error(`there is no fault ${JSON.stringify(fault)}; known are ${KNOB_NAMES.join(', ')}`);
+    if (typeof fault !== 'string' || !isKnob(fault))
+      throw new Error(`there is no fault ${JSON.stringify(fault)}; known are ${KNOB_NAMES.join(', ')}`);
     if (typeof method !== 'string') throw new Error('method is the name of an operation of the profile, or *');
     if (!isCount(times, 1, 1_000_000)) throw new Error('times is a whole number from 1 to 1000000');
     if (!isCount(value, 0, 86_400_000)) throw new Error('value is a whole number of ms from 0 to 86400000');
@@ -34,9 +38,15 @@ export class Faults {
     return plan;
   }
 
-  /** Uses up one strike of the first plan that fits, or draws one at the knob's rate; its value, or undefined when nothing strikes. */
+  /**
+   * Uses up one strike of the first plan that fits, or draws one at the knob's rate; its value, or undefined when
+   * nothing strikes.
+   */
   take(fault: FaultName, method: string): number | undefined {
-    const plan = this.plans.length === 0 ? undefined : this.plans.find((one) => one.fault === fault && (one.method === '*' || one.method === method));
+    const plan =
+      this.plans.length === 0
+        ? undefined
+        : this.plans.find((one) => one.fault === fault && (one.method === '*' || one.method === method));
     if (plan === undefined) return this.misbehaviour.draw(fault, method);
     plan.times -= 1;
     if (plan.times === 0) this.plans = this.plans.filter((one) => one !== plan);
@@ -52,4 +62,5 @@ export class Faults {
   }
 }
 
-const isCount = (value: unknown, least: number, most: number): value is number => Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+const isCount = (value: unknown, least: number, most: number): value is number =>
+  Number.isInteger(value) && (value as number) >= least && (value as number) <= most;

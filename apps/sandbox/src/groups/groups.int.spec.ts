@@ -25,34 +25,63 @@ describe.each(['interface-v1', 'mdlp'])('groups under the profile %s', (profile)
     expect((await client.send(xml, { requestId, account, fields: { bulk_processing: true } })).status).toBe(200);
     return requestId;
   }
-  const call = async (path: string, ids: unknown, account = 'main'): Promise<HttpAnswer> => client.post(`/documents/${path}`, { request_ids: ids }, await client.headers(account));
+  const call = async (path: string, ids: unknown, account = 'main'): Promise<HttpAnswer> =>
+    client.post(`/documents/${path}`, { request_ids: ids }, await client.headers(account));
   const truths = async (ids: string[]) =>
-    Promise.all(ids.map(async (id) => (await client.control('GET', `/truth/documents?request_id=${id}`)).json.documents[0] as Record<string, unknown>));
+    Promise.all(
+      ids.map(
+        async (id) =>
+          (await client.control('GET', `/truth/documents?request_id=${id}`)).json.documents[0] as Record<
+            string,
+            unknown
+          >,
+      ),
+    );
   const statusOf = async (id: string) => {
     const document = (await client.get(`/documents/request/${id}`)).json.documents[0] as Record<string, unknown>;
     return document[profile === 'mdlp' ? 'doc_status' : 'status'];
   };
-  const states = async () => (await client.control('GET', '/truth/groups')).json.groups.map((group: { state: string; members: { state: string }[] }) => [group.state, ...group.members.map((one) => one.state)]);
+  const states = async () =>
+    (await client.control('GET', '/truth/groups')).json.groups.map(
+      (group: { state: string; members: { state: string }[] }) => [
+        group.state,
+        ...group.members.map((one) => one.state),
+      ],
+    );
 
   it('wait for the start, and are then processed in the order of the list', async () => {
     const ids = [await send(doc.movePlace([pack(1)])), await send(doc.accept([pack(1)]))].reverse();
     await client.advance(60_000);
-    expect(await truths(ids)).toMatchObject([{ status: 'uploading', waits: 'group_start' }, { status: 'uploading', waits: 'group_start' }]);
+    expect(await truths(ids)).toMatchObject([
+      { status: 'uploading', waits: 'group_start' },
+      { status: 'uploading', waits: 'group_start' },
+    ]);
     expect((await call('bulk/check', ids)).json).toEqual({ can_start: true });
     expect((await call('bulk', ids)).json.documents.map((one: { request_id: string }) => one.request_id)).toEqual(ids);
     expect(await statusOf(ids[1] as string)).toBe('PROCESSING_DOCUMENT');
     await client.advance(60_000);
-    expect(await truths(ids)).toMatchObject([{ result: 'Accepted', doc_type: 701 }, { result: 'Accepted', doc_type: 431 }]);
+    expect(await truths(ids)).toMatchObject([
+      { result: 'Accepted', doc_type: 701 },
+      { result: 'Accepted', doc_type: 431 },
+    ]);
     expect(await client.pack(pack(1))).toMatchObject({ place: doc.PLACES.shop });
     expect(await states()).toEqual([['done', 'concluded', 'concluded']]);
   });
 
   it('stop at the first error: the members behind it are not processed, not after a restart either', async () => {
-    const ids = [await send(doc.accept([pack(1)])), await send(doc.accept([pack(1, 900)])), await send(doc.accept([pack(2)]))];
+    const ids = [
+      await send(doc.accept([pack(1)])),
+      await send(doc.accept([pack(1, 900)])),
+      await send(doc.accept([pack(2)])),
+    ];
     await call('bulk', ids);
     await client.advance(600_000);
     const check = async () => {
-      expect(await truths(ids)).toMatchObject([{ result: 'Accepted' }, { result: 'Rejected' }, { result: null, waits: 'group_turn', processed_at: null }]);
+      expect(await truths(ids)).toMatchObject([
+        { result: 'Accepted' },
+        { result: 'Rejected' },
+        { result: null, waits: 'group_turn', processed_at: null },
+      ]);
       expect(await states()).toEqual([['stopped', 'concluded', 'concluded', 'not_processed']]);
       expect(await client.pack(pack(2))).toMatchObject({ touched: false });
     };
@@ -86,17 +115,21 @@ describe.each(['interface-v1', 'mdlp'])('groups under the profile %s', (profile)
     expect(await truths(ids)).toMatchObject([{ result: 'Accepted' }, { result: 'Accepted' }]);
   });
 
-  it('started without a check that said yes are started, and counted; not after a restart, which may have been checked before it', async () => {
-    const [a, b] = [await send(doc.accept([pack(1)])), await send(doc.accept([pack(2)]))];
-    expect((await call('bulk/check', [b, a])).json).toEqual({ can_start: true });
-    expect((await call('bulk', [a, b])).status).toBe(200);
-    expect((await client.control('GET', '/violations')).json.byRule).toEqual({ group_unchecked: 1 });
-    const before = [await send(doc.accept([pack(3)]))];
-    await client.stop();
-    client = await TestClient.start({ profile, dataDir: folder });
-    expect((await call('bulk', before)).status).toBe(200);
-    expect((await client.control('GET', '/violations')).json.count).toBe(0);
-  });
+  it(
+    'started without a check that said yes are started, and counted; not after a restart, which may have been ' +
+      'checked before it',
+    async () => {
+      const [a, b] = [await send(doc.accept([pack(1)])), await send(doc.accept([pack(2)]))];
+      expect((await call('bulk/check', [b, a])).json).toEqual({ can_start: true });
+      expect((await call('bulk', [a, b])).status).toBe(200);
+      expect((await client.control('GET', '/violations')).json.byRule).toEqual({ group_unchecked: 1 });
+      const before = [await send(doc.accept([pack(3)]))];
+      await client.stop();
+      client = await TestClient.start({ profile, dataDir: folder });
+      expect((await call('bulk', before)).status).toBe(200);
+      expect((await client.control('GET', '/violations')).json.count).toBe(0);
+    },
+  );
 
   it('say why they cannot be started', async () => {
     const [a, b] = [await send(doc.accept([pack(1)])), await send(doc.accept([pack(2)]))];
@@ -110,7 +143,10 @@ describe.each(['interface-v1', 'mdlp'])('groups under the profile %s', (profile)
       [[a, single], 'not sent with bulk_processing'],
       [[a, a], 'named twice'],
     ] as [string[], string][]) {
-      expect((await call('bulk/check', ids)).json).toEqual({ can_start: false, error_description: expect.stringContaining(reason) });
+      expect((await call('bulk/check', ids)).json).toEqual({
+        can_start: false,
+        error_description: expect.stringContaining(reason),
+      });
       const started = await call('bulk', ids);
       expect([started.status, started.json.error_description]).toEqual([400, expect.stringContaining(reason)]);
     }
@@ -131,12 +167,17 @@ describe('a partial result in a group', () => {
     const client = await TestClient.start({ partialStopsGroup });
     try {
       const ids = [randomUUID(), randomUUID()];
-      await client.send(doc.accept([pack(1), pack(1, 900)]), { requestId: ids[0] as string, fields: { bulk_processing: 'true' } });
+      await client.send(doc.accept([pack(1), pack(1, 900)]), {
+        requestId: ids[0] as string,
+        fields: { bulk_processing: 'true' },
+      });
       await client.send(doc.movePlace([pack(1)]), { requestId: ids[1] as string, fields: { bulk_processing: true } });
       expect((await client.post('/documents/bulk', { request_ids: ids }, await client.headers())).status).toBe(200);
       await client.advance(60_000);
       expect((await client.control('GET', '/truth/groups')).json.groups).toMatchObject([{ state }]);
-      expect((await client.control('GET', `/truth/documents?request_id=${ids[1]}`)).json.documents).toMatchObject([{ result }]);
+      expect((await client.control('GET', `/truth/documents?request_id=${ids[1]}`)).json.documents).toMatchObject([
+        { result },
+      ]);
     } finally {
       await client.stop();
     }

@@ -23,7 +23,10 @@ export type GroupState = 'running' | 'done' | 'stopped';
 export type MemberState = 'concluded' | 'in_work' | 'waiting' | 'not_processed';
 
 const MAX_CHECKED = 10_000;
-const keyOf = (account: string, requestIds: readonly string[]): string => createHash('sha256').update(JSON.stringify([account, requestIds])).digest('base64url');
+const keyOf = (account: string, requestIds: readonly string[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify([account, requestIds]))
+    .digest('base64url');
 
 /** Groups of documents that are processed one after the other, until the first error (interface 3.2, 4.1). */
 export class Groups {
@@ -36,7 +39,14 @@ export class Groups {
 
   /** Starts a group: its first member gets its turn. The same for a start and for its replay. */
   start(record: GroupRecord, members: RegistryDocument[]): void {
-    const group: Group = { id: record.g, members, takesMs: record.ms, partialStops: record.partial, turns: 0, state: 'running' };
+    const group: Group = {
+      id: record.g,
+      members,
+      takesMs: record.ms,
+      partialStops: record.partial,
+      turns: 0,
+      state: 'running',
+    };
     this.groups.set(group.id, group);
     for (const member of members) {
       member.group = group.id;
@@ -70,7 +80,11 @@ export class Groups {
       group: group.id,
       state: group.state,
       partial_stops: group.partialStops,
-      members: group.members.map((member, at) => ({ request_id: member.requestId, document_id: member.documentId, state: memberState(group, at) })),
+      members: group.members.map((member, at) => ({
+        request_id: member.requestId,
+        document_id: member.documentId,
+        state: memberState(group, at),
+      })),
     }));
   }
 

@@ -10,8 +10,9 @@ import type { Registry } from '../registry.js';
 const MAX_MEMBERS = 1000;
 
 /**
- * POST documents/bulk/check: whether a group can be started (interface 4.1). Body and answer are the sandbox's own decision, for
- * no public client shows them: { request_ids } -> { can_start, error_description? }. A body that is no list of ids gets 400.
+ * POST documents/bulk/check: whether a group can be started (interface 4.1). Body and answer are the sandbox's own
+ * decision, for no public client shows them: { request_ids } -> { can_start, error_description? }. A body that is no
+ * list of ids gets 400.
  */
 export const groupCheck: UserOperation = (registry, call) => {
   const { profile } = registry;
@@ -19,10 +20,16 @@ export const groupCheck: UserOperation = (registry, call) => {
   const found = membersOf(registry, call, requestIds);
   const failure = typeof found === 'string' ? found : undefined;
   if (failure === undefined) registry.intake.groups.noteChecked(call.account.name, requestIds);
-  return jsonAnswer(200, { [profile.field('can_start')]: failure === undefined, ...(failure === undefined ? {} : { [profile.field('error_description')]: failure }) });
+  return jsonAnswer(200, {
+    [profile.field('can_start')]: failure === undefined,
+    ...(failure === undefined ? {} : { [profile.field('error_description')]: failure }),
+  });
 };
 
-/** POST documents/bulk: starts the group, in the order of the list: { request_ids } -> { documents: [{ request_id, document_id }] }, or 400 with what is wrong. */
+/**
+ * POST documents/bulk: starts the group, in the order of the list: { request_ids } -> { documents: [{ request_id,
+ * document_id }] }, or 400 with what is wrong.
+ */
 export const groupStart: UserOperation = (registry, call) => {
   const { profile } = registry;
   // What is due is done first, so that a replay meets the same state.
@@ -33,17 +40,25 @@ export const groupStart: UserOperation = (registry, call) => {
   // What was sent before a restart may have been checked before it, too.
   const isOfThisLife = members.some((one) => one.answeredRealMs >= registry.openedRealMs);
   if (isOfThisLife && !registry.intake.groups.wasChecked(call.account.name, requestIds)) {
-    registry.violations.record('group_unchecked', { call: call.method, account: call.account.name, note: requestIds[0] as string });
+    registry.violations.record('group_unchecked', {
+      call: call.method,
+      account: call.account.name,
+      note: requestIds[0] as string,
+    });
   }
   registry.intake.startGroup(randomUUID(), members);
-  const documents = members.map((one) => ({ [profile.field('request_id')]: one.requestId, [profile.field('document_id')]: one.documentId }));
+  const documents = members.map((one) => ({
+    [profile.field('request_id')]: one.requestId,
+    [profile.field('document_id')]: one.documentId,
+  }));
   return jsonAnswer(200, { [profile.field('documents')]: documents });
 };
 
 function requestIdsOf({ profile }: Registry, call: UserCall): string[] {
   const name = profile.field('request_ids');
   const ids = jsonObjectOf(call.body)[name];
-  if (!Array.isArray(ids) || ids.length === 0) throw refuse(400, `${name} must be a list of the request_ids of the group, in order`);
+  if (!Array.isArray(ids) || ids.length === 0)
+    throw refuse(400, `${name} must be a list of the request_ids of the group, in order`);
   if (ids.length > MAX_MEMBERS) throw refuse(400, `${name} holds more than ${MAX_MEMBERS} ids`);
   const wrong: unknown = ids.find((id) => typeof id !== 'string' || !isUuid(id));
   if (wrong !== undefined) throw refuse(400, `${name} holds ${JSON.stringify(wrong)}, which is no GUID`);
@@ -55,7 +70,9 @@ function membersOf(registry: Registry, call: UserCall, requestIds: string[]): Re
   if (new Set(requestIds).size < requestIds.length) return 'a request_id is named twice';
   const members: RegistryDocument[] = [];
   for (const requestId of requestIds) {
-    const document = registry.documents.withRequestId(requestId).find((one) => one.account !== undefined && one.sender === call.account.participant.key);
+    const document = registry.documents
+      .withRequestId(requestId)
+      .find((one) => one.account !== undefined && one.sender === call.account.participant.key);
     const failure = whyNoMember(document, call);
     if (failure !== undefined || document === undefined) return `${requestId}: ${failure}`;
     members.push(document);

@@ -32,12 +32,18 @@ export const springAnswer = (status: number, error: string, path: string): Answe
 /** What a gateway in front says (public-facts 1.9, shape 5). */
 export const htmlAnswer = (status: number, title: string): Answer => ({
   status,
-  body: `<html>\r\n<head><title>${status} ${title}</title></head>\r\n<body>\r\n<center><h1>${status} ${title}</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n`,
+  body:
+    `<html>\r\n<head><title>${status} ${title}</title></head>\r\n<body>\r\n<center><h1>${status} ${title}</h1>` +
+    '</center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n',
   contentType: 'text/html',
 });
 
 export function writeAnswer(response: ServerResponse, answer: Answer): void {
-  response.writeHead(answer.status, { 'content-type': answer.contentType, 'content-length': Buffer.byteLength(answer.body), ...answer.headers });
+  response.writeHead(answer.status, {
+    'content-type': answer.contentType,
+    'content-length': Buffer.byteLength(answer.body),
+    ...answer.headers,
+  });
   response.end(answer.body);
   answer.answered?.(performance.now());
 }

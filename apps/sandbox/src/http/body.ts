@@ -4,7 +4,9 @@ import { refuse } from './refusal.js';
 /** The connection ended before the request did: there is nobody to answer, and nothing to complain of. */
 export class CallerGone extends Error {}
 
-/** The whole body, or a 413 when it is longer than `maxBytes`. What is too much is read and thrown away, up to a bound. */
+/**
+ * The whole body, or a 413 when it is longer than `maxBytes`. What is too much is read and thrown away, up to a bound.
+ */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

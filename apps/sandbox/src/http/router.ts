@@ -18,7 +18,10 @@ const BOTH_VERBS = new Set(['list_outgoing', 'list_incoming']);
 /** Where links lead; the shape that public clients saw (public-facts 1.2). */
 const LINK_PATH = '/webdav/upload/{document_id}/{file}';
 
-/** Operations that are also reached without the identifier in their path: several at once, named in the query (public-facts 1.5). */
+/**
+ * Operations that are also reached without the identifier in their path: several at once, named in the query
+ * (public-facts 1.5).
+ */
 const WITHOUT_PARAMETER: Record<string, string> = { sscc_full_hierarchy: '/{sscc}' };
 
 /** Finds the operation of a path; the routes are the profile's. */
@@ -33,9 +36,11 @@ export class Router {
     });
     for (const [method, parameter] of Object.entries(WITHOUT_PARAMETER)) {
       const operation = profile.operations[method];
-      if (operation !== undefined) this.add(method, operation.method, `${profile.basePath}${operation.path.replace(parameter, '')}`);
+      if (operation !== undefined)
+        this.add(method, operation.method, `${profile.basePath}${operation.path.replace(parameter, '')}`);
     }
-    for (const [method, { verb, path }] of Object.entries(DEPRECATED_METHODS)) this.add(method, verb, `${profile.basePath}${path}`);
+    for (const [method, { verb, path }] of Object.entries(DEPRECATED_METHODS))
+      this.add(method, verb, `${profile.basePath}${path}`);
     // A literal segment beats a parameter: /documents/outcome is no document.
     this.patterns.sort((a, b) => parameters(a) - parameters(b));
   }

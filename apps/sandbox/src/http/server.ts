@@ -18,22 +18,38 @@ const ENVELOPE_BYTES = 64 * 1024;
 /** The registry's own HTTP server. */
 export function publicServer(registry: Registry): Server {
   const router = new Router(registry.profile);
-  const server = createServer({ requireHostHeader: false, maxHeaderSize: 64 * 1024, headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 75_000 });
+  const server = createServer({
+    requireHostHeader: false,
+    maxHeaderSize: 64 * 1024,
+    headersTimeout: 10_000,
+    requestTimeout: 60_000,
+    keepAliveTimeout: 75_000,
+  });
   server.maxConnections = 1000;
   server.on('listening', () => registry.arrivals.watch());
-  server.on('request', (request, response) => void serve(registry, router, { request, response }).catch((error: unknown) => breakOff(response, error)));
+  server.on(
+    'request',
+    (request, response) =>
+      void serve(registry, router, { request, response }).catch((error: unknown) => breakOff(response, error)),
+  );
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => turnAway(error, socket));
   return server;
 }
 
-const PARSER_REFUSALS: Record<string, [number, string]> = { HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'], ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'] };
+const PARSER_REFUSALS: Record<string, [number, string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
+};
 
 /** What is no HTTP never becomes a request; it gets the framework's shape and its connection is closed. */
 function turnAway(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable) return void socket.destroy();
   const [status, title] = PARSER_REFUSALS[error.code ?? ''] ?? [400, 'Bad Request'];
   const { body, contentType } = springAnswer(status, title, '');
-  socket.end(`HTTP/1.1 ${status} ${title}\r\nContent-Type: ${contentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${String(body)}`);
+  socket.end(
+    `HTTP/1.1 ${status} ${title}\r\nContent-Type: ${contentType}\r\nContent-Length: ` +
+      `${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${String(body)}`,
+  );
 }
 
 interface Exchange {
@@ -57,7 +73,12 @@ async function serve(registry: Registry, router: Router, exchange: Exchange): Pr
   try {
     const base = registry.settings.linkBase ?? `http://${request.headers.host ?? 'localhost'}`;
     const params = typeof route === 'object' ? route.params : {};
-    answer = await work(registry, { route, path, request, call: { method, verb, params, query, arrival, base, headers: request.headers, body: EMPTY } });
+    answer = await work(registry, {
+      route,
+      path,
+      request,
+      call: { method, verb, params, query, arrival, base, headers: request.headers, body: EMPTY },
+    });
   } catch (error) {
     if (error instanceof Dropped || error instanceof CallerGone) return void response.destroy();
     answer = errorAnswer(registry, path, error);
@@ -97,7 +118,11 @@ async function work(registry: Registry, { route, path, request, call }: Work): P
   if (limited !== undefined) throw limited;
   strikeBeforeWork(registry, { method: route.method, token: open === undefined ? token : undefined });
   if (open !== undefined) return open(registry, call);
-  if (route.method in DEPRECATED_METHODS) registry.violations.record('deprecated_method', { call: `${call.verb} ${path}`, account: account?.name ?? 'unknown' });
+  if (route.method in DEPRECATED_METHODS)
+    registry.violations.record('deprecated_method', {
+      call: `${call.verb} ${path}`,
+      account: account?.name ?? 'unknown',
+    });
   if (account === undefined || token === undefined) throw refuse(401, 'the token is missing, unknown or expired');
   registry.refuseBlocked(account.name);
   watchParameters(registry, { ...call, account });
@@ -116,10 +141,17 @@ async function work(registry: Registry, { route, path, request, call }: Work): P
   throw new Dropped();
 }
 
-/** A send of a request_id whose earlier send is still under way: had that been slower, or this one quicker, there would be two documents. */
+/**
+ * A send of a request_id whose earlier send is still under way: had that been slower, or this one quicker, there would
+ * be two documents.
+ */
 function watchResend(registry: Registry, call: UserCall): void {
   if (!registry.lateSends.isHeld(() => heldName(registry, call))) return;
-  registry.violations.record('premature_resend', { call: call.method, account: call.account.name, note: heldName(registry, call) });
+  registry.violations.record('premature_resend', {
+    call: call.method,
+    account: call.account.name,
+    note: heldName(registry, call),
+  });
 }
 
 /** Participant and request_id of a send, as far as its body can be read. */
@@ -134,7 +166,8 @@ function strikeBeforeWork(registry: Registry, { method, token }: { method: strin
   const { faults } = registry;
   if (faults.take('drop_connection_before_work', method) !== undefined) throw new Dropped();
   if (faults.take('answer_500_before_work', method) !== undefined) throw new Broken();
-  if (token === undefined || !registry.sessions.knows(token) || faults.take('token_revoked', method) === undefined) return;
+  if (token === undefined || !registry.sessions.knows(token) || faults.take('token_revoked', method) === undefined)
+    return;
   registry.journal.append({ k: 'logout', h: registry.sessions.close(token) });
   throw refuse(401, 'the token was revoked');
 }
@@ -149,7 +182,8 @@ function attempt(action: () => void): unknown {
 }
 
 /** A document of the permitted size in base64, and what goes around it. */
-const bodyLimit = ({ profile }: Registry): number => Math.ceil((profile.rules.maxDocumentBytes * 4) / 3) + ENVELOPE_BYTES;
+const bodyLimit = ({ profile }: Registry): number =>
+  Math.ceil((profile.rules.maxDocumentBytes * 4) / 3) + ENVELOPE_BYTES;
 
 function tokenOf({ profile }: Registry, request: IncomingMessage): string | undefined {
   const { header, prefix } = profile.authorization;
@@ -157,46 +191,65 @@ function tokenOf({ profile }: Registry, request: IncomingMessage): string | unde
   return typeof value === 'string' && value.startsWith(prefix) ? value.slice(prefix.length).trim() : undefined;
 }
 
-/** How a client that was only given the address learns that this registry is a sandbox, and who counts its violations. */
+/**
+ * How a client that was only given the address learns that this registry is a sandbox, and who counts its violations.
+ */
 const INTRODUCTION = 'GET /.well-known/pedigree-sandbox';
 
 const UUIDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 
 /** A token in a URL ends in logs and histories. Only the query is looked at: paths carry the ids of documents. */
-function watchToken(registry: Registry, seen: { token: string | undefined; account: Account | undefined; url: string; path: string }): void {
+function watchToken(
+  registry: Registry,
+  seen: { token: string | undefined; account: Account | undefined; url: string; path: string },
+): void {
   const query = seen.url.slice(seen.path.length);
   if (query === '') return;
   const named = seen.token !== undefined && query.includes(seen.token);
   const known = query.includes('token=') && (query.match(UUIDS) ?? []).some((text) => registry.sessions.knows(text));
-  if (named || known) registry.violations.record('token_in_url', { call: seen.path, account: seen.account?.name ?? 'unknown' });
+  if (named || known)
+    registry.violations.record('token_in_url', { call: seen.path, account: seen.account?.name ?? 'unknown' });
 }
 
 /** The deprecated name of a product's name (9), as a filter of a registry. In a document it may be any word. */
 function watchParameters(registry: Registry, call: Call & { account: Account }): void {
   const name = registry.profile.field('prod_desc_label');
-  const isUsed = call.query.has(name) || (call.method in REGISTRY_OPERATIONS && call.body.includes(JSON.stringify(name)));
-  if (isUsed) registry.violations.record('deprecated_parameter', { call: call.method, account: call.account.name, note: name });
+  const isUsed =
+    call.query.has(name) || (call.method in REGISTRY_OPERATIONS && call.body.includes(JSON.stringify(name)));
+  if (isUsed)
+    registry.violations.record('deprecated_parameter', { call: call.method, account: call.account.name, note: name });
 }
 
-function notAnOperation(registry: Registry, call: { route: 'wrong_verb' | undefined; path: string; verb: string; account: Account | undefined }): Answer {
+function notAnOperation(
+  registry: Registry,
+  call: { route: 'wrong_verb' | undefined; path: string; verb: string; account: Account | undefined },
+): Answer {
   const { path, verb } = call;
   const about = { call: `${verb} ${path}`, account: call.account?.name ?? 'unknown' };
   const { basePath } = registry.profile;
   const inside = path.startsWith(basePath) ? path.slice(basePath.length) : path;
-  if (INTERNAL_PREFIXES.some((prefix) => path.startsWith(prefix) || inside.startsWith(prefix))) registry.violations.record('internal_method', about);
-  if (`${verb} ${path}` === INTRODUCTION) return jsonAnswer(200, { controlUrl: registry.controlUrl, profile: registry.profile.name });
-  return call.route === 'wrong_verb' ? springAnswer(405, 'Method Not Allowed', path) : springAnswer(404, 'Not Found', path);
+  if (INTERNAL_PREFIXES.some((prefix) => path.startsWith(prefix) || inside.startsWith(prefix)))
+    registry.violations.record('internal_method', about);
+  if (`${verb} ${path}` === INTRODUCTION)
+    return jsonAnswer(200, { controlUrl: registry.controlUrl, profile: registry.profile.name });
+  return call.route === 'wrong_verb'
+    ? springAnswer(405, 'Method Not Allowed', path)
+    : springAnswer(404, 'Not Found', path);
 }
 
 function errorAnswer(registry: Registry, path: string, error: unknown): Answer {
-  if (error instanceof Refusal) return jsonAnswer(error.httpStatus, { [registry.profile.field('error_description')]: error.text }, error.headers);
+  if (error instanceof Refusal)
+    return jsonAnswer(error.httpStatus, { [registry.profile.field('error_description')]: error.text }, error.headers);
   if (error instanceof Broken) return springAnswer(500, 'Internal Server Error', path);
   process.stderr.write(`sandbox: ${path}: ${(error as Error).stack ?? String(error)}\n`);
   return springAnswer(500, 'Internal Server Error', path);
 }
 
 /** Writes the answer, unless something strikes it. The work is done by now. */
-async function deliver(registry: Registry, { method, response, answer }: { method: string; response: ServerResponse; answer: Answer }): Promise<void> {
+async function deliver(
+  registry: Registry,
+  { method, response, answer }: { method: string; response: ServerResponse; answer: Answer },
+): Promise<void> {
   const { faults } = registry;
   if (!(method in registry.profile.operations)) return void (response.destroyed || writeAnswer(response, answer));
   const delayMs = faults.take('delay_ms', method);
@@ -213,8 +266,10 @@ async function deliver(registry: Registry, { method, response, answer }: { metho
 
 /** The answer, or what misbehaviour makes of it. */
 function struck({ faults }: Registry, method: string, answer: Answer): Answer {
-  if (faults.take('answer_500_after_work', method) !== undefined) return springAnswer(500, 'Internal Server Error', method);
+  if (faults.take('answer_500_after_work', method) !== undefined)
+    return springAnswer(500, 'Internal Server Error', method);
   if (faults.take('html_error', method) !== undefined) return htmlAnswer(504, 'Gateway Time-out');
-  if (faults.take('wrong_content_type', method) !== undefined) return { ...answer, contentType: 'text/html;charset=UTF-8' };
+  if (faults.take('wrong_content_type', method) !== undefined)
+    return { ...answer, contentType: 'text/html;charset=UTF-8' };
   return answer;
 }

@@ -38,7 +38,11 @@ describe('a sandbox with a data folder', () => {
       await client.send('garbage'),
     ].map(({ json }) => json.document_id as string);
     await client.advance();
-    await client.control('POST', '/plant', { ranges: [{ gtin: doc.GTIN, prefix: 'PLANTED', from: 1, count: 3, owner: 'own', place: doc.PLACES.warehouse, sscc: BOX }] });
+    await client.control('POST', '/plant', {
+      ranges: [
+        { gtin: doc.GTIN, prefix: 'PLANTED', from: 1, count: 3, owner: 'own', place: doc.PLACES.warehouse, sscc: BOX },
+      ],
+    });
     sent.push((await client.send(doc.moveOrder([pack(1), BOX, pack(99)]))).json.document_id);
     sent.push((await client.send(doc.retailSale([{ id: pack(2) }]))).json.document_id);
     await client.advance();
@@ -47,15 +51,26 @@ describe('a sandbox with a data folder', () => {
 
   async function truth(): Promise<unknown> {
     const read = async (path: string) => (await client.control('GET', path)).json;
-    const items = await Promise.all([pack(1), pack(2), pack(3), `${doc.GTIN}PLANTED000001`].map((id) => read(`/truth/packs/${id}`)));
+    const items = await Promise.all(
+      [pack(1), pack(2), pack(3), `${doc.GTIN}PLANTED000001`].map((id) => read(`/truth/packs/${id}`)),
+    );
     const { documents, packs: counts, tokens } = await read('/truth/summary');
-    return { documents: await read('/truth/documents'), counts, tokens, summary: documents, items, box: await read(`/truth/sscc/${BOX}`) };
+    return {
+      documents: await read('/truth/documents'),
+      counts,
+      tokens,
+      summary: documents,
+      items,
+      box: await read(`/truth/sscc/${BOX}`),
+    };
   }
 
   it('is the same after a restart: documents, packs, tokens, receipts', async () => {
     const sent = await aDay();
     const before = { truth: await truth(), outcomes: await Promise.all(sent.map((id) => client.outcome(id))) };
-    expect(before.truth).toMatchObject({ summary: { byResult: { Accepted: 2, Partial: 1, Rejected: 1, critical: 1 } } });
+    expect(before.truth).toMatchObject({
+      summary: { byResult: { Accepted: 2, Partial: 1, Rejected: 1, critical: 1 } },
+    });
     const headers = await client.headers();
     await restart();
     expect(await truth()).toEqual(before.truth);
@@ -80,7 +95,9 @@ describe('a sandbox with a data folder', () => {
     const { json } = await client.send(xml);
     await client.advance();
     expect((await client.outcome(json.document_id)).metadata).toMatchObject({ status: 'FAILED' });
-    expect((await client.control('GET', `/truth/documents?request_id=${requestId}`)).json.documents).toMatchObject([{ sends: 3, status: 'processed' }]);
+    expect((await client.control('GET', `/truth/documents?request_id=${requestId}`)).json.documents).toMatchObject([
+      { sends: 3, status: 'processed' },
+    ]);
   });
 
   it('processes after a restart what was not processed before, and its clock never goes back', async () => {

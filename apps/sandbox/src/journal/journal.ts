@@ -1,4 +1,15 @@
-import { closeSync, existsSync, fstatSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExportTask } from '../exports/exports.js';
@@ -40,8 +51,23 @@ export type JournalRecord =
   /** The parts so far are worthless: the whole did not have its hash. */
   | { k: 'restart'; id: string }
   /** An upload was completed; the whole document. */
-  | { k: 'finish'; id: string; v: number; w: number; due: number; mask: number; late: number; transient?: number; hide?: number; h: string; d: string }
-  /** A document that did not come through the API: of a simulated participant, a registrar, a fiscal operator or the web cabinet. */
+  | {
+      k: 'finish';
+      id: string;
+      v: number;
+      w: number;
+      due: number;
+      mask: number;
+      late: number;
+      transient?: number;
+      hide?: number;
+      h: string;
+      d: string;
+    }
+  /**
+   * A document that did not come through the API: of a simulated participant, a registrar, a fiscal operator or the web
+   * cabinet.
+   */
   | { k: 'act'; id: string; r: string; from: string; up: number; v: number; w: number; due: number; d: string }
   /** A participant is told about a document (`of`) by a notification of type `t`. */
   | { k: 'notice'; id: string; of: string; to: string; t: number; v: number; w: number; meta: NoticeMeta }
@@ -75,9 +101,9 @@ const MAX_LINE_BYTES = 64 << 20;
 const NEWLINE = 10;
 
 /**
- * An append-only file of JSON lines. A record is in the file when `append` returns, so it survives `kill -9` of the process
- * (not the loss of power: nothing is forced to the disk). A line that was torn by a kill is dropped at the next opening.
- * Without a folder the file is a temporary one, and only serves to keep the documents' bytes out of memory.
+ * An append-only file of JSON lines. A record is in the file when `append` returns, so it survives `kill -9` of the
+ * process (not the loss of power: nothing is forced to the disk). A line that was torn by a kill is dropped at the next
+ * opening. Without a folder the file is a temporary one, and only serves to keep the documents' bytes out of memory.
  */
 export class Journal {
   private constructor(
@@ -86,8 +112,13 @@ export class Journal {
     private readonly release: () => void,
   ) {}
 
-  /** Opens the journal of a folder, alone, and hands over what it holds. Throws an Error that names the line at fault. */
-  static open(folder: string | undefined, replay: (record: JournalRecord, at: { offset: number; length: number }) => void): Journal {
+  /**
+   * Opens the journal of a folder, alone, and hands over what it holds. Throws an Error that names the line at fault.
+   */
+  static open(
+    folder: string | undefined,
+    replay: (record: JournalRecord, at: { offset: number; length: number }) => void,
+  ): Journal {
     if (folder === undefined) return Journal.temporary();
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const unlock = lockFolder(folder);
@@ -119,7 +150,8 @@ export class Journal {
   append(record: JournalRecord): { offset: number; length: number } {
     const line = Buffer.from(`${JSON.stringify(record)}\n`);
     const offset = this.size;
-    for (let written = 0; written < line.length; ) written += writeSync(this.file, line, written, line.length - written, offset + written);
+    for (let written = 0; written < line.length;)
+      written += writeSync(this.file, line, written, line.length - written, offset + written);
     this.size = offset + line.length;
     return { offset, length: line.length };
   }
@@ -127,7 +159,8 @@ export class Journal {
   /** The bytes of a document whose record lies there. */
   documentBytes(at: { offset: number; length: number }): Buffer {
     const line = Buffer.allocUnsafe(at.length);
-    if (readSync(this.file, line, 0, at.length, at.offset) !== at.length) throw new Error('the journal is shorter than it was');
+    if (readSync(this.file, line, 0, at.length, at.offset) !== at.length)
+      throw new Error('the journal is shorter than it was');
     const record = JSON.parse(line.toString('utf8')) as JournalRecord;
     if (!('d' in record)) throw new Error(`there is no document at ${at.offset} of the journal`);
     return Buffer.from(record.d, 'base64');
@@ -140,12 +173,16 @@ export class Journal {
 }
 
 /** Reads every whole line; returns where the last of them ends. */
-function readLines(file: number, path: string, replay: (record: JournalRecord, at: { offset: number; length: number }) => void): number {
+function readLines(
+  file: number,
+  path: string,
+  replay: (record: JournalRecord, at: { offset: number; length: number }) => void,
+): number {
   const total = fstatSync(file).size;
   let rest = Buffer.alloc(0);
   let offset = 0;
   let line = 0;
-  for (let position = 0; position < total; ) {
+  for (let position = 0; position < total;) {
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, total - position));
     position += readSync(file, chunk, 0, chunk.length, position);
     rest = Buffer.concat([rest, chunk]);
@@ -157,7 +194,8 @@ function readLines(file: number, path: string, replay: (record: JournalRecord, a
       from = end + 1;
     }
     rest = rest.subarray(from);
-    if (rest.length > MAX_LINE_BYTES) throw new Error(`${path}: line ${line + 1} is longer than ${MAX_LINE_BYTES} bytes`);
+    if (rest.length > MAX_LINE_BYTES)
+      throw new Error(`${path}: line ${line + 1} is longer than ${MAX_LINE_BYTES} bytes`);
   }
   return offset;
 }

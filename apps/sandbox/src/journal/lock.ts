@@ -8,9 +8,9 @@ const PAUSE_MS = 20;
 const BREAKER_LIFE_MS = 10_000;
 
 /**
- * Takes a folder for this process alone. Returns how to give it back. A lock whose process is gone is broken; a process that
- * only inherited the number is told apart by the moment of its start, where the system tells it.
- * Throws an Error that names the folder and the process.
+ * Takes a folder for this process alone. Returns how to give it back. A lock whose process is gone is broken; a process
+ * that only inherited the number is told apart by the moment of its start, where the system tells it. Throws an Error
+ * that names the folder and the process.
  */
 export function lockFolder(folder: string): () => void {
   const file = join(folder, 'lock');
@@ -20,7 +20,8 @@ export function lockFolder(folder: string): () => void {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       if (linked(unnamed, file)) return () => rmSync(file, { force: true });
       const holder = readHolder(file);
-      if (holder !== undefined && isAlive(holder)) throw new Error(`another sandbox (process ${holder.pid}) works on ${folder}`);
+      if (holder !== undefined && isAlive(holder))
+        throw new Error(`another sandbox (process ${holder.pid}) works on ${folder}`);
       breakLock(file);
     }
   } finally {
@@ -29,7 +30,10 @@ export function lockFolder(folder: string): () => void {
   throw new Error(`cannot lock ${folder}`);
 }
 
-/** A link is made or refused in one step, and the lock is whole when it appears: nobody ever reads one without its holder. */
+/**
+ * A link is made or refused in one step, and the lock is whole when it appears: nobody ever reads one without its
+ * holder.
+ */
 function linked(unnamed: string, file: string): boolean {
   try {
     linkSync(unnamed, file);
@@ -40,7 +44,10 @@ function linked(unnamed: string, file: string): boolean {
   }
 }
 
-/** One process at a time looks again and removes; else the second would remove the lock that the first has just taken anew. */
+/**
+ * One process at a time looks again and removes; else the second would remove the lock that the first has just taken
+ * anew.
+ */
 function breakLock(file: string): void {
   const breaker = `${file}.breaking`;
   try {

@@ -18,7 +18,11 @@ describe('the minimum interval between calls', () => {
   it('is counted from the last request, a refused one too', () => {
     const judged = limits();
     judged.judge('main', 'send', at(0));
-    expect(judged.judge('main', 'send', at(50))).toMatchObject({ allowed: false, afterRefusal: false, intervalMs: 100 });
+    expect(judged.judge('main', 'send', at(50))).toMatchObject({
+      allowed: false,
+      afterRefusal: false,
+      intervalMs: 100,
+    });
     expect(judged.judge('main', 'send', at(120))).toMatchObject({ allowed: false, afterRefusal: true });
     expect(judged.judge('main', 'send', at(215))).toMatchObject({ allowed: true, afterRefusal: false });
   });

@@ -24,7 +24,10 @@ export class CallLimits {
   intervalMs: number | undefined;
   private readonly last = new Map<string, { arrival: Arrival; refused: boolean }>();
 
-  constructor(private readonly profile: Profile, options: { enabled: boolean; intervalMs: number | undefined }) {
+  constructor(
+    private readonly profile: Profile,
+    options: { enabled: boolean; intervalMs: number | undefined },
+  ) {
     this.enabled = options.enabled;
     this.intervalMs = options.intervalMs;
   }

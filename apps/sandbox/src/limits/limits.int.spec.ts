@@ -23,7 +23,12 @@ describe('call limits', () => {
     expect(limited.headers.get('retry-after')).toBeNull();
     expect((await client.get('/documents/income')).status).toBe(200);
     const report = (await client.control('GET', '/violations')).json;
-    expect(report).toMatchObject({ count: 1, rateLimited: 1, byRule: { call_interval: 1 }, violations: [{ rule: 'call_interval', call: 'list_outgoing', account: 'main' }] });
+    expect(report).toMatchObject({
+      count: 1,
+      rateLimited: 1,
+      byRule: { call_interval: 1 },
+      violations: [{ rule: 'call_interval', call: 'list_outgoing', account: 'main' }],
+    });
   });
 
   it('counts a call that does not wait after a 429 as one more broken rule', async () => {
@@ -32,15 +37,24 @@ describe('call limits', () => {
     const limited = await client.get('/documents/outcome');
     expect(limited.json.error_description).toContain('60000 ms');
     expect(limited.headers.get('retry-after')).toBe('60');
-    expect((await client.control('GET', '/violations')).json.byRule).toEqual({ call_interval: 3, too_early_after_429: 2 });
-    expect((await client.control('GET', '/truth/calls')).json.calls).toContainEqual(expect.objectContaining({ account: 'main', method: 'list_outgoing', calls: 4, rateLimited: 3 }));
+    expect((await client.control('GET', '/violations')).json.byRule).toEqual({
+      call_interval: 3,
+      too_early_after_429: 2,
+    });
+    expect((await client.control('GET', '/truth/calls')).json.calls).toContainEqual(
+      expect.objectContaining({ account: 'main', method: 'list_outgoing', calls: 4, rateLimited: 3 }),
+    );
     expect((await client.control('DELETE', '/violations')).status).toBe(200);
     expect((await client.control('GET', '/violations')).json).toMatchObject({ count: 0, byRule: {} });
   });
 
   it('takes its intervals from the profile, and from the control port while it runs', async () => {
     const call = await start({});
-    expect((await client.control('GET', '/limits')).json).toMatchObject({ on: true, intervalMs: null, intervals: { send: 100, status: 100 } });
+    expect((await client.control('GET', '/limits')).json).toMatchObject({
+      on: true,
+      intervalMs: null,
+      intervals: { send: 100, status: 100 },
+    });
     await client.control('POST', '/limits', { intervalMs: 60_000 });
     expect([await call(), await call()]).toEqual([200, 429]);
     await client.control('POST', '/limits', { off: true });

@@ -1,4 +1,7 @@
-/** Sends that are held back: their connection broke, and they land later (knob land_late). By participant and request_id. */
+/**
+ * Sends that are held back: their connection broke, and they land later (knob land_late). By participant and
+ * request_id.
+ */
 export class LateSends {
   private readonly held = new Map<string, number>();
 

@@ -21,9 +21,11 @@ describe('misbehaviour: what a client meets, and what is not his fault', () => {
     }
   });
 
-  const set = async (knob: KnobName, rate = 1) => expect((await client.control('POST', '/misbehaviour', { knobs: { [knob]: rate } })).status).toBe(200);
+  const set = async (knob: KnobName, rate = 1) =>
+    expect((await client.control('POST', '/misbehaviour', { knobs: { [knob]: rate } })).status).toBe(200);
   const found = async (requestId: string) => (await client.get(`/documents/request/${requestId}`)).json.total;
-  const list = async () => (await client.post('/documents/outcome', { start_from: 0, count: 2 }, await client.headers())).json;
+  const list = async () =>
+    (await client.post('/documents/outcome', { start_from: 0, count: 2 }, await client.headers())).json;
 
   it.each([
     ['answer_500_before_work', 500, 'json', 0],
@@ -76,20 +78,29 @@ describe('misbehaviour: what a client meets, and what is not his fault', () => {
     await client.control('DELETE', '/violations');
     // The sandbox lives in this process and its timer was set before this one, so it has landed when this one ends.
     await new Promise((resolve) => setTimeout(resolve, LATE_MS));
-    expect((await client.control('GET', `/truth/documents?request_id=${requestId}`)).json.documents).toMatchObject([{ sends: 1 }]);
+    expect((await client.control('GET', `/truth/documents?request_id=${requestId}`)).json.documents).toMatchObject([
+      { sends: 1 },
+    ]);
   });
 
-  it('land_late: a second send that is held back itself is premature all the same, and one after the landing is a repetition', async () => {
-    const requestId = randomUUID();
-    const xml = doc.accept([pack(1)]);
-    await client.control('POST', '/faults', { fault: 'land_late', method: 'send', times: 2, value: LATE_MS });
-    for (const _ of [1, 2]) await expect(client.send(xml, { requestId })).rejects.toThrow();
-    expect((await client.control('GET', '/violations')).json.byRule).toEqual({ premature_resend: 1 });
-    await new Promise((resolve) => setTimeout(resolve, LATE_MS));
-    expect((await client.send(xml, { requestId })).status).toBe(400);
-    expect((await client.control('GET', '/violations')).json.byRule).toEqual({ premature_resend: 1, duplicate_request_id: 1 });
-    await client.control('DELETE', '/violations');
-  });
+  it(
+    'land_late: a second send that is held back itself is premature all the same, and one after the landing is a ' +
+      'repetition',
+    async () => {
+      const requestId = randomUUID();
+      const xml = doc.accept([pack(1)]);
+      await client.control('POST', '/faults', { fault: 'land_late', method: 'send', times: 2, value: LATE_MS });
+      for (const _ of [1, 2]) await expect(client.send(xml, { requestId })).rejects.toThrow();
+      expect((await client.control('GET', '/violations')).json.byRule).toEqual({ premature_resend: 1 });
+      await new Promise((resolve) => setTimeout(resolve, LATE_MS));
+      expect((await client.send(xml, { requestId })).status).toBe(400);
+      expect((await client.control('GET', '/violations')).json.byRule).toEqual({
+        premature_resend: 1,
+        duplicate_request_id: 1,
+      });
+      await client.control('DELETE', '/violations');
+    },
+  );
 
   it('token_revoked: 401, and a new sign-in helps', async () => {
     await client.control('POST', '/faults', { fault: 'token_revoked', method: 'list_outgoing' });
@@ -105,7 +116,9 @@ describe('misbehaviour: what a client meets, and what is not his fault', () => {
       await set('answer_500_after_work', 0);
       const { json } = await client.post('/auth', client.credentials());
       await set('answer_500_after_work');
-      expect((await client.post('/token', { code: json.code, signature: signAs('main', Buffer.from(json.code)) })).status).toBe(500);
+      expect(
+        (await client.post('/token', { code: json.code, signature: signAs('main', Buffer.from(json.code)) })).status,
+      ).toBe(500);
     }
     expect((await client.control('GET', '/truth/tokens')).json.tokens).toEqual({ main: 1 });
   });
@@ -118,14 +131,20 @@ describe('misbehaviour: what a client meets, and what is not his fault', () => {
     await set('total_changes', 0);
     await set('repeated_entry');
     const { documents } = await list();
-    expect(documents.map((one: { document_id: string }) => one.document_id)).toEqual([...honest.documents, honest.documents[0]].map((one) => one.document_id));
+    expect(documents.map((one: { document_id: string }) => one.document_id)).toEqual(
+      [...honest.documents, honest.documents[0]].map((one) => one.document_id),
+    );
   });
 
   it('hidden_after_send: 404 for a moment, everywhere', async () => {
     await client.control('POST', '/faults', { fault: 'hidden_after_send', value: 30_000 });
     const requestId = randomUUID();
     const { json } = await client.send(doc.accept([pack(1)]), { requestId });
-    expect([(await client.get(`/documents/${json.document_id}`)).status, await found(requestId), (await list()).total]).toEqual([404, 0, 0]);
+    expect([
+      (await client.get(`/documents/${json.document_id}`)).status,
+      await found(requestId),
+      (await list()).total,
+    ]).toEqual([404, 0, 0]);
     await client.advance(31_000);
     expect([await found(requestId), (await list()).total]).toEqual([1, 1]);
     // The status was asked for at once, on purpose: the one rule that this test breaks.
@@ -137,12 +156,22 @@ describe('misbehaviour: what a client meets, and what is not his fault', () => {
     await client.control('POST', '/faults', { fault: 'transient_rejected', value: 20_000 });
     const { json } = await client.send(doc.accept([pack(1)]));
     await client.advance(10_000);
-    const receipt = async () => (await client.get((await client.get(`/documents/${json.document_id}/ticket`)).json.link)).text;
-    expect(await receipt()).toContain('<operation_result>Rejected</operation_result><operation_comment>ошибка на этапе подготовки ответа</operation_comment>');
-    expect((await list()).documents[0]).toMatchObject({ doc_status: 'FAILED_RESULT_READY', processing_document_status: 'REJECTED' });
+    const receipt = async () =>
+      (await client.get((await client.get(`/documents/${json.document_id}/ticket`)).json.link)).text;
+    expect(await receipt()).toContain(
+      '<operation_result>Rejected</operation_result>' +
+        '<operation_comment>ошибка на этапе подготовки ответа</operation_comment>',
+    );
+    expect((await list()).documents[0]).toMatchObject({
+      doc_status: 'FAILED_RESULT_READY',
+      processing_document_status: 'REJECTED',
+    });
     await client.advance(20_000);
     expect(await receipt()).toContain('<operation_result>Accepted</operation_result>');
-    expect((await list()).documents[0]).toMatchObject({ doc_status: 'PROCESSED_DOCUMENT', processing_document_status: 'ACCEPTED' });
+    expect((await list()).documents[0]).toMatchObject({
+      doc_status: 'PROCESSED_DOCUMENT',
+      processing_document_status: 'ACCEPTED',
+    });
     // The receipt was asked for at once, on purpose: the one rule that this test breaks.
     await client.control('DELETE', '/violations');
   });
@@ -151,7 +180,8 @@ describe('misbehaviour: what a client meets, and what is not his fault', () => {
     expect((await client.control('POST', '/misbehaviour', { rate: 0.25, knobs: { delay_ms: 0 } })).status).toBe(200);
     const { knobs } = (await client.control('GET', '/misbehaviour')).json;
     expect(new Set(knobs.map((one: { rate: number }) => one.rate))).toEqual(new Set([0, 0.25]));
-    for (const wrong of [{}, { rate: 2 }, { knobs: { unheard: 1 } }, { speed: 1 }]) expect((await client.control('POST', '/misbehaviour', wrong)).status).toBe(400);
+    for (const wrong of [{}, { rate: 2 }, { knobs: { unheard: 1 } }, { speed: 1 }])
+      expect((await client.control('POST', '/misbehaviour', wrong)).status).toBe(400);
     await client.control('POST', '/misbehaviour', { rate: 0 });
   });
 });

@@ -15,14 +15,25 @@ export interface MisbehaviourOptions {
 
 /** Knobs after which a caller has nothing in hand. */
 const SPOILS = new Set<KnobName>([
-  'answer_429', 'answer_500_before_work', 'drop_connection_before_work', 'token_revoked', 'land_late', 'drop_connection_after_work', 'answer_500_after_work', 'html_error', 'wrong_content_type',
+  'answer_429',
+  'answer_500_before_work',
+  'drop_connection_before_work',
+  'token_revoked',
+  'land_late',
+  'drop_connection_after_work',
+  'answer_500_after_work',
+  'html_error',
+  'wrong_content_type',
 ]);
-/** With all of them at a high rate hardly a call would ever go well; after so many spoiled ones of a method the next one does. */
+/**
+ * With all of them at a high rate hardly a call would ever go well; after so many spoiled ones of a method the next one
+ * does.
+ */
 const MOST_IN_A_ROW = 2;
 
 /**
- * Misbehaviour at rates. Whether the nth chance of a knob strikes follows from seed, knob and n alone, so that the same calls in the
- * same order meet the same misbehaviour.
+ * Misbehaviour at rates. Whether the nth chance of a knob strikes follows from seed, knob and n alone, so that the same
+ * calls in the same order meet the same misbehaviour.
  */
 export class Misbehaviour {
   private readonly rates = new Map<KnobName, number>();
@@ -43,13 +54,15 @@ export class Misbehaviour {
   /** Sets all rates, then single ones. Throws an Error that names what is wrong, and then nothing is set. */
   set({ rate, knobs = {} }: { rate?: unknown; knobs?: unknown }): void {
     if (rate !== undefined && !isRate(rate)) throw new Error('rate is a number from 0 to 1');
-    if (typeof knobs !== 'object' || knobs === null || Array.isArray(knobs)) throw new Error('knobs is an object of rates by name');
+    if (typeof knobs !== 'object' || knobs === null || Array.isArray(knobs))
+      throw new Error('knobs is an object of rates by name');
     for (const [name, value] of Object.entries(knobs)) {
       if (!isKnob(name)) throw new Error(`there is no knob "${name}"; known are ${KNOB_NAMES.join(', ')}`);
       if (!isRate(value)) throw new Error(`the rate of ${name} is a number from 0 to 1`);
     }
     if (rate !== undefined) for (const name of KNOB_NAMES) this.rates.set(name, rate);
-    for (const [name, value] of Object.entries(knobs as Record<KnobName, number>)) this.rates.set(name as KnobName, value);
+    for (const [name, value] of Object.entries(knobs as Record<KnobName, number>))
+      this.rates.set(name as KnobName, value);
   }
 
   /** Whether the knob strikes this call of a method: its value, or undefined. */
@@ -81,7 +94,13 @@ export class Misbehaviour {
 
   /** Rates and strikes by knob. */
   report(): { knob: KnobName; rate: number; strikes: number; when: string; reason: string }[] {
-    return KNOB_NAMES.map((knob) => ({ knob, rate: this.rates.get(knob) ?? 0, strikes: this.strikes.get(knob) ?? 0, when: KNOBS[knob].when, reason: KNOBS[knob].reason }));
+    return KNOB_NAMES.map((knob) => ({
+      knob,
+      rate: this.rates.get(knob) ?? 0,
+      strikes: this.strikes.get(knob) ?? 0,
+      when: KNOBS[knob].when,
+      reason: KNOBS[knob].reason,
+    }));
   }
 }
 

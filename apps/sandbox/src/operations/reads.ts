@@ -14,14 +14,19 @@ export const status: UserOperation = (registry, call) => {
   const document = namedDocument(registry, call);
   const sinceMs = call.arrival.latestMs - document.answeredRealMs;
   if (document.account !== undefined && sinceMs + SLACK_MS < registry.profile.rules.statusAfterSendMs) {
-    violation(registry, call, { rule: 'status_too_early', note: `${Math.round(sinceMs)} ms after the send, ${document.requestId}` });
+    violation(registry, call, {
+      rule: 'status_too_early',
+      note: `${Math.round(sinceMs)} ms after the send, ${document.requestId}`,
+    });
   }
   refuseHidden(registry, document);
   return jsonAnswer(200, documentMetadata(document, metadataContext(registry)));
 };
 
-export const listOutgoing: UserOperation = (registry, call) => list(registry, call, registry.documents.sentBy(call.account.participant.key));
-export const listIncoming: UserOperation = (registry, call) => list(registry, call, registry.documents.receivedBy(call.account.participant.key));
+export const listOutgoing: UserOperation = (registry, call) =>
+  list(registry, call, registry.documents.sentBy(call.account.participant.key));
+export const listIncoming: UserOperation = (registry, call) =>
+  list(registry, call, registry.documents.receivedBy(call.account.participant.key));
 
 /** GET documents/request/{request_id}: every document with it. */
 export const findByRequestId: UserOperation = (registry, call) => {
@@ -29,7 +34,10 @@ export const findByRequestId: UserOperation = (registry, call) => {
   const all = registry.documents.visibleWithRequestId(call.params['request_id'] ?? '', call.account.participant.key);
   const found = all.filter((one) => one.hiddenUntilVirtualMs <= context.virtualMs);
   const { profile } = registry;
-  return jsonAnswer(200, { [profile.field('documents')]: found.map((one) => documentMetadata(one, context)), [profile.field('total')]: found.length });
+  return jsonAnswer(200, {
+    [profile.field('documents')]: found.map((one) => documentMetadata(one, context)),
+    [profile.field('total')]: found.length,
+  });
 };
 
 /** GET documents/{document_id}/ticket: a link to the receipt. */
@@ -63,7 +71,10 @@ export const fetchLink: UserOperation = (registry, call) => {
 
 function list(registry: Registry, call: UserCall, all: RegistryDocument[]) {
   const { profile, documents } = registry;
-  const request = call.verb === 'POST' ? listRequestOfBody(jsonObjectOf(call.body), profile) : listRequestOfQuery(call.query, profile);
+  const request =
+    call.verb === 'POST'
+      ? listRequestOfBody(jsonObjectOf(call.body), profile)
+      : listRequestOfQuery(call.query, profile);
   const context = metadataContext(registry);
   const byId = (id: string): RegistryDocument | undefined => {
     const document = documents.visible(id, call.account.participant.key);
@@ -71,7 +82,9 @@ function list(registry: Registry, call: UserCall, all: RegistryDocument[]) {
   };
   const page = listPage(all, request, { profile, virtualMs: context.virtualMs, byId });
   return jsonAnswer(200, {
-    [profile.field('documents')]: withRepeats(registry, call, page.documents).map((one) => documentMetadata(one, context)),
+    [profile.field('documents')]: withRepeats(registry, call, page.documents).map((one) =>
+      documentMetadata(one, context),
+    ),
     [profile.field('total')]: page.total + (registry.faults.take('total_changes', call.method) ?? 0),
   });
 }
@@ -79,7 +92,9 @@ function list(registry: Registry, call: UserCall, all: RegistryDocument[]) {
 /** Misbehaviour: the first entry comes once more at the end; none is lost. */
 function withRepeats(registry: Registry, call: UserCall, entries: RegistryDocument[]): RegistryDocument[] {
   const [first] = entries;
-  return first !== undefined && registry.faults.take('repeated_entry', call.method) !== undefined ? [...entries, first] : entries;
+  return first !== undefined && registry.faults.take('repeated_entry', call.method) !== undefined
+    ? [...entries, first]
+    : entries;
 }
 
 function documentOf(registry: Registry, call: UserCall): RegistryDocument {
@@ -109,7 +124,11 @@ const metadataContext = (registry: Registry): MetadataContext => ({
 
 function hasReceipt(registry: Registry, document: RegistryDocument): boolean {
   const ready = document.status === 'processed' || document.status === 'failed_result_ready';
-  return ready && registry.clock.nowMs() >= document.dueVirtualMs + document.lateReceiptForMs && document.verdict?.kind === 'receipt';
+  return (
+    ready &&
+    registry.clock.nowMs() >= document.dueVirtualMs + document.lateReceiptForMs &&
+    document.verdict?.kind === 'receipt'
+  );
 }
 
 /** The 5 s count from the real moment at which the status changed, whenever the caller learnt of it (interface 8). */
@@ -120,14 +139,23 @@ function checkReceiptRules(registry: Registry, call: UserCall, document: Registr
   }
   const sinceMs = call.arrival.latestMs - (document.changedRealMs ?? -Infinity);
   if (sinceMs + SLACK_MS < registry.profile.rules.receiptAfterStatusMs) {
-    violation(registry, call, { rule: 'receipt_too_early', note: `${Math.round(sinceMs)} ms after the status changed, ${document.requestId}` });
+    violation(registry, call, {
+      rule: 'receipt_too_early',
+      note: `${Math.round(sinceMs)} ms after the status changed, ${document.requestId}`,
+    });
   }
 }
 
-function violation(registry: Registry, call: UserCall, broken: { rule: 'status_too_early' | 'receipt_too_early' | 'receipt_wrong_status'; note: string }): void {
+function violation(
+  registry: Registry,
+  call: UserCall,
+  broken: { rule: 'status_too_early' | 'receipt_too_early' | 'receipt_wrong_status'; note: string },
+): void {
   registry.violations.record(broken.rule, { call: call.method, account: call.account.name, note: broken.note });
 }
 
 function link(registry: Registry, call: UserCall, file: string) {
-  return jsonAnswer(200, { [registry.profile.field('link')]: `${call.base}/webdav/upload/${call.params['document_id']}/${file}` });
+  return jsonAnswer(200, {
+    [registry.profile.field('link')]: `${call.base}/webdav/upload/${call.params['document_id']}/${file}`,
+  });
 }

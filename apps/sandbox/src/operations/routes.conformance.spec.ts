@@ -3,7 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { TestClient, type HttpAnswer } from '../../test/client.js';
 import { loadProfile } from '../profile.js';
 
-const VALUES: Record<string, string> = { sgtin: '04600000000015ABCDEFGHJKLMN', gtin: '04600000000015', sscc: '046000000000000017' };
+const VALUES: Record<string, string> = {
+  sgtin: '04600000000015ABCDEFGHJKLMN',
+  gtin: '04600000000015',
+  sscc: '046000000000000017',
+};
 
 describe.each(['interface-v1', 'mdlp'])('the interface under the profile %s', (profileName) => {
   const profile = loadProfile(profileName);
@@ -21,10 +25,13 @@ describe.each(['interface-v1', 'mdlp'])('the interface under the profile %s', (p
   }
 
   /** The answer of the framework for a path or verb that it does not know, as opposed to an answer of an operation. */
-  const isServed = ({ status, json }: HttpAnswer): boolean => status !== 405 && !(status === 404 && json?.error === 'Not Found');
+  const isServed = ({ status, json }: HttpAnswer): boolean =>
+    status !== 405 && !(status === 404 && json?.error === 'Not Found');
 
   it('is served whole: each operation has its route, and refuses in words what it cannot do', async () => {
-    const operations = Object.entries(profile.operations).filter(([name, { path }]) => path !== '{link}' && name !== 'sign_out');
+    const operations = Object.entries(profile.operations).filter(
+      ([name, { path }]) => path !== '{link}' && name !== 'sign_out',
+    );
     expect(operations.length).toBeGreaterThan(40);
     for (const [name, { method, path }] of operations) {
       const answer = await call(method, `${profile.basePath}${path}`);
@@ -36,7 +43,8 @@ describe.each(['interface-v1', 'mdlp'])('the interface under the profile %s', (p
 
   it('is served under /api/v1 alone', async () => {
     expect(profile.basePath).toBe('/api/v1');
-    for (const prefix of ['', '/api', '/api/v2']) expect(isServed(await call('GET', `${prefix}/documents/outcome`))).toBe(false);
+    for (const prefix of ['', '/api', '/api/v2'])
+      expect(isServed(await call('GET', `${prefix}/documents/outcome`))).toBe(false);
     expect((await call('GET', '/api/v1/documents/outcome')).status).toBe(200);
   });
 });

@@ -10,8 +10,8 @@ import type { UserCall, UserOperation } from './call.js';
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
- * POST documents/send: takes a document, whatever is in it; only the envelope is checked (public-facts 2). The answer goes out
- * when the document is in the journal.
+ * POST documents/send: takes a document, whatever is in it; only the envelope is checked (public-facts 2). The answer
+ * goes out when the document is in the journal.
  */
 export const send: UserOperation = (registry, call) => {
   const { profile } = registry;
@@ -21,11 +21,20 @@ export const send: UserOperation = (registry, call) => {
   const bulk = bulkFlag(registry, call, body[profile.field('bulk_processing')]);
   const base64 = body[profile.field('document')];
   const xml = bytesOf(base64, 'document');
-  if (xml.length > profile.rules.maxDocumentBytes) throw refuse(413, `the document is longer than ${profile.rules.maxDocumentBytes} bytes`);
+  if (xml.length > profile.rules.maxDocumentBytes)
+    throw refuse(413, `the document is longer than ${profile.rules.maxDocumentBytes} bytes`);
   checkSignature(registry, call, { sign: signatureText(registry, call, body[profile.field('sign')]), xml });
   refuseDuplicate(registry, call, requestId);
-  if (registry.packs.packCount >= registry.settings.maxPacks) throw refuse(503, `the sandbox holds ${registry.settings.maxPacks} packs and takes no more`);
-  const document = registry.intake.accept({ account: call.account, requestId, bulk, xml, base64: base64 as string, digest: digestOf(xml) });
+  if (registry.packs.packCount >= registry.settings.maxPacks)
+    throw refuse(503, `the sandbox holds ${registry.settings.maxPacks} packs and takes no more`);
+  const document = registry.intake.accept({
+    account: call.account,
+    requestId,
+    bulk,
+    xml,
+    base64: base64 as string,
+    digest: digestOf(xml),
+  });
   return {
     ...jsonAnswer(200, { [profile.field('document_id')]: document.documentId }),
     answered: (realMs) => {
@@ -42,7 +51,10 @@ function bytesOf(value: unknown, name: string): Buffer {
   return Buffer.from(value, 'base64');
 }
 
-/** The signature as it stands in the body; refused and counted when there is none. A user without a certificate omits it: then it is empty. */
+/**
+ * The signature as it stands in the body; refused and counted when there is none. A user without a certificate omits
+ * it: then it is empty.
+ */
 export function signatureText(registry: Registry, call: UserCall, sign: unknown): string {
   if (call.account.certificate === undefined) {
     if (sign === undefined) return '';
@@ -67,20 +79,31 @@ export function checkSignature(registry: Registry, call: UserCall, { sign, xml }
 
 /** Throws a 400 when the participant sent this request_id before, and counts it. */
 export function refuseDuplicate(registry: Registry, call: UserCall, requestId: string): void {
-  const [first] = registry.documents.withRequestId(requestId).filter((one) => one.sender === call.account.participant.key);
+  const [first] = registry.documents
+    .withRequestId(requestId)
+    .filter((one) => one.sender === call.account.participant.key);
   if (first === undefined) return;
   const refusal = refuse(400, `a document with request_id ${requestId} was sent before`);
   // A send that the sandbox itself held back is not the client's second one.
   if (call.late === true) throw refusal;
   registry.journal.append({ k: 'repeat', r: requestId });
   first.sends += 1;
-  registry.violations.record('duplicate_request_id', { call: call.method, account: call.account.name, note: requestId });
+  registry.violations.record('duplicate_request_id', {
+    call: call.method,
+    account: call.account.name,
+    note: requestId,
+  });
   throw refusal;
 }
 
 /** Two public clients send the flag as a text (public-facts 1.2): it is taken, and counted. */
 export function bulkFlag(registry: Registry, call: UserCall, value: unknown): boolean {
-  if (typeof value === 'string') registry.violations.record('flag_as_text', { call: call.method, account: call.account.name, note: JSON.stringify(value).slice(0, 40) });
+  if (typeof value === 'string')
+    registry.violations.record('flag_as_text', {
+      call: call.method,
+      account: call.account.name,
+      note: JSON.stringify(value).slice(0, 40),
+    });
   if (value === undefined || value === null || value === false || value === 'false') return false;
   if (value === true || value === 'true') return true;
   throw refuse(400, 'bulk_processing must be true or false');

@@ -13,11 +13,16 @@ export const signInCode: OpenOperation = (registry, call) => {
   const text = (name: string) => String(body[profile.field(name)] ?? '');
   const account = world.accountsByUser.get(text('user_id').toLowerCase());
   registry.limitCall(account?.name ?? 'unknown', call);
-  if (account === undefined || account.clientId !== text('client_id') || account.clientSecret !== text('client_secret')) {
+  if (
+    account === undefined ||
+    account.clientId !== text('client_id') ||
+    account.clientSecret !== text('client_secret')
+  ) {
     throw refuse(400, 'client_id, client_secret and user_id do not belong together');
   }
   registry.refuseBlocked(account.name);
-  if (text('auth_type') !== authTypeOf(account)) throw refuse(400, `auth_type must be ${authTypeOf(account)} for this user`);
+  if (text('auth_type') !== authTypeOf(account))
+    throw refuse(400, `auth_type must be ${authTypeOf(account)} for this user`);
   return jsonAnswer(200, { [profile.field('code')]: registry.sessions.issueCode(account) });
 };
 
@@ -34,7 +39,9 @@ export const signInToken: OpenOperation = (registry, call) => {
     registry.violations.record('too_many_tokens', { call: call.method, account: account.name });
     throw refuse(400, `the user holds ${profile.rules.tokensPerUser} tokens already`);
   }
-  const token = sessions.open(account, code, (digest, virtualMs) => registry.journal.append({ k: 'token', h: digest, a: account.name, v: virtualMs }));
+  const token = sessions.open(account, code, (digest, virtualMs) =>
+    registry.journal.append({ k: 'token', h: digest, a: account.name, v: virtualMs }),
+  );
   const lifeTime = Math.floor(profile.rules.tokenLifeMs / profile.tokenLifeUnitMs);
   const lost = () => void registry.journal.append({ k: 'logout', h: sessions.close(token) });
   return { ...jsonAnswer(200, { [profile.field('token')]: token, [profile.field('life_time')]: lifeTime }), lost };
@@ -64,7 +71,9 @@ function checkProof(registry: Registry, { call, account, code, given }: Proof): 
     if (failure !== undefined) throw refuse(400, failure);
     return;
   }
-  const failure = whySignatureFails(account, Buffer.from(proof, 'base64'), Buffer.from(code)) ?? whyCertificateFails(account, Date.now());
+  const failure =
+    whySignatureFails(account, Buffer.from(proof, 'base64'), Buffer.from(code)) ??
+    whyCertificateFails(account, Date.now());
   if (failure === undefined) return;
   registry.violations.record('bad_signature', { call: call.method, account: account.name, note: failure });
   throw refuse(400, failure);

@@ -9,8 +9,8 @@ export interface Transfer {
 }
 
 /**
- * What the registry knows of a pack. Immutable and shared: the packs of one document that were alike stay one object, so
- * that millions of packs cost a map entry each.
+ * What the registry knows of a pack. Immutable and shared: the packs of one document that were alike stay one object,
+ * so that millions of packs cost a map entry each.
  */
 export interface PackState {
   readonly status: string;
@@ -49,14 +49,19 @@ export interface Content {
   containers: Container[];
 }
 
-/** What is being done to packs, and when on the virtual clock. Without a document: planted, or the regulator's doing. */
+/**
+ * What is being done to packs, and when on the virtual clock. Without a document: planted, or the regulator's doing.
+ */
 export interface Change {
   readonly atMs: number;
   readonly document?: RegistryDocument | undefined;
   readonly docType?: number | undefined;
 }
 
-/** One step of a pack's life. Packs that went the same way share one, so a document of thousands of packs costs one step. */
+/**
+ * One step of a pack's life. Packs that went the same way share one, so a document of thousands of packs costs one
+ * step.
+ */
 export interface Trail {
   readonly change: Change;
   readonly status: string;

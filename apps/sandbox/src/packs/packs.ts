@@ -17,7 +17,9 @@ interface Standing {
   series: string;
 }
 
-/** The state of every pack and container that was ever named; a pack of a standing consignment exists as soon as it is. */
+/**
+ * The state of every pack and container that was ever named; a pack of a standing consignment exists as soon as it is.
+ */
 export class PackStore {
   /** Touched packs in columns; lists are answered from it. */
   readonly index = new PackIndex();
@@ -91,7 +93,10 @@ export class PackStore {
     this.archive.sweep(virtualMs);
   }
 
-  /** The decision that holds the pack, if any. For checks: a held pack in circulation has the status paused_circulation by itself. */
+  /**
+   * The decision that holds the pack, if any. For checks: a held pack in circulation has the status paused_circulation
+   * by itself.
+   */
   suspensionOf(sgtin: Sgtin): Decision | undefined {
     return this.suspensions.isEmpty ? undefined : this.suspensions.of(sgtin, sgtin.slice(0, 14), this.seriesOf(sgtin));
   }
@@ -102,14 +107,17 @@ export class PackStore {
     this.begin({ atMs: decision.haltDateMs });
     for (const sgtin of this.packsOf(decision)) {
       const state = this.pack(sgtin) as PackState;
-      if (isTouchedBy(decision.haltType, state)) this.setPack(sgtin, decision.haltType === 'cancel' ? freed(state) : state);
+      if (isTouchedBy(decision.haltType, state))
+        this.setPack(sgtin, decision.haltType === 'cancel' ? freed(state) : state);
     }
   }
 
   /** The packs that a decision is about, as far as they are touched. */
   packsOf({ gtin, batch, sgtins }: Pick<Decision, 'gtin' | 'batch' | 'sgtins'>): Sgtin[] {
     if (sgtins !== undefined) return sgtins.filter((sgtin) => this.isTouched(sgtin));
-    return [...this.index.select({ gtin, series: batch })].flatMap((one) => one.numbers.map((number) => this.index.sgtin(number)));
+    return [...this.index.select({ gtin, series: batch })].flatMap((one) =>
+      one.numbers.map((number) => this.index.sgtin(number)),
+    );
   }
 
   /** How many packs that are; without making a list of them. */
@@ -190,7 +198,8 @@ export class PackStore {
   /** One text for all packs of a series. */
   private seriesOfConsignment(consignment: string): string {
     let series = this.series.get(consignment);
-    if (series === undefined) this.series.set(consignment, (series = this.world.standing.series.replace('{consignment}', consignment)));
+    if (series === undefined)
+      this.series.set(consignment, (series = this.world.standing.series.replace('{consignment}', consignment)));
     return series;
   }
 
@@ -205,7 +214,8 @@ export class PackStore {
     const { gtin, serial } = splitSgtin(sgtin);
     const product = this.world.products.get(gtin);
     const match = product === undefined ? null : this.serial.exec(serial);
-    if (product === undefined || match === null || Number(match[3]) >= this.world.standing.firstUnknownIndex) return undefined;
+    if (product === undefined || match === null || Number(match[3]) >= this.world.standing.firstUnknownIndex)
+      return undefined;
     const consignment = Number(match[2]);
     const to = this.standingReceiver(consignment);
     const key = `${product.supplier} ${to}`;
@@ -223,6 +233,8 @@ export class PackStore {
     const { firstForeignConsignment, foreignReceiver } = this.world.standing;
     const foreign = this.world.participants.get(foreignReceiver) as Participant;
     const { branches } = this.world.standingReceiver;
-    return (consignment >= firstForeignConsignment ? foreign.branches[0] : branches[consignment % branches.length]) as string;
+    return (
+      consignment >= firstForeignConsignment ? foreign.branches[0] : branches[consignment % branches.length]
+    ) as string;
   }
 }

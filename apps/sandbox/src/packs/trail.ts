@@ -16,7 +16,9 @@ export const FINAL_STATUSES: ReadonlySet<string> = new Set([
   'expired_not_paid',
 ]);
 
-/** Statuses in which a decision of suspension stops a pack. Others, for example shipped ones, stop when they come here. */
+/**
+ * Statuses in which a decision of suspension stops a pack. Others, for example shipped ones, stop when they come here.
+ */
 const CIRCULATING: ReadonlySet<string> = new Set([
   'in_circulation',
   'in_partial_sale',
@@ -27,7 +29,10 @@ const CIRCULATING: ReadonlySet<string> = new Set([
 
 const PAUSED = 'paused_circulation';
 
-/** Gives every state that is set its step in the pack's life, and stops or frees packs as decisions of suspension demand. */
+/**
+ * Gives every state that is set its step in the pack's life, and stops or frees packs as decisions of suspension
+ * demand.
+ */
 export class Stamps {
   private change: Change = { atMs: 0 };
   private readonly free = new Map<PackState, PackState>();
@@ -61,10 +66,13 @@ export class Stamps {
   }
 }
 
-const paused = (state: PackState): PackState => (CIRCULATING.has(state.status) ? { ...state, status: PAUSED, pausedFrom: state.status } : state);
+const paused = (state: PackState): PackState =>
+  CIRCULATING.has(state.status) ? { ...state, status: PAUSED, pausedFrom: state.status } : state;
 
 /** Whether a decision changes the pack at once. One that is shipped or gone is left alone. */
-export const isTouchedBy = (halt: 'suspend' | 'cancel', { status }: PackState): boolean => (halt === 'suspend' ? CIRCULATING.has(status) : status === PAUSED);
+export const isTouchedBy = (halt: 'suspend' | 'cancel', { status }: PackState): boolean =>
+  halt === 'suspend' ? CIRCULATING.has(status) : status === PAUSED;
 
 /** What a suspended pack becomes when nothing holds it any more. */
-export const freed = (state: PackState): PackState => (state.status === PAUSED ? { ...state, status: state.pausedFrom ?? 'in_circulation' } : state);
+export const freed = (state: PackState): PackState =>
+  state.status === PAUSED ? { ...state, status: state.pausedFrom ?? 'in_circulation' } : state;

@@ -63,7 +63,8 @@ export type Participant = z.infer<typeof participantShape>;
 export type Product = z.infer<typeof worldShape>['products'][number];
 
 /** A user of the registry. */
-export interface Account extends Omit<z.infer<typeof accountShape>, 'participant' | 'certificate' | 'userId' | 'password'>, Identity {
+export interface Account
+  extends Omit<z.infer<typeof accountShape>, 'participant' | 'certificate' | 'userId' | 'password'>, Identity {
   participant: Participant;
 }
 
@@ -86,7 +87,9 @@ export function loadWorld(file: string): World {
   if (!parsed.success) throw new Error(`${file}: ${z.prettifyError(parsed.error)}`);
   const { data } = parsed;
   const participants = new Map(data.participants.map((one) => [one.key, one]));
-  const places = new Map(data.participants.flatMap((one) => [one.systemId, ...one.branches].map((place) => [place, one] as const)));
+  const places = new Map(
+    data.participants.flatMap((one) => [one.systemId, ...one.branches].map((place) => [place, one] as const)),
+  );
   const named = (key: string): Participant => {
     const participant = participants.get(key);
     if (participant === undefined) throw new Error(`${file}: there is no participant "${key}"`);

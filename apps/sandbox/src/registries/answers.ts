@@ -3,17 +3,25 @@ import type { UserCall } from '../operations/call.js';
 import type { Registry } from '../registry.js';
 
 /** A list of one may come as the bare object (public-facts 4), when the sandbox was started so. */
-export const listed = <T>(registry: Registry, entries: T[]): T[] | T => (registry.settings.singleAs === 'object' && entries.length === 1 ? (entries[0] as T) : entries);
+export const listed = <T>(registry: Registry, entries: T[]): T[] | T =>
+  registry.settings.singleAs === 'object' && entries.length === 1 ? (entries[0] as T) : entries;
 
 export interface Shown {
   entries: unknown[];
   total: number;
 }
 
-/** A page as it goes out: misbehaviour may repeat its first entry at the end, none is lost, and may claim another total. */
-export function shown(registry: Registry, { method }: UserCall, { entries, total }: Shown): { entries: unknown; total: number } {
+/**
+ * A page as it goes out: misbehaviour may repeat its first entry at the end, none is lost, and may claim another total.
+ */
+export function shown(
+  registry: Registry,
+  { method }: UserCall,
+  { entries, total }: Shown,
+): { entries: unknown; total: number } {
   const { faults } = registry;
-  const repeated = entries.length > 0 && faults.take('repeated_entry', method) !== undefined ? [...entries, entries[0]] : entries;
+  const repeated =
+    entries.length > 0 && faults.take('repeated_entry', method) !== undefined ? [...entries, entries[0]] : entries;
   return { entries: listed(registry, repeated), total: total + (faults.take('total_changes', method) ?? 0) };
 }
 

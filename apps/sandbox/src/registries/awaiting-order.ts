@@ -11,7 +11,10 @@ const entryShape = z.strictObject({
   sgtin: z.string().refine(isSgtin, 'is no SGTIN'),
   branch: z.string(),
   doc_type: z.number().int().optional(),
-  sold_part: z.string().regex(/^\d{1,6}\/\d{1,6}$/).optional(),
+  sold_part: z
+    .string()
+    .regex(/^\d{1,6}\/\d{1,6}$/)
+    .optional(),
   price: z.string().optional(),
   vat_value: z.string().optional(),
   device_id: z.string().optional(),
@@ -24,6 +27,18 @@ export function awaitingEntryOf(world: World, body: unknown, virtualMs: number):
   if (!parsed.success) throw refuse(400, z.prettifyError(parsed.error));
   const { kind, sgtin, branch, doc_type: docType = DOC_TYPES[kind][0], ...rest } = parsed.data;
   if (world.participantAt(branch) === undefined) throw refuse(400, `there is no place ${branch}`);
-  if (!(DOC_TYPES[kind] as readonly number[]).includes(docType)) throw refuse(400, `doc_type must be one of ${DOC_TYPES[kind].join(', ')}`);
-  return { kind, sgtin, branch, docType, opMs: virtualMs, soldPart: rest.sold_part, price: rest.price, vatValue: rest.vat_value, deviceId: rest.device_id, docNum: rest.doc_num };
+  if (!(DOC_TYPES[kind] as readonly number[]).includes(docType))
+    throw refuse(400, `doc_type must be one of ${DOC_TYPES[kind].join(', ')}`);
+  return {
+    kind,
+    sgtin,
+    branch,
+    docType,
+    opMs: virtualMs,
+    soldPart: rest.sold_part,
+    price: rest.price,
+    vatValue: rest.vat_value,
+    deviceId: rest.device_id,
+    docNum: rest.doc_num,
+  };
 }

@@ -3,7 +3,10 @@ import type { PackState } from '../packs/pack.js';
 import type { PackStore } from '../packs/packs.js';
 import type { World } from '../packs/world.js';
 
-/** A sale by a cash register or a disposal by a registrar that could not be carried out yet. Moments are of the virtual clock. */
+/**
+ * A sale by a cash register or a disposal by a registrar that could not be carried out yet. Moments are of the virtual
+ * clock.
+ */
 export interface AwaitingEntry {
   kind: 'kkt' | 'device';
   sgtin: string;
@@ -31,9 +34,16 @@ interface Waiting {
 const MAX_WAITING = 1000;
 
 /** What a whole pack becomes by each document type. */
-const BECOMES: Record<number, string> = { 10_511: 'in_sale', 10_521: 'in_discount_prescription_sale', 10_522: 'in_discount_prescription_sale', 10_531: 'in_medical_use' };
+const BECOMES: Record<number, string> = {
+  10_511: 'in_sale',
+  10_521: 'in_discount_prescription_sale',
+  10_522: 'in_discount_prescription_sale',
+  10_531: 'in_medical_use',
+};
 
-/** Errors that goods which come later heal: not the owner's, elsewhere, shipped and not accepted (checks/reasons.ts). */
+/**
+ * Errors that goods which come later heal: not the owner's, elsewhere, shipped and not accepted (checks/reasons.ts).
+ */
 const HEALING_CODES: ReadonlySet<string> = new Set(['4', '11', '13']);
 const CASH_REGISTER_TYPES: ReadonlySet<number> = new Set([10_511, 10_522]);
 
@@ -43,13 +53,16 @@ interface Judged {
 }
 
 /**
- * Sales and disposals that await their withdrawal: the pack was not yet at the place that sold it. After each document they are
- * tried again; what succeeds leaves the queue.
+ * Sales and disposals that await their withdrawal: the pack was not yet at the place that sold it. After each document
+ * they are tried again; what succeeds leaves the queue.
  */
 export class AwaitingQueue {
   private waiting: Waiting[] = [];
 
-  /** Queues an entry. `document`: the one that it came in, for the history of the pack. Beyond a thousand the oldest is given up. */
+  /**
+   * Queues an entry. `document`: the one that it came in, for the history of the pack. Beyond a thousand the oldest is
+   * given up.
+   */
   add(entry: AwaitingEntry, document?: RegistryDocument): void {
     if (this.waiting.length >= MAX_WAITING) this.waiting.shift();
     this.waiting.push({ entry, document, checkedMs: entry.opMs });
@@ -62,7 +75,8 @@ export class AwaitingQueue {
     const errors = new Map(verdict.errors.map((error) => [error.objectId, error]));
     for (const item of content.items) {
       const error = errors.get(item.id);
-      if (item.kind === 'sgtin' && error !== undefined && HEALING_CODES.has(error.code)) this.add(entryOf({ document, content, item, error }), document);
+      if (item.kind === 'sgtin' && error !== undefined && HEALING_CODES.has(error.code))
+        this.add(entryOf({ document, content, item, error }), document);
     }
     return judged;
   }
@@ -79,7 +93,17 @@ export class AwaitingQueue {
   }
 }
 
-function entryOf({ document, content, item, error }: { document: RegistryDocument; content: DocumentContent; item: { id: string; part?: string }; error: ReceiptError }): AwaitingEntry {
+function entryOf({
+  document,
+  content,
+  item,
+  error,
+}: {
+  document: RegistryDocument;
+  content: DocumentContent;
+  item: { id: string; part?: string };
+  error: ReceiptError;
+}): AwaitingEntry {
   return {
     kind: CASH_REGISTER_TYPES.has(content.docType) ? 'kkt' : 'device',
     sgtin: item.id,
@@ -93,7 +117,10 @@ function entryOf({ document, content, item, error }: { document: RegistryDocumen
   };
 }
 
-function withdraws(one: Waiting, { packs, world, virtualMs }: { packs: PackStore; world: World; virtualMs: number }): boolean {
+function withdraws(
+  one: Waiting,
+  { packs, world, virtualMs }: { packs: PackStore; world: World; virtualMs: number },
+): boolean {
   const { entry, document } = one;
   const state = packs.pack(entry.sgtin);
   const becomes = BECOMES[entry.docType];

@@ -15,5 +15,10 @@ export const DEPRECATED_METHODS: Record<string, DeprecatedMethod> = {
 /** When the interface came to call them deprecated, as RFC 9745 writes it: 1 January 2024. */
 const DEPRECATED_SINCE = '@1704067200';
 
-/** Headers that say so, with a link to what replaces it (RFC 9745, RFC 5829). `path`: of the replacement, from the root. */
-export const deprecationHeaders = (path: string): Record<string, string> => ({ deprecation: DEPRECATED_SINCE, link: `<${path}>; rel="successor-version"` });
+/**
+ * Headers that say so, with a link to what replaces it (RFC 9745, RFC 5829). `path`: of the replacement, from the root.
+ */
+export const deprecationHeaders = (path: string): Record<string, string> => ({
+  deprecation: DEPRECATED_SINCE,
+  link: `<${path}>; rel="successor-version"`,
+});

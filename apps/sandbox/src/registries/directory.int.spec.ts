@@ -13,17 +13,43 @@ describe.each(['interface-v1', 'mdlp'])('users, branches, partners and products,
 
   it('finds users', async () => {
     const all = (await list(client, '/users/filter')).json;
-    expect([all.total, all.users.map((one: { login: string }) => one.login)]).toEqual([4, ['main', 'north', 'south', 'retail']]);
-    expect(all.users[0]).toMatchObject({ user_id: '08c640a17b09bdf9174efa69e64c8c11ee1f2e6f', first_name: 'Anna', last_name: 'Severnaya', status: 'ACTIVE', is_admin: true });
-    expect((await list(client, '/users/filter', { last_name: 'yuzhn' })).json.users).toMatchObject([{ login: 'south' }]);
-    expect((await list(client, '/users/filter', { is_admin: false }, { start_from: 1, count: 1 })).json).toMatchObject({ total: 3, users: [{ login: 'south' }] });
+    expect([all.total, all.users.map((one: { login: string }) => one.login)]).toEqual([
+      4,
+      ['main', 'north', 'south', 'retail'],
+    ]);
+    expect(all.users[0]).toMatchObject({
+      user_id: '08c640a17b09bdf9174efa69e64c8c11ee1f2e6f',
+      first_name: 'Anna',
+      last_name: 'Severnaya',
+      status: 'ACTIVE',
+      is_admin: true,
+    });
+    expect((await list(client, '/users/filter', { last_name: 'yuzhn' })).json.users).toMatchObject([
+      { login: 'south' },
+    ]);
+    expect((await list(client, '/users/filter', { is_admin: false }, { start_from: 1, count: 1 })).json).toMatchObject({
+      total: 3,
+      users: [{ login: 'south' }],
+    });
     expect((await list(client, '/users/filter', { statuses: ['BLOCKED'] })).json).toEqual({ users: [], total: 0 });
   });
 
   it('finds branches', async () => {
     const all = (await list(client, '/reestr/branches/filter')).json;
-    expect([all.total, all.entries[0]]).toMatchObject([4, { id: PLACES.warehouse, status: 1, org_name: 'Severny Sklad (sample distributor)', address: { address_description: expect.any(String) } }]);
-    expect((await list(client, '/reestr/branches/filter', { has_pharm_license: true })).json.entries.map((one: { id: string }) => one.id)).toEqual(['00000000100103', '00000000100104']);
+    expect([all.total, all.entries[0]]).toMatchObject([
+      4,
+      {
+        id: PLACES.warehouse,
+        status: 1,
+        org_name: 'Severny Sklad (sample distributor)',
+        address: { address_description: expect.any(String) },
+      },
+    ]);
+    expect(
+      (await list(client, '/reestr/branches/filter', { has_pharm_license: true })).json.entries.map(
+        (one: { id: string }) => one.id,
+      ),
+    ).toEqual(['00000000100103', '00000000100104']);
     expect((await list(client, '/reestr/branches/filter', { branch_id: PLACES.shop })).json.total).toBe(1);
     expect((await list(client, '/reestr/branches/filter', { branch_id: PLACES.customer })).json.total).toBe(0);
   });
@@ -31,18 +57,32 @@ describe.each(['interface-v1', 'mdlp'])('users, branches, partners and products,
   it('finds partners, in the spelling of the real system, and only when told which kind', async () => {
     const { json } = await list(client, '/reestr_partners/filter', { reg_entity_type: 1 });
     expect(json.filtered_records_count).toBe(4);
-    expect(json.filtered_records[0]).toMatchObject({ ORG_NAME: 'Alfa Pharm (manufacturer)', inn: '7702234502', op_date: { $date: expect.any(Number) } });
-    expect((await list(client, '/reestr_partners/filter', { reg_entity_type: 1, org_name: 'pharm' })).json.filtered_records_count).toBe(2);
-    expect((await list(client, '/reestr_partners/filter', { reg_entity_type: 3 })).json).toEqual({ filtered_records: [], filtered_records_count: 0 });
+    expect(json.filtered_records[0]).toMatchObject({
+      ORG_NAME: 'Alfa Pharm (manufacturer)',
+      inn: '7702234502',
+      op_date: { $date: expect.any(Number) },
+    });
+    expect(
+      (await list(client, '/reestr_partners/filter', { reg_entity_type: 1, org_name: 'pharm' })).json
+        .filtered_records_count,
+    ).toBe(2);
+    expect((await list(client, '/reestr_partners/filter', { reg_entity_type: 3 })).json).toEqual({
+      filtered_records: [],
+      filtered_records_count: 0,
+    });
     expect((await list(client, '/reestr_partners/filter', {})).status).toBe(400);
   });
 
   it('finds products by their names of today', async () => {
     const all = (await list(client, '/reestr/med_products/public/filter', {}, { count: 3 })).json;
     expect([all.total, all.entries.length, all.entries[0].prod_sell_name]).toEqual([4, 3, 'Paracetamol-A 500 mg N20']);
-    expect((await list(client, '/reestr/med_products/public/filter', { prod_sell_name: 'insulin' })).json.entries).toMatchObject([{ gtin: '04600000000046', reg_holder: 'Beta Med (manufacturer)' }]);
+    expect(
+      (await list(client, '/reestr/med_products/public/filter', { prod_sell_name: 'insulin' })).json.entries,
+    ).toMatchObject([{ gtin: '04600000000046', reg_holder: 'Beta Med (manufacturer)' }]);
     expect((await list(client, '/reestr/med_products/public/filter', { prod_desc_label: 'x' })).status).toBe(400);
-    expect((await client.get('/reestr/med_products/04600000000046')).json).toMatchObject({ prod_sell_name: 'Insulin-B 100 IU/ml N5' });
+    expect((await client.get('/reestr/med_products/04600000000046')).json).toMatchObject({
+      prod_sell_name: 'Insulin-B 100 IU/ml N5',
+    });
     expect((await client.get('/reestr/med_products/04600000009999')).status).toBe(404);
   });
 
@@ -52,7 +92,11 @@ describe.each(['interface-v1', 'mdlp'])('users, branches, partners and products,
     expect([found.status, found.json.total, found.headers.get('deprecation')]).toEqual([200, 1, '@1704067200']);
     expect(found.headers.get('link')).toBe('</api/v1/users/filter>; rel="successor-version"');
     const branches = await client.get('/reestr/branches?count=2');
-    expect([branches.json.total, branches.json.entries.length, branches.headers.get('deprecation')]).toEqual([4, 2, '@1704067200']);
+    expect([branches.json.total, branches.json.entries.length, branches.headers.get('deprecation')]).toEqual([
+      4,
+      2,
+      '@1704067200',
+    ]);
     expect((await list(client, '/users/filter')).headers.get('deprecation')).toBeNull();
     expect((await client.control('GET', '/violations')).json.byRule).toEqual({ deprecated_method: 2 });
   });
@@ -64,7 +108,13 @@ describe('limits', () => {
     try {
       const headers = await client.headers();
       const call = async (path: string) => (await client.post(path, { filter: {} }, headers)).status;
-      expect([await call('/users/filter'), await call('/users/filter'), await call('/reestr/branches/filter'), await call('/users/find'), await call('/users/find')]).toEqual([200, 429, 200, 200, 429]);
+      expect([
+        await call('/users/filter'),
+        await call('/users/filter'),
+        await call('/reestr/branches/filter'),
+        await call('/users/find'),
+        await call('/users/find'),
+      ]).toEqual([200, 429, 200, 200, 429]);
       expect((await client.control('GET', '/violations')).json.byRule).toMatchObject({ call_interval: 2 });
     } finally {
       await client.stop();

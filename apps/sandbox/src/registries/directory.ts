@@ -16,15 +16,23 @@ const RESIDENT = 1;
 export const users: UserOperation = (registry, call) => {
   const { filter, page } = listBody(call.body, registry.profile);
   const all = usersOf(registry, call.account, filter);
-  const { entries, total } = shown(registry, call, { entries: pageOfList(all, page).map((one) => registry.profile.named(userRecord(one))), total: all.length });
+  const { entries, total } = shown(registry, call, {
+    entries: pageOfList(all, page).map((one) => registry.profile.named(userRecord(one))),
+    total: all.length,
+  });
   return jsonAnswer(200, registry.profile.named({ users: entries, total }));
 };
 
 /** POST users/find, deprecated: the same without paging or with, and its filter beside or inside `filter`. */
-export const usersFind: UserOperation = (registry, call) => users(registry, call.body.length === 0 ? { ...call, body: Buffer.from('{}') } : call);
+export const usersFind: UserOperation = (registry, call) =>
+  users(registry, call.body.length === 0 ? { ...call, body: Buffer.from('{}') } : call);
 
 function usersOf({ world }: Registry, caller: Account, filter: FilterReader): Account[] {
-  const wanted = { firstName: filter.text('first_name'), lastName: filter.text('last_name'), name: filter.text('login') };
+  const wanted = {
+    firstName: filter.text('first_name'),
+    lastName: filter.text('last_name'),
+    name: filter.text('login'),
+  };
   const middleName = filter.text('middle_name');
   const isAdmin = filter.flag('is_admin');
   const statuses = filter.texts('statuses');
@@ -58,20 +66,34 @@ export const branches: UserOperation = (registry, call) => {
   const id = filter.text('branch_id');
   const status = filter.numbers('branch_status');
   const pharmacy = filter.flag('has_pharm_license');
-  const never = [filter.flag('has_prod_license'), filter.flag('has_med_license'), filter.flag('is_withdrawal_via_document_allowed')].includes(true);
-  const elsewhere = ['federal_subject_code', 'federal_district_code'].some((name) => !['77', undefined].includes(filter.text(name))) || filter.text('houseguid') !== undefined;
+  const never = [
+    filter.flag('has_prod_license'),
+    filter.flag('has_med_license'),
+    filter.flag('is_withdrawal_via_document_allowed'),
+  ].includes(true);
+  const elsewhere =
+    ['federal_subject_code', 'federal_district_code'].some((name) => !['77', undefined].includes(filter.text(name))) ||
+    filter.text('houseguid') !== undefined;
   const isRegistered = filter.range('start_date', 'end_date')(Date.parse(REGISTERED));
   filter.end();
-  const found = ids.filter((one) => (id === undefined || one === id) && (pharmacy === undefined || retailBranches.includes(one) === pharmacy));
+  const found = ids.filter(
+    (one) => (id === undefined || one === id) && (pharmacy === undefined || retailBranches.includes(one) === pharmacy),
+  );
   const all = never || elsewhere || !isRegistered || status?.includes(1) === false ? [] : found;
-  return entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => registry.profile.named(branchRecord(call.account.participant, one))), total: all.length });
+  return entriesAnswer(registry, call, {
+    entries: pageOfList(all, page).map((one) => registry.profile.named(branchRecord(call.account.participant, one))),
+    total: all.length,
+  });
 };
 
 /** GET reestr/branches, deprecated: all of them, page by page. */
 export const branchesList: UserOperation = (registry, call) => {
   const all = call.account.participant.branches;
   const page = pageOfQuery(call.query, registry.profile);
-  return entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => registry.profile.named(branchRecord(call.account.participant, one))), total: all.length });
+  return entriesAnswer(registry, call, {
+    entries: pageOfList(all, page).map((one) => registry.profile.named(branchRecord(call.account.participant, one))),
+    total: all.length,
+  });
 };
 
 const branchRecord = ({ name, address, retailBranches = [] }: Participant, id: string) => ({
@@ -90,25 +112,46 @@ const branchRecord = ({ name, address, retailBranches = [] }: Participant, id: s
 export const partners: UserOperation = (registry, call) => {
   const raw = jsonObjectOf(call.body)[registry.profile.field('filter')];
   const { filter, page } = listBody(call.body, registry.profile);
-  if (typeof raw !== 'object' || filter.numbers('reg_entity_type') === undefined) throw refuse(400, 'reg_entity_type is missing');
+  if (typeof raw !== 'object' || filter.numbers('reg_entity_type') === undefined)
+    throw refuse(400, 'reg_entity_type is missing');
   const type = filter.numbers('reg_entity_type');
-  const wanted = { systemId: filter.text('system_subj_id'), inn: filter.text('inn'), kpp: filter.text('kpp'), ogrn: filter.text('ogrn') };
+  const wanted = {
+    systemId: filter.text('system_subj_id'),
+    inn: filter.text('inn'),
+    kpp: filter.text('kpp'),
+    ogrn: filter.text('ogrn'),
+  };
   const name = filter.text('org_name');
   const elsewhere = !['RU', undefined].includes(filter.text('country'));
   const isRegistered = filter.range('start_date', 'end_date')(Date.parse(REGISTERED));
   filter.end();
   const isWanted = (one: Participant) =>
-    one !== call.account.participant && Object.entries(wanted).every(([key, value]) => value === undefined || one[key as keyof typeof wanted] === value) && holds(one.name, name);
-  const all = type?.includes(RESIDENT) === true && !elsewhere && isRegistered ? [...registry.world.participants.values()].filter(isWanted) : [];
+    one !== call.account.participant &&
+    Object.entries(wanted).every(([key, value]) => value === undefined || one[key as keyof typeof wanted] === value) &&
+    holds(one.name, name);
+  const all =
+    type?.includes(RESIDENT) === true && !elsewhere && isRegistered
+      ? [...registry.world.participants.values()].filter(isWanted)
+      : [];
   const records = pageOfList(all, page).map((one) => partnerRecord(registry, one));
   const { entries, total } = shown(registry, call, { entries: records, total: all.length });
   return jsonAnswer(200, registry.profile.named({ filtered_records: entries, filtered_records_count: total }));
 };
 
-function partnerRecord({ profile }: Registry, { systemId, inn, kpp, ogrn, name, branches: places }: Participant): Record<string, unknown> {
+function partnerRecord(
+  { profile }: Registry,
+  { systemId, inn, kpp, ogrn, name, branches: places }: Participant,
+): Record<string, unknown> {
   const capitals = (field: string): string => profile.field(field).toUpperCase();
   return {
-    ...profile.named({ system_subj_id: systemId, inn, reg_entity_type: RESIDENT, country: 'RU', branches: places, op_date: { $date: Date.parse(REGISTERED) } }),
+    ...profile.named({
+      system_subj_id: systemId,
+      inn,
+      reg_entity_type: RESIDENT,
+      country: 'RU',
+      branches: places,
+      op_date: { $date: Date.parse(REGISTERED) },
+    }),
     ...{ [capitals('kpp')]: kpp, [capitals('ogrn')]: ogrn, [capitals('org_name')]: name },
   };
 }
@@ -118,7 +161,11 @@ export const products: UserOperation = (registry, call) => {
   const { filter, page } = listBody(call.body, registry.profile);
   const gtin = filter.text('gtin');
   const wanted = { reg_number: filter.text('reg_id'), drug_code: filter.text('drug_code') };
-  const like = { prod_sell_name: filter.text('prod_sell_name'), reg_holder: filter.text('reg_holder'), glf_name: filter.text('glf_name') };
+  const like = {
+    prod_sell_name: filter.text('prod_sell_name'),
+    reg_holder: filter.text('reg_holder'),
+    glf_name: filter.text('glf_name'),
+  };
   const special = filter.flag('vzn_drug') === true || filter.flag('gnvlp') === true;
   const isRegistered = filter.range('reg_date_from', 'reg_date_to');
   filter.end();
@@ -135,7 +182,10 @@ export const products: UserOperation = (registry, call) => {
       isRegistered(Date.parse(one.regDate ?? '2020-01-01'))
     );
   });
-  return entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => productRecord(registry, one.gtin)), total: all.length });
+  return entriesAnswer(registry, call, {
+    entries: pageOfList(all, page).map((one) => productRecord(registry, one.gtin)),
+    total: all.length,
+  });
 };
 
 /** GET reestr/med_products/{gtin}. */
@@ -145,4 +195,5 @@ export const product: UserOperation = (registry, call) => {
   return jsonAnswer(200, record);
 };
 
-const holds = (text: string | undefined, part: string | undefined): boolean => part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase());
+const holds = (text: string | undefined, part: string | undefined): boolean =>
+  part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase());

@@ -4,7 +4,10 @@ import type { Participant, World } from '../packs/world.js';
 /** When packs that nobody marked here were released: standing consignments and planted ones. */
 const RELEASED_MS = Date.parse('2026-01-01T00:00:00Z');
 
-/** `2026-11-21T10:00:00Z`, as the registries of goods write moments; document lists write them otherwise (public-facts 1.2). */
+/**
+ * `2026-11-21T10:00:00Z`, as the registries of goods write moments; document lists write them otherwise (public-facts
+ * 1.2).
+ */
 export function isoSecond(unixMs: number): string {
   const known = written.get(unixMs);
   if (known !== undefined) return known;
@@ -20,7 +23,8 @@ const MAX_WRITTEN = 10_000;
 
 /** Whether the participant may see the pack's record: its owner, or a side of its shipment (public-facts 1.9). */
 export const mayRead = (world: World, participant: Participant, { owner, transfer }: PackState): boolean =>
-  owner === participant.key || (transfer !== undefined && [transfer.from, transfer.to].some((side) => world.participantAt(side) === participant));
+  owner === participant.key ||
+  (transfer !== undefined && [transfer.from, transfer.to].some((side) => world.participantAt(side) === participant));
 
 export const emittedMs = ({ trail }: PackState): number => {
   let first = trail;

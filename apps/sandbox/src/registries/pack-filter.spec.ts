@@ -11,7 +11,16 @@ describe('a list out of very many packs', () => {
 
   beforeAll(() => {
     registry = new Registry(withDefaults({}));
-    const range = (series: string, status: string) => ({ gtin: GTIN, prefix: `SERIES${series}`, from: 0, count: 10_000, owner: 'own', place: '00000000100101', series, status });
+    const range = (series: string, status: string) => ({
+      gtin: GTIN,
+      prefix: `SERIES${series}`,
+      from: 0,
+      count: 10_000,
+      owner: 'own',
+      place: '00000000100101',
+      series,
+      status,
+    });
     registry.plant({ ranges: [range('A', 'in_circulation'), range('B', 'in_sale'), range('C', 'in_circulation')] });
   });
   afterAll(() => registry.close());
@@ -20,7 +29,11 @@ describe('a list out of very many packs', () => {
     const { index } = registry.packs;
     const state = jest.spyOn(index, 'state');
     const sgtin = jest.spyOn(index, 'sgtin');
-    const found = findPacks(registry, new FilterReader(filter, registry.profile), { page: { startFrom, count: 100 }, owner: 'own', archived: false });
+    const found = findPacks(registry, new FilterReader(filter, registry.profile), {
+      page: { startFrom, count: 100 },
+      owner: 'own',
+      archived: false,
+    });
     const looked = state.mock.calls.length + sgtin.mock.calls.length;
     state.mockRestore();
     sgtin.mockRestore();
@@ -38,7 +51,15 @@ describe('a list out of very many packs', () => {
   });
 
   it('looks at the packs of the named product alone when dates are asked for', () => {
-    expect(looks({ gtin: GTIN, batch: 'B', last_tracing_op_date_from: '2020-01-01' })).toEqual({ total: 10_000, found: 100, looked: 10_000 });
-    expect(looks({ gtin: '04600000000022', last_tracing_op_date_from: '2020-01-01' })).toEqual({ total: 0, found: 0, looked: 0 });
+    expect(looks({ gtin: GTIN, batch: 'B', last_tracing_op_date_from: '2020-01-01' })).toEqual({
+      total: 10_000,
+      found: 100,
+      looked: 10_000,
+    });
+    expect(looks({ gtin: '04600000000022', last_tracing_op_date_from: '2020-01-01' })).toEqual({
+      total: 0,
+      found: 0,
+      looked: 0,
+    });
   });
 });

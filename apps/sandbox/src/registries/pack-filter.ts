@@ -25,8 +25,9 @@ export interface PackSearch {
 const DATES = ['release_date', 'emission_operation_date', 'last_tracing_op_date'] as const;
 
 /**
- * A list of packs by the filter of public-facts 1.3. Product, series, owner and status go by class, so their cost does not
- * grow with the packs; one SGTIN or SSCC goes by itself; dates are looked at pack by pack within the classes that are left.
+ * A list of packs by the filter of public-facts 1.3. Product, series, owner and status go by class, so their cost does
+ * not grow with the packs; one SGTIN or SSCC goes by itself; dates are looked at pack by pack within the classes that
+ * are left.
  */
 export function findPacks(registry: Registry, filter: FilterReader, search: PackSearch): Found {
   const { packs, world } = registry;
@@ -43,7 +44,8 @@ export function findPacks(registry: Registry, filter: FilterReader, search: Pack
   filter.end();
   if (!possible || owner === null) return { numbers: [], total: 0 };
   const wanted = { gtin, series, owner, archived, statuses: statuses === undefined ? undefined : new Set(statuses) };
-  const isWanted = (one: PackClass) => (products === undefined || products.has(one.gtin)) && (search.ofClass?.(one) ?? true);
+  const isWanted = (one: PackClass) =>
+    (products === undefined || products.has(one.gtin)) && (search.ofClass?.(one) ?? true);
   if (sgtin === undefined && sscc === undefined && search.also === undefined) {
     return pageOfClasses(filtered(packs.index.select(wanted), isWanted), page, byDate);
   }
@@ -56,16 +58,23 @@ export function findPacks(registry: Registry, filter: FilterReader, search: Pack
     if (sgtin !== undefined && sscc !== undefined && packs.index.state(number).sscc !== sscc) return false;
     return isWanted(one) || also.has(packs.index.sgtin(number));
   };
-  const numbersOf = (all: Iterable<string>) => [...all].map((one) => packs.numberOf(one)).filter((one) => one !== undefined);
+  const numbersOf = (all: Iterable<string>) =>
+    [...all].map((one) => packs.numberOf(one)).filter((one) => one !== undefined);
   if (named !== undefined) return cut(numbersOf(named).filter(matches), page);
   // Whole classes first, then the packs that are named besides and lie in none of them.
   const whole = pageOfClasses(filtered(classes, isWanted), page, byDate);
   const rest = numbersOf(also).filter((number) => matches(number) && !isWanted(packs.index.class(number)));
-  const more = cut(rest, { startFrom: Math.max(0, page.startFrom - whole.total), count: page.count - whole.numbers.length });
+  const more = cut(rest, {
+    startFrom: Math.max(0, page.startFrom - whole.total),
+    count: page.count - whole.numbers.length,
+  });
   return { numbers: [...whole.numbers, ...more.numbers], total: whole.total + more.total };
 }
 
-const cut = (all: number[], { startFrom, count }: Page): Found => ({ numbers: all.slice(startFrom, startFrom + count), total: all.length });
+const cut = (all: number[], { startFrom, count }: Page): Found => ({
+  numbers: all.slice(startFrom, startFrom + count),
+  total: all.length,
+});
 
 function* filtered(classes: Iterable<PackClass>, isWanted: (one: PackClass) => boolean): Iterable<PackClass> {
   for (const one of classes) if (isWanted(one)) yield one;
@@ -75,7 +84,10 @@ function* filtered(classes: Iterable<PackClass>, isWanted: (one: PackClass) => b
 function ownerOf(world: World, filter: FilterReader, fixed: string | undefined): string | undefined | null {
   const systemId = filter.text('sys_id');
   const inn = filter.text('inn');
-  const fits = (one: Participant) => (fixed === undefined || one.key === fixed) && (systemId === undefined || one.systemId === systemId) && (inn === undefined || one.inn === inn);
+  const fits = (one: Participant) =>
+    (fixed === undefined || one.key === fixed) &&
+    (systemId === undefined || one.systemId === systemId) &&
+    (inn === undefined || one.inn === inn);
   if (systemId === undefined && inn === undefined) return fixed;
   return [...world.participants.values()].find(fits)?.key ?? null;
 }
@@ -85,15 +97,26 @@ function productsOf({ products }: World, filter: FilterReader): Set<string> | un
   const name = filter.text('prod_name')?.toLowerCase();
   const sellName = filter.text('sell_name')?.toLowerCase();
   if (name === undefined && sellName === undefined) return undefined;
-  const holds = (text: string | undefined, part: string | undefined) => part === undefined || (text ?? '').toLowerCase().includes(part);
-  return new Set([...products.values()].filter((one) => holds(one.prodName, name) && holds(one.prodSellName, sellName)).map((one) => one.gtin));
+  const holds = (text: string | undefined, part: string | undefined) =>
+    part === undefined || (text ?? '').toLowerCase().includes(part);
+  return new Set(
+    [...products.values()]
+      .filter((one) => holds(one.prodName, name) && holds(one.prodSellName, sellName))
+      .map((one) => one.gtin),
+  );
 }
 
 function dateMatcher({ packs }: Registry, filter: FilterReader): ((number: number) => boolean) | undefined {
-  const asked = DATES.filter((name) => filter.has(`${name}_from`, `${name}_to`)).map((name) => ({ name, isWithin: filter.range(`${name}_from`, `${name}_to`) }));
+  const asked = DATES.filter((name) => filter.has(`${name}_from`, `${name}_to`)).map((name) => ({
+    name,
+    isWithin: filter.range(`${name}_from`, `${name}_to`),
+  }));
   for (const name of DATES) filter.range(`${name}_from`, `${name}_to`);
   if (asked.length === 0) return undefined;
-  const fits = (state: PackState): boolean => asked.every(({ name, isWithin }) => isWithin(name === 'last_tracing_op_date' ? lastChangeMs(state) : emittedMs(state)));
+  const fits = (state: PackState): boolean =>
+    asked.every(({ name, isWithin }) =>
+      isWithin(name === 'last_tracing_op_date' ? lastChangeMs(state) : emittedMs(state)),
+    );
   // Packs that went the same way are one state, and mostly stand side by side.
   let last: { state: PackState; fits: boolean } | undefined;
   return (number) => {

@@ -26,36 +26,63 @@ const filters = fc.record({
 describe(`the index of packs (seed ${SEED})`, () => {
   it('answers as a scan of all packs would, page by page, after any changes', () => {
     fc.assert(
-      fc.property(fc.array(change, { maxLength: 120 }), filters, fc.integer({ min: 1, max: 7 }), (changes, filter, count) => {
-        const index = new PackIndex();
-        const truth = new Map<string, { number: number; gtin: string; series: string; state: PackState; archived: boolean }>();
-        for (const { pack, owner, status, series, archive } of changes) {
-          const gtin = GTINS[pack % 2] as string;
-          const sgtin = `${gtin}SERIAL${String(pack).padStart(7, '0')}`;
-          const state: PackState = { owner, status, place: '1', series };
-          const known = truth.get(sgtin);
-          if (known === undefined) truth.set(sgtin, { number: index.add(sgtin, state, 'BASE'), gtin, series: series ?? 'BASE', state, archived: false });
-          else if (archive) index.archive(known.number);
-          else index.change(known.number, state);
-          // Another state of the same status does not bring a pack out of the archive.
-          const stays = known?.archived === true && known.state.status === status;
-          if (known !== undefined) truth.set(sgtin, archive ? { ...known, archived: true } : { ...known, state, series: series ?? known.series, archived: stays });
-        }
-        const wanted = [...truth].filter(([, one]) => fits(one, filter)).map(([sgtin]) => sgtin);
-        const pages: string[] = [];
-        for (let startFrom = 0; startFrom <= wanted.length; startFrom += count) {
-          const page = pageOfClasses(index.select(filter), { startFrom, count });
-          expect(page.total).toBe(wanted.length);
-          pages.push(...page.numbers.map((number) => index.sgtin(number)));
-        }
-        expect(pages.sort()).toEqual(wanted.sort());
-      }),
+      fc.property(
+        fc.array(change, { maxLength: 120 }),
+        filters,
+        fc.integer({ min: 1, max: 7 }),
+        (changes, filter, count) => {
+          const index = new PackIndex();
+          const truth = new Map<
+            string,
+            { number: number; gtin: string; series: string; state: PackState; archived: boolean }
+          >();
+          for (const { pack, owner, status, series, archive } of changes) {
+            const gtin = GTINS[pack % 2] as string;
+            const sgtin = `${gtin}SERIAL${String(pack).padStart(7, '0')}`;
+            const state: PackState = { owner, status, place: '1', series };
+            const known = truth.get(sgtin);
+            if (known === undefined)
+              truth.set(sgtin, {
+                number: index.add(sgtin, state, 'BASE'),
+                gtin,
+                series: series ?? 'BASE',
+                state,
+                archived: false,
+              });
+            else if (archive) index.archive(known.number);
+            else index.change(known.number, state);
+            // Another state of the same status does not bring a pack out of the archive.
+            const stays = known?.archived === true && known.state.status === status;
+            if (known !== undefined)
+              truth.set(
+                sgtin,
+                archive
+                  ? { ...known, archived: true }
+                  : { ...known, state, series: series ?? known.series, archived: stays },
+              );
+          }
+          const wanted = [...truth].filter(([, one]) => fits(one, filter)).map(([sgtin]) => sgtin);
+          const pages: string[] = [];
+          for (let startFrom = 0; startFrom <= wanted.length; startFrom += count) {
+            const page = pageOfClasses(index.select(filter), { startFrom, count });
+            expect(page.total).toBe(wanted.length);
+            pages.push(...page.numbers.map((number) => index.sgtin(number)));
+          }
+          expect(pages.sort()).toEqual(wanted.sort());
+        },
+      ),
       { seed: SEED, numRuns: 300 },
     );
   });
 });
 
-type Filter = { gtin?: string | undefined; owner?: string | undefined; statuses?: Set<string> | undefined; series?: string | undefined; archived?: boolean | undefined };
+type Filter = {
+  gtin?: string | undefined;
+  owner?: string | undefined;
+  statuses?: Set<string> | undefined;
+  series?: string | undefined;
+  archived?: boolean | undefined;
+};
 
 const fits = (one: { gtin: string; series: string; state: PackState; archived: boolean }, filter: Filter): boolean =>
   (filter.gtin === undefined || one.gtin === filter.gtin) &&

@@ -1,7 +1,9 @@
 import type { Gtin, Sgtin } from '#kernel';
 import type { PackState } from '../packs/pack.js';
 
-/** Packs that lists cannot tell apart but by their number: of one product, series, owner and status, live or archived. */
+/**
+ * Packs that lists cannot tell apart but by their number: of one product, series, owner and status, live or archived.
+ */
 export interface PackClass {
   readonly gtin: Gtin;
   readonly series: string | undefined;
@@ -22,8 +24,8 @@ export interface ClassFilter {
 }
 
 /**
- * Every touched pack in columns, and grouped into classes, so that a list by product, series, owner and status counts and
- * pages by class: its cost is that of the classes, a few thousand, and not of a million packs.
+ * Every touched pack in columns, and grouped into classes, so that a list by product, series, owner and status counts
+ * and pages by class: its cost is that of the classes, a few thousand, and not of a million packs.
  */
 export class PackIndex {
   private readonly sgtins: Sgtin[] = [];
@@ -56,16 +58,33 @@ export class PackIndex {
     const number = this.sgtins.length;
     this.sgtins.push(sgtin);
     this.states.push(state);
-    this.enter(number, this.find({ gtin: sgtin.slice(0, 14), series: state.series ?? series, owner: state.owner, status: state.status, archived: false }));
+    this.enter(
+      number,
+      this.find({
+        gtin: sgtin.slice(0, 14),
+        series: state.series ?? series,
+        owner: state.owner,
+        status: state.status,
+        archived: false,
+      }),
+    );
     return number;
   }
 
-  /** Another state of a pack. An archived one comes back to life unless it has the same status since the same moment. */
+  /**
+   * Another state of a pack. An archived one comes back to life unless it has the same status since the same moment.
+   */
   change(number: number, state: PackState): void {
     const before = this.class(number);
     const archived = before.archived && hasSameStatus(this.state(number), state);
     this.states[number] = state;
-    this.move(number, { gtin: before.gtin, series: state.series ?? before.series, owner: state.owner, status: state.status, archived });
+    this.move(number, {
+      gtin: before.gtin,
+      series: state.series ?? before.series,
+      owner: state.owner,
+      status: state.status,
+      archived,
+    });
   }
 
   archive(number: number): void {
@@ -115,10 +134,15 @@ export class PackIndex {
   }
 }
 
-export const hasSameStatus = (before: PackState, after: PackState): boolean => before.status === after.status && before.trail?.sinceMs === after.trail?.sinceMs;
+export const hasSameStatus = (before: PackState, after: PackState): boolean =>
+  before.status === after.status && before.trail?.sinceMs === after.trail?.sinceMs;
 
 const isSame = (one: PackClass, wanted: Omit<PackClass, 'numbers'>): boolean =>
-  one.status === wanted.status && one.series === wanted.series && one.owner === wanted.owner && one.gtin === wanted.gtin && one.archived === wanted.archived;
+  one.status === wanted.status &&
+  one.series === wanted.series &&
+  one.owner === wanted.owner &&
+  one.gtin === wanted.gtin &&
+  one.archived === wanted.archived;
 
 const isWanted = (one: PackClass, { series, owner, statuses, archived }: ClassFilter): boolean =>
   (series === undefined || one.series === series) &&
@@ -126,7 +150,9 @@ const isWanted = (one: PackClass, { series, owner, statuses, archived }: ClassFi
   (statuses === undefined || statuses.has(one.status)) &&
   (archived === undefined || one.archived === archived);
 
-/** One page over classes, and how many packs there are in all. With `matches`, every pack of the classes is looked at. */
+/**
+ * One page over classes, and how many packs there are in all. With `matches`, every pack of the classes is looked at.
+ */
 export function pageOfClasses(
   classes: Iterable<PackClass>,
   { startFrom, count }: { startFrom: number; count: number },

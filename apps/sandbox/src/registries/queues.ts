@@ -8,16 +8,26 @@ import { listBody, pageOfList } from './request.js';
 /** Every entry of these queues still waits: what was withdrawn is in them no more. */
 const WAITING = 0;
 
-/** POST reestr/sgtin/kkt/awaiting-withdrawal/filter: sales of cash registers that await their withdrawal (public-facts 1.3). */
+/**
+ * POST reestr/sgtin/kkt/awaiting-withdrawal/filter: sales of cash registers that await their withdrawal (public-facts
+ * 1.3).
+ */
 export const salesAwaiting: UserOperation = (registry, call) =>
-  queue(registry, call, 'kkt')(({ entry, checkedMs }, inn) => ({
+  queue(
+    registry,
+    call,
+    'kkt',
+  )(({ entry, checkedMs }, inn) => ({
     sgtin: entry.sgtin,
     sold_type: entry.soldPart === undefined ? 0 : 1,
     sale_status: WAITING,
     op_date: isoSecond(entry.opMs),
     inn,
     branch_id: entry.branch,
-    last_check_status: { date: isoSecond(checkedMs), violation_reasons: entry.reason === undefined ? [] : [entry.reason] },
+    last_check_status: {
+      date: isoSecond(checkedMs),
+      violation_reasons: entry.reason === undefined ? [] : [entry.reason],
+    },
     price: entry.price,
     vat_value: entry.vatValue,
     sold_part: entry.soldPart,
@@ -28,7 +38,11 @@ export const salesAwaiting: UserOperation = (registry, call) =>
 
 /** POST reestr/sgtin/device/awaiting-withdrawal/filter: the same of disposal registrars. */
 export const disposalsAwaiting: UserOperation = (registry, call) =>
-  queue(registry, call, 'device')(({ entry }) => ({
+  queue(
+    registry,
+    call,
+    'device',
+  )(({ entry }) => ({
     sgtin: entry.sgtin,
     xml_document_type: entry.docType,
     subject_id: entry.branch,
@@ -51,7 +65,13 @@ function queue(registry: Registry, call: UserCall, kind: AwaitingEntry['kind']) 
   filter.end();
   const { branches, inn } = call.account.participant;
   const isWanted = ({ entry }: { entry: AwaitingEntry }) =>
-    (branch === undefined || entry.branch === branch) && (sgtin === undefined || entry.sgtin === sgtin) && isWithin(entry.opMs);
+    (branch === undefined || entry.branch === branch) &&
+    (sgtin === undefined || entry.sgtin === sgtin) &&
+    isWithin(entry.opMs);
   const all = registry.awaiting.of(kind, branches).filter(isWanted);
-  return (show: Show) => entriesAnswer(registry, call, { entries: pageOfList(all, page).map((one) => registry.profile.named(show(one, inn))), total: all.length });
+  return (show: Show) =>
+    entriesAnswer(registry, call, {
+      entries: pageOfList(all, page).map((one) => registry.profile.named(show(one, inn))),
+      total: all.length,
+    });
 }

@@ -59,7 +59,10 @@ export function publicRecord(registry: Registry, sgtin: Sgtin, state: PackState)
   });
 }
 
-/** A product of the register, under the names of public-facts 1.3; `prod_desc_label` is the deprecated name of `prod_sell_name` (interface 9). */
+/**
+ * A product of the register, under the names of public-facts 1.3; `prod_desc_label` is the deprecated name of
+ * `prod_sell_name` (interface 9).
+ */
 export function productRecord(registry: Registry, gtin: Gtin): Record<string, unknown> | undefined {
   const { world, settings } = registry;
   const product = world.products.get(gtin);
@@ -93,11 +96,24 @@ function halt({ packs }: Registry, sgtin: Sgtin, { status }: PackState): Record<
   const decision = FINAL_STATUSES.has(status) ? undefined : packs.suspensionOf(sgtin);
   if (decision === undefined) return {};
   const { haltId, docNum, docDateMs, haltDateMs } = decision;
-  return { halt_id: haltId, halt_doc_num: docNum, halt_doc_date: isoSecond(docDateMs), halt_date: isoSecond(haltDateMs) };
+  return {
+    halt_id: haltId,
+    halt_doc_num: docNum,
+    halt_doc_date: isoSecond(docDateMs),
+    halt_date: isoSecond(haltDateMs),
+  };
 }
 
 function productNames(world: World, product: Product | undefined): Record<string, unknown> {
   if (product === undefined) return {};
   const { prodName, prodSellName, form, dosage, drugCode, supplier } = product;
-  return { prod_name: prodName, sell_name: prodSellName, full_prod_name: prodSellName, prod_form_name: form, prod_d_name: dosage, drug_code: drugCode, reg_holder: world.participants.get(supplier)?.name };
+  return {
+    prod_name: prodName,
+    sell_name: prodSellName,
+    full_prod_name: prodSellName,
+    prod_form_name: form,
+    prod_d_name: dosage,
+    drug_code: drugCode,
+    reg_holder: world.participants.get(supplier)?.name,
+  };
 }

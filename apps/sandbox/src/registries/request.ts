@@ -12,11 +12,17 @@ export interface Page {
   count: number;
 }
 
-/** The filter of a list, read name by name, each as the profile writes it; a name that nobody read is refused, so that a typing error is no silent "everything". */
+/**
+ * The filter of a list, read name by name, each as the profile writes it; a name that nobody read is refused, so that a
+ * typing error is no silent "everything".
+ */
 export class FilterReader {
   private readonly known = new Set<string>();
 
-  constructor(private readonly raw: Record<string, unknown>, private readonly profile: Pick<Profile, 'field' | 'zone'>) {}
+  constructor(
+    private readonly raw: Record<string, unknown>,
+    private readonly profile: Pick<Profile, 'field' | 'zone'>,
+  ) {}
 
   text(name: string): string | undefined {
     const value = this.take(name);
@@ -29,7 +35,8 @@ export class FilterReader {
     const value = this.take(name);
     if (value === undefined) return undefined;
     const list: unknown[] = Array.isArray(value) ? value : [value];
-    if (list.length > MAX_VALUES || list.some((one) => typeof one !== 'string')) throw refuse(400, `${this.profile.field(name)} is not a list of at most ${MAX_VALUES} texts`);
+    if (list.length > MAX_VALUES || list.some((one) => typeof one !== 'string'))
+      throw refuse(400, `${this.profile.field(name)} is not a list of at most ${MAX_VALUES} texts`);
     return list as string[];
   }
 
@@ -37,8 +44,11 @@ export class FilterReader {
   numbers(name: string): number[] | undefined {
     const value = this.take(name);
     if (value === undefined) return undefined;
-    const list = (Array.isArray(value) ? value : [value]).map((one: unknown) => (typeof one === 'string' && /^\d{1,9}$/.test(one) ? Number(one) : one));
-    if (list.length > MAX_VALUES || list.some((one) => typeof one !== 'number')) throw refuse(400, `${this.profile.field(name)} is not a number`);
+    const list = (Array.isArray(value) ? value : [value]).map((one: unknown) =>
+      typeof one === 'string' && /^\d{1,9}$/.test(one) ? Number(one) : one,
+    );
+    if (list.length > MAX_VALUES || list.some((one) => typeof one !== 'number'))
+      throw refuse(400, `${this.profile.field(name)} is not a number`);
     return list as number[];
   }
 
@@ -68,7 +78,9 @@ export class FilterReader {
 
   /** Whether the list is asked for dates at all. */
   has(...names: string[]): boolean {
-    return names.some((name) => ![undefined, null, ''].includes(this.raw[this.profile.field(name)] as undefined | null | ''));
+    return names.some(
+      (name) => ![undefined, null, ''].includes(this.raw[this.profile.field(name)] as undefined | null | ''),
+    );
   }
 
   /** Refuses names that were not read. */
@@ -90,11 +102,15 @@ export function listBody(body: Buffer, profile: Profile): { filter: FilterReader
   const raw = body.length === 0 ? {} : jsonObjectOf(body);
   const filter = raw[profile.field('filter')] ?? {};
   if (typeof filter !== 'object' || Array.isArray(filter)) throw refuse(400, 'the filter is not an object');
-  return { filter: new FilterReader(filter as Record<string, unknown>, profile), page: pageOf(raw[profile.field('start_from')], raw[profile.field('count')]) };
+  return {
+    filter: new FilterReader(filter as Record<string, unknown>, profile),
+    page: pageOf(raw[profile.field('start_from')], raw[profile.field('count')]),
+  };
 }
 
 /** The page that a query asks for. Throws a 400. */
-export const pageOfQuery = (query: URLSearchParams, profile: Profile): Page => pageOf(query.get(profile.field('start_from')), query.get(profile.field('count')));
+export const pageOfQuery = (query: URLSearchParams, profile: Profile): Page =>
+  pageOf(query.get(profile.field('start_from')), query.get(profile.field('count')));
 
 const pageOf = (startFrom: unknown, count: unknown): Page => ({
   startFrom: wholeNumber(startFrom ?? 0, 'start_from', Number.MAX_SAFE_INTEGER),
@@ -108,4 +124,5 @@ export function wholeNumber(value: unknown, name: string, most: number): number 
 }
 
 /** The part of a list that was asked for. */
-export const pageOfList = <T>(all: readonly T[], { startFrom, count }: Page): T[] => all.slice(startFrom, startFrom + count);
+export const pageOfList = <T>(all: readonly T[], { startFrom, count }: Page): T[] =>
+  all.slice(startFrom, startFrom + count);

@@ -17,7 +17,15 @@ describe.each(['interface-v1', 'mdlp'])('the registry of packs, by %s', (profile
     accepted = (await client.process(doc.accept(packs(1, 7)))).documentId;
     sold = (await client.process(doc.retailSale([{ id: pack(1) }, { id: pack(2) }]))).documentId;
     await plant(client, { gtin: OTHER_GTIN, prefix: 'PLANTED', from: 1, count: 5, series: 'P1' });
-    await plant(client, { gtin: OTHER_GTIN, prefix: 'FOREIGN', from: 1, count: 2, series: 'P1', owner: 'customer-a', place: PLACES.customer });
+    await plant(client, {
+      gtin: OTHER_GTIN,
+      prefix: 'FOREIGN',
+      from: 1,
+      count: 2,
+      series: 'P1',
+      owner: 'customer-a',
+      place: PLACES.customer,
+    });
   });
   afterAll(() => client.stop());
 
@@ -52,13 +60,20 @@ describe.each(['interface-v1', 'mdlp'])('the registry of packs, by %s', (profile
   it('filters by date in both formats', async () => {
     const { virtual } = (await client.control('GET', '/clock')).json;
     const day = virtual.slice(0, 10);
-    expect((await found({ last_tracing_op_date_from: '2026-01-01 00:00:00', last_tracing_op_date_to: `${day}T23:59:59Z` })).total).toBe(12);
-    expect((await found({ last_tracing_op_date_from: `${Number(day.slice(0, 4)) + 1}-01-01T00:00:00Z` })).total).toBe(0);
+    expect(
+      (await found({ last_tracing_op_date_from: '2026-01-01 00:00:00', last_tracing_op_date_to: `${day}T23:59:59Z` }))
+        .total,
+    ).toBe(12);
+    expect((await found({ last_tracing_op_date_from: `${Number(day.slice(0, 4)) + 1}-01-01T00:00:00Z` })).total).toBe(
+      0,
+    );
     expect((await found({ release_date_to: '2025-12-31' })).total).toBe(0);
   });
 
   it('refuses a filter that it does not know, and a page that cannot be', async () => {
-    expect((await list(client, '/reestr/sgtin/filter', { statu: ['in_sale'] })).json.error_description).toContain('"statu"');
+    expect((await list(client, '/reestr/sgtin/filter', { statu: ['in_sale'] })).json.error_description).toContain(
+      '"statu"',
+    );
     expect((await list(client, '/reestr/sgtin/filter', { last_tracing_op_date_from: 'yesterday' })).status).toBe(400);
     expect((await list(client, '/reestr/sgtin/filter', {}, { count: -1 })).status).toBe(400);
     expect((await list(client, '/reestr/sgtin/filter', {}, { count: 100_000 })).status).toBe(400);
@@ -67,7 +82,15 @@ describe.each(['interface-v1', 'mdlp'])('the registry of packs, by %s', (profile
 
   it('shows a record as the facts have it', async () => {
     const { json } = await client.get(`/reestr/sgtin/${pack(1)}`);
-    expect(json.sgtin_info).toMatchObject({ sgtin: pack(1), gtin: doc.GTIN, status: 'in_sale', batch: 'S000', inn: '7701234501', branch_id: PLACES.warehouse, emission_type: 1 });
+    expect(json.sgtin_info).toMatchObject({
+      sgtin: pack(1),
+      gtin: doc.GTIN,
+      status: 'in_sale',
+      batch: 'S000',
+      inn: '7701234501',
+      branch_id: PLACES.warehouse,
+      emission_type: 1,
+    });
     expect(json.sgtin_info.status_date).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
     expect(json.gtin_info).toMatchObject({ gtin: doc.GTIN, prod_sell_name: 'Paracetamol-A 500 mg N20' });
     expect(json.gtin_info).not.toHaveProperty('prod_desc_label');
@@ -76,12 +99,17 @@ describe.each(['interface-v1', 'mdlp'])('the registry of packs, by %s', (profile
   it('answers one pack only to its owner or a side of its shipment', async () => {
     expect((await client.get(`/reestr/sgtin/${pack(90_000)}`)).status).toBe(404);
     expect((await client.get(`/reestr/sgtin/${OTHER_GTIN}FOREIGN000001`)).status).toBe(403);
-    expect((await client.get(`/reestr/sgtin/${pack(5000)}`)).json.sgtin_info).toMatchObject({ status: 'in_realization', owner: 'Alfa Pharm (manufacturer)' });
+    expect((await client.get(`/reestr/sgtin/${pack(5000)}`)).json.sgtin_info).toMatchObject({
+      status: 'in_realization',
+      owner: 'Alfa Pharm (manufacturer)',
+    });
   });
 
   it('answers by list what it may, and says of the rest why not', async () => {
     const foreign = `${OTHER_GTIN}FOREIGN000001`;
-    const { json } = await list(client, '/reestr/sgtin/sgtins-by-list', { sgtins: [pack(1), foreign, pack(90_001), pack(4000)] });
+    const { json } = await list(client, '/reestr/sgtin/sgtins-by-list', {
+      sgtins: [pack(1), foreign, pack(90_001), pack(4000)],
+    });
     expect(json).toMatchObject({ total: 4, failed: 2 });
     expect(json.entries.map((one: { sgtin: string }) => one.sgtin)).toEqual([pack(1), pack(4000)]);
     expect(json.failed_entries).toEqual([
@@ -89,9 +117,15 @@ describe.each(['interface-v1', 'mdlp'])('the registry of packs, by %s', (profile
       expect.objectContaining({ sgtin: pack(90_001), error_code: 2 }),
     ]);
     const seen = (await list(client, '/reestr/sgtin/public/sgtins-by-list', { sgtins: [foreign, pack(90_001)] })).json;
-    expect(seen).toMatchObject({ total: 2, failed: 1, failed_entries: [pack(90_001)], entries: [{ sgtin: foreign, reg_number: 'LP-000002', status: 'in_circulation' }] });
+    expect(seen).toMatchObject({
+      total: 2,
+      failed: 1,
+      failed_entries: [pack(90_001)],
+      entries: [{ sgtin: foreign, reg_number: 'LP-000002', status: 'in_circulation' }],
+    });
     expect(seen.entries[0]).not.toHaveProperty('inn');
-    for (const sgtins of [[], undefined, 'x', [1], packs(1, 501)]) expect((await list(client, '/reestr/sgtin/sgtins-by-list', { sgtins })).status).toBe(400);
+    for (const sgtins of [[], undefined, 'x', [1], packs(1, 501)])
+      expect((await list(client, '/reestr/sgtin/sgtins-by-list', { sgtins })).status).toBe(400);
   });
 
   it('tells the documents of one pack, newest first', async () => {
@@ -101,7 +135,10 @@ describe.each(['interface-v1', 'mdlp'])('the registry of packs, by %s', (profile
     expect(json.entries[0]).toMatchObject({ doc_type: 511, sgtin: pack(1) });
     expect((await client.get(`/reestr/sgtin/documents?sgtin=${pack(1)}&start_from=1`)).json.entries).toHaveLength(1);
     expect((await client.get('/reestr/sgtin/documents')).status).toBe(400);
-    expect((await client.get(`/reestr/sgtin/documents?sgtin=${planted(1)}`)).json).toMatchObject({ total: 0, entries: [] });
+    expect((await client.get(`/reestr/sgtin/documents?sgtin=${planted(1)}`)).json).toMatchObject({
+      total: 0,
+      entries: [],
+    });
   });
 });
 
@@ -113,7 +150,10 @@ describe('odd shapes of answers', () => {
       expect(json).toMatchObject({ prod_desc_label: 'Ibuprofen-A 200 mg N30' });
       expect(json).not.toHaveProperty('prod_sell_name');
       await plant(client, { gtin: OTHER_GTIN, prefix: 'PLANTED', from: 1, count: 1, sscc: '046000000000000017' });
-      expect((await list(client, '/reestr/sgtin/filter')).json).toMatchObject({ total: 1, entries: { sgtin: planted(1) } });
+      expect((await list(client, '/reestr/sgtin/filter')).json).toMatchObject({
+        total: 1,
+        entries: { sgtin: planted(1) },
+      });
       const { down } = (await client.get('/reestr/sscc/046000000000000017/full-hierarchy')).json;
       expect(down.childs[0]).toMatchObject({ internal_state: 'in_circulation', series_number: '' });
     } finally {

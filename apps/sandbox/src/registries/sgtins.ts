@@ -18,7 +18,11 @@ const MAX_LISTED = 500;
 export const sgtins: UserOperation = (registry, call) => {
   registry.upToNow();
   const { filter, page } = listBody(call.body, registry.profile);
-  const { numbers, total } = findPacks(registry, filter, { page, owner: call.account.participant.key, archived: false });
+  const { numbers, total } = findPacks(registry, filter, {
+    page,
+    owner: call.account.participant.key,
+    archived: false,
+  });
   return entriesAnswer(registry, call, { entries: numbers.map((number) => recordOf(registry, number)), total });
 };
 
@@ -27,7 +31,9 @@ export const recordOf = (registry: Registry, number: number): Record<string, unk
   return sgtinRecord(registry, index.sgtin(number), index.state(number));
 };
 
-/** POST reestr/sgtin/sgtins-by-list: records of up to 500 packs that the caller owns or that are shipped to or by him. */
+/**
+ * POST reestr/sgtin/sgtins-by-list: records of up to 500 packs that the caller owns or that are shipped to or by him.
+ */
 export const sgtinsByList: UserOperation = (registry, call) => {
   registry.upToNow();
   const asked = askedSgtins(registry, call);
@@ -36,7 +42,8 @@ export const sgtinsByList: UserOperation = (registry, call) => {
   for (const sgtin of asked) {
     const state = livePack(registry, sgtin);
     if (state === undefined) failed.push(registry.profile.named({ sgtin, ...NOT_FOUND }));
-    else if (!mayRead(registry.world, call.account.participant, state)) failed.push(registry.profile.named({ sgtin, ...NOT_YOURS }));
+    else if (!mayRead(registry.world, call.account.participant, state))
+      failed.push(registry.profile.named({ sgtin, ...NOT_YOURS }));
     else entries.push(sgtinRecord(registry, sgtin, state));
   }
   return byListAnswer(registry, { asked, entries, failed });
@@ -77,7 +84,10 @@ function publicList(registry: Registry, call: UserCall, find: Find) {
 
 function askedSgtins({ profile }: Registry, call: UserCall): string[] {
   const filter = jsonObjectOf(call.body)[profile.field('filter')];
-  const list = typeof filter === 'object' && filter !== null ? (filter as Record<string, unknown>)[profile.field('sgtins')] : undefined;
+  const list =
+    typeof filter === 'object' && filter !== null
+      ? (filter as Record<string, unknown>)[profile.field('sgtins')]
+      : undefined;
   if (!Array.isArray(list) || list.length === 0) throw refuse(400, 'filter.sgtins is missing or empty');
   if (list.length > MAX_LISTED) throw refuse(400, `filter.sgtins holds more than ${MAX_LISTED} packs`);
   if (list.some((one) => typeof one !== 'string')) throw refuse(400, 'filter.sgtins is not a list of texts');
@@ -85,18 +95,39 @@ function askedSgtins({ profile }: Registry, call: UserCall): string[] {
 }
 
 /** `total` is how many were asked for and found out about; `failed`, how many of them failed (public-facts 1.3). */
-function byListAnswer(registry: Registry, { asked, entries, failed }: { asked: string[]; entries: unknown[]; failed: unknown[] }) {
-  return jsonAnswer(200, registry.profile.named({ total: asked.length, failed: failed.length, entries: listed(registry, entries), failed_entries: listed(registry, failed) }));
+function byListAnswer(
+  registry: Registry,
+  { asked, entries, failed }: { asked: string[]; entries: unknown[]; failed: unknown[] },
+) {
+  return jsonAnswer(
+    200,
+    registry.profile.named({
+      total: asked.length,
+      failed: failed.length,
+      entries: listed(registry, entries),
+      failed_entries: listed(registry, failed),
+    }),
+  );
 }
 
 function oneSgtin(registry: Registry, call: UserCall, find: Find) {
   registry.upToNow();
   const sgtin = call.params['sgtin'] ?? '';
   const state = readable(registry, call, { sgtin, state: find(registry, sgtin) });
-  return jsonAnswer(200, registry.profile.named({ sgtin_info: sgtinRecord(registry, sgtin, state), gtin_info: productRecord(registry, sgtin.slice(0, 14)) ?? null }));
+  return jsonAnswer(
+    200,
+    registry.profile.named({
+      sgtin_info: sgtinRecord(registry, sgtin, state),
+      gtin_info: productRecord(registry, sgtin.slice(0, 14)) ?? null,
+    }),
+  );
 }
 
-function readable(registry: Registry, call: UserCall, { sgtin, state }: { sgtin: string; state: PackState | undefined }): PackState {
+function readable(
+  registry: Registry,
+  call: UserCall,
+  { sgtin, state }: { sgtin: string; state: PackState | undefined },
+): PackState {
   if (state === undefined) throw refuse(404, `the pack ${sgtin} is not in this registry`);
   if (!mayRead(registry.world, call.account.participant, state)) throw refuse(403, NOT_YOURS.error_desc);
   return state;
@@ -109,12 +140,19 @@ function documentsOf(registry: Registry, call: UserCall, find: Find) {
   const state = readable(registry, call, { sgtin, state: find(registry, sgtin) });
   const { key } = call.account.participant;
   const { profile, world } = registry;
-  const context = { profile, virtualMs, systemIdOf: (participant: string) => world.participants.get(participant)?.systemId ?? participant };
+  const context = {
+    profile,
+    virtualMs,
+    systemIdOf: (participant: string) => world.participants.get(participant)?.systemId ?? participant,
+  };
   const entries: unknown[] = [];
   for (let step = state.trail; step !== undefined; step = step.previous) {
     const { document } = step.change;
     if (document === undefined || (document.sender !== key && document.receiver !== key)) continue;
     entries.push({ ...documentMetadata(document, context), ...profile.named({ sgtin, sscc: step.sscc }) });
   }
-  return entriesAnswer(registry, call, { entries: pageOfList(entries, pageOfQuery(call.query, profile)), total: entries.length });
+  return entriesAnswer(registry, call, {
+    entries: pageOfList(entries, pageOfQuery(call.query, profile)),
+    total: entries.length,
+  });
 }

@@ -19,7 +19,15 @@ describe.each(['interface-v1', 'mdlp'])('logistic units, by %s', (profile) => {
     await client.process(doc.unitPack(BOX, packs(1, 2)));
     await client.process(doc.unitPack(SECOND, packs(3, 1)));
     await client.process(doc.unitPack(PALLET, [pack(4), pack(5), BOX, SECOND]));
-    await plant(client, { gtin: doc.GTIN, prefix: 'FOREIGN', from: 1, count: 2, owner: 'customer-a', place: PLACES.customer, sscc: FOREIGN });
+    await plant(client, {
+      gtin: doc.GTIN,
+      prefix: 'FOREIGN',
+      from: 1,
+      count: 2,
+      owner: 'customer-a',
+      place: PLACES.customer,
+      sscc: FOREIGN,
+    });
   });
   afterAll(() => client.stop());
 
@@ -28,23 +36,35 @@ describe.each(['interface-v1', 'mdlp'])('logistic units, by %s', (profile) => {
   it('show what holds them and what they hold', async () => {
     const box = (await client.get(`/reestr/sscc/${BOX}/hierarchy`)).json;
     expect([ssccs(box.up), ssccs(box.down)]).toEqual([[BOX, PALLET], []]);
-    expect(box.up[0]).toMatchObject({ system_subj_id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', release_date: expect.stringMatching(/^202\d-.*Z$/) });
+    expect(box.up[0]).toMatchObject({
+      system_subj_id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01',
+      release_date: expect.stringMatching(/^202\d-.*Z$/),
+    });
     const pallet = (await client.get(`/reestr/sscc/${PALLET}/hierarchy`)).json;
     expect([ssccs(pallet.up), ssccs(pallet.down)]).toEqual([[PALLET], [BOX, SECOND]]);
   });
 
   it('answer a miss with 200 and an error_code', async () => {
     const unknown = await client.get(`/reestr/sscc/${UNKNOWN}/hierarchy`);
-    expect([unknown.status, unknown.json]).toEqual([200, { up: [], down: [], error_code: 2, error_desc: expect.any(String) }]);
+    expect([unknown.status, unknown.json]).toEqual([
+      200,
+      { up: [], down: [], error_code: 2, error_desc: expect.any(String) },
+    ]);
     expect((await client.get(`/reestr/sscc/${FOREIGN}/hierarchy`)).json).toMatchObject({ up: [], error_code: 4 });
     const inside = await list(client, `/reestr/sscc/${UNKNOWN}/sgtins`);
     expect([inside.status, inside.json]).toMatchObject([200, { entries: [], total: 0, error_code: 2 }]);
   });
 
   it('list the packs in them, however deep, page by page', async () => {
-    const pages = await Promise.all([0, 3].map(async (from) => (await list(client, `/reestr/sscc/${PALLET}/sgtins`, {}, { start_from: from, count: 3 })).json));
+    const pages = await Promise.all(
+      [0, 3].map(
+        async (from) => (await list(client, `/reestr/sscc/${PALLET}/sgtins`, {}, { start_from: from, count: 3 })).json,
+      ),
+    );
     expect(pages.map((one) => one.total)).toEqual([5, 5]);
-    expect(pages.flatMap((one) => one.entries.map((entry: { sgtin: string }) => entry.sgtin)).sort()).toEqual(packs(1, 5));
+    expect(pages.flatMap((one) => one.entries.map((entry: { sgtin: string }) => entry.sgtin)).sort()).toEqual(
+      packs(1, 5),
+    );
     expect(pages[1].entries.at(-1)).toMatchObject({ pack3_id: SECOND, status: 'in_circulation' });
   });
 
@@ -56,11 +76,23 @@ describe.each(['interface-v1', 'mdlp'])('logistic units, by %s', (profile) => {
 
   it('show the whole tree, packs and units mixed', async () => {
     const { up, down } = (await client.get(`/reestr/sscc/${PALLET}/full-hierarchy`)).json;
-    expect(up).toMatchObject({ sscc: PALLET, owner_organization_name: 'Severny Sklad (sample distributor)', childs: [] });
-    expect(down.childs.map((one: { sgtin?: string; sscc: string }) => one.sgtin ?? one.sscc)).toEqual([pack(4), BOX, SECOND, pack(5)]);
+    expect(up).toMatchObject({
+      sscc: PALLET,
+      owner_organization_name: 'Severny Sklad (sample distributor)',
+      childs: [],
+    });
+    expect(down.childs.map((one: { sgtin?: string; sscc: string }) => one.sgtin ?? one.sscc)).toEqual([
+      pack(4),
+      BOX,
+      SECOND,
+      pack(5),
+    ]);
     expect(down.childs[0]).toMatchObject({ sscc: PALLET, gtin: doc.GTIN, status: 'in_circulation', batch: 'S000' });
     expect(down.childs[1].childs.map((one: { sgtin: string }) => one.sgtin)).toEqual(packs(1, 2));
-    expect((await client.get(`/reestr/sscc/${BOX}/full-hierarchy`)).json.up).toMatchObject({ sscc: PALLET, childs: [{ sscc: BOX, childs: [] }] });
+    expect((await client.get(`/reestr/sscc/${BOX}/full-hierarchy`)).json.up).toMatchObject({
+      sscc: PALLET,
+      childs: [{ sscc: BOX, childs: [] }],
+    });
     expect((await client.get(`/reestr/sscc/${UNKNOWN}/full-hierarchy`)).status).toBe(404);
     expect((await client.get(`/reestr/sscc/${FOREIGN}/full-hierarchy`)).status).toBe(403);
   });
@@ -72,6 +104,8 @@ describe.each(['interface-v1', 'mdlp'])('logistic units, by %s', (profile) => {
     expect((await client.get('/reestr/sscc/full-hierarchy')).status).toBe(400);
     expect((await client.get(`/reestr/sscc/full-hierarchy?sscc=${Array(11).fill(BOX).join(',')}`)).status).toBe(400);
     const { calls } = (await client.control('GET', '/truth/calls')).json;
-    expect(calls.find((one: { method: string }) => one.method === 'sscc_full_hierarchy').calls).toBeGreaterThanOrEqual(4);
+    expect(calls.find((one: { method: string }) => one.method === 'sscc_full_hierarchy').calls).toBeGreaterThanOrEqual(
+      4,
+    );
   });
 });

@@ -18,11 +18,25 @@ export const ssccHierarchy: UserOperation = (registry, call) => {
   registry.upToNow();
   const sscc = call.params['sscc'] ?? '';
   const unit = registry.packs.container(sscc);
-  if (unit === undefined || !mayReadUnit(registry, call, unit)) return jsonAnswer(200, registry.profile.named({ up: [], down: [], ...(unit === undefined ? NOT_FOUND : NOT_YOURS) }));
+  if (unit === undefined || !mayReadUnit(registry, call, unit))
+    return jsonAnswer(
+      200,
+      registry.profile.named({ up: [], down: [], ...(unit === undefined ? NOT_FOUND : NOT_YOURS) }),
+    );
   const shown = (one: Container) =>
-    registry.profile.named({ sscc: one.sscc, release_date: isoSecond(one.packedAtMs ?? 0), system_subj_id: registry.world.participants.get(one.owner)?.systemId });
+    registry.profile.named({
+      sscc: one.sscc,
+      release_date: isoSecond(one.packedAtMs ?? 0),
+      system_subj_id: registry.world.participants.get(one.owner)?.systemId,
+    });
   const inside = registry.packs.contentOf(unit)?.containers.slice(1) ?? [];
-  return jsonAnswer(200, registry.profile.named({ up: listed(registry, outwards(registry, unit).map(shown)), down: listed(registry, inside.map(shown)) }));
+  return jsonAnswer(
+    200,
+    registry.profile.named({
+      up: listed(registry, outwards(registry, unit).map(shown)),
+      down: listed(registry, inside.map(shown)),
+    }),
+  );
 };
 
 /** POST reestr/sscc/{sscc}/sgtins: every pack inside, however deep; a miss is a 200 with an error_code. */
@@ -32,7 +46,11 @@ export const ssccSgtins: UserOperation = (registry, call) => {
   const special = filter.flag('vzn_drug') === true || filter.flag('gnvlp') === true;
   filter.end();
   const unit = registry.packs.container(call.params['sscc'] ?? '');
-  if (unit === undefined || !mayReadUnit(registry, call, unit)) return jsonAnswer(200, registry.profile.named({ entries: [], total: 0, ...(unit === undefined ? NOT_FOUND : NOT_YOURS) }));
+  if (unit === undefined || !mayReadUnit(registry, call, unit))
+    return jsonAnswer(
+      200,
+      registry.profile.named({ entries: [], total: 0, ...(unit === undefined ? NOT_FOUND : NOT_YOURS) }),
+    );
   const all = special ? [] : (registry.packs.contentOf(unit)?.sgtins ?? []);
   const entries = pageOfList(all, page).flatMap((sgtin) => {
     const state = registry.packs.pack(sgtin);
@@ -42,17 +60,23 @@ export const ssccSgtins: UserOperation = (registry, call) => {
 };
 
 /**
- * GET reestr/sscc/{sscc}/full-hierarchy: the units around down to the asked one, and all that is in it, units and packs mixed.
- * With `?sscc=` in place of the path, up to ten at once, as an array. An unknown unit is a 404.
+ * GET reestr/sscc/{sscc}/full-hierarchy: the units around down to the asked one, and all that is in it, units and packs
+ * mixed. With `?sscc=` in place of the path, up to ten at once, as an array. An unknown unit is a 404.
  */
 export const ssccFullHierarchy: UserOperation = (registry, call) => {
   registry.upToNow();
   const { sscc } = call.params;
   if (sscc !== undefined) return jsonAnswer(200, fullHierarchy(registry, call, sscc));
-  const asked = call.query.getAll(registry.profile.field('sscc')).flatMap((text) => text.split(',')).filter((text) => text !== '');
+  const asked = call.query
+    .getAll(registry.profile.field('sscc'))
+    .flatMap((text) => text.split(','))
+    .filter((text) => text !== '');
   if (asked.length === 0) throw refuse(400, 'sscc is missing');
   if (asked.length > MAX_ASKED) throw refuse(400, `more than ${MAX_ASKED} units are asked for`);
-  return jsonAnswer(200, asked.map((one) => fullHierarchy(registry, call, one)));
+  return jsonAnswer(
+    200,
+    asked.map((one) => fullHierarchy(registry, call, one)),
+  );
 };
 
 function fullHierarchy(registry: Registry, call: UserCall, sscc: Sscc): unknown {
@@ -60,7 +84,8 @@ function fullHierarchy(registry: Registry, call: UserCall, sscc: Sscc): unknown 
   if (unit === undefined) throw refuse(404, `the logistic unit ${sscc} is not registered`);
   if (!mayReadUnit(registry, call, unit)) throw refuse(403, NOT_YOURS.error_desc);
   let up: Record<string, unknown> | undefined;
-  for (const one of outwards(registry, unit)) up = { ...node(registry, one), ...registry.profile.named({ childs: up === undefined ? [] : [up] }) };
+  for (const one of outwards(registry, unit))
+    up = { ...node(registry, one), ...registry.profile.named({ childs: up === undefined ? [] : [up] }) };
   return registry.profile.named({ up, down: contentNode(registry, unit, 0) });
 }
 
@@ -68,13 +93,22 @@ function contentNode(registry: Registry, unit: Container, level: number): Record
   if (level > MAX_LEVELS) throw new Error(`the logistic unit ${unit.sscc} nests too deep`);
   const units = [...unit.containers].flatMap((sscc) => registry.packs.container(sscc) ?? []);
   const packs = [...unit.packs].map((sgtin) => leaf(registry, unit.sscc, sgtin));
-  const childs = [...packs.slice(0, 1), ...units.map((one) => contentNode(registry, one, level + 1)), ...packs.slice(1)];
+  const childs = [
+    ...packs.slice(0, 1),
+    ...units.map((one) => contentNode(registry, one, level + 1)),
+    ...packs.slice(1),
+  ];
   return { ...node(registry, unit), ...registry.profile.named({ childs }) };
 }
 
 function node({ world, profile }: Registry, unit: Container): Record<string, unknown> {
   const owner = world.participants.get(unit.owner);
-  return profile.named({ sscc: unit.sscc, packing_date: isoSecond(unit.packedAtMs ?? 0), owner_id: owner?.systemId, owner_organization_name: owner?.name });
+  return profile.named({
+    sscc: unit.sscc,
+    packing_date: isoSecond(unit.packedAtMs ?? 0),
+    owner_id: owner?.systemId,
+    owner_organization_name: owner?.name,
+  });
 }
 
 /** A pack in the tree; what says its status and series has two names in the wild (public-facts 1.5). */
@@ -87,11 +121,11 @@ function leaf(registry: Registry, sscc: Sscc, sgtin: string): Record<string, unk
     sgtin,
     sscc,
     gtin: sgtin.slice(0, 14),
-    ...(settings.leafNames === 'internal_state' ? { internal_state: status, series_number: series } : { sgtin_status: status, batch: series }),
+    ...(settings.leafNames === 'internal_state'
+      ? { internal_state: status, series_number: series }
+      : { sgtin_status: status, batch: series }),
     expiration_date: expiration(world),
-    ...(decision === undefined
-      ? {}
-      : { pause_decision_info: profile.named(suspension(decision)) }),
+    ...(decision === undefined ? {} : { pause_decision_info: profile.named(suspension(decision)) }),
   });
 }
 
@@ -105,7 +139,7 @@ const suspension = ({ haltId, docNum, docDateMs, haltDateMs }: Decision): Record
 /** The unit itself, what holds it, and so on to the outermost. */
 function outwards({ packs }: Registry, unit: Container): Container[] {
   const chain = [unit];
-  for (let at = unit; at.parent !== undefined && chain.length <= MAX_LEVELS; ) {
+  for (let at = unit; at.parent !== undefined && chain.length <= MAX_LEVELS;) {
     const parent = packs.container(at.parent);
     if (parent === undefined) break;
     chain.push((at = parent));

@@ -3,7 +3,16 @@ import type { Change, PackState } from '../packs/pack.js';
 import { FINAL_STATUSES } from '../packs/trail.js';
 
 /** Where packs come from and go to, as the virtual storage names it (public-facts 1.7). */
-const STORAGE_COLUMNS = ['retail_sale', 'discount_sale', 'medical_use', 'wholesale', 'other', 'production', 'purchase_in_russia', 'import'] as const;
+const STORAGE_COLUMNS = [
+  'retail_sale',
+  'discount_sale',
+  'medical_use',
+  'wholesale',
+  'other',
+  'production',
+  'purchase_in_russia',
+  'import',
+] as const;
 type Column = (typeof STORAGE_COLUMNS)[number];
 
 /** The book of one product at one place. Ending = opening + income - outcome. */
@@ -16,11 +25,19 @@ export interface StorageRow extends Record<Column, number> {
   outcome: number;
 }
 
-const SOLD_AS: Record<string, Column> = { in_sale: 'retail_sale', in_discount_prescription_sale: 'discount_sale', in_medical_use: 'medical_use' };
+const SOLD_AS: Record<string, Column> = {
+  in_sale: 'retail_sale',
+  in_discount_prescription_sale: 'discount_sale',
+  in_medical_use: 'medical_use',
+};
 const IMPORTS: ReadonlySet<number> = new Set([331, 332, 335]);
 
-/** Shipped goods stay on the book of their place until somebody else owns them: the registry asks who owns, not where a lorry is. */
-const isStored = (state: PackState | undefined): state is PackState => state !== undefined && !FINAL_STATUSES.has(state.status);
+/**
+ * Shipped goods stay on the book of their place until somebody else owns them: the registry asks who owns, not where a
+ * lorry is.
+ */
+const isStored = (state: PackState | undefined): state is PackState =>
+  state !== undefined && !FINAL_STATUSES.has(state.status);
 
 /** The virtual storage: what documents did to each product at each place, kept as they are applied. */
 export class StorageLedger {
@@ -32,7 +49,10 @@ export class StorageLedger {
   }
 
   /** A pack went from one state to another; `before` is absent for one that a document registered. */
-  changed(gtin: Gtin, { before, after, change }: { before: PackState | undefined; after: PackState; change: Change }): void {
+  changed(
+    gtin: Gtin,
+    { before, after, change }: { before: PackState | undefined; after: PackState; change: Change },
+  ): void {
     const was = isStored(before);
     const is = isStored(after);
     if (was === is && (!was || before.place === after.place)) return;

@@ -12,7 +12,8 @@ describe.each(['interface-v1', 'mdlp'])('virtual storage and queues, by %s', (pr
   });
   afterEach(() => client.stop());
 
-  const storage = async (filter: Record<string, unknown>) => (await list(client, '/reestr/virtual-storage/filter', filter)).json;
+  const storage = async (filter: Record<string, unknown>) =>
+    (await list(client, '/reestr/virtual-storage/filter', filter)).json;
 
   it('keeps the book of each product at each place, and it adds up to the packs that are there', async () => {
     await plant(client, { gtin: doc.GTIN, prefix: 'PLANTED', from: 1, count: 10 });
@@ -42,9 +43,14 @@ describe.each(['interface-v1', 'mdlp'])('virtual storage and queues, by %s', (pr
         ending_balance: 12,
       },
     ]);
-    expect((await storage({ storage_id: PLACES.shop })).entries).toMatchObject([{ opening_balance: 0, other: 2, ending_balance: 2 }]);
+    expect((await storage({ storage_id: PLACES.shop })).entries).toMatchObject([
+      { opening_balance: 0, other: 2, ending_balance: 2 },
+    ]);
     const { json } = await list(client, '/reestr/sgtin/filter', { status: ['in_circulation', 'in_realization'] });
-    const ending = (await storage({})).entries.reduce((sum: number, row: { ending_balance: number }) => sum + row.ending_balance, 0);
+    const ending = (await storage({})).entries.reduce(
+      (sum: number, row: { ending_balance: number }) => sum + row.ending_balance,
+      0,
+    );
     expect([ending, json.total]).toEqual([14, 14]);
     expect(await storage({ gtin: '04600000000022' })).toEqual({ entries: [], total: 0 });
     expect((await list(client, '/reestr/virtual-storage/filter', { storage_id: PLACES.customer })).status).toBe(400);
@@ -52,16 +58,33 @@ describe.each(['interface-v1', 'mdlp'])('virtual storage and queues, by %s', (pr
 
   it('books what a participant makes as production', async () => {
     await client.process(doc.endPacking([`${doc.GTIN}NEWLYMADE0001`, `${doc.GTIN}NEWLYMADE0002`]));
-    expect((await storage({})).entries).toMatchObject([{ opening_balance: 0, production: 2, total_income: 2, ending_balance: 2 }]);
+    expect((await storage({})).entries).toMatchObject([
+      { opening_balance: 0, production: 2, total_income: 2, ending_balance: 2 },
+    ]);
   });
 
   it('queues a sale of goods that are not there yet, and withdraws them when they come', async () => {
     const path = '/reestr/sgtin/kkt/awaiting-withdrawal/filter';
-    await client.control('POST', '/awaiting', { kind: 'kkt', sgtin: pack(1), branch: PLACES.warehouse, price: '10.00' });
+    await client.control('POST', '/awaiting', {
+      kind: 'kkt',
+      sgtin: pack(1),
+      branch: PLACES.warehouse,
+      price: '10.00',
+    });
     await client.control('POST', '/awaiting', { kind: 'kkt', sgtin: pack(2), branch: PLACES.shop });
     await client.process(doc.accept([pack(9)]));
     const queued = (await list(client, path, { branch_id: PLACES.warehouse })).json;
-    expect(queued).toMatchObject({ total: 1, entries: [{ sgtin: pack(1), sold_type: 0, inn: '7701234501', last_check_status: { violation_reasons: ['the pack is not owned by the seller'] } }] });
+    expect(queued).toMatchObject({
+      total: 1,
+      entries: [
+        {
+          sgtin: pack(1),
+          sold_type: 0,
+          inn: '7701234501',
+          last_check_status: { violation_reasons: ['the pack is not owned by the seller'] },
+        },
+      ],
+    });
     expect((await list(client, path, { sgtin: pack(2) })).json.total).toBe(1);
     await client.process(doc.accept([pack(1)]));
     expect((await list(client, path)).json).toMatchObject({ total: 1, entries: [{ sgtin: pack(2) }] });
@@ -70,7 +93,12 @@ describe.each(['interface-v1', 'mdlp'])('virtual storage and queues, by %s', (pr
   });
 
   it('queues what a fiscal operator reports too early, and keeps its document in the history of the pack', async () => {
-    const sale = doc.envelope(10_511, 'retail_sell_kkt', `<subject_id>${PLACES.warehouse}</subject_id><sell_details><item><sgtin>${pack(1)}</sgtin></item><item><sgtin>${pack(95_000)}</sgtin></item></sell_details>`);
+    const sale = doc.envelope(
+      10_511,
+      'retail_sell_kkt',
+      `<subject_id>${PLACES.warehouse}</subject_id><sell_details><item><sgtin>${pack(1)}</sgtin></item><item>` +
+        `<sgtin>${pack(95_000)}</sgtin></item></sell_details>`,
+    );
     await client.control('POST', '/outside', { via: 'fiscal_operator', xml: sale });
     await client.advance(60_000);
     const { json } = await list(client, '/reestr/sgtin/kkt/awaiting-withdrawal/filter');
@@ -78,15 +106,36 @@ describe.each(['interface-v1', 'mdlp'])('virtual storage and queues, by %s', (pr
     await client.process(doc.accept([pack(1)]));
     expect((await list(client, '/reestr/sgtin/kkt/awaiting-withdrawal/filter')).json.total).toBe(0);
     const documents = (await client.get(`/reestr/sgtin/documents?sgtin=${pack(1)}`)).json;
-    expect([documents.total, documents.entries[0]]).toMatchObject([2, { document_id: json.entries[0].xml_document_id, doc_type: 10_511 }]);
+    expect([documents.total, documents.entries[0]]).toMatchObject([
+      2,
+      { document_id: json.entries[0].xml_document_id, doc_type: 10_511 },
+    ]);
   });
 
   it('queues disposals of registrars apart', async () => {
-    await client.control('POST', '/awaiting', { kind: 'device', sgtin: pack(1), branch: PLACES.warehouse, doc_type: 10_531, device_id: '0000000000000001' });
+    await client.control('POST', '/awaiting', {
+      kind: 'device',
+      sgtin: pack(1),
+      branch: PLACES.warehouse,
+      doc_type: 10_531,
+      device_id: '0000000000000001',
+    });
     expect((await list(client, '/reestr/sgtin/kkt/awaiting-withdrawal/filter')).json.total).toBe(0);
-    const { json } = await list(client, '/reestr/sgtin/device/awaiting-withdrawal/filter', { branch_id: PLACES.warehouse });
-    expect(json).toMatchObject({ total: 1, entries: [{ sgtin: pack(1), xml_document_type: 10_531, subject_id: PLACES.warehouse, device_id: '0000000000000001' }] });
-    for (const body of [{}, { kind: 'kkt', sgtin: 'x', branch: PLACES.shop }, { kind: 'kkt', sgtin: pack(1), branch: '1' }, { kind: 'kkt', sgtin: pack(1), branch: PLACES.shop, doc_type: 10_531 }]) {
+    const { json } = await list(client, '/reestr/sgtin/device/awaiting-withdrawal/filter', {
+      branch_id: PLACES.warehouse,
+    });
+    expect(json).toMatchObject({
+      total: 1,
+      entries: [
+        { sgtin: pack(1), xml_document_type: 10_531, subject_id: PLACES.warehouse, device_id: '0000000000000001' },
+      ],
+    });
+    for (const body of [
+      {},
+      { kind: 'kkt', sgtin: 'x', branch: PLACES.shop },
+      { kind: 'kkt', sgtin: pack(1), branch: '1' },
+      { kind: 'kkt', sgtin: pack(1), branch: PLACES.shop, doc_type: 10_531 },
+    ]) {
       expect((await client.control('POST', '/awaiting', body)).status).toBe(400);
     }
   });

@@ -4,7 +4,16 @@ import { suspendedSgtins, suspensionDecisions, suspensionDecisionSgtins } from '
 import { DEPRECATED_METHODS, deprecationHeaders } from './deprecated.js';
 import { branches, branchesList, partners, product, products, users, usersFind } from './directory.js';
 import { disposalsAwaiting, salesAwaiting } from './queues.js';
-import { archivedSgtin, archivedSgtinDocuments, archivedSgtinsByList, publicSgtinsByList, sgtin, sgtinDocuments, sgtins, sgtinsByList } from './sgtins.js';
+import {
+  archivedSgtin,
+  archivedSgtinDocuments,
+  archivedSgtinsByList,
+  publicSgtinsByList,
+  sgtin,
+  sgtinDocuments,
+  sgtins,
+  sgtinsByList,
+} from './sgtins.js';
 import { ssccFullHierarchy, ssccHierarchy, ssccSgtins } from './ssccs.js';
 import { virtualStorage } from './storage.js';
 

@@ -10,8 +10,8 @@ import type { Registry } from '../registry.js';
 import type { Decision } from './suspensions.js';
 
 /**
- * POST reestr/sgtin/on_hold: the registry of suspended packs, by product, series and more (interface 2.3). Whoever owns them:
- * a shipped pack of a suspended series matters to both sides. Packs that left circulation are not in it.
+ * POST reestr/sgtin/on_hold: the registry of suspended packs, by product, series and more (interface 2.3). Whoever owns
+ * them: a shipped pack of a suspended series matters to both sides. Packs that left circulation are not in it.
  */
 export const suspendedSgtins: UserOperation = (registry, call) => {
   registry.upToNow();
@@ -20,31 +20,51 @@ export const suspendedSgtins: UserOperation = (registry, call) => {
   const { numbers, total } = findPacks(registry, filter, {
     page,
     archived: false,
-    ofClass: (one) => one.status === 'paused_circulation' || (!FINAL_STATUSES.has(one.status) && suspensions.holdsSeries(one.gtin, one.series)),
+    ofClass: (one) =>
+      one.status === 'paused_circulation' ||
+      (!FINAL_STATUSES.has(one.status) && suspensions.holdsSeries(one.gtin, one.series)),
     also: [...suspensions.heldPacks()].filter((sgtin) => !FINAL_STATUSES.has(registry.packs.pack(sgtin)?.status ?? '')),
   });
   return entriesAnswer(registry, call, { entries: numbers.map((number) => recordOf(registry, number)), total });
 };
 
-/** POST reestr/paused-circulation-decisions/filter: decisions to suspend and to cancel that, newest first (public-facts 1.4). */
+/**
+ * POST reestr/paused-circulation-decisions/filter: decisions to suspend and to cancel that, newest first (public-facts
+ * 1.4).
+ */
 export const suspensionDecisions: UserOperation = (registry, call) => {
   registry.upToNow();
   const { filter, page } = listBody(call.body, registry.profile);
   const types = filter.numbers('halt_type');
-  const wanted = { haltId: filter.text('halt_id'), docNum: filter.text('halt_doc_num'), gtin: filter.text('gtin'), batch: filter.text('batch') };
+  const wanted = {
+    haltId: filter.text('halt_id'),
+    docNum: filter.text('halt_doc_num'),
+    gtin: filter.text('gtin'),
+    batch: filter.text('batch'),
+  };
   const inn = filter.text('inn');
   const docDate = filter.range('start_halt_doc_date', 'end_halt_doc_date');
   const haltDate = filter.range('start_halt_date', 'end_halt_date');
   filter.end();
   const all = registry.packs.suspensions.decisions.filter((one) => {
-    const same = Object.entries(wanted).every(([key, value]) => value === undefined || one[key as keyof typeof wanted] === value);
+    const same = Object.entries(wanted).every(
+      ([key, value]) => value === undefined || one[key as keyof typeof wanted] === value,
+    );
     const ofHolder = inn === undefined || holderOf(registry, one)?.inn === inn;
-    return same && ofHolder && (types?.includes(typeOf(one)) ?? true) && docDate(one.docDateMs) && haltDate(one.haltDateMs);
+    return (
+      same && ofHolder && (types?.includes(typeOf(one)) ?? true) && docDate(one.docDateMs) && haltDate(one.haltDateMs)
+    );
   });
-  return entriesAnswer(registry, call, { entries: pageOfList(all.reverse(), page).map((one) => decisionRecord(registry, one)), total: all.length });
+  return entriesAnswer(registry, call, {
+    entries: pageOfList(all.reverse(), page).map((one) => decisionRecord(registry, one)),
+    total: all.length,
+  });
 };
 
-/** POST reestr/paused-circulation-decisions/{halt_id}/sgtins/filter: the packs of a decision, as far as they are touched. */
+/**
+ * POST reestr/paused-circulation-decisions/{halt_id}/sgtins/filter: the packs of a decision, as far as they are
+ * touched.
+ */
 export const suspensionDecisionSgtins: UserOperation = (registry, call) => {
   registry.upToNow();
   const { filter, page } = listBody(call.body, registry.profile);
@@ -70,7 +90,8 @@ export const suspensionDecisionSgtins: UserOperation = (registry, call) => {
 };
 
 const typeOf = ({ haltType }: Decision): number => (haltType === 'suspend' ? 0 : 1);
-const holderOf = ({ world }: Registry, { gtin }: Decision) => world.participants.get(world.products.get(gtin)?.supplier ?? '');
+const holderOf = ({ world }: Registry, { gtin }: Decision) =>
+  world.participants.get(world.products.get(gtin)?.supplier ?? '');
 
 function decisionRecord(registry: Registry, decision: Decision): Record<string, unknown> {
   const product = registry.world.products.get(decision.gtin);

@@ -1,6 +1,9 @@
 import type { Gtin, Sgtin } from '#kernel';
 
-/** A decision of the regulator to stop circulation, or to cancel that (public-facts 1.4). Moments are of the virtual clock. */
+/**
+ * A decision of the regulator to stop circulation, or to cancel that (public-facts 1.4). Moments are of the virtual
+ * clock.
+ */
 export interface Decision {
   haltId: string;
   haltType: 'suspend' | 'cancel';

@@ -9,7 +9,8 @@ import type { Registry } from '../registry.js';
 import { hexDigest, MAX_UPLOAD_BYTES } from './uploads.js';
 
 /** GET documents/doc_size: the longest document that `send` takes, in bytes. */
-export const documentSize: UserOperation = ({ profile }) => jsonAnswer(200, { [profile.field('doc_size')]: profile.rules.maxDocumentBytes });
+export const documentSize: UserOperation = ({ profile }) =>
+  jsonAnswer(200, { [profile.field('doc_size')]: profile.rules.maxDocumentBytes });
 
 /** POST documents/send_large: announces a document that is then uploaded to the link (public-facts 1.2). */
 export const sendLarge: UserOperation = (registry, call) => {
@@ -19,7 +20,8 @@ export const sendLarge: UserOperation = (registry, call) => {
   if (typeof requestId !== 'string' || !isUuid(requestId)) throw refuse(400, 'request_id must be a GUID');
   const bulk = bulkFlag(registry, call, body[profile.field('bulk_processing')]);
   const hash = body[profile.field('hash_sum')];
-  if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash)) throw refuse(400, 'hash_sum must be a SHA-256 in lower-case hex');
+  if (typeof hash !== 'string' || !/^[0-9a-f]{64}$/.test(hash))
+    throw refuse(400, 'hash_sum must be a SHA-256 in lower-case hex');
   const sign = signatureText(registry, call, body[profile.field('sign')]);
   refuseDuplicate(registry, call, requestId);
   const document = registry.intake.openUpload({ account: call.account, requestId, bulk, hash, sign });
@@ -48,7 +50,8 @@ function partOf(call: UserCall): { at: number; total: number } {
   const match = typeof range === 'string' ? CONTENT_RANGE.exec(range) : null;
   if (match === null) throw refuse(400, 'Content-Range must be of the form: bytes first-last/total');
   const [first, last, total] = match.slice(1).map(Number) as [number, number, number];
-  if (last - first + 1 !== call.body.length) throw refuse(400, `Content-Range names ${last - first + 1} bytes, the body has ${call.body.length}`);
+  if (last - first + 1 !== call.body.length)
+    throw refuse(400, `Content-Range names ${last - first + 1} bytes, the body has ${call.body.length}`);
   return { at: first, total };
 }
 
@@ -60,7 +63,8 @@ export const sendFinished: UserOperation = (registry, call) => {
   const document = openDocument(registry, call, typeof documentId === 'string' ? documentId : undefined);
   const upload = uploads.get(document.documentId);
   const xml = uploads.whole(document.documentId);
-  if (upload === undefined || !Buffer.isBuffer(xml)) throw refuse(400, `${(xml as { missing: number }).missing} bytes of the document are missing`);
+  if (upload === undefined || !Buffer.isBuffer(xml))
+    throw refuse(400, `${(xml as { missing: number }).missing} bytes of the document are missing`);
   if (hexDigest(xml) !== upload.hash) {
     registry.intake.restartUpload(document);
     throw refuse(400, 'the SHA-256 of the document is not its hash_sum; upload it again');
@@ -77,7 +81,8 @@ export const sendFinished: UserOperation = (registry, call) => {
 
 /** A document of the caller whose upload is open. */
 function openDocument(registry: Registry, call: UserCall, documentId: string | undefined): RegistryDocument {
-  const document = documentId === undefined ? undefined : registry.documents.visible(documentId, call.account.participant.key);
+  const document =
+    documentId === undefined ? undefined : registry.documents.visible(documentId, call.account.participant.key);
   if (document === undefined) throw refuse(404, 'there is no such document');
   if (document.account !== call.account.name) throw refuse(403, 'the document is uploaded by another user');
   if (document.waits !== 'upload' || document.cancelled) throw refuse(400, 'the upload of this document is closed');
@@ -94,10 +99,12 @@ export const cancel: UserOperation = (registry, call) => {
   if (typeof requestId !== 'string' || !isUuid(requestId)) throw refuse(400, 'request_id must be a GUID');
   const now = registry.processing.drainNow();
   const document = registry.documents.visible(documentId, call.account.participant.key);
-  if (document === undefined || document.account === undefined || document.requestId !== requestId) throw refuse(404, 'there is no such document');
+  if (document === undefined || document.account === undefined || document.requestId !== requestId)
+    throw refuse(404, 'there is no such document');
   if (document.account !== call.account.name) throw refuse(403, 'the document was sent by another user');
   if (document.cancelled) throw refuse(400, 'the document was cancelled before');
-  if (!registry.intake.isUntouched(document, now)) throw refuse(400, 'the document is in work or processed and cannot be cancelled');
+  if (!registry.intake.isUntouched(document, now))
+    throw refuse(400, 'the document is in work or processed and cannot be cancelled');
   registry.intake.cancel(document);
   return emptyAnswer();
 };

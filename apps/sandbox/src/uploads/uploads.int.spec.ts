@@ -24,11 +24,21 @@ describe.each(['interface-v1', 'mdlp'])('large documents under the profile %s', 
   });
 
   const announce = async (xml: string, fields: Record<string, unknown> = {}): Promise<HttpAnswer> =>
-    client.post('/documents/send_large', { sign: signAs('main', Buffer.from(xml)), hash_sum: hashOf(xml), request_id: randomUUID(), ...fields }, await client.headers());
+    client.post(
+      '/documents/send_large',
+      { sign: signAs('main', Buffer.from(xml)), hash_sum: hashOf(xml), request_id: randomUUID(), ...fields },
+      await client.headers(),
+    );
   const put = async (link: string, body: Buffer, range?: string): Promise<HttpAnswer> =>
-    client.http(link, { method: 'PUT', body: new Uint8Array(body), headers: { ...(await client.headers()), ...(range === undefined ? {} : { 'content-range': range }) } });
-  const finish = async (documentId: string): Promise<HttpAnswer> => client.post('/documents/send_finished', { document_id: documentId }, await client.headers());
-  const truth = async (requestId: string) => (await client.control('GET', `/truth/documents?request_id=${requestId}`)).json.documents[0];
+    client.http(link, {
+      method: 'PUT',
+      body: new Uint8Array(body),
+      headers: { ...(await client.headers()), ...(range === undefined ? {} : { 'content-range': range }) },
+    });
+  const finish = async (documentId: string): Promise<HttpAnswer> =>
+    client.post('/documents/send_finished', { document_id: documentId }, await client.headers());
+  const truth = async (requestId: string) =>
+    (await client.control('GET', `/truth/documents?request_id=${requestId}`)).json.documents[0];
 
   it('tell their limit, go up in one piece, and are then processed as any other', async () => {
     expect((await client.get('/documents/doc_size')).json).toEqual({ doc_size: 750_000 });
@@ -50,11 +60,14 @@ describe.each(['interface-v1', 'mdlp'])('large documents under the profile %s', 
     const bytes = Buffer.from(doc.accept(packs(1, 100)));
     const { json } = await announce(bytes.toString());
     const third = Math.ceil(bytes.length / 3);
-    const part = (from: number, to: number) => put(json.link, bytes.subarray(from, to), `bytes ${from}-${to - 1}/${bytes.length}`);
+    const part = (from: number, to: number) =>
+      put(json.link, bytes.subarray(from, to), `bytes ${from}-${to - 1}/${bytes.length}`);
     expect((await part(2 * third, bytes.length)).status).toBe(201);
     expect((await part(0, third)).status).toBe(201);
     expect((await part(0, third)).status).toBe(201);
-    expect((await finish(json.document_id)).json.error_description).toContain(`${third} bytes of the document are missing`);
+    expect((await finish(json.document_id)).json.error_description).toContain(
+      `${third} bytes of the document are missing`,
+    );
     await client.stop();
     client = await TestClient.start({ profile, dataDir: folder });
     json.link = `${client.sandbox.url}${new URL(json.link).pathname}`;
@@ -80,7 +93,8 @@ describe.each(['interface-v1', 'mdlp'])('large documents under the profile %s', 
     expect((await finish(json.document_id)).status).toBe(200);
     expect((await finish(json.document_id)).status).toBe(400);
     expect((await put(json.link, bytes)).status).toBe(400);
-    for (const fields of [{ hash_sum: 'x' }, { request_id: 'x' }, { sign: undefined }]) expect((await announce(xml, fields)).status).toBe(400);
+    for (const fields of [{ hash_sum: 'x' }, { request_id: 'x' }, { sign: undefined }])
+      expect((await announce(xml, fields)).status).toBe(400);
     expect((await finish(randomUUID())).status).toBe(404);
   });
 
@@ -89,13 +103,21 @@ describe.each(['interface-v1', 'mdlp'])('large documents under the profile %s', 
     const requestId = randomUUID();
     const { json } = await announce(xml, { request_id: requestId });
     await put(json.link, Buffer.from(xml));
-    const cancelled = await client.post('/documents/cancel', { document_id: json.document_id, request_id: requestId }, await client.headers());
+    const cancelled = await client.post(
+      '/documents/cancel',
+      { document_id: json.document_id, request_id: requestId },
+      await client.headers(),
+    );
     expect(cancelled.status).toBe(200);
     await client.stop();
     client = await TestClient.start({ profile, dataDir: folder });
     expect((await finish(json.document_id)).status).toBe(400);
     await client.advance(60_000);
-    expect(await truth(requestId)).toMatchObject({ cancelled: true, status: 'failed', reason: 'cancelled by its sender' });
+    expect(await truth(requestId)).toMatchObject({
+      cancelled: true,
+      status: 'failed',
+      reason: 'cancelled by its sender',
+    });
     expect(await client.pack(pack(1))).toMatchObject({ touched: false });
   });
 
@@ -126,7 +148,10 @@ describe('cancelling', () => {
       expect((await cancel(json.document_id, requestId)).status).toBe(400);
       await client.advance(1_000_000);
       expect(await client.pack(pack(index))).toMatchObject({ touched: false });
-      expect(await client.outcome(json.document_id)).toMatchObject({ metadata: { status: 'FAILED' }, receipt: undefined });
+      expect(await client.outcome(json.document_id)).toMatchObject({
+        metadata: { status: 'FAILED' },
+        receipt: undefined,
+      });
     }
   });
 

@@ -30,10 +30,14 @@ export class Uploads {
     return this.open.get(documentId);
   }
 
-  /** Why a part cannot be taken; undefined when it can. The same part may come again: a client that lost the answer repeats it. */
+  /**
+   * Why a part cannot be taken; undefined when it can. The same part may come again: a client that lost the answer
+   * repeats it.
+   */
   whyNot(documentId: string, { at, length, total }: { at: number; length: number; total: number }): string | undefined {
     const upload = this.open.get(documentId) as Upload;
-    if (upload.total !== undefined && upload.total !== total) return `the whole was said to be ${upload.total} bytes long, now it is ${total}`;
+    if (upload.total !== undefined && upload.total !== total)
+      return `the whole was said to be ${upload.total} bytes long, now it is ${total}`;
     if (at + length > total) return `the part ends behind the whole of ${total} bytes`;
     if (upload.parts.length >= MAX_PARTS) return `more than ${MAX_PARTS} parts`;
     const overlapping = upload.parts.find((part) => at < part.at + part.bytes.length && part.at < at + length);

@@ -23,7 +23,16 @@ export class CallLedger {
     const at = performance.timeOrigin + arrivalMs;
     let count = this.counts.get(key);
     if (count === undefined) {
-      count = { account, method, calls: 0, rateLimited: 0, firstMs: arrivalMs, lastMs: arrivalMs, firstAt: iso(at), lastAt: '' };
+      count = {
+        account,
+        method,
+        calls: 0,
+        rateLimited: 0,
+        firstMs: arrivalMs,
+        lastMs: arrivalMs,
+        firstAt: iso(at),
+        lastAt: '',
+      };
       this.counts.set(key, count);
     }
     count.calls += 1;

@@ -11,7 +11,10 @@ export interface Violation {
 
 const MAX_LISTED = 1000;
 
-/** Which rules of the interface were broken, by whom and how often. Counts are complete; the list holds the first thousand. */
+/**
+ * Which rules of the interface were broken, by whom and how often. Counts are complete; the list holds the first
+ * thousand.
+ */
 export class ViolationLedger {
   private readonly counts = new Map<RuleName, number>();
   private readonly listed: Violation[] = [];
@@ -29,8 +32,20 @@ export class ViolationLedger {
     this.listed.length = 0;
   }
 
-  report(): { count: number; byRule: Record<string, number>; rules: typeof RULES; listed: number; violations: Violation[] } {
+  report(): {
+    count: number;
+    byRule: Record<string, number>;
+    rules: typeof RULES;
+    listed: number;
+    violations: Violation[];
+  } {
     const { total, listed } = this;
-    return { count: total, byRule: Object.fromEntries(this.counts), rules: RULES, listed: listed.length, violations: listed };
+    return {
+      count: total,
+      byRule: Object.fromEntries(this.counts),
+      rules: RULES,
+      listed: listed.length,
+      violations: listed,
+    };
   }
 }

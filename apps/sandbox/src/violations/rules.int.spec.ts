@@ -26,7 +26,12 @@ describe('rules of timing, by the real clock', () => {
       answeredRealMs: 1000,
       journalAt: { offset: 0, length: 0 },
     });
-    Object.assign(document, { account: 'main', status: 'processed', changedRealMs: 10_000, verdict: { kind: 'receipt', result: 'Accepted', comment: '', errors: [] } });
+    Object.assign(document, {
+      account: 'main',
+      status: 'processed',
+      changedRealMs: 10_000,
+      verdict: { kind: 'receipt', result: 'Accepted', comment: '', errors: [] },
+    });
     registry.documents.add(document);
   });
   afterEach(() => registry.close());
@@ -34,7 +39,16 @@ describe('rules of timing, by the real clock', () => {
   function at(latestMs: number, method: string) {
     const account = registry.world.accountsByName.get('main');
     if (account === undefined) throw new Error('the world has no account "main"');
-    const call = { method, verb: 'GET', params: { document_id: document.documentId }, query: new URLSearchParams(), headers: {}, body: Buffer.alloc(0), base: '', token: '' };
+    const call = {
+      method,
+      verb: 'GET',
+      params: { document_id: document.documentId },
+      query: new URLSearchParams(),
+      headers: {},
+      body: Buffer.alloc(0),
+      base: '',
+      token: '',
+    };
     return { ...call, account, arrival: { earliestMs: latestMs, latestMs } };
   }
   const broken = () => registry.violations.report().byRule;
@@ -60,19 +74,23 @@ describe('rules of timing, by the real clock', () => {
     expect(broken()).toEqual({ status_too_early: 1, receipt_too_early: 1 });
   });
 
-  it('a link to a receipt that the client made up keeps it waiting as long, and one that it was given is not judged again', () => {
-    const fetch = (latestMs: number) => {
-      const call = at(latestMs, 'fetch_link');
-      return fetchLink(registry, { ...call, params: { ...call.params, file: `ticket_${document.documentId}` } });
-    };
-    fetch(14_995);
-    expect(broken()).toEqual({});
-    fetch(14_994);
-    expect(broken()).toEqual({ receipt_too_early: 1 });
-    receipt(registry, at(14_994, 'receipt'));
-    fetch(14_994);
-    expect(broken()).toEqual({ receipt_too_early: 2 });
-  });
+  it(
+    'a link to a receipt that the client made up keeps it waiting as long, and one that it was given is not judged ' +
+      'again',
+    () => {
+      const fetch = (latestMs: number) => {
+        const call = at(latestMs, 'fetch_link');
+        return fetchLink(registry, { ...call, params: { ...call.params, file: `ticket_${document.documentId}` } });
+      };
+      fetch(14_995);
+      expect(broken()).toEqual({});
+      fetch(14_994);
+      expect(broken()).toEqual({ receipt_too_early: 1 });
+      receipt(registry, at(14_994, 'receipt'));
+      fetch(14_994);
+      expect(broken()).toEqual({ receipt_too_early: 2 });
+    },
+  );
 
   it.each(['uploading', 'processing', 'failed'] as const)('no receipt is requested in status %s', (kind) => {
     document.status = kind;
@@ -82,25 +100,30 @@ describe('rules of timing, by the real clock', () => {
 });
 
 describe('what a send carries', () => {
-  it.each(['interface-v1', 'mdlp'])('is a flag as a boolean, and no more items than its type allows, by %s', async (profile) => {
-    const folder = mkdtempSync(join(tmpdir(), 'sandbox-rules-'));
-    const profileOverrides = join(folder, 'overrides.json');
-    writeFileSync(profileOverrides, JSON.stringify({ rules: { maxItemsByType: { 701: 2 } } }));
-    const client = await TestClient.start({ profile, profileOverrides, dataDir: join(folder, 'data') });
-    try {
-      await client.send(doc.accept([doc.pack(1), doc.pack(2)]), { fields: { bulk_processing: false } });
-      await client.advance();
-      expect((await client.control('GET', '/violations')).json.count).toBe(0);
-      await client.send(doc.accept([doc.pack(3), doc.pack(4), doc.pack(5)]), { fields: { bulk_processing: 'false' } });
-      await client.advance();
-      const { byRule, violations } = (await client.control('GET', '/violations')).json;
-      expect(byRule).toEqual({ flag_as_text: 1, too_many_items: 1 });
-      expect(violations[1]).toMatchObject({ account: 'main', note: expect.stringContaining('3 of at most 2') });
-    } finally {
-      await client.stop();
-      rmSync(folder, { recursive: true });
-    }
-  });
+  it.each(['interface-v1', 'mdlp'])(
+    'is a flag as a boolean, and no more items than its type allows, by %s',
+    async (profile) => {
+      const folder = mkdtempSync(join(tmpdir(), 'sandbox-rules-'));
+      const profileOverrides = join(folder, 'overrides.json');
+      writeFileSync(profileOverrides, JSON.stringify({ rules: { maxItemsByType: { 701: 2 } } }));
+      const client = await TestClient.start({ profile, profileOverrides, dataDir: join(folder, 'data') });
+      try {
+        await client.send(doc.accept([doc.pack(1), doc.pack(2)]), { fields: { bulk_processing: false } });
+        await client.advance();
+        expect((await client.control('GET', '/violations')).json.count).toBe(0);
+        await client.send(doc.accept([doc.pack(3), doc.pack(4), doc.pack(5)]), {
+          fields: { bulk_processing: 'false' },
+        });
+        await client.advance();
+        const { byRule, violations } = (await client.control('GET', '/violations')).json;
+        expect(byRule).toEqual({ flag_as_text: 1, too_many_items: 1 });
+        expect(violations[1]).toMatchObject({ account: 'main', note: expect.stringContaining('3 of at most 2') });
+      } finally {
+        await client.stop();
+        rmSync(folder, { recursive: true });
+      }
+    },
+  );
 });
 
 describe('methods that are not called', () => {
@@ -122,8 +145,12 @@ describe('methods that are not called', () => {
 
   it('a deprecated parameter is refused, and counted', async () => {
     const headers = await client.headers();
-    expect((await client.post('/reestr/med_products/public/filter', { filter: { prod_desc_label: 'x' } }, headers)).status).toBe(400);
-    expect((await client.post('/reestr/med_products/public/filter', { filter: { prod_sell_name: 'x' } }, headers)).status).toBe(200);
+    expect(
+      (await client.post('/reestr/med_products/public/filter', { filter: { prod_desc_label: 'x' } }, headers)).status,
+    ).toBe(400);
+    expect(
+      (await client.post('/reestr/med_products/public/filter', { filter: { prod_sell_name: 'x' } }, headers)).status,
+    ).toBe(200);
     expect((await client.control('GET', '/violations')).json.byRule).toEqual({ deprecated_parameter: 1 });
   });
 

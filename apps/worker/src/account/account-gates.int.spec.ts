@@ -7,7 +7,22 @@ import { testDatabase } from '../../../../test/support/database.js';
 import { FakeGroups } from '../../test/fake-groups.js';
 import { FakeRegistry, rawOf } from '../../test/fake-registry.js';
 import { FakeUploads } from '../../test/fake-uploads.js';
-import { acceptGroup, ACCOUNT, asTask, eventsOf, groupStateIn, plannedTasks, processOn, registerDocument, runTask, SMALL_LIMITS, stateIn, storesForSpec, workOff, type Stores } from '../../test/trial.js';
+import {
+  acceptGroup,
+  ACCOUNT,
+  asTask,
+  eventsOf,
+  groupStateIn,
+  plannedTasks,
+  processOn,
+  registerDocument,
+  runTask,
+  SMALL_LIMITS,
+  stateIn,
+  storesForSpec,
+  workOff,
+  type Stores,
+} from '../../test/trial.js';
 import type { Lane } from '../lane.js';
 import { lanesOf } from '../lanes.js';
 import type { TaskContext } from '../registry-tasks/context.js';
@@ -16,7 +31,12 @@ import type { TaskContext } from '../registry-tasks/context.js';
 const databases = Array.from({ length: 9 }, () => storesForSpec({ testDatabase, beforeAll, afterAll }));
 const freshStores = (): Stores => databases.pop() as Stores;
 
-const NO: CallOutcome<never> = { kind: 'refused', code: 'http_400', text: 'the signature value does not verify', raw: rawOf('{"error_description":"the signature value does not verify"}', 400) };
+const NO: CallOutcome<never> = {
+  kind: 'refused',
+  code: 'http_400',
+  text: 'the signature value does not verify',
+  raw: rawOf('{"error_description":"the signature value does not verify"}', 400),
+};
 const [mainAccount] = readAccounts(new URL('../../../sandbox/data/accounts.json', import.meta.url).pathname);
 const DER = openSigner(mainAccount as NonNullable<typeof mainAccount>)?.certificate() as Buffer;
 const { validFrom, validTo, thumbprint } = certificateFacts(DER);
@@ -32,15 +52,30 @@ class RefusingRegistry extends FakeRegistry {
   }
 }
 
-const accountEvents = async (stores: Stores): Promise<AccountEvent[]> => (await stores.store.readStream(accountStream(ACCOUNT))) as unknown as AccountEvent[];
-const accountTypes = async (stores: Stores): Promise<string[]> => (await accountEvents(stores)).map((event) => event.type);
-const typesOf = async (stores: Stores, requestId: string): Promise<string[]> => (await eventsOf(stores.store, requestId)).map((event) => event.type);
-const newest = async (stores: Stores, requestId: string) => asTask((await plannedTasks(stores.store, requestId)).filter((one) => one.kind === 'send').at(-1) as never);
+const accountEvents = async (stores: Stores): Promise<AccountEvent[]> =>
+  (await stores.store.readStream(accountStream(ACCOUNT))) as unknown as AccountEvent[];
+const accountTypes = async (stores: Stores): Promise<string[]> =>
+  (await accountEvents(stores)).map((event) => event.type);
+const typesOf = async (stores: Stores, requestId: string): Promise<string[]> =>
+  (await eventsOf(stores.store, requestId)).map((event) => event.type);
+const newest = async (stores: Stores, requestId: string) =>
+  asTask((await plannedTasks(stores.store, requestId)).filter((one) => one.kind === 'send').at(-1) as never);
 
 /** What the gateway does, when an operator says so. */
 async function resume(stores: Stores): Promise<void> {
-  const metadata = { participant: 'own', actor: { kind: 'person', name: 'olga', authenticatedBy: 'test' } as const, reason: 'mended', softwareVersion: 'test', profile: 'p', effectiveAt: new Date(0).toISOString(), correlationId: ACCOUNT, causationId: 'test' };
-  await stores.store.append(accountStream(ACCOUNT), 'any', [{ id: randomUUID(), type: 'AccountResumed', schemaVersion: 1, data: { account: ACCOUNT }, metadata }]);
+  const metadata = {
+    participant: 'own',
+    actor: { kind: 'person', name: 'olga', authenticatedBy: 'test' } as const,
+    reason: 'mended',
+    softwareVersion: 'test',
+    profile: 'p',
+    effectiveAt: new Date(0).toISOString(),
+    correlationId: ACCOUNT,
+    causationId: 'test',
+  };
+  await stores.store.append(accountStream(ACCOUNT), 'any', [
+    { id: randomUUID(), type: 'AccountResumed', schemaVersion: 1, data: { account: ACCOUNT }, metadata },
+  ]);
 }
 
 const heldAmong = async (lanes: Lane[]): Promise<string[]> => {
@@ -60,7 +95,18 @@ describe('a refusal of the account', () => {
     expect(await heldAmong(lanes)).toEqual([]);
     expect(await runTask(context, await newest(stores, requestId))).toEqual({ kind: 'done' });
     expect(await typesOf(stores, requestId)).toEqual(['DocumentRegistered', 'SendAttempted', 'SendNotDelivered']);
-    expect(await accountEvents(stores)).toMatchObject([{ type: 'AccountPaused', data: { cause: 'signature', code: 'http_400', text: 'the signature value does not verify', requestId, answerSha256: expect.any(String) } }]);
+    expect(await accountEvents(stores)).toMatchObject([
+      {
+        type: 'AccountPaused',
+        data: {
+          cause: 'signature',
+          code: 'http_400',
+          text: 'the signature value does not verify',
+          requestId,
+          answerSha256: expect.any(String),
+        },
+      },
+    ]);
     expect(await heldAmong(lanes)).toEqual(['send', 'upload', 'group_check', 'group_start']);
     // What was claimed before the pause is given back untried.
     expect(await runTask(context, await newest(stores, requestId))).toMatchObject({ kind: 'give_back' });
@@ -70,7 +116,12 @@ describe('a refusal of the account', () => {
     await resume(stores);
     clock.advance(500);
     expect(await heldAmong(lanes)).toEqual([]);
-    expect(await workOff({ context: () => context, thrown: (error) => expect(error).toBeUndefined(), clock, store: stores.store }, requestId)).toEqual([]);
+    expect(
+      await workOff(
+        { context: () => context, thrown: (error) => expect(error).toBeUndefined(), clock, store: stores.store },
+        requestId,
+      ),
+    ).toEqual([]);
     expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
     expect(registry.taken.get(requestId)).toHaveLength(1);
   });
@@ -99,7 +150,11 @@ describe('a refusal of the account', () => {
     const context = processOn({ ...stores, registry, clock: new VirtualClock() });
     const { requestId } = await registerDocument(stores);
     const task = await newest(stores, requestId);
-    await context.documents.execute(requestId, { type: 'BeginSend' }, { taskKey: 'a run that died', lease: '1:1', actor: { kind: 'system', name: 'test', authenticatedBy: 'test' } });
+    await context.documents.execute(
+      requestId,
+      { type: 'BeginSend' },
+      { taskKey: 'a run that died', lease: '1:1', actor: { kind: 'system', name: 'test', authenticatedBy: 'test' } },
+    );
     await context.gates.pause(ACCOUNT, { cause: 'rights', code: '403', text: 'no' }, { taskKey: 'test' });
     expect(await runTask(context, { ...task, attempts: 2, leaseExpiredBefore: true })).toEqual({ kind: 'done' });
     expect((await typesOf(stores, requestId)).at(-1)).toBe('SendUnconfirmed');
@@ -109,21 +164,45 @@ describe('a refusal of the account', () => {
     const stores = freshStores();
     const registry = new FakeRegistry();
     const clock = new VirtualClock();
-    const run = (context: TaskContext) => ({ context: () => context, thrown: (error: Error) => expect(error).toBeUndefined(), clock, store: stores.store });
+    const run = (context: TaskContext) => ({
+      context: () => context,
+      thrown: (error: Error) => expect(error).toBeUndefined(),
+      clock,
+      store: stores.store,
+    });
     /** Resumed as soon as it was paused: only what became of document and group is looked at. */
     const refused = { kind: 'refused', code: '403', text: 'the user has no right', raw: rawOf('{}', 403) } as const;
     const uploads = new FakeUploads(registry);
     const ends: CallOutcome<never>[] = [refused];
-    const largeDocuments = { step: async (...[account, document, at]: Parameters<FakeUploads['step']>) => (at.next === 'finish' ? ends.shift() : undefined) ?? uploads.step(account, document, at) };
+    const largeDocuments = {
+      step: async (...[account, document, at]: Parameters<FakeUploads['step']>) =>
+        (at.next === 'finish' ? ends.shift() : undefined) ?? uploads.step(account, document, at),
+    };
     const fakeGroups = new FakeGroups(registry);
     const [checks, starts]: CallOutcome<never>[][] = [[refused], [refused]];
-    const bulk: TaskContext['bulk'] = { check: async (...args) => checks?.shift() ?? fakeGroups.check(...args), start: async (account, ids) => starts?.shift() ?? fakeGroups.start(account, ids) };
-    const gates = (context: TaskContext): TaskContext => ({ ...context, gates: { ...context.gates, isPaused: () => Promise.resolve(false), isHeld: () => Promise.resolve(false), pause: context.gates.pause.bind(context.gates) } as TaskContext['gates'] });
+    const bulk: TaskContext['bulk'] = {
+      check: async (...args) => checks?.shift() ?? fakeGroups.check(...args),
+      start: async (account, ids) => starts?.shift() ?? fakeGroups.start(account, ids),
+    };
+    const gates = (context: TaskContext): TaskContext => ({
+      ...context,
+      gates: {
+        ...context.gates,
+        isPaused: () => Promise.resolve(false),
+        isHeld: () => Promise.resolve(false),
+        pause: context.gates.pause.bind(context.gates),
+      } as TaskContext['gates'],
+    });
 
     const { requestId } = await registerDocument(stores);
-    await workOff(run(gates(processOn({ ...stores, registry, clock, largeDocuments, profile: SMALL_LIMITS }))), requestId);
+    await workOff(
+      run(gates(processOn({ ...stores, registry, clock, largeDocuments, profile: SMALL_LIMITS }))),
+      requestId,
+    );
     expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
-    expect(await accountEvents(stores)).toMatchObject([{ type: 'AccountPaused', data: { cause: 'rights', requestId } }]);
+    expect(await accountEvents(stores)).toMatchObject([
+      { type: 'AccountPaused', data: { cause: 'rights', requestId } },
+    ]);
 
     const { group, command } = await acceptGroup(stores, 2);
     const context = gates(processOn({ ...stores, registry, clock, bulk }));
@@ -153,7 +232,10 @@ describe('a certificate', () => {
     const { requestId } = await registerDocument(stores);
     expect(await runTask(context, await newest(stores, requestId))).toMatchObject({ kind: 'give_back' });
     expect(registry.calls).toEqual([]);
-    expect(await accountEvents(stores)).toMatchObject([{ type: 'AccountCertificateSeen', data: { thumbprint } }, { type: 'AccountPaused', data: { cause: 'certificate', code, thumbprint } }]);
+    expect(await accountEvents(stores)).toMatchObject([
+      { type: 'AccountCertificateSeen', data: { thumbprint } },
+      { type: 'AccountPaused', data: { cause: 'certificate', code, thumbprint } },
+    ]);
   });
 
   it('ends while the worker runs: from that moment on nothing is sent, and a person may let it pass once for good', async () => {
@@ -169,21 +251,34 @@ describe('a certificate', () => {
 });
 
 describe('a signer', () => {
-  it('that does not sign is left alone by all documents of its account; one that signs with another certificate is for a person', async () => {
-    const stores = freshStores();
-    const registry = new FakeRegistry();
-    const clock = new VirtualClock();
-    const context = processOn({ ...stores, registry, clock });
-    const lanes = lanesOf(context, [ACCOUNT]);
-    registry.sign = () => Promise.reject(new PedigreeError('signing_failed', 'the service is away', { item: ACCOUNT }));
-    const { requestId } = await registerDocument(stores);
-    await runTask(context, await newest(stores, requestId));
-    expect(await heldAmong(lanes)).toEqual(['send']);
-    clock.advance(10_000);
-    expect(await heldAmong(lanes)).toEqual([]);
-    registry.sign = () => Promise.reject(new PedigreeError('signing_failed', 'it was made with another certificate', { item: ACCOUNT, field: 'certificate' }));
-    await runTask(context, await newest(stores, requestId));
-    expect(await accountEvents(stores)).toMatchObject([{ type: 'AccountPaused', data: { cause: 'certificate', code: 'signed_by_another' } }]);
-    expect(await typesOf(stores, requestId)).toEqual(['DocumentRegistered']);
-  });
+  it(
+    'that does not sign is left alone by all documents of its account; one that signs with another certificate is ' +
+      'for a person',
+    async () => {
+      const stores = freshStores();
+      const registry = new FakeRegistry();
+      const clock = new VirtualClock();
+      const context = processOn({ ...stores, registry, clock });
+      const lanes = lanesOf(context, [ACCOUNT]);
+      registry.sign = () =>
+        Promise.reject(new PedigreeError('signing_failed', 'the service is away', { item: ACCOUNT }));
+      const { requestId } = await registerDocument(stores);
+      await runTask(context, await newest(stores, requestId));
+      expect(await heldAmong(lanes)).toEqual(['send']);
+      clock.advance(10_000);
+      expect(await heldAmong(lanes)).toEqual([]);
+      registry.sign = () =>
+        Promise.reject(
+          new PedigreeError('signing_failed', 'it was made with another certificate', {
+            item: ACCOUNT,
+            field: 'certificate',
+          }),
+        );
+      await runTask(context, await newest(stores, requestId));
+      expect(await accountEvents(stores)).toMatchObject([
+        { type: 'AccountPaused', data: { cause: 'certificate', code: 'signed_by_another' } },
+      ]);
+      expect(await typesOf(stores, requestId)).toEqual(['DocumentRegistered']);
+    },
+  );
 });

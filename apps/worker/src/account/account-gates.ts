@@ -37,8 +37,9 @@ export interface PausedAccount {
 }
 
 /**
- * Whether anything may be sent through an account. The log is asked, and not a read model: a pause must not depend on how far a projection is. Each look
- * holds the certificate against the clock and the configured user too, so an ended one pauses its account before the next claim.
+ * Whether anything may be sent through an account. The log is asked, and not a read model: a pause must not depend on
+ * how far a projection is. Each look holds the certificate against the clock and the configured user too, so an ended
+ * one pauses its account before the next claim.
  */
 export class AccountGates {
   /** Stands for a lease in the ids of events: what two processes find is no repeat of each other. */
@@ -65,7 +66,9 @@ export class AccountGates {
 
   /** True while the account is paused, or its signer rests. */
   async isHeld(account: string): Promise<boolean> {
-    return (await this.isPaused(account)) || this.options.clock.monotonicMs() < (this.restsUntilMs.get(account) ?? -Infinity);
+    return (
+      (await this.isPaused(account)) || this.options.clock.monotonicMs() < (this.restsUntilMs.get(account) ?? -Infinity)
+    );
   }
 
   /** A signer that did not sign is left alone for so long, by all documents of its account in this process. */
@@ -74,21 +77,35 @@ export class AccountGates {
   }
 
   /** Pauses an account on the registry's word. */
-  async pause(account: string, fault: AccountFault, by: { taskKey: string; answerSha256?: string; requestId?: string }): Promise<boolean> {
+  async pause(
+    account: string,
+    fault: AccountFault,
+    by: { taskKey: string; answerSha256?: string; requestId?: string },
+  ): Promise<boolean> {
     const { taskKey, ...named } = by;
     const registry = { kind: 'registry', name: this.options.profile, authenticatedBy: 'registry-session' } as const;
-    return this.decide(account, { type: 'Pause', ...becauseOf(account, fault), ...named }, { taskKey, actor: registry });
+    return this.decide(
+      account,
+      { type: 'Pause', ...becauseOf(account, fault), ...named },
+      { taskKey, actor: registry },
+    );
   }
 
   /** A refused sign-in, which no task waits for. What cannot be recorded now comes again with the next sign-in. */
   noteSignInRefused(account: string, fault: AccountFault): void {
-    this.pause(account, fault, { taskKey: `sign_in:${account}` }).catch((error: unknown) => this.options.log.warn({ account, err: error }, 'a refused sign-in was not recorded'));
+    this.pause(account, fault, { taskKey: `sign_in:${account}` }).catch((error: unknown) =>
+      this.options.log.warn({ account, err: error }, 'a refused sign-in was not recorded'),
+    );
   }
 
   /** Pauses an account because of what we found ourselves. */
   async pauseBySystem(account: string, fault: AccountFault & { thumbprint?: string }, taskKey: string): Promise<void> {
     const thumbprint = fault.thumbprint === undefined ? {} : { thumbprint: fault.thumbprint };
-    await this.decide(account, { type: 'Pause', ...becauseOf(account, fault), ...thumbprint }, { taskKey, actor: SYSTEM });
+    await this.decide(
+      account,
+      { type: 'Pause', ...becauseOf(account, fault), ...thumbprint },
+      { taskKey, actor: SYSTEM },
+    );
   }
 
   /** Accounts that are paused, as this process last saw them. */
@@ -113,29 +130,66 @@ export class AccountGates {
     const { validFrom, validTo, ...facts } = certificateFacts(der);
     if (this.noted.get(account) !== der) {
       const certificateSha256 = await this.options.evidence.put(der, 'application/pkix-cert');
-      const certificate = { ...facts, certificateSha256, validFrom: validFrom.toISOString(), validTo: validTo.toISOString() };
-      await this.decide(account, { type: 'NoteCertificate', account, certificate }, { taskKey: `note_certificate:${account}:${certificateSha256}`, actor: SYSTEM });
+      const certificate = {
+        ...facts,
+        certificateSha256,
+        validFrom: validFrom.toISOString(),
+        validTo: validTo.toISOString(),
+      };
+      await this.decide(
+        account,
+        { type: 'NoteCertificate', account, certificate },
+        { taskKey: `note_certificate:${account}:${certificateSha256}`, actor: SYSTEM },
+      );
       this.noted.set(account, der);
     }
     const fault = certificateFault({ ...facts, validFrom, validTo }, users.get(account) ?? '', clock.now());
     if (fault === undefined) return;
-    const command: AccountCommand = { type: 'Pause', account, cause: 'certificate', ...fault, thumbprint: facts.thumbprint };
+    const command: AccountCommand = {
+      type: 'Pause',
+      account,
+      cause: 'certificate',
+      ...fault,
+      thumbprint: facts.thumbprint,
+    };
     // Found at every look: the log is troubled only with what is news.
     if (decideAccount(await accounts.state(account), command).length === 0) return;
-    await this.decide(account, command, { taskKey: `check_certificate:${account}:${fault.code}:${facts.thumbprint}`, actor: SYSTEM });
+    await this.decide(account, command, {
+      taskKey: `check_certificate:${account}:${fault.code}:${facts.thumbprint}`,
+      actor: SYSTEM,
+    });
   }
 
-  private async decide(account: string, command: AccountCommand, cause: { taskKey: string; actor: Actor }): Promise<boolean> {
-    const { state, events }: AccountDecided = await this.options.commands.execute(new DecideAccount(account, command, { ...cause, lease: this.holder }));
-    if (events.some((event) => event.type === 'AccountPaused')) this.options.log.warn({ account, ...(state.phase === 'paused' ? { cause: state.because.cause, text: state.because.text } : {}) }, 'an account was paused: its documents wait until somebody resumes it');
+  private async decide(
+    account: string,
+    command: AccountCommand,
+    cause: { taskKey: string; actor: Actor },
+  ): Promise<boolean> {
+    const { state, events }: AccountDecided = await this.options.commands.execute(
+      new DecideAccount(account, command, { ...cause, lease: this.holder }),
+    );
+    if (events.some((event) => event.type === 'AccountPaused'))
+      this.options.log.warn(
+        { account, ...(state.phase === 'paused' ? { cause: state.because.cause, text: state.because.text } : {}) },
+        'an account was paused: its documents wait until somebody resumes it',
+      );
     return this.seen(account, state);
   }
 
   private seen(account: string, state: AccountDecided['state']): boolean {
     if (state.phase !== 'paused') this.paused.delete(account);
-    else if (!this.paused.has(account)) this.paused.set(account, { account, cause: state.because.cause, text: state.because.text, seenAt: this.options.clock.now() });
+    else if (!this.paused.has(account))
+      this.paused.set(account, {
+        account,
+        cause: state.because.cause,
+        text: state.because.text,
+        seenAt: this.options.clock.now(),
+      });
     return state.phase === 'paused';
   }
 }
 
-const becauseOf = (account: string, { cause, code, text }: AccountFault): Pick<AccountPaused['data'], 'account' | 'cause' | 'code' | 'text'> => ({ account, cause, code, text });
+const becauseOf = (
+  account: string,
+  { cause, code, text }: AccountFault,
+): Pick<AccountPaused['data'], 'account' | 'cause' | 'code' | 'text'> => ({ account, cause, code, text });

@@ -1,4 +1,12 @@
-import { accountStream, decideAccount, evolveAccount, NEW_ACCOUNT, type AccountCommand, type AccountEvent, type AccountState } from '#domain';
+import {
+  accountStream,
+  decideAccount,
+  evolveAccount,
+  NEW_ACCOUNT,
+  type AccountCommand,
+  type AccountEvent,
+  type AccountState,
+} from '#domain';
 import { NounRepository, type Noun, type RepositoryOptions } from '../noun/noun-repository.js';
 
 const ACCOUNT: Noun<AccountState, AccountCommand, AccountEvent> = {

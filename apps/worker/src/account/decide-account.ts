@@ -4,7 +4,9 @@ import type { AccountCommand, AccountEvent, AccountState } from '#domain';
 import type { Cause } from '../noun/noun-repository.js';
 import { AccountRepository } from './account-repository.js';
 
-/** A command to one account, carried by the CommandBus. Answers with the events that followed and the state they led to. */
+/**
+ * A command to one account, carried by the CommandBus. Answers with the events that followed and the state they led to.
+ */
 export class DecideAccount {
   constructor(
     readonly account: string,

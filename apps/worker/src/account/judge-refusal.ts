@@ -13,16 +13,25 @@ interface Answered {
 }
 
 /**
- * Where the registry refused the account and not what was asked, the account is paused, durably, and the fault is told. Undefined for any other
- * outcome, and where a person has resumed the account after the same answer to the same document: then the answer is the document's.
+ * Where the registry refused the account and not what was asked, the account is paused, durably, and the fault is told.
+ * Undefined for any other outcome, and where a person has resumed the account after the same answer to the same
+ * document: then the answer is the document's.
  */
-export async function judgeRefusal(context: TaskContext, task: Task, { account, operation, outcome, requestId }: Answered): Promise<(AccountFault & { answerSha256: Sha256 }) | undefined> {
+export async function judgeRefusal(
+  context: TaskContext,
+  task: Task,
+  { account, operation, outcome, requestId }: Answered,
+): Promise<(AccountFault & { answerSha256: Sha256 }) | undefined> {
   if (outcome.kind !== 'refused' && outcome.kind !== 'not_found') return undefined;
   const { raw, text } = outcome;
   const code = outcome.kind === 'refused' ? outcome.code : 'not_found';
   const fault = accountFaultOf(context.profile.accountRefusals, operation, { httpStatus: raw.httpStatus, code, text });
   if (fault === undefined) return undefined;
   const answerSha256 = await keep(context, raw);
-  const isPaused = await context.gates.pause(account, fault, { taskKey: task.key, answerSha256, ...(requestId === undefined ? {} : { requestId }) });
+  const isPaused = await context.gates.pause(account, fault, {
+    taskKey: task.key,
+    answerSha256,
+    ...(requestId === undefined ? {} : { requestId }),
+  });
   return isPaused ? { ...fault, answerSha256 } : undefined;
 }

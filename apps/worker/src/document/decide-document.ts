@@ -4,7 +4,10 @@ import type { DocumentCommand, DocumentEvent, DocumentState } from '#domain';
 import type { Cause } from '../noun/noun-repository.js';
 import { DocumentRepository } from './document-repository.js';
 
-/** A command to one document, carried by the CommandBus. Answers with the events that followed and the state they led to. */
+/**
+ * A command to one document, carried by the CommandBus. Answers with the events that followed and the state they led
+ * to.
+ */
 export class DecideDocument {
   constructor(
     readonly requestId: string,

@@ -10,11 +10,23 @@ import { DocumentRepository } from './document-repository.js';
 
 const SHA = 'a'.repeat(64);
 const BEGIN: DocumentCommand = { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA };
-const SENT: DocumentCommand = { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'sent', documentId: 'd-1', answerSha256: SHA } };
-const UNCONFIRMED: DocumentCommand = { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'unconfirmed', reason: 'the process ended' } };
+const SENT: DocumentCommand = {
+  type: 'RecordSendAnswer',
+  attempt: 1,
+  answer: { kind: 'sent', documentId: 'd-1', answerSha256: SHA },
+};
+const UNCONFIRMED: DocumentCommand = {
+  type: 'RecordSendAnswer',
+  attempt: 1,
+  answer: { kind: 'unconfirmed', reason: 'the process ended' },
+};
 
 /** A cause under a lease: each run of a task has another one. */
-const by = (taskKey: string, lease = '1:1'): Cause => ({ taskKey, lease, actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } });
+const by = (taskKey: string, lease = '1:1'): Cause => ({
+  taskKey,
+  lease,
+  actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' },
+});
 
 const server = await eventStoreServer();
 
@@ -26,15 +38,21 @@ describe.each([
 
   const registered = async (): Promise<string> => (await registerDocument(stores)).requestId;
   const statusesOf = async (requestId: string): Promise<string[]> =>
-    (await eventsOf(stores.store, requestId)).flatMap((event) => (event.type === 'StatusObserved' ? [(event as StatusObserved).data.status] : []));
-  const typesOf = async (requestId: string): Promise<string[]> => (await eventsOf(stores.store, requestId)).map((event) => event.type);
+    (await eventsOf(stores.store, requestId)).flatMap((event) =>
+      event.type === 'StatusObserved' ? [(event as StatusObserved).data.status] : [],
+    );
+  const typesOf = async (requestId: string): Promise<string[]> =>
+    (await eventsOf(stores.store, requestId)).map((event) => event.type);
 
   describe('one document in two processes', () => {
     it('lets one of two different tasks through; the other decides anew on what it then reads', async () => {
       const requestId = await registered();
       const [a, b] = [repositoryOn(stores.store), repositoryOn(stores.store)];
       await Promise.all([a.state(requestId), b.state(requestId)]);
-      const results = await Promise.all([a.execute(requestId, BEGIN, by('one')), b.execute(requestId, BEGIN, by('other'))]);
+      const results = await Promise.all([
+        a.execute(requestId, BEGIN, by('one')),
+        b.execute(requestId, BEGIN, by('other')),
+      ]);
       expect(results.map((one) => one.events.length).sort()).toEqual([0, 1]);
       expect(results.map((one) => one.state.phase)).toEqual(['sending', 'sending']);
       expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
@@ -46,7 +64,10 @@ describe.each([
       // The second remembers the document as ready to be sent; its lease on the task comes after the first's ran out.
       expect((await second.state(requestId)).phase).toBe('ready');
       expect((await first.execute(requestId, BEGIN, by('send:1', '1:1'))).events).toHaveLength(1);
-      expect(await second.execute(requestId, BEGIN, by('send:1', '1:2'))).toMatchObject({ events: [], state: { phase: 'sending', attempt: 1 } });
+      expect(await second.execute(requestId, BEGIN, by('send:1', '1:2'))).toMatchObject({
+        events: [],
+        state: { phase: 'sending', attempt: 1 },
+      });
     });
 
     it('remembers what the log holds, not what it would have written, when the same task wrote something else first', async () => {
@@ -56,23 +77,51 @@ describe.each([
       expect((await second.state(requestId)).phase).toBe('sending');
       // The answer came after all, just before the second process gave it up.
       await first.execute(requestId, SENT, by('send:1'));
-      expect(await second.execute(requestId, UNCONFIRMED, by('send:1', '1:2'))).toMatchObject({ events: [], state: { phase: 'sent', documentId: 'd-1' } });
-      const observed = await second.execute(requestId, { type: 'ObserveStatus', status: 'processed', answerSha256: SHA }, by('status:1'));
+      expect(await second.execute(requestId, UNCONFIRMED, by('send:1', '1:2'))).toMatchObject({
+        events: [],
+        state: { phase: 'sent', documentId: 'd-1' },
+      });
+      const observed = await second.execute(
+        requestId,
+        { type: 'ObserveStatus', status: 'processed', answerSha256: SHA },
+        by('status:1'),
+      );
       expect(observed.events.map((one) => one.type)).toEqual(['StatusObserved']);
-      expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted', 'DocumentSent', 'StatusObserved']);
+      expect(await typesOf(requestId)).toEqual([
+        'DocumentRegistered',
+        'SendAttempted',
+        'DocumentSent',
+        'StatusObserved',
+      ]);
     });
 
-    it('hears what another run of a task has to say at the same place, on older memory: the registry was slower than the first poll', async () => {
-      const requestId = await registered();
-      const [a, b] = [repositoryOn(stores.store), repositoryOn(stores.store)];
-      await b.execute(requestId, BEGIN, by('send:1'));
-      await b.execute(requestId, SENT, by('send:1'));
-      // Process a polls first. Process b, which sent the document, then polls the same task; it remembers nothing of the first answer.
-      await a.execute(requestId, { type: 'ObserveStatus', status: 'processing', answerSha256: SHA }, by('status:1', '2:1'));
-      const second = await b.execute(requestId, { type: 'ObserveStatus', status: 'processed', answerSha256: SHA }, by('status:1', '2:2'));
-      expect(second).toMatchObject({ events: [{ type: 'StatusObserved', data: { status: 'processed' } }], state: { phase: 'sent', status: 'processed' } });
-      expect(await statusesOf(requestId)).toEqual(['processing', 'processed']);
-    });
+    it(
+      'hears what another run of a task has to say at the same place, on older memory: the registry was slower ' +
+        'than the first poll',
+      async () => {
+        const requestId = await registered();
+        const [a, b] = [repositoryOn(stores.store), repositoryOn(stores.store)];
+        await b.execute(requestId, BEGIN, by('send:1'));
+        await b.execute(requestId, SENT, by('send:1'));
+        // Process a polls first. Process b, which sent the document, then polls the same task; it remembers nothing of
+        // the first answer.
+        await a.execute(
+          requestId,
+          { type: 'ObserveStatus', status: 'processing', answerSha256: SHA },
+          by('status:1', '2:1'),
+        );
+        const second = await b.execute(
+          requestId,
+          { type: 'ObserveStatus', status: 'processed', answerSha256: SHA },
+          by('status:1', '2:2'),
+        );
+        expect(second).toMatchObject({
+          events: [{ type: 'StatusObserved', data: { status: 'processed' } }],
+          state: { phase: 'sent', status: 'processed' },
+        });
+        expect(await statusesOf(requestId)).toEqual(['processing', 'processed']);
+      },
+    );
 
     it.each([
       ['another lease', 'processing', '2:2'],
@@ -89,8 +138,16 @@ describe.each([
         results.push(result.kind);
         return result;
       });
-      await a.execute(requestId, { type: 'ObserveStatus', status: 'processing', answerSha256: SHA }, by('status:1', '2:1'));
-      await b.execute(requestId, { type: 'ObserveStatus', status: status as 'processing', answerSha256: SHA }, by('status:1', lease));
+      await a.execute(
+        requestId,
+        { type: 'ObserveStatus', status: 'processing', answerSha256: SHA },
+        by('status:1', '2:1'),
+      );
+      await b.execute(
+        requestId,
+        { type: 'ObserveStatus', status: status as 'processing', answerSha256: SHA },
+        by('status:1', lease),
+      );
       spy.mockRestore();
       expect(results.slice(0, 2)).toEqual(['appended', 'conflict']);
     });
@@ -102,12 +159,18 @@ describe.each([
       // As the version before derived its ids: from task key, stream, version and type alone.
       const { append } = stores.store;
       const spy = jest.spyOn(stores.store, 'append').mockImplementation((stream, version, events) => {
-        const named = events.map((event, n) => ({ ...event, id: uuid5(`send:1@${stream}@${Number(version) + 1 + n}/${event.type}`, randomUUID()) }));
+        const named = events.map((event, n) => ({
+          ...event,
+          id: uuid5(`send:1@${stream}@${Number(version) + 1 + n}/${event.type}`, randomUUID()),
+        }));
         return append.call(stores.store, stream, version, named);
       });
       await old.execute(requestId, BEGIN, by('send:1'));
       spy.mockRestore();
-      expect(await upgraded.execute(requestId, BEGIN, by('send:1'))).toMatchObject({ events: [], state: { phase: 'sending', attempt: 1 } });
+      expect(await upgraded.execute(requestId, BEGIN, by('send:1'))).toMatchObject({
+        events: [],
+        state: { phase: 'sending', attempt: 1 },
+      });
       expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
     });
 
@@ -117,7 +180,11 @@ describe.each([
       await stale.state(requestId);
       await other.execute(requestId, BEGIN, by('send:1'));
       await other.execute(requestId, SENT, by('send:1'));
-      const { events } = await stale.execute(requestId, { type: 'ObserveStatus', status: 'processed', answerSha256: SHA }, by('status:1'));
+      const { events } = await stale.execute(
+        requestId,
+        { type: 'ObserveStatus', status: 'processed', answerSha256: SHA },
+        by('status:1'),
+      );
       // On what it remembered there was nothing to observe: it was not even sent.
       expect(events.map((one) => one.type)).toEqual(['StatusObserved']);
     });
@@ -128,7 +195,9 @@ describe.each([
       const requestIds = [await registered(), await registered()];
       const repository = repositoryOn(stores.store);
       for (const requestId of requestIds) await repository.execute(requestId, BEGIN, by('conclude_members:g'));
-      const ids = (await Promise.all(requestIds.map((requestId) => stores.store.readStream(documentStream(requestId))))).map((events) => events.at(-1)?.id);
+      const ids = (
+        await Promise.all(requestIds.map((requestId) => stores.store.readStream(documentStream(requestId))))
+      ).map((events) => events.at(-1)?.id);
       expect(new Set(ids).size).toBe(2);
     });
   });
@@ -142,7 +211,9 @@ describe.each([
       const { requestId } = registration;
       await repositoryOn(stores.store).execute(requestId, BEGIN, by('send:1'));
       for (const task of [`run_command:${requestId}`, 'another task']) {
-        expect(await repositoryOn(stores.store).execute(requestId, { type: 'Register', registration }, by(task, '1:2'))).toMatchObject({ events: [], state: { phase: 'sending' } });
+        expect(
+          await repositoryOn(stores.store).execute(requestId, { type: 'Register', registration }, by(task, '1:2')),
+        ).toMatchObject({ events: [], state: { phase: 'sending' } });
       }
       expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
     });
@@ -162,7 +233,12 @@ describe.each([
     it('forgets the oldest beyond its limit, and nothing is lost by it', async () => {
       const requestIds = await Promise.all(Array.from({ length: 5 }, registered));
       const installation = { id: randomUUID(), participant: 'own', softwareVersion: 'test', profile: 'interface-v1' };
-      const repository = new DocumentRepository({ store: stores.store, clock: { now: () => new Date(0), monotonicMs: () => 0, wait: () => Promise.resolve() }, installation, maxRemembered: 2 });
+      const repository = new DocumentRepository({
+        store: stores.store,
+        clock: { now: () => new Date(0), monotonicMs: () => 0, wait: () => Promise.resolve() },
+        installation,
+        maxRemembered: 2,
+      });
       for (const requestId of requestIds) await repository.execute(requestId, BEGIN, by(`send:${requestId}`));
       for (const requestId of requestIds) expect((await repository.state(requestId)).phase).toBe('sending');
     });
@@ -191,8 +267,12 @@ describe.each([
       });
       const repository = repositoryOn(store);
       await expect(repository.execute(requestId, BEGIN, by('send:1'))).rejects.toThrow('the connection was lost');
-      // The task comes again under another lease: what the first run did after its append is not known, so the intent is not this run's own.
-      expect(await repository.execute(requestId, BEGIN, by('send:1', '1:2'))).toMatchObject({ events: [], state: { phase: 'sending' } });
+      // The task comes again under another lease: what the first run did after its append is not known, so the intent
+      // is not this run's own.
+      expect(await repository.execute(requestId, BEGIN, by('send:1', '1:2'))).toMatchObject({
+        events: [],
+        state: { phase: 'sending' },
+      });
       expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
     });
 

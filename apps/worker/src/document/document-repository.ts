@@ -1,4 +1,12 @@
-import { ABSENT, decide, documentStream, evolve, type DocumentCommand, type DocumentEvent, type DocumentState } from '#domain';
+import {
+  ABSENT,
+  decide,
+  documentStream,
+  evolve,
+  type DocumentCommand,
+  type DocumentEvent,
+  type DocumentState,
+} from '#domain';
 import { NounRepository, type Noun, type RepositoryOptions } from '../noun/noun-repository.js';
 
 const DOCUMENT: Noun<DocumentState, DocumentCommand, DocumentEvent> = {

@@ -4,7 +4,9 @@ import type { GroupCommand, GroupEvent, GroupState } from '#domain';
 import type { Cause } from '../noun/noun-repository.js';
 import { GroupRepository } from './group-repository.js';
 
-/** A command to one group, carried by the CommandBus. Answers with the events that followed and the state they led to. */
+/**
+ * A command to one group, carried by the CommandBus. Answers with the events that followed and the state they led to.
+ */
 export class DecideGroup {
   constructor(
     readonly groupId: string,

@@ -1,4 +1,12 @@
-import { decideGroup, evolveGroup, groupStream, NO_GROUP, type GroupCommand, type GroupEvent, type GroupState } from '#domain';
+import {
+  decideGroup,
+  evolveGroup,
+  groupStream,
+  NO_GROUP,
+  type GroupCommand,
+  type GroupEvent,
+  type GroupState,
+} from '#domain';
 import { NounRepository, type Cause, type Noun, type RepositoryOptions } from '../noun/noun-repository.js';
 
 const GROUP: Noun<GroupState, GroupCommand, GroupEvent> = {
@@ -12,8 +20,8 @@ const GROUP: Noun<GroupState, GroupCommand, GroupEvent> = {
 };
 
 /**
- * Groups, one stream each. All members of a group write to that one stream, many at once when a group ends: within this process they take turns,
- * so that only other processes cost a version conflict.
+ * Groups, one stream each. All members of a group write to that one stream, many at once when a group ends: within this
+ * process they take turns, so that only other processes cost a version conflict.
  */
 export class GroupRepository extends NounRepository<GroupState, GroupCommand, GroupEvent> {
   private readonly turns = new Map<string, Promise<unknown>>();
@@ -22,7 +30,11 @@ export class GroupRepository extends NounRepository<GroupState, GroupCommand, Gr
     super(GROUP, options);
   }
 
-  override execute(groupId: string, command: GroupCommand, cause: Cause): Promise<{ events: GroupEvent[]; state: GroupState }> {
+  override execute(
+    groupId: string,
+    command: GroupCommand,
+    cause: Cause,
+  ): Promise<{ events: GroupEvent[]; state: GroupState }> {
     const before = this.turns.get(groupId) ?? Promise.resolve();
     const mine = before.then(() => super.execute(groupId, command, cause));
     // Whoever comes next waits for the end of this turn, not for its success.

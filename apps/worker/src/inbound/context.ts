@@ -42,9 +42,17 @@ export const inboundOf = (task: Task): InboundPayload => task.payload as unknown
 const SYSTEM = { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const;
 
 /** Gives a document of others a command; by default in the name of the registry, whose word it carries. */
-export function toInbound(context: TaskContext, task: Task, said: InboundCommand & { documentId?: string; at?: Date; bySystem?: true; candidates?: Candidate[] }): Promise<InboundDecided> {
+export function toInbound(
+  context: TaskContext,
+  task: Task,
+  said: InboundCommand & { documentId?: string; at?: Date; bySystem?: true; candidates?: Candidate[] },
+): Promise<InboundDecided> {
   const { documentId = inboundOf(task).documentId, at, bySystem, candidates = [], ...command } = said;
   const registry = { kind: 'registry', name: context.profile.name, authenticatedBy: 'registry-session' } as const;
-  const cause = { ...causeOf(task, bySystem === true ? SYSTEM : registry), candidates, ...(at === undefined ? {} : { effectiveAt: at }) };
+  const cause = {
+    ...causeOf(task, bySystem === true ? SYSTEM : registry),
+    candidates,
+    ...(at === undefined ? {} : { effectiveAt: at }),
+  };
   return context.commands.execute(new DecideInbound(documentId, command as InboundCommand, cause));
 }

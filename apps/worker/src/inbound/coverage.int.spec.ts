@@ -20,16 +20,37 @@ describe('what a list has covered', () => {
   });
 
   it('begins with the next reading where it was read before that was kept', async () => {
-    await db.pool.query(`INSERT INTO list_cursor (account, list, since, read_at) VALUES ('old', 'outgoing', '2026-03-02Z', now())`);
-    await moveCursor(db.pool, { account: 'old', list: 'outgoing', from: '2026-03-02T00:00:00Z', since: '2026-03-03T00:00:00Z', isAtEnd: true });
+    await db.pool.query(
+      `INSERT INTO list_cursor (account, list, since, read_at) VALUES ('old', 'outgoing', '2026-03-02Z', now())`,
+    );
+    await moveCursor(db.pool, {
+      account: 'old',
+      list: 'outgoing',
+      from: '2026-03-02T00:00:00Z',
+      since: '2026-03-03T00:00:00Z',
+      isAtEnd: true,
+    });
     const { rows } = await db.pool.query(`SELECT covered_from FROM list_cursor WHERE account = 'old'`);
     expect(rows).toEqual([{ covered_from: new Date('2026-03-02T00:00:00Z') }]);
   });
 
   it('tells since when a status is shown', async () => {
-    const one: ListedDocument = { documentId: 'd', requestId: 'r', direction: 'outgoing', account: 'main', docType: 701, status: 'processing', receivedAt: undefined, processedAt: undefined };
-    const write = (status: ListedDocument['status']) => inTransaction(db.pool, (tx) => writeListed(tx, [{ ...one, status }]));
-    const statusAt = async (): Promise<number> => ((await db.pool.query<{ status_at: Date }>('SELECT status_at FROM registry_document')).rows[0]?.status_at as Date).getTime();
+    const one: ListedDocument = {
+      documentId: 'd',
+      requestId: 'r',
+      direction: 'outgoing',
+      account: 'main',
+      docType: 701,
+      status: 'processing',
+      receivedAt: undefined,
+      processedAt: undefined,
+    };
+    const write = (status: ListedDocument['status']) =>
+      inTransaction(db.pool, (tx) => writeListed(tx, [{ ...one, status }]));
+    const statusAt = async (): Promise<number> =>
+      (
+        (await db.pool.query<{ status_at: Date }>('SELECT status_at FROM registry_document')).rows[0]?.status_at as Date
+      ).getTime();
     await write('processing');
     await db.pool.query(`UPDATE registry_document SET status_at = '2026-03-01Z'`);
     await write('processing');

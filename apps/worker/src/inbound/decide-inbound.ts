@@ -4,7 +4,10 @@ import type { InboundCommand, InboundEvent, InboundState } from '#domain';
 import type { Cause } from '../noun/noun-repository.js';
 import { InboundRepository } from './inbound-repository.js';
 
-/** A command to one document of others, carried by the CommandBus. Answers with the events that followed and the state they led to. */
+/**
+ * A command to one document of others, carried by the CommandBus. Answers with the events that followed and the state
+ * they led to.
+ */
 export class DecideInbound {
   constructor(
     readonly documentId: string,

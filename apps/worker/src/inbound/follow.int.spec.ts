@@ -10,7 +10,17 @@ import { readInboundStatuses } from './follow.js';
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
 const statusTask = (documentId: string): Task => ({
-  ...{ key: `inbound_status:${documentId}`, kind: 'inbound_status', lane: `${ACCOUNT}/status`, dueAt: new Date(0), priority: 100, attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0) },
+  ...{
+    key: `inbound_status:${documentId}`,
+    kind: 'inbound_status',
+    lane: `${ACCOUNT}/status`,
+    dueAt: new Date(0),
+    priority: 100,
+    attempts: 1,
+    leaseExpiredBefore: false,
+    lease: '1:1',
+    claimedAt: new Date(0),
+  },
   payload: { documentId, account: ACCOUNT, direction: 'outgoing' },
 });
 
@@ -41,7 +51,9 @@ describe('the statuses of documents of others', () => {
   ])('are judged by the state: this process read %s, another had recorded %s', async (read, recorded, result) => {
     const registry = new FakeRegistry();
     registry.status = read as 'processed';
-    const commands = { execute: () => Promise.resolve({ events: [], state: { phase: 'followed', status: recorded } }) } as unknown as CommandBus;
+    const commands = {
+      execute: () => Promise.resolve({ events: [], state: { phase: 'followed', status: recorded } }),
+    } as unknown as CommandBus;
     const context = { ...processOn({ ...stores, registry, clock: new VirtualClock() }), commands };
     expect(await readInboundStatuses(context, [statusTask('d1')])).toMatchObject([{ kind: result }]);
   });

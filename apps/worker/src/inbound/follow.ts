@@ -19,7 +19,8 @@ export async function readInboundStatuses(context: TaskContext, tasks: Task[]): 
   for (const direction of ['incoming', 'outgoing'] as const) {
     const mine = tasks.filter((task) => inboundOf(task).direction === direction);
     if (mine.length === 1) results.set(mine[0] as Task, await readSingle(context, mine[0] as Task));
-    else if (mine.length > 1) for (const [i, result] of (await readPage(context, mine)).entries()) results.set(mine[i] as Task, result);
+    else if (mine.length > 1)
+      for (const [i, result] of (await readPage(context, mine)).entries()) results.set(mine[i] as Task, result);
   }
   return tasks.map((task) => results.get(task) as TaskResult);
 }
@@ -27,7 +28,11 @@ export async function readInboundStatuses(context: TaskContext, tasks: Task[]): 
 async function readSingle(context: TaskContext, task: Task): Promise<TaskResult> {
   const { account, documentId } = inboundOf(task);
   const outcome = await context.registry.documentStatus(account, documentId);
-  if (outcome.kind !== 'ok') return again(context, task, { error: `status of ${documentId}: ${outcome.kind}`, isAbsent: outcome.kind === 'not_found' });
+  if (outcome.kind !== 'ok')
+    return again(context, task, {
+      error: `status of ${documentId}: ${outcome.kind}`,
+      isAbsent: outcome.kind === 'not_found',
+    });
   return observe(context, task, { shown: outcome.value, answer: candidateOf(context, outcome.raw) });
 }
 
@@ -35,28 +40,58 @@ async function readPage(context: TaskContext, tasks: Task[]): Promise<TaskResult
   const { account, direction } = inboundOf(tasks[0] as Task);
   const documentIds = tasks.map((task) => inboundOf(task).documentId);
   const query = { documentIds, limit: documentIds.length };
-  const outcome = direction === 'incoming' ? await context.registry.listIncoming(account, query) : await context.registry.listOutgoing(account, query);
-  if (outcome.kind !== 'ok') return tasks.map((task) => again(context, task, { error: `${direction} list: ${outcome.kind}`, isAbsent: false }));
+  const outcome =
+    direction === 'incoming'
+      ? await context.registry.listIncoming(account, query)
+      : await context.registry.listOutgoing(account, query);
+  if (outcome.kind !== 'ok')
+    return tasks.map((task) => again(context, task, { error: `${direction} list: ${outcome.kind}`, isAbsent: false }));
   const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
   const answer = candidateOf(context, outcome.raw);
-  const alone = oneOf(context, tasks.filter((task) => !shown.has(inboundOf(task).documentId)));
-  const read = (task: Task): Promise<TaskResult> => (task === alone ? readSingle(context, task) : observe(context, task, { shown: shown.get(inboundOf(task).documentId), answer }));
+  const alone = oneOf(
+    context,
+    tasks.filter((task) => !shown.has(inboundOf(task).documentId)),
+  );
+  const read = (task: Task): Promise<TaskResult> =>
+    task === alone
+      ? readSingle(context, task)
+      : observe(context, task, { shown: shown.get(inboundOf(task).documentId), answer });
   // One document's trouble is its own: the others of the page are observed all the same.
-  return Promise.all(tasks.map((task) => read(task).catch((error: Error) => again(context, task, { error: error.message, isAbsent: true }))));
+  return Promise.all(
+    tasks.map((task) =>
+      read(task).catch((error: Error) => again(context, task, { error: error.message, isAbsent: true })),
+    ),
+  );
 }
 
-async function observe(context: TaskContext, task: Task, seen: { shown: DocumentMetadata | undefined; answer: Candidate }): Promise<TaskResult> {
+async function observe(
+  context: TaskContext,
+  task: Task,
+  seen: { shown: DocumentMetadata | undefined; answer: Candidate },
+): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, task, { error: 'not in the list', isAbsent: true });
   const { status, processedAt } = seen.shown;
   const { isLastWord = false } = inboundOf(task);
-  const { state } = await toInbound(context, task, { type: 'ObserveStatus', status, isLastWord, answerSha256: seen.answer.sha256, candidates: [seen.answer], ...(processedAt === undefined ? {} : { processedAt }) });
+  const { state } = await toInbound(context, task, {
+    type: 'ObserveStatus',
+    status,
+    isLastWord,
+    answerSha256: seen.answer.sha256,
+    candidates: [seen.answer],
+    ...(processedAt === undefined ? {} : { processedAt }),
+  });
   return isUnsettled(state) ? again(context, task, { isAbsent: false }) : { kind: 'done' };
 }
 
 /** Judged by the document's state, never by this answer: another process may have recorded a newer one meanwhile. */
-const isUnsettled = (state: InboundState): boolean => state.phase === 'followed' && (state.status === 'uploading' || state.status === 'processing');
+const isUnsettled = (state: InboundState): boolean =>
+  state.phase === 'followed' && (state.status === 'uploading' || state.status === 'processing');
 
-function again(context: TaskContext, task: Task, { error, isAbsent }: { error?: string; isAbsent: boolean }): TaskResult {
+function again(
+  context: TaskContext,
+  task: Task,
+  { error, isAbsent }: { error?: string; isAbsent: boolean },
+): TaskResult {
   const { statusPollMs } = context.profile.rules;
   const delayMs = isAbsent ? doubled(statusPollMs, task) : statusPollMs;
   return { kind: 'retry', delayMs, countsAsAttempt: isAbsent, ...(error === undefined ? {} : { error }) };
@@ -64,7 +99,10 @@ function again(context: TaskContext, task: Task, { error, isAbsent }: { error?: 
 
 const doubled = (ms: number, task: Task): number => ms * 2 ** Math.min(task.attempts - 1, MOST_DOUBLINGS);
 
-/** Fetches the document's bytes, keeps them, and records what they say. What the registry does not give is asked for a few times, then that is shown. */
+/**
+ * Fetches the document's bytes, keeps them, and records what they say. What the registry does not give is asked for a
+ * few times, then that is shown.
+ */
 export async function fetchInbound(context: TaskContext, task: Task): Promise<TaskResult> {
   const { account, documentId } = inboundOf(task);
   const outcome = await context.registry.downloadDocument(account, documentId);
@@ -91,7 +129,10 @@ function contentOf(xml: Buffer) {
   };
 }
 
-/** Fetches the receipt of a document in our name that we did not send. Whose operation_id it carries is its sender's business. */
+/**
+ * Fetches the receipt of a document in our name that we did not send. Whose operation_id it carries is its sender's
+ * business.
+ */
 export async function fetchInboundReceipt(context: TaskContext, task: Task): Promise<TaskResult> {
   const { account, documentId } = inboundOf(task);
   const outcome = await context.registry.receipt(account, documentId);
@@ -106,27 +147,54 @@ export async function fetchInboundReceipt(context: TaskContext, task: Task): Pro
   const { sha256: receiptSha256 } = bytes;
   const read = orProblem(() => readReceipt(xml, { zone: context.profile.zone }));
   if ('problem' in read) {
-    // A query is answered by another document than a receipt (public-facts 2.4): its bytes are kept, and nothing moved by it.
-    await toInbound(context, task, { type: 'GiveUpReceipt', reason: read.problem, attempts: task.attempts, receiptSha256, candidates: [bytes] });
+    // A query is answered by another document than a receipt (public-facts 2.4): its bytes are kept, and nothing moved
+    // by it.
+    await toInbound(context, task, {
+      type: 'GiveUpReceipt',
+      reason: read.problem,
+      attempts: task.attempts,
+      receiptSha256,
+      candidates: [bytes],
+    });
     return { kind: 'done' };
   }
   const { result, acceptedAt, comment, errors } = read;
-  if (result === 'rejected' && context.profile.transientReceipts.some((text) => (comment ?? '').toLowerCase().includes(text.toLowerCase()))) {
+  if (
+    result === 'rejected' &&
+    context.profile.transientReceipts.some((text) => (comment ?? '').toLowerCase().includes(text.toLowerCase()))
+  ) {
     return refusedRead(context, task, `the receipt of ${documentId} is still being prepared`);
   }
-  const receipt = { receiptSha256, result, acceptedAt, errorCount: errors.length, ...(comment === undefined ? {} : { comment }) };
+  const receipt = {
+    receiptSha256,
+    result,
+    acceptedAt,
+    errorCount: errors.length,
+    ...(comment === undefined ? {} : { comment }),
+  };
   await toInbound(context, task, { type: 'RecordReceipt', receipt, at: new Date(acceptedAt), candidates: [bytes] });
   return { kind: 'done' };
 }
 
 /** An answer that there is no such thing counts; a registry that is away does not. */
-function missed(context: TaskContext, task: Task, { what, outcome }: { what: string; outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }> }): { retry: TaskResult } | { givenUp: { reason: string; attempts: number } } {
+function missed(
+  context: TaskContext,
+  task: Task,
+  { what, outcome }: { what: string; outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }> },
+): { retry: TaskResult } | { givenUp: { reason: string; attempts: number } } {
   const { receiptPollMs, absentTries } = context.profile.rules;
   const isAbsent = outcome.kind === 'not_found' || outcome.kind === 'refused';
   const reason = `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`.slice(0, LONGEST_PROBLEM);
   if (isAbsent && task.attempts >= absentTries) return { givenUp: { reason, attempts: task.attempts } };
   const error = `${what} of ${inboundOf(task).documentId}: ${reason}`;
-  return { retry: { kind: 'retry', delayMs: isAbsent ? doubled(receiptPollMs, task) : receiptPollMs, error, countsAsAttempt: isAbsent } };
+  return {
+    retry: {
+      kind: 'retry',
+      delayMs: isAbsent ? doubled(receiptPollMs, task) : receiptPollMs,
+      error,
+      countsAsAttempt: isAbsent,
+    },
+  };
 }
 
 function orProblem<T extends object>(read: () => T): T | { problem: string } {

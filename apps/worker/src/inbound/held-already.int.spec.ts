@@ -5,7 +5,17 @@ import { inTransaction, migrate } from '#postgres';
 import { tasksSchema } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
-import { ACCOUNT, asTask, eventsOf, openStores, plannedTasks, processOn, registerDocument, runTask, type Stores } from '../../test/trial.js';
+import {
+  ACCOUNT,
+  asTask,
+  eventsOf,
+  openStores,
+  plannedTasks,
+  processOn,
+  registerDocument,
+  runTask,
+  type Stores,
+} from '../../test/trial.js';
 import type { TaskContext } from '../registry-tasks/context.js';
 import { moveCursor, inboundSchema, RegistryDocuments, writeListed } from './registry-documents.js';
 
@@ -22,17 +32,32 @@ afterAll(async () => {
 });
 
 /** A process that knows the lists, and remembers what it told documents of others. */
-async function start(registry: FakeRegistry): Promise<{ context: TaskContext; held: RegistryDocuments; recognised: string[] }> {
+async function start(
+  registry: FakeRegistry,
+): Promise<{ context: TaskContext; held: RegistryDocuments; recognised: string[] }> {
   const held = new RegistryDocuments(db.pool);
   await held.open();
   const recognised: string[] = [];
   const own = processOn({ ...stores, registry, clock: new VirtualClock() });
-  const execute = (one: { documentId?: string }): unknown => (one.documentId === undefined ? own.commands.execute(one as never) : recognised.push(one.documentId));
+  const execute = (one: { documentId?: string }): unknown =>
+    one.documentId === undefined ? own.commands.execute(one as never) : recognised.push(one.documentId);
   return { context: { ...own, held, commands: { execute } as unknown as CommandBus }, held, recognised };
 }
 
-const listed = (documentId: string, requestId: string) => ({ ...{ documentId, requestId, direction: 'outgoing' as const, account: ACCOUNT, docType: 701, status: 'processed' as const }, receivedAt: undefined, processedAt: undefined });
-const typesOf = async (requestId: string): Promise<string[]> => (await eventsOf(stores.store, requestId)).map((event) => event.type);
+const listed = (documentId: string, requestId: string) => ({
+  ...{
+    documentId,
+    requestId,
+    direction: 'outgoing' as const,
+    account: ACCOUNT,
+    docType: 701,
+    status: 'processed' as const,
+  },
+  receivedAt: undefined,
+  processedAt: undefined,
+});
+const typesOf = async (requestId: string): Promise<string[]> =>
+  (await eventsOf(stores.store, requestId)).map((event) => event.type);
 const sendTask = async (requestId: string) => asTask((await plannedTasks(stores.store, requestId))[0] as never);
 
 describe('a document whose request_id a list has shown', () => {
@@ -45,7 +70,11 @@ describe('a document whose request_id a list has shown', () => {
     expect(await runTask(context, await sendTask(requestId))).toEqual({ kind: 'done' });
     expect(registry.calls).toEqual(['findByRequestId']);
     expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'DocumentSent']);
-    expect((await eventsOf(stores.store, requestId))[1]?.data).toMatchObject({ documentId, attempt: 1, foundByLookUp: true });
+    expect((await eventsOf(stores.store, requestId))[1]?.data).toMatchObject({
+      documentId,
+      attempt: 1,
+      foundByLookUp: true,
+    });
     expect(recognised).toEqual([documentId]);
   });
 
@@ -75,7 +104,10 @@ describe('a process that begins on a database whose lists were read before', () 
     const { requestId } = await registerDocument(stores);
     const registry = new FakeRegistry();
     const { context, held } = await start(registry);
-    expect(await runTask(context, await sendTask(requestId))).toMatchObject({ kind: 'retry', error: 'the outgoing list is read first' });
+    expect(await runTask(context, await sendTask(requestId))).toMatchObject({
+      kind: 'retry',
+      error: 'the outgoing list is read first',
+    });
     await moveCursor(db.pool, { ...cursor, isAtEnd: false, problem: 'unknown: HTTP 502' });
     expect(await held.isCaughtUp(ACCOUNT)).toBe(false);
     await moveCursor(db.pool, cursor);
@@ -89,10 +121,16 @@ describe('a process that begins on a database whose lists were read before', () 
     const registry = new FakeRegistry();
     registry.take(held.requestId);
     const { context } = await start(registry);
-    expect(await runTask(context, await sendTask(absent.requestId))).toMatchObject({ kind: 'retry', error: 'the outgoing list is read first' });
+    expect(await runTask(context, await sendTask(absent.requestId))).toMatchObject({
+      kind: 'retry',
+      error: 'the outgoing list is read first',
+    });
     (context.clock as VirtualClock).advance(120_000);
     registry.fail('findByRequestId', 'unknown');
-    expect(await runTask(context, await sendTask(absent.requestId))).toMatchObject({ kind: 'retry', error: expect.stringContaining('no list can be read') });
+    expect(await runTask(context, await sendTask(absent.requestId))).toMatchObject({
+      kind: 'retry',
+      error: expect.stringContaining('no list can be read'),
+    });
     expect(await runTask(context, await sendTask(absent.requestId))).toEqual({ kind: 'done' });
     expect(await runTask(context, await sendTask(held.requestId))).toEqual({ kind: 'done' });
     expect(registry.calls).toEqual(['findByRequestId', 'findByRequestId', 'sendDocument', 'findByRequestId']);

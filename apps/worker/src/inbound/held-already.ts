@@ -8,17 +8,23 @@ const ASK_AGAIN_MS = 5_000;
 const LIST_PATIENCE_MS = 120_000;
 
 /**
- * Before a document's first attempt: does the registry hold its request_id already? So it is after the restore of an older backup, or when the ERP
- * gives its messages again. Such a document is recorded as sent, found by look-up, and not sent again (DESIGN, promise 2). Undefined when it may go.
+ * Before a document's first attempt: does the registry hold its request_id already? So it is after the restore of an
+ * older backup, or when the ERP gives its messages again. Such a document is recorded as sent, found by look-up, and
+ * not sent again (DESIGN, promise 2). Undefined when it may go.
  */
-export async function heldAlready(context: TaskContext, task: Task, { byteLength }: { byteLength: number }): Promise<TaskResult | undefined> {
+export async function heldAlready(
+  context: TaskContext,
+  task: Task,
+  { byteLength }: { byteLength: number },
+): Promise<TaskResult | undefined> {
   const { requestId, account, attempt } = payloadOf(task);
   const { held } = context;
   // A later attempt that looks open in a restored database may have been made since its backup.
   if (held === undefined || (attempt > 1 && context.restored?.was !== true)) return undefined;
   const isCaughtUp = await held.isCaughtUp(account);
   const isInTime = context.clock.monotonicMs() - held.firstAskedMs(context.clock) < LIST_PATIENCE_MS;
-  if (!isCaughtUp && isInTime) return { kind: 'retry', delayMs: LIST_FIRST_MS, error: 'the outgoing list is read first', countsAsAttempt: false };
+  if (!isCaughtUp && isInTime)
+    return { kind: 'retry', delayMs: LIST_FIRST_MS, error: 'the outgoing list is read first', countsAsAttempt: false };
   const isListed = (await held.outgoingIdOf(requestId)) !== undefined;
   if (isCaughtUp && !isListed) return undefined;
   const found = await context.registry.findByRequestId(account, requestId);
@@ -26,7 +32,9 @@ export async function heldAlready(context: TaskContext, task: Task, { byteLength
   if (!isListed && (found.kind === 'not_found' || (found.kind === 'ok' && found.value.length === 0))) return undefined;
   if (found.kind !== 'ok' || found.value.length === 0) {
     // The list has shown it, so it is there: nothing is sent while the registry does not say the same.
-    const error = `${isListed ? 'a list has shown' : 'no list can be read for'} ${requestId}, and its look-up says ${found.kind === 'ok' ? 'nothing' : found.kind}`;
+    const error =
+      `${isListed ? 'a list has shown' : 'no list can be read for'} ${requestId}, and its look-up says ` +
+      `${found.kind === 'ok' ? 'nothing' : found.kind}`;
     return { kind: 'retry', delayMs: ASK_AGAIN_MS, error, countsAsAttempt: false };
   }
   const answer = candidateOf(context, found.raw);
@@ -36,6 +44,15 @@ export async function heldAlready(context: TaskContext, task: Task, { byteLength
   const uploading = isLarge ? found.value.filter((one) => one.status === 'uploading').map((one) => one.documentId) : [];
   // First it ends to count as a document of others, so that it never counts twice.
   for (const documentId of documentIds) await toInbound(context, task, { type: 'Recognise', requestId, documentId });
-  await byRegistry(context, task, { type: 'RecordLookUp', attempt, documentIds, uploading, sinceAttemptEndedMs: 0, unknownGraceMs: 0, answerSha256: answer.sha256, candidates: [answer] });
+  await byRegistry(context, task, {
+    type: 'RecordLookUp',
+    attempt,
+    documentIds,
+    uploading,
+    sinceAttemptEndedMs: 0,
+    unknownGraceMs: 0,
+    answerSha256: answer.sha256,
+    candidates: [answer],
+  });
   return { kind: 'done' };
 }

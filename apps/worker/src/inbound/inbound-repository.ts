@@ -1,4 +1,12 @@
-import { decideInbound, evolveInbound, INBOUND_ABSENT, inboundStream, type InboundCommand, type InboundEvent, type InboundState } from '#domain';
+import {
+  decideInbound,
+  evolveInbound,
+  INBOUND_ABSENT,
+  inboundStream,
+  type InboundCommand,
+  type InboundEvent,
+  type InboundState,
+} from '#domain';
 import { NounRepository, type Noun, type RepositoryOptions } from '../noun/noun-repository.js';
 
 const INBOUND: Noun<InboundState, InboundCommand, InboundEvent> = {

@@ -15,20 +15,30 @@ beforeAll(() => migrate(stores.pool, [subscriptionsSchema, ...readModelSchemas])
 const PACK = '04600000000015ABCDEFGHIJKLM';
 const [US, THEM] = ['00000000100101', '00000000200201'];
 const TOLD = Buffer.from(
-  `<documents version="1.38"><move_owner_notification action_id="606"><subject_id>${THEM}</subject_id><counterparty_id>${US}</counterparty_id><operation_date>2026-03-02T10:00:00+03:00</operation_date><order_details><sgtin>${PACK}</sgtin></order_details></move_owner_notification></documents>`,
+  `<documents version="1.38"><move_owner_notification action_id="606"><subject_id>${THEM}</subject_id>` +
+    `<counterparty_id>${US}</counterparty_id><operation_date>2026-03-02T10:00:00+03:00</operation_date>` +
+    `<order_details><sgtin>${PACK}</sgtin></order_details></move_owner_notification></documents>`,
 );
 
 /** A conclusion of a document of ours that names the pack, as the projection writes it at this position. */
 async function projected(requestId: string, position: number): Promise<void> {
   await stores.pool.query(
-    `INSERT INTO movement_document (known_from, request_id, doc_type, outcome, subject_id, counterparty_id, operation_date, ordered_at, document_sha256)
+    `INSERT INTO movement_document (known_from, request_id, doc_type, outcome, subject_id, counterparty_id,
+        operation_date, ordered_at, document_sha256)
      VALUES ($1::bigint, $2, 415, 'accepted', $3, $4, '2026-03-01', to_timestamp($1::bigint::float8), 'x')`,
     [position, requestId, US, THEM],
   );
-  await stores.pool.query(`INSERT INTO item_movement (known_from, effect, ordinal, item) VALUES ($1, 0, 0, $2)`, [position, PACK]);
+  await stores.pool.query(`INSERT INTO item_movement (known_from, effect, ordinal, item) VALUES ($1, 0, 0, $2)`, [
+    position,
+    PACK,
+  ]);
 }
 const reached = (position: number) =>
-  stores.pool.query(`INSERT INTO checkpoint (name, position, updated_at) VALUES ('projection:sgtin-history', $1, now()) ON CONFLICT (name) DO UPDATE SET position = excluded.position`, [position]);
+  stores.pool.query(
+    `INSERT INTO checkpoint (name, position, updated_at) VALUES ('projection:sgtin-history', $1, now()) ON ` +
+      'CONFLICT (name) DO UPDATE SET position = excluded.position',
+    [position],
+  );
 
 it('ties a notification to the document that the log had by then, however far the history of packs has come', async () => {
   const documentSha256 = await stores.evidence.put(TOLD, 'application/xml');
@@ -36,16 +46,37 @@ it('ties a notification to the document that the log had by then, however far th
   const state = { phase: 'concluded', seen: { documentId: 'd' }, content, documentSha256 } as unknown as InboundState;
   const told: unknown[] = [];
   const context = {
-    ...{ pool: stores.pool, evidence: stores.evidence, profile: { name: 'p', rules: { listPollMs: 5_000 } }, inbound: { stateInLog: () => Promise.resolve(state) } },
+    ...{
+      pool: stores.pool,
+      evidence: stores.evidence,
+      profile: { name: 'p', rules: { listPollMs: 5_000 } },
+      inbound: { stateInLog: () => Promise.resolve(state) },
+    },
     commands: { execute: (one: { command: unknown }) => Promise.resolve(void told.push(one.command)) },
   } as unknown as InboundContext;
   const payload = { documentId: 'd', account: 'main', direction: 'incoming', plannedAt: '20' } as const;
-  const task: Task = { key: 'inbound_link:d', kind: 'inbound_link', lane: 'internal', dueAt: new Date(0), priority: 100, attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0), payload };
+  const task: Task = {
+    key: 'inbound_link:d',
+    kind: 'inbound_link',
+    lane: 'internal',
+    dueAt: new Date(0),
+    priority: 100,
+    attempts: 1,
+    leaseExpiredBefore: false,
+    lease: '1:1',
+    claimedAt: new Date(0),
+    payload,
+  };
 
-  // The older of two that could be it is there; the newer one, which the log had before the notification, is not projected yet.
+  // The older of two that could be it is there; the newer one, which the log had before the notification, is not
+  // projected yet.
   await projected('older', 5);
   await reached(10);
-  expect(await linkInbound(context, task)).toMatchObject({ kind: 'retry', countsAsAttempt: false, error: expect.stringContaining('behind') });
+  expect(await linkInbound(context, task)).toMatchObject({
+    kind: 'retry',
+    countsAsAttempt: false,
+    error: expect.stringContaining('behind'),
+  });
   expect(told).toEqual([]);
   await projected('newer', 15);
   await reached(20);

@@ -4,9 +4,15 @@ import { ownDocumentSharing } from '#read-models';
 import type { Task, TaskResult } from '#tasks';
 import { inboundOf, toInbound, type InboundContext } from './context.js';
 
-/** Documents of ours that a notification can tell of (public-facts 2.5). A 601 or 602 begins something new, and belongs to none. */
+/**
+ * Documents of ours that a notification can tell of (public-facts 2.5). A 601 or 602 begins something new, and belongs
+ * to none.
+ */
 const TOLD_OF: Readonly<Record<number, number[]>> = { 605: [416], 606: [415, 417], 607: [415, 416, 417], 617: [416] };
-/** Our document may not have concluded yet, as far as we know: it is looked for again, each time after twice as long, for about ten minutes. */
+/**
+ * Our document may not have concluded yet, as far as we know: it is looked for again, each time after twice as long,
+ * for about ten minutes.
+ */
 const TRIES = 8;
 const FIRST_AGAIN_MS = 5_000;
 /** A read model that is behind is looked at again after so long. */
@@ -19,21 +25,34 @@ export async function linkInbound(context: InboundContext, task: Task): Promise<
   const named = await byName(context, state);
   const byPacks = named === undefined ? await byItems(context, state) : undefined;
   if (byPacks !== undefined && byPacks.upTo < BigInt(inboundOf(task).plannedAt ?? 0)) {
-    return { kind: 'retry', delayMs: CATCH_UP_MS, error: 'the history of packs is behind the event that asks for the link', countsAsAttempt: false };
+    return {
+      kind: 'retry',
+      delayMs: CATCH_UP_MS,
+      error: 'the history of packs is behind the event that asks for the link',
+      countsAsAttempt: false,
+    };
   }
   const found = named ?? byPacks?.found;
   if (found !== undefined) await toInbound(context, task, { type: 'Link', ...found, bySystem: true });
   if (found !== undefined || !mayBelong(state) || task.attempts >= TRIES) return { kind: 'done' };
   const firstMs = Math.min(FIRST_AGAIN_MS, context.profile.rules.listPollMs);
-  return { kind: 'retry', delayMs: firstMs * 2 ** (task.attempts - 1), error: 'no document of ours that it could belong to is known yet' };
+  return {
+    kind: 'retry',
+    delayMs: firstMs * 2 ** (task.attempts - 1),
+    error: 'no document of ours that it could belong to is known yet',
+  };
 }
 
 type Concluded = Extract<InboundState, { phase: 'concluded' }>;
 type Found = { requestId: string; by: LinkedBy; sharedItems?: number };
 
-const mayBelong = ({ content, seen }: Concluded): boolean => TOLD_OF[content?.docType ?? seen.docType ?? 0] !== undefined;
+const mayBelong = ({ content, seen }: Concluded): boolean =>
+  TOLD_OF[content?.docType ?? seen.docType ?? 0] !== undefined;
 
-/** By the ids that it names: those of its sender, or the one that its envelope refers to, which may be either id of a document. */
+/**
+ * By the ids that it names: those of its sender, or the one that its envelope refers to, which may be either id of a
+ * document.
+ */
 async function byName(context: InboundContext, { seen, content }: Concluded): Promise<Found | undefined> {
   const { requestId } = seen;
   if (requestId !== undefined && (await isOurs(context, requestId))) return { requestId, by: 'request_id' };
@@ -45,18 +64,27 @@ async function byName(context: InboundContext, { seen, content }: Concluded): Pr
   return undefined;
 }
 
-const isOurs = async (context: InboundContext, requestId: string): Promise<boolean> => (await context.documents.stateInLog(requestId)).phase !== 'absent';
+const isOurs = async (context: InboundContext, requestId: string): Promise<boolean> =>
+  (await context.documents.stateInLog(requestId)).phase !== 'absent';
 
 /**
- * A notification carries the id of the other side's document, which we never saw: then places and packs tell. What we sent goes the other way. Undefined
- * where they cannot tell. `upTo` is how far in the log they have been read.
+ * A notification carries the id of the other side's document, which we never saw: then places and packs tell. What we
+ * sent goes the other way. Undefined where they cannot tell. `upTo` is how far in the log they have been read.
  */
-async function byItems(context: InboundContext, { content, documentSha256 }: Concluded): Promise<{ upTo: bigint; found: Found | undefined } | undefined> {
+async function byItems(
+  context: InboundContext,
+  { content, documentSha256 }: Concluded,
+): Promise<{ upTo: bigint; found: Found | undefined } | undefined> {
   const docTypes = TOLD_OF[content?.docType ?? 0];
   if (docTypes === undefined || content?.counterpartyId === undefined || documentSha256 === undefined) return undefined;
   const document = await context.evidence.get(documentSha256);
   if (document === undefined) throw new Error(`evidence ${documentSha256} is missing`);
   const items = readForeignDocument(document.bytes).items.map((item) => item.id);
-  const { upTo, found } = await ownDocumentSharing(context.pool, { items, docTypes, subjectId: content.counterpartyId, counterpartyId: content.subjectId });
+  const { upTo, found } = await ownDocumentSharing(context.pool, {
+    items,
+    docTypes,
+    subjectId: content.counterpartyId,
+    counterpartyId: content.subjectId,
+  });
   return { upTo, found: found && { ...found, by: 'items' } };
 }

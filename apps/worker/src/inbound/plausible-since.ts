@@ -4,10 +4,13 @@ import type { NewDocuments } from '#registry-client';
 const MOST_AHEAD_MS = 24 * 3_600_000;
 
 /**
- * Where the next reading begins. One entry that is dated years ahead must not move the cursor there: it never goes back, and everything that came
- * until then would be passed over in silence.
+ * Where the next reading begins. One entry that is dated years ahead must not move the cursor there: it never goes
+ * back, and everything that came until then would be passed over in silence.
  */
-export function plausibleSince({ cursor, documents }: Pick<NewDocuments, 'cursor' | 'documents'>, { since, now }: { since: string; now: Date }): string {
+export function plausibleSince(
+  { cursor, documents }: Pick<NewDocuments, 'cursor' | 'documents'>,
+  { since, now }: { since: string; now: Date },
+): string {
   const latestMs = now.getTime() + MOST_AHEAD_MS;
   if (Date.parse(cursor.since) <= latestMs) return cursor.since;
   const times = documents.map(({ receivedAt }) => Date.parse(receivedAt ?? '')).filter((time) => time <= latestMs);

@@ -11,7 +11,10 @@ import { moveCursor, writeListed, type ListedDocument, type ListName } from './r
 
 /** Lists go behind everything that somebody waits for. */
 const LIST_PRIORITY = 500;
-/** A reading that did not come to its end is tried again after so long, or after the list's own interval where that is shorter. */
+/**
+ * A reading that did not come to its end is tried again after so long, or after the list's own interval where that is
+ * shorter.
+ */
 const AGAIN_AFTER_MS = 5_000;
 
 const kindOf = (list: ListName): string => `list_${list}`;
@@ -20,13 +23,18 @@ const listTaskKey = (account: string, list: ListName): string => `${kindOf(list)
 /** The two tasks of an account that never end: one reader of each list over all processes, because it is one task. */
 export const listTasks = (account: string): NewTask[] =>
   (['incoming', 'outgoing'] as const).map((list) => ({
-    ...{ key: listTaskKey(account, list), kind: kindOf(list), lane: `${account}/${kindOf(list)}`, priority: LIST_PRIORITY },
+    ...{
+      key: listTaskKey(account, list),
+      kind: kindOf(list),
+      lane: `${account}/${kindOf(list)}`,
+      priority: LIST_PRIORITY,
+    },
     ...{ dueAt: new Date(0), payload: { account, list } },
   }));
 
 /**
- * Reads on in one list from where its cursor stands, keeps what it shows, and has what may concern us looked at: all in one transaction with the
- * cursor. It never fails for good: whatever goes wrong, the list is read again.
+ * Reads on in one list from where its cursor stands, keeps what it shows, and has what may concern us looked at: all in
+ * one transaction with the cursor. It never fails for good: whatever goes wrong, the list is read again.
  */
 export async function readList(context: InboundContext, task: Task, signal: AbortSignal): Promise<TaskResult> {
   const { account, list } = task.payload as unknown as ListPayload;
@@ -34,93 +42,179 @@ export async function readList(context: InboundContext, task: Task, signal: Abor
   try {
     const ended = await readOn(context, { account, list, signal });
     if (ended === 'end') await context.restored?.releaseWhenCompared();
-    return { kind: 'retry', delayMs: ended === 'more' ? 0 : ended === 'end' ? listPollMs : Math.min(listPollMs, AGAIN_AFTER_MS), countsAsAttempt: false };
+    return {
+      kind: 'retry',
+      delayMs: ended === 'more' ? 0 : ended === 'end' ? listPollMs : Math.min(listPollMs, AGAIN_AFTER_MS),
+      countsAsAttempt: false,
+    };
   } catch (error) {
     context.warn({ account, list, error: (error as Error).message }, 'a document list could not be read');
-    return { kind: 'retry', delayMs: Math.min(listPollMs, AGAIN_AFTER_MS), error: (error as Error).message, countsAsAttempt: false };
+    return {
+      kind: 'retry',
+      delayMs: Math.min(listPollMs, AGAIN_AFTER_MS),
+      error: (error as Error).message,
+      countsAsAttempt: false,
+    };
   }
 }
 
-async function readOn(context: InboundContext, reader: ListPayload & { signal: AbortSignal }): Promise<'end' | 'more' | 'again'> {
+async function readOn(
+  context: InboundContext,
+  reader: ListPayload & { signal: AbortSignal },
+): Promise<'end' | 'more' | 'again'> {
   const { account, list, signal } = reader;
   const { listOverlapMs, listReachMs, listPagesAtOnce } = context.profile.rules;
   const pageSize = context.profile.operations[list === 'outgoing' ? 'list_outgoing' : 'list_incoming'].pageSize ?? 100;
-  const since = (await context.held.cursor(account, list)) ?? new Date((context.restored?.takenAt ?? context.clock.now()).getTime() - listReachMs);
+  const since =
+    (await context.held.cursor(account, list)) ??
+    new Date((context.restored?.takenAt ?? context.clock.now()).getTime() - listReachMs);
   // What was handed out before is known by the table, so the cursor need not carry it.
   const cursor = { since: since.toISOString(), handedOut: {} };
-  const reading = await context.lists.documentsSince(account, list, { cursor, overlapMs: listOverlapMs, maxEntries: listPagesAtOnce * pageSize, signal });
+  const reading = await context.lists.documentsSince(account, list, {
+    cursor,
+    overlapMs: listOverlapMs,
+    maxEntries: listPagesAtOnce * pageSize,
+    signal,
+  });
   const { walk } = reading;
   const isRefused = walk.kind === 'stopped' && walk.outcome.kind === 'refused';
-  const problem = walk.kind === 'complete' ? undefined : walk.kind === 'unsettled' ? walk.reason : problemOf(walk.outcome);
-  if (problem !== undefined && !signal.aborted) context.warn({ account, list, problem }, 'a document list was not read to its end');
+  const problem =
+    walk.kind === 'complete' ? undefined : walk.kind === 'unsettled' ? walk.reason : problemOf(walk.outcome);
+  if (problem !== undefined && !signal.aborted)
+    context.warn({ account, list, problem }, 'a document list was not read to its end');
   const isAtEnd = isRefused || (walk.kind === 'complete' && !reading.more);
   const begin = plausibleSince(reading, { since: cursor.since, now: context.clock.now() });
-  if (begin !== reading.cursor.since) context.warn({ account, list, dated: reading.cursor.since }, 'a listed document is dated far ahead, which does not move the reading on');
-  await keepListed(context, reading, { account, list, from: cursor.since, since: begin, isAtEnd, ...(problem === undefined ? {} : { problem }) });
+  if (begin !== reading.cursor.since)
+    context.warn(
+      { account, list, dated: reading.cursor.since },
+      'a listed document is dated far ahead, which does not move the reading on',
+    );
+  await keepListed(context, reading, {
+    account,
+    list,
+    from: cursor.since,
+    since: begin,
+    isAtEnd,
+    ...(problem === undefined ? {} : { problem }),
+  });
   return isAtEnd ? 'end' : walk.kind === 'complete' ? 'more' : 'again';
 }
 
-const problemOf = (outcome: { kind: string; text?: string; reason?: string }): string => `${outcome.kind}: ${outcome.text ?? outcome.reason ?? ''}`;
+const problemOf = (outcome: { kind: string; text?: string; reason?: string }): string =>
+  `${outcome.kind}: ${outcome.text ?? outcome.reason ?? ''}`;
 
-async function keepListed(context: InboundContext, reading: NewDocuments, at: Parameters<typeof moveCursor>[1]): Promise<void> {
+async function keepListed(
+  context: InboundContext,
+  reading: NewDocuments,
+  at: Parameters<typeof moveCursor>[1],
+): Promise<void> {
   const listed = reading.documents.flatMap((document) => rowOf(context, document, at));
   const unseen = await context.held.newAmong(listed.map((one) => one.documentId));
-  const suspects = await suspectsAmong(context, listed.filter((one) => unseen.has(one.documentId)));
-  const digests = await keepAnswers(context, suspects.map((one) => reading.answers.get(one.documentId)));
+  const suspects = await suspectsAmong(
+    context,
+    listed.filter((one) => unseen.has(one.documentId)),
+  );
+  const digests = await keepAnswers(
+    context,
+    suspects.map((one) => reading.answers.get(one.documentId)),
+  );
   const byId = new Map(reading.documents.map((one) => [one.documentId, one]));
   const tasks = suspects.map((one) => {
     const document = byId.get(one.documentId) as DocumentMetadata;
-    return noteListedTask(seenOf(context, { document, row: one, answerSha256: digests.get(reading.answers.get(one.documentId) as RawAnswer) as Sha256 }));
+    return noteListedTask(
+      seenOf(context, {
+        document,
+        row: one,
+        answerSha256: digests.get(reading.answers.get(one.documentId) as RawAnswer) as Sha256,
+      }),
+    );
   });
-  await inTransaction(context.pool, async (tx) => {
-    await writeListed(tx, listed);
-    if (tasks.length > 0) await context.queue.schedule(tx, tasks);
-    await moveCursor(tx, at);
-  }, { name: 'a page of a document list' });
+  await inTransaction(
+    context.pool,
+    async (tx) => {
+      await writeListed(tx, listed);
+      if (tasks.length > 0) await context.queue.schedule(tx, tasks);
+      await moveCursor(tx, at);
+    },
+    { name: 'a page of a document list' },
+  );
 }
 
 /** A list page that nothing follows from is no evidence; of the others each is kept once. */
-async function keepAnswers(context: InboundContext, answers: (RawAnswer | undefined)[]): Promise<Map<RawAnswer, Sha256>> {
+async function keepAnswers(
+  context: InboundContext,
+  answers: (RawAnswer | undefined)[],
+): Promise<Map<RawAnswer, Sha256>> {
   const digests = new Map<RawAnswer, Sha256>();
-  for (const answer of answers) if (answer !== undefined && !digests.has(answer)) digests.set(answer, await keep(context, answer));
+  for (const answer of answers)
+    if (answer !== undefined && !digests.has(answer)) digests.set(answer, await keep(context, answer));
   return digests;
 }
 
 /** Longest id that can name a stream and a task. */
 const LONGEST_ID = 200;
 const MOST_DOC_TYPE = 999_999;
-const isName = (text: string): boolean => text !== '' && text.length <= LONGEST_ID && !/\p{Cc}|\p{Surrogate}/u.test(text);
+const isName = (text: string): boolean =>
+  text !== '' && text.length <= LONGEST_ID && !/\p{Cc}|\p{Surrogate}/u.test(text);
 const isPlain = (text: string | undefined): text is string => text !== undefined && isName(text);
 
 /** The row of a listed document; none, and a warning, where its id could name nothing here. */
-function rowOf(context: InboundContext, document: DocumentMetadata, { account, list }: { account: string; list: ListName }): ListedDocument[] {
+function rowOf(
+  context: InboundContext,
+  document: DocumentMetadata,
+  { account, list }: { account: string; list: ListName },
+): ListedDocument[] {
   const { documentId, requestId, status, docType, receivedAt, processedAt } = document;
   if (!isName(documentId)) {
-    context.warn({ account, list, length: documentId.length }, 'a listed document has an id that is too long, and is left alone');
+    context.warn(
+      { account, list, length: documentId.length },
+      'a listed document has an id that is too long, and is left alone',
+    );
     return [];
   }
   const known = docType !== undefined && docType >= 0 && docType <= MOST_DOC_TYPE ? docType : undefined;
-  return [{ documentId, requestId: isPlain(requestId) ? requestId : '', direction: list, account, docType: known, status, receivedAt, processedAt }];
+  return [
+    {
+      documentId,
+      requestId: isPlain(requestId) ? requestId : '',
+      direction: list,
+      account,
+      docType: known,
+      status,
+      receivedAt,
+      processedAt,
+    },
+  ];
 }
 
 /**
- * What may concern somebody: all that came in; of what went out, what is not known as ours, and what is ours and another document than the one we
- * know of. The read model may be behind: whoever looks at a suspect asks the log.
+ * What may concern somebody: all that came in; of what went out, what is not known as ours, and what is ours and
+ * another document than the one we know of. The read model may be behind: whoever looks at a suspect asks the log.
  */
 async function suspectsAmong(context: InboundContext, unseen: ListedDocument[]): Promise<ListedDocument[]> {
-  const requestIds = [...new Set(unseen.flatMap((one) => (one.direction === 'outgoing' && one.requestId !== '' ? [one.requestId] : [])))];
+  const requestIds = [
+    ...new Set(unseen.flatMap((one) => (one.direction === 'outgoing' && one.requestId !== '' ? [one.requestId] : []))),
+  ];
   if (requestIds.length === 0) return unseen;
-  const [ours, held] = await Promise.all([documentIdsOf(context.pool, requestIds), context.held.outgoingUnder(requestIds)]);
+  const [ours, held] = await Promise.all([
+    documentIdsOf(context.pool, requestIds),
+    context.held.outgoingUnder(requestIds),
+  ]);
   const timesListed = new Map<string, number>();
   for (const { requestId } of unseen) timesListed.set(requestId, (timesListed.get(requestId) ?? 0) + 1);
   return unseen.filter(({ direction, documentId, requestId }) => {
     if (direction === 'incoming' || !ours.has(requestId)) return true;
     const known = ours.get(requestId);
-    return (known !== undefined && known !== documentId) || held.has(requestId) || (timesListed.get(requestId) ?? 0) > 1;
+    return (
+      (known !== undefined && known !== documentId) || held.has(requestId) || (timesListed.get(requestId) ?? 0) > 1
+    );
   });
 }
 
-function seenOf(context: InboundContext, { document, row, answerSha256 }: { document: DocumentMetadata; row: ListedDocument; answerSha256: Sha256 }): InboundSeen['data'] {
+function seenOf(
+  context: InboundContext,
+  { document, row, answerSha256 }: { document: DocumentMetadata; row: ListedDocument; answerSha256: Sha256 },
+): InboundSeen['data'] {
   const { documentId, requestId, direction, account, docType, status } = row;
   const upload = document.fields[context.profile.fields.file_uploadtype];
   const { docNum, sender, receiver, receivedAt, processedAt } = document;
@@ -140,5 +234,11 @@ function seenOf(context: InboundContext, { document, row, answerSha256 }: { docu
 function noteListedTask(seen: InboundSeen['data']): NewTask {
   const { documentId, account, direction } = seen;
   const payload: InboundPayload = { documentId, account, direction, seen };
-  return { key: `note_listed:${documentId}`, kind: 'note_listed', lane: 'internal', dueAt: new Date(0), payload: payload as unknown as JsonObject };
+  return {
+    key: `note_listed:${documentId}`,
+    kind: 'note_listed',
+    lane: 'internal',
+    dueAt: new Date(0),
+    payload: payload as unknown as JsonObject,
+  };
 }

@@ -21,17 +21,23 @@ export interface ListedDocument {
   processedAt: string | undefined;
 }
 
-const WRITE = `INSERT INTO registry_document (document_id, request_id, direction, account, doc_type, status, received_at, processed_at)
-  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[], $6::text[], $7::timestamptz[], $8::timestamptz[])
-  ON CONFLICT (document_id) DO UPDATE SET status = excluded.status, processed_at = excluded.processed_at, status_at = excluded.status_at
+const WRITE = `INSERT INTO registry_document (document_id, request_id, direction, account, doc_type, status,
+    received_at, processed_at)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[], $6::text[], $7::timestamptz[],
+    $8::timestamptz[])
+  ON CONFLICT (document_id) DO UPDATE SET status = excluded.status, processed_at = excluded.processed_at,
+    status_at = excluded.status_at
   WHERE registry_document.status IS DISTINCT FROM excluded.status`;
 
 const MOVE = `INSERT INTO list_cursor AS c (account, list, since, read_at, problem, covered_from)
   VALUES ($1, $2, $3, CASE WHEN $4 THEN clock_timestamp() END, $5, $6)
-  ON CONFLICT (account, list) DO UPDATE SET since = greatest(c.since, excluded.since), read_at = coalesce(excluded.read_at, c.read_at), problem = excluded.problem,
+  ON CONFLICT (account, list) DO UPDATE SET since = greatest(c.since, excluded.since),
+    read_at = coalesce(excluded.read_at, c.read_at), problem = excluded.problem,
   covered_from = coalesce(c.covered_from, excluded.covered_from)`;
 
-const OUTGOING_UNDER = `SELECT request_id, document_id FROM registry_document WHERE request_id = ANY ($1::text[]) AND direction = 'outgoing' AND request_id <> '' ORDER BY document_id`;
+const OUTGOING_UNDER =
+  'SELECT request_id, document_id FROM registry_document WHERE request_id = ANY ($1::text[]) AND direction = ' +
+  `'outgoing' AND request_id <> '' ORDER BY document_id`;
 
 /** Sends that ask at the same time share one statement. */
 const MOST_ASKED_TOGETHER = 500;
@@ -58,22 +64,29 @@ export class RegistryDocuments {
     return (this.firstAskedAtMs ??= clock.monotonicMs());
   }
 
-  /** Notes where this process begins: what was sent before, by whatever state of this database, is known once the lists were read again. */
+  /**
+   * Notes where this process begins: what was sent before, by whatever state of this database, is known once the lists
+   * were read again.
+   */
   async open(): Promise<void> {
     const { rows } = await this.pool.query<{ now: Date; account: string | null }>(
-      `SELECT clock_timestamp() AS now, c.account FROM (VALUES (1)) AS one LEFT JOIN list_cursor c ON c.list = 'outgoing'`,
+      'SELECT clock_timestamp() AS now, c.account FROM (VALUES (1)) AS one LEFT JOIN list_cursor c ON c.list = ' +
+        `'outgoing'`,
     );
     this.openedAt = rows[0]?.now;
     for (const { account } of rows) if (account !== null) this.unread.add(account);
   }
 
   /**
-   * Whether the account's outgoing list has been read since this process began. A database that is new here has nothing to catch up with; one that
-   * was away, or was restored, may have sent what it does not know of.
+   * Whether the account's outgoing list has been read since this process began. A database that is new here has nothing
+   * to catch up with; one that was away, or was restored, may have sent what it does not know of.
    */
   async isCaughtUp(account: string): Promise<boolean> {
     if (!this.unread.has(account)) return true;
-    const { rows } = await this.pool.query(`SELECT FROM list_cursor WHERE account = $1 AND list = 'outgoing' AND read_at >= $2`, [account, this.openedAt]);
+    const { rows } = await this.pool.query(
+      `SELECT FROM list_cursor WHERE account = $1 AND list = 'outgoing' AND read_at >= $2`,
+      [account, this.openedAt],
+    );
     if (rows.length === 0) return false;
     this.unread.delete(account);
     return true;
@@ -86,7 +99,11 @@ export class RegistryDocuments {
 
   /** All outgoing documents under each of these request_ids. */
   async outgoingUnder(requestIds: string[]): Promise<Map<string, string[]>> {
-    const { rows } = await this.pool.query<{ request_id: string; document_id: string }>({ name: 'registry-document-under', text: OUTGOING_UNDER, values: [requestIds] });
+    const { rows } = await this.pool.query<{ request_id: string; document_id: string }>({
+      name: 'registry-document-under',
+      text: OUTGOING_UNDER,
+      values: [requestIds],
+    });
     const found = new Map<string, string[]>();
     for (const row of rows) found.set(row.request_id, [...(found.get(row.request_id) ?? []), row.document_id]);
     return found;
@@ -94,24 +111,36 @@ export class RegistryDocuments {
 
   /** The request_id of a document that a list has shown. */
   async requestIdOf(documentId: string): Promise<string | undefined> {
-    const { rows } = await this.pool.query<{ request_id: string }>(`SELECT request_id FROM registry_document WHERE document_id = $1 AND request_id <> ''`, [documentId]);
+    const { rows } = await this.pool.query<{ request_id: string }>(
+      `SELECT request_id FROM registry_document WHERE document_id = $1 AND request_id <> ''`,
+      [documentId],
+    );
     return rows[0]?.request_id;
   }
 
   /** Those of these ids that no list has shown before. */
   async newAmong(documentIds: string[]): Promise<Set<string>> {
-    const { rows } = await this.pool.query<{ document_id: string }>('SELECT document_id FROM registry_document WHERE document_id = ANY ($1::text[])', [documentIds]);
+    const { rows } = await this.pool.query<{ document_id: string }>(
+      'SELECT document_id FROM registry_document WHERE document_id = ANY ($1::text[])',
+      [documentIds],
+    );
     const known = new Set(rows.map((row) => row.document_id));
     return new Set(documentIds.filter((documentId) => !known.has(documentId)));
   }
 
   async cursor(account: string, list: ListName): Promise<Date | undefined> {
-    const { rows } = await this.pool.query<{ since: Date }>('SELECT since FROM list_cursor WHERE account = $1 AND list = $2', [account, list]);
+    const { rows } = await this.pool.query<{ since: Date }>(
+      'SELECT since FROM list_cursor WHERE account = $1 AND list = $2',
+      [account, list],
+    );
     return rows[0]?.since;
   }
 }
 
-/** Keeps what a list showed. In order of ids, so that two accounts that are shown the same do not wait for each other in a ring. */
+/**
+ * Keeps what a list showed. In order of ids, so that two accounts that are shown the same do not wait for each other in
+ * a ring.
+ */
 export async function writeListed(tx: Transaction, documents: ListedDocument[]): Promise<void> {
   if (documents.length === 0) return;
   const rows = [...documents].sort((a, b) => (a.documentId < b.documentId ? -1 : 1));
@@ -129,13 +158,36 @@ export async function writeListed(tx: Transaction, documents: ListedDocument[]):
 }
 
 /** Moves the cursor, never back. `isAtEnd`: the list was read to its end, or will not be given at all. */
-export async function moveCursor(db: Queryable, at: { account: string; list: ListName; /** Where the reading began. */ from?: string; since: string; isAtEnd: boolean; problem?: string }): Promise<void> {
-  await db.query(MOVE, [at.account, at.list, at.since, at.isAtEnd, at.problem?.slice(0, LONGEST_PROBLEM) ?? null, at.from ?? null]);
+export async function moveCursor(
+  db: Queryable,
+  at: {
+    account: string;
+    list: ListName;
+    /** Where the reading began. */ from?: string;
+    since: string;
+    isAtEnd: boolean;
+    problem?: string;
+  },
+): Promise<void> {
+  await db.query(MOVE, [
+    at.account,
+    at.list,
+    at.since,
+    at.isAtEnd,
+    at.problem?.slice(0, LONGEST_PROBLEM) ?? null,
+    at.from ?? null,
+  ]);
 }
 
 const LONGEST_PROBLEM = 1_000;
 
-/** The lists are read anew from the start of a process on, whenever they were due: what was sent elsewhere meanwhile is to be known first. */
+/**
+ * The lists are read anew from the start of a process on, whenever they were due: what was sent elsewhere meanwhile is
+ * to be known first.
+ */
 export async function readListsNow(db: Queryable, keys: string[]): Promise<void> {
-  await db.query('UPDATE task SET due_at = least(due_at, statement_timestamp()) WHERE key = ANY ($1::text[]) AND failed_at IS NULL', [keys]);
+  await db.query(
+    'UPDATE task SET due_at = least(due_at, statement_timestamp()) WHERE key = ANY ($1::text[]) AND failed_at IS NULL',
+    [keys],
+  );
 }

@@ -29,7 +29,9 @@ afterAll(async () => {
 
 /** Another process that lives until it is killed. */
 async function otherProcess(): Promise<{ child: ChildProcess; name: string }> {
-  const child = spawn(process.execPath, ['-e', 'console.log(1); setInterval(() => {}, 1e6)'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, ['-e', 'console.log(1); setInterval(() => {}, 1e6)'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   children.push(child);
   await once(child.stdout as NodeJS.ReadableStream, 'data');
   return { child, name: processName(child.pid) };
@@ -50,16 +52,23 @@ async function leasedBy(holder: string): Promise<string> {
   return lane;
 }
 
-const claim = (lane: string, holder = 'test'): Promise<Task[]> => queue.claim(lane, { limit: 10, leaseMs: LEASE_MS, holder });
+const claim = (lane: string, holder = 'test'): Promise<Task[]> =>
+  queue.claim(lane, { limit: 10, leaseMs: LEASE_MS, holder });
 
 describe('leases of processes that are gone', () => {
-  it(`end at once${tells ? '' : ' (not on this system: they run their time)'}, and the next holder is told that one ran out`, async () => {
-    const lane = await leasedBy(await killed());
-    expect(await claim(lane)).toEqual([]);
-    expect(await endLeasesOfTheDead(queue)).toBe(tells ? 1 : 0);
-    expect((await claim(lane)).map((task) => [task.key, task.leaseExpiredBefore])).toEqual(tells ? [[lane, true]] : []);
-    expect(await endLeasesOfTheDead(queue)).toBe(0);
-  });
+  it(
+    `end at once${tells ? '' : ' (not on this system: they run their time)'}, and the next holder is told that one ` +
+      'ran out',
+    async () => {
+      const lane = await leasedBy(await killed());
+      expect(await claim(lane)).toEqual([]);
+      expect(await endLeasesOfTheDead(queue)).toBe(tells ? 1 : 0);
+      expect((await claim(lane)).map((task) => [task.key, task.leaseExpiredBefore])).toEqual(
+        tells ? [[lane, true]] : [],
+      );
+      expect(await endLeasesOfTheDead(queue)).toBe(0);
+    },
+  );
 
   it('are not those of processes that live: this one, and another', async () => {
     const lanes = await Promise.all([leasedBy(processName()), leasedBy((await otherProcess()).name)]);

@@ -2,9 +2,9 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * Names a process of this machine so exactly that its death can be told later: host and number for people; then, where the system tells them
- * (Linux), the machine's boot, the namespace in which the number counts, and the moment of the start, by which a later process of the
- * same number is told apart.
+ * Names a process of this machine so exactly that its death can be told later: host and number for people; then, where
+ * the system tells them (Linux), the machine's boot, the namespace in which the number counts, and the moment of the
+ * start, by which a later process of the same number is told apart.
  */
 export function processName(pid: number = process.pid): string {
   const name = `${hostname()}:${pid}`;
@@ -14,8 +14,9 @@ export function processName(pid: number = process.pid): string {
 }
 
 /**
- * Whether the process of that name has surely ended. Everything in doubt counts as alive: another host or boot, another container, a system
- * that does not tell, a name of another make. An ended process writes nothing more; what it wrote before may still be under way.
+ * Whether the process of that name has surely ended. Everything in doubt counts as alive: another host or boot, another
+ * container, a system that does not tell, a name of another make. An ended process writes nothing more; what it wrote
+ * before may still be under way.
  */
 export function isSurelyGone(name: string): boolean {
   const [, host, pidText, place, ticks] = /^(.+):(\d+) (\S+) (\d+)$/.exec(name) ?? [];

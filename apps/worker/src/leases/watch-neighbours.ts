@@ -5,8 +5,14 @@ import { endLeasesOfTheDead } from './dead-holders.js';
 
 const EVERY_MS = 5_000;
 
-/** Takes over from processes of this machine that are gone, now and then: their leases need not run out. Another machine's are left to theirs. */
-export async function watchNeighbours(queue: Pick<PostgresTaskQueue, 'holders' | 'endLeasesOf'>, options: { clock: Clock; signal: AbortSignal; log: ServiceLog }): Promise<void> {
+/**
+ * Takes over from processes of this machine that are gone, now and then: their leases need not run out. Another
+ * machine's are left to theirs.
+ */
+export async function watchNeighbours(
+  queue: Pick<PostgresTaskQueue, 'holders' | 'endLeasesOf'>,
+  options: { clock: Clock; signal: AbortSignal; log: ServiceLog },
+): Promise<void> {
   const { clock, signal, log } = options;
   while (!signal.aborted) {
     await clock.wait(EVERY_MS, signal);

@@ -2,8 +2,8 @@ import type { EvidenceStore } from '#evidence';
 import { sha256Hex, type Sha256 } from '#kernel';
 
 /**
- * Bytes that become evidence only when an event names them. They are stored then, before that event is appended, and once, however many events name
- * them: an answer that says nothing new leaves nothing behind.
+ * Bytes that become evidence only when an event names them. They are stored then, before that event is appended, and
+ * once, however many events name them: an answer that says nothing new leaves nothing behind.
  */
 export class Candidate {
   readonly sha256: Sha256;

@@ -58,12 +58,13 @@ const READ_EVENTS = 1_000;
 const MAX_READS = 1_000;
 
 /**
- * Loads one of a noun's kind from the log, decides, appends. States are remembered between commands. A state that other processes have moved on
- * costs a version conflict and a second look, never a wrong event: the log checks the expected version, and "nothing new" is believed only
- * of the log itself.
+ * Loads one of a noun's kind from the log, decides, appends. States are remembered between commands. A state that other
+ * processes have moved on costs a version conflict and a second look, never a wrong event: the log checks the expected
+ * version, and "nothing new" is believed only of the log itself.
  *
- * An event's id follows from the task, its lease, the place and the data. So an append whose answer was lost may be made again under the same lease and
- * is its own repeat. Another run of the task, or another decision, has other ids: at a version that is taken it is a conflict, and is decided again.
+ * An event's id follows from the task, its lease, the place and the data. So an append whose answer was lost may be
+ * made again under the same lease and is its own repeat. Another run of the task, or another decision, has other ids:
+ * at a version that is taken it is a conflict, and is decided again.
  */
 export class NounRepository<State, Command, Event extends { type: string; data: object }> {
   private readonly remembered = new Map<string, Remembered<State>>();
@@ -92,11 +93,15 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
     return this.readOn(id);
   }
 
-  /** The events that this call appended, and the state they led to; none when the command said nothing new on the newest state. */
+  /**
+   * The events that this call appended, and the state they led to; none when the command said nothing new on the newest
+   * state.
+   */
   async execute(id: string, command: Command, cause: Cause): Promise<{ events: Event[]; state: State }> {
     const { noun } = this;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
-      const before = this.remembered.get(id) ?? (conflicts === 0 && noun.begins(command) ? this.unborn : await this.readOn(id));
+      const before =
+        this.remembered.get(id) ?? (conflicts === 0 && noun.begins(command) ? this.unborn : await this.readOn(id));
       const events = noun.decide(before.state, command);
       if (events.length === 0) {
         const inLog = await this.readOn(id);
@@ -124,8 +129,14 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
     const { noun } = this;
     let known = this.remembered.get(id) ?? this.unborn;
     for (let reads = 0; reads < MAX_READS; reads += 1) {
-      const events = await this.options.store.readStream(noun.streamOf(id), { fromVersion: known.version + 1, limit: READ_EVENTS });
-      known = { state: (events as unknown as Event[]).reduce(noun.evolve, known.state), version: events.at(-1)?.version ?? known.version };
+      const events = await this.options.store.readStream(noun.streamOf(id), {
+        fromVersion: known.version + 1,
+        limit: READ_EVENTS,
+      });
+      known = {
+        state: (events as unknown as Event[]).reduce(noun.evolve, known.state),
+        version: events.at(-1)?.version ?? known.version,
+      };
       if (events.length < READ_EVENTS) break;
     }
     this.remember(id, known);
@@ -138,12 +149,14 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
     if (this.noun.isOver(one.state)) return;
     this.remembered.set(id, one);
     const oldest = this.remembered.keys().next();
-    if (this.remembered.size > (this.options.maxRemembered ?? 20_000) && !oldest.done) this.remembered.delete(oldest.value);
+    if (this.remembered.size > (this.options.maxRemembered ?? 20_000) && !oldest.done)
+      this.remembered.delete(oldest.value);
   }
 
   /**
-   * What an event's id is made of. The data is part of it: what says something else is no repeat, and must be heard. The metadata is not, for it carries
-   * this process's own time. The stream is: one task may speak to every member of a group, and what tells of two events goes by their ids.
+   * What an event's id is made of. The data is part of it: what says something else is no repeat, and must be heard.
+   * The metadata is not, for it carries this process's own time. The stream is: one task may speak to every member of a
+   * group, and what tells of two events goes by their ids.
    */
   private nameOf({ event, id, cause, version }: { event: Event; id: string; cause: Cause; version: number }): string {
     return `${cause.taskKey}@${cause.lease}@${this.noun.streamOf(id)}@${version}/${event.type}/${sha256Hex(canonicalJson(event.data))}`;
@@ -170,7 +183,10 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
   }
 }
 
-/** A blob is durable before the event that names it (promise 5). A crash in between leaves bytes that nothing names, which do no harm. */
+/**
+ * A blob is durable before the event that names it (promise 5). A crash in between leaves bytes that nothing names,
+ * which do no harm.
+ */
 async function storeNamed(candidates: Candidate[], events: { data: object }[]): Promise<void> {
   if (candidates.length === 0) return;
   const texts = events.map((event) => canonicalJson(event.data));

@@ -8,7 +8,18 @@ import { PostgresTaskQueue, tasksSchema, type Task } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import type { SendFate } from '../../test/fake-registry.js';
 import { MOST_STEPS, QueueTrial, type World } from '../../test/queue-trial.js';
-import { acceptGroup, asTask, eventsOf, groupStateIn, plannedTasks, openStores, registerDocument, runTask, stateIn, type Stores } from '../../test/trial.js';
+import {
+  acceptGroup,
+  asTask,
+  eventsOf,
+  groupStateIn,
+  plannedTasks,
+  openStores,
+  registerDocument,
+  runTask,
+  stateIn,
+  type Stores,
+} from '../../test/trial.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -37,13 +48,20 @@ const claimNext = (): Promise<Task | undefined> => trial.claimNext();
 const step = (world: World): Promise<boolean> => trial.step(world);
 const run = (world: World, most?: number): Promise<number> => trial.run(world, most);
 const loseAllTasks = (pool: Pool) => pool.query('DELETE FROM task');
-const found = async (): Promise<string[]> => (await orphans(db.pool, stores.store)).map(({ kind, id }) => `${kind} ${id}`);
+const found = async (): Promise<string[]> =>
+  (await orphans(db.pool, stores.store)).map(({ kind, id }) => `${kind} ${id}`);
 
 /** What apps/gateway does for an operator. */
 async function replanAll(): Promise<void> {
   const tasks = (await orphans(db.pool, stores.store)).map(({ kind, id, version }) => {
     const replanId = `${version}@2026-03-01`;
-    return { key: `replan:${id}:${replanId}`, kind: 'replan', lane: 'internal', dueAt: new Date(0), payload: { kind, id, replanId } };
+    return {
+      key: `replan:${id}:${replanId}`,
+      kind: 'replan',
+      lane: 'internal',
+      dueAt: new Date(0),
+      payload: { kind, id, replanId },
+    };
   });
   await queue.schedule(db.pool, tasks);
 }
@@ -78,7 +96,9 @@ describe('a document whose tasks are lost', () => {
       expect(await found()).toEqual([]);
       await loseAllTasks(db.pool);
     }
-    expect([...phases].sort()).toEqual(fates[0]?.startsWith('unknown') === true ? ['ready', 'sent', 'unconfirmed'] : ['ready', 'sent']);
+    expect([...phases].sort()).toEqual(
+      fates[0]?.startsWith('unknown') === true ? ['ready', 'sent', 'unconfirmed'] : ['ready', 'sent'],
+    );
   });
 
   it('is planned once, however often somebody asks: two tasks for one attempt could take each other for dead', async () => {
@@ -87,7 +107,13 @@ describe('a document whose tasks are lost', () => {
     await loseAllTasks(db.pool);
     const asked = await orphans(db.pool, stores.store);
     await replanAll();
-    const plan = asked.map(({ kind, id, version }) => ({ key: `late:${id}`, kind: 'replan', lane: 'internal', dueAt: new Date(0), payload: { kind, id, replanId: `${version}@2026-03-01` } }));
+    const plan = asked.map(({ kind, id, version }) => ({
+      key: `late:${id}`,
+      kind: 'replan',
+      lane: 'internal',
+      dueAt: new Date(0),
+      payload: { kind, id, replanId: `${version}@2026-03-01` },
+    }));
     // Another call, which had found the same before the first was done.
     await queue.schedule(db.pool, plan);
     const world = worldOf();
@@ -107,15 +133,29 @@ describe('a document whose tasks are lost', () => {
     const world = worldOf();
     const { requestId } = await registerDocument(stores);
     const sha = 'a'.repeat(64);
-    const cause = { taskKey: `send:${requestId}:1`, lease: '1:1', actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } } as const;
-    await world.context.documents.execute(requestId, { type: 'BeginSend', signatureSha256: sha, certificateSha256: sha }, cause);
+    const cause = {
+      taskKey: `send:${requestId}:1`,
+      lease: '1:1',
+      actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' },
+    } as const;
+    await world.context.documents.execute(
+      requestId,
+      { type: 'BeginSend', signatureSha256: sha, certificateSha256: sha },
+      cause,
+    );
     await catchUp();
     await loseAllTasks(db.pool);
     await replanAll();
     await run(world);
     expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
     const types = (await eventsOf(stores.store, requestId)).map((event) => event.type);
-    expect(types.slice(1, 6)).toEqual(['SendAttempted', 'SendUnconfirmed', 'LookUpMissed', 'SendAbsenceProven', 'SendAttempted']);
+    expect(types.slice(1, 6)).toEqual([
+      'SendAttempted',
+      'SendUnconfirmed',
+      'LookUpMissed',
+      'SendAbsenceProven',
+      'SendAttempted',
+    ]);
   });
 
   it('is none while a task, given up or not, a parked instance or an unfinished predecessor stands for it', async () => {
@@ -123,11 +163,17 @@ describe('a document whose tasks are lost', () => {
     const reference: DocumentReference = { commandId: first.commandId, requestId: first.requestId };
     const waiting = await registerDocument(stores, randomUUID(), { after: [reference] });
     await catchUp();
-    await db.pool.query(`UPDATE task SET failed_at = now(), due_at = 'infinity' WHERE key LIKE $1`, [`send:${second.requestId}:%`]);
+    await db.pool.query(`UPDATE task SET failed_at = now(), due_at = 'infinity' WHERE key LIKE $1`, [
+      `send:${second.requestId}:%`,
+    ]);
     expect(await found()).toEqual([]);
     await db.pool.query('DELETE FROM task WHERE key LIKE $1', [`send:${first.requestId}:%`]);
     expect(await found()).toEqual([`document ${first.requestId}`]);
-    await db.pool.query(`INSERT INTO parked_instance (saga, key, error, parked_at, attempts, tried_at) VALUES ('document', $1, 'x', now(), 1, now())`, [first.requestId]);
+    await db.pool.query(
+      `INSERT INTO parked_instance (saga, key, error, parked_at, attempts, tried_at) VALUES ('document', $1, ` +
+        `'x', now(), 1, now())`,
+      [first.requestId],
+    );
     expect(await found()).toEqual([]);
     await db.pool.query('DELETE FROM parked_instance');
     await db.pool.query('UPDATE task SET failed_at = NULL');
@@ -140,10 +186,17 @@ describe('a document whose tasks are lost', () => {
   it('that waits for what has ended already is told of that end', async () => {
     const first = await registerDocument(stores);
     await catchUp();
-    const waiting = await registerDocument(stores, randomUUID(), { after: [{ commandId: first.commandId, requestId: first.requestId }] });
+    const waiting = await registerDocument(stores, randomUUID(), {
+      after: [{ commandId: first.commandId, requestId: first.requestId }],
+    });
     await catchUp();
     const world = worldOf();
-    for (let steps = 0; (await stateIn(stores.store, first.requestId)).phase !== 'concluded' && steps < MOST_STEPS; steps += 1) await step(world);
+    for (
+      let steps = 0;
+      (await stateIn(stores.store, first.requestId)).phase !== 'concluded' && steps < MOST_STEPS;
+      steps += 1
+    )
+      await step(world);
     await loseAllTasks(db.pool);
     expect(await found()).toEqual([`document ${waiting.requestId}`]);
     await replanAll();
@@ -154,11 +207,16 @@ describe('a document whose tasks are lost', () => {
   it('that a bad end before it holds is none: the hold has a name, and a person decides', async () => {
     const world = worldOf(Array.from({ length: 6 }, () => 'refused' as const));
     const first = await registerDocument(stores);
-    const dependent = await registerDocument(stores, randomUUID(), { after: [{ commandId: first.commandId, requestId: first.requestId }] });
+    const dependent = await registerDocument(stores, randomUUID(), {
+      after: [{ commandId: first.commandId, requestId: first.requestId }],
+    });
     await catchUp();
     await run(world);
     expect(await stateIn(stores.store, first.requestId)).toMatchObject({ phase: 'concluded', outcome: 'failed' });
-    expect(await stateIn(stores.store, dependent.requestId)).toMatchObject({ phase: 'waiting', holds: [{ outcome: 'failed' }] });
+    expect(await stateIn(stores.store, dependent.requestId)).toMatchObject({
+      phase: 'waiting',
+      holds: [{ outcome: 'failed' }],
+    });
     expect(await found()).toEqual([]);
   });
 
@@ -171,7 +229,10 @@ describe('a document whose tasks are lost', () => {
     // Concluded in the log; the read model still shows it on its way, and its last task is gone.
     for (let task = await claimNext(); task !== undefined; task = await claimNext()) {
       world.hours += 1;
-      await queue.settle(task, await runTask(world.context, task, new Date(task.claimedAt.getTime() + world.hours * HOUR_MS)));
+      await queue.settle(
+        task,
+        await runTask(world.context, task, new Date(task.claimedAt.getTime() + world.hours * HOUR_MS)),
+      );
       await catchUp('saga');
     }
     expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded' });
@@ -183,7 +244,9 @@ describe('a document whose tasks are lost', () => {
 describe('while the saga is behind', () => {
   it('neither one that waits for what has just ended, nor a group of which a member has just gone, is an orphan', async () => {
     const first = await registerDocument(stores);
-    const waiting = await registerDocument(stores, randomUUID(), { after: [{ commandId: first.commandId, requestId: first.requestId }] });
+    const waiting = await registerDocument(stores, randomUUID(), {
+      after: [{ commandId: first.commandId, requestId: first.requestId }],
+    });
     const { group, command } = await acceptGroup(stores, 2);
     const world = worldOf();
     await runTask(world.context, command);
@@ -226,7 +289,10 @@ describe('a group whose tasks are lost', () => {
         await replanAll();
         await run(world);
       }
-      expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+      expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({
+        phase: 'concluded',
+        outcome: 'accepted',
+      });
       expect(group.members.map(({ requestId }) => world.registry.taken.get(requestId)?.length)).toEqual([1, 1]);
       expect(await found()).toEqual([]);
       await loseAllTasks(db.pool);

@@ -15,7 +15,10 @@ function offBy(clock: VirtualClock, offMs: number): VirtualClock {
   return Object.create(clock, { now: { value: () => new Date(clock.now().getTime() + offMs) } }) as VirtualClock;
 }
 
-/** A document's life in a process whose clock is off. Returns how long it took by the database's clock, beside its events. */
+/**
+ * A document's life in a process whose clock is off. Returns how long it took by the database's clock, beside its
+ * events.
+ */
 async function live(fates: SendFate[], offMs: number) {
   const clock = new VirtualClock(new Date());
   const registry = new FakeRegistry(fates);
@@ -26,19 +29,24 @@ async function live(fates: SendFate[], offMs: number) {
   };
   expect(await workOff({ context: () => context, thrown, clock, store: stores.store }, requestId)).toEqual([]);
   const lookUps = (await eventsOf(stores.store, requestId)).flatMap((event) =>
-    event.type === 'LookUpMissed' || event.type === 'SendAbsenceProven' ? [(event as LookUpMissed | SendAbsenceProven).data.sinceAttemptEndedMs] : [],
+    event.type === 'LookUpMissed' || event.type === 'SendAbsenceProven'
+      ? [(event as LookUpMissed | SendAbsenceProven).data.sinceAttemptEndedMs]
+      : [],
   );
   return { registry, requestId, lookUps, tookMs: clock.monotonicMs() };
 }
 
 describe.each([HOUR_MS, -HOUR_MS])('a process whose clock is %d ms off', (offMs) => {
-  it.each<SendFate>(['unknown_lost', 'unknown_late'])('counts the grace of an unknown outcome by the database: the send is %s', async (fate) => {
-    const { registry, requestId, lookUps, tookMs } = await live([fate], offMs);
-    expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
-    expect(registry.taken.get(requestId)).toHaveLength(1);
-    expect(lookUps.filter((ms) => ms < 0 || ms > 2 * GRACE_MS)).toEqual([]);
-    expect(tookMs).toBeLessThan(5 * GRACE_MS);
-  });
+  it.each<SendFate>(['unknown_lost', 'unknown_late'])(
+    'counts the grace of an unknown outcome by the database: the send is %s',
+    async (fate) => {
+      const { registry, requestId, lookUps, tookMs } = await live([fate], offMs);
+      expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+      expect(registry.taken.get(requestId)).toHaveLength(1);
+      expect(lookUps.filter((ms) => ms < 0 || ms > 2 * GRACE_MS)).toEqual([]);
+      expect(tookMs).toBeLessThan(5 * GRACE_MS);
+    },
+  );
 
   it('polls as often as another', async () => {
     const there = await live([], 0);

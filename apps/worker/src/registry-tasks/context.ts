@@ -77,10 +77,20 @@ export const bySystem = (context: TaskContext, task: Task, command: DecideDocume
   context.commands.execute(new DecideDocument(payloadOf(task).requestId, command, causeOf(task, SYSTEM)));
 
 /** Gives a document a command that carries the registry's word. */
-export function byRegistry(context: TaskContext, task: Task, said: DecideDocument['command'] & { at?: Date; candidates?: Candidate[] }): Promise<Decided> {
+export function byRegistry(
+  context: TaskContext,
+  task: Task,
+  said: DecideDocument['command'] & { at?: Date; candidates?: Candidate[] },
+): Promise<Decided> {
   const { at, candidates = [], ...command } = said;
-  const cause = { ...causeOf(task, registryActor(context)), candidates, ...(at === undefined ? {} : { effectiveAt: at }) };
-  return context.commands.execute(new DecideDocument(payloadOf(task).requestId, command as DecideDocument['command'], cause));
+  const cause = {
+    ...causeOf(task, registryActor(context)),
+    candidates,
+    ...(at === undefined ? {} : { effectiveAt: at }),
+  };
+  return context.commands.execute(
+    new DecideDocument(payloadOf(task).requestId, command as DecideDocument['command'], cause),
+  );
 }
 
 /** What the saga puts into a task about a group. */
@@ -93,35 +103,60 @@ export const groupBySystem = (context: TaskContext, task: Task, command: GroupCo
   context.commands.execute(new DecideGroup(groupPayloadOf(task).groupId, command, causeOf(task, SYSTEM)));
 
 /** Gives the group of a task a command that carries the registry's word. */
-export const groupByRegistry = (context: TaskContext, task: Task, said: GroupCommand & { candidates?: Candidate[] }): Promise<GroupDecided> => {
+export const groupByRegistry = (
+  context: TaskContext,
+  task: Task,
+  said: GroupCommand & { candidates?: Candidate[] },
+): Promise<GroupDecided> => {
   const { candidates = [], ...command } = said;
-  return context.commands.execute(new DecideGroup(groupPayloadOf(task).groupId, command as GroupCommand, { ...causeOf(task, registryActor(context)), candidates }));
+  return context.commands.execute(
+    new DecideGroup(groupPayloadOf(task).groupId, command as GroupCommand, {
+      ...causeOf(task, registryActor(context)),
+      candidates,
+    }),
+  );
 };
 
 /** Gives one document of a group a command; `by` says whose word it is. */
-export const memberCommand = (context: TaskContext, task: Task, of: { requestId: string; command: DecideDocument['command']; by: 'registry' | 'system'; candidates?: Candidate[] }): Promise<Decided> => {
-  const cause = { ...causeOf(task, of.by === 'system' ? SYSTEM : registryActor(context)), candidates: of.candidates ?? [] };
+export const memberCommand = (
+  context: TaskContext,
+  task: Task,
+  of: { requestId: string; command: DecideDocument['command']; by: 'registry' | 'system'; candidates?: Candidate[] },
+): Promise<Decided> => {
+  const cause = {
+    ...causeOf(task, of.by === 'system' ? SYSTEM : registryActor(context)),
+    candidates: of.candidates ?? [],
+  };
   return context.commands.execute(new DecideDocument(of.requestId, of.command, cause));
 };
 
-const registryActor = (context: TaskContext): Actor => ({ kind: 'registry', name: context.profile.name, authenticatedBy: 'registry-session' });
+const registryActor = (context: TaskContext): Actor => ({
+  kind: 'registry',
+  name: context.profile.name,
+  authenticatedBy: 'registry-session',
+});
 
-const mediaTypeOf = ({ contentType }: RawAnswer): string => (contentType || 'application/octet-stream').slice(0, MOST_MEDIA_TYPE);
+const mediaTypeOf = ({ contentType }: RawAnswer): string =>
+  (contentType || 'application/octet-stream').slice(0, MOST_MEDIA_TYPE);
 
 /** Keeps the registry's answer, byte for byte, before an event names it: for calls that an event surely follows. */
-export const keep = (context: TaskContext, raw: RawAnswer): Promise<Sha256> => context.evidence.put(raw.body, mediaTypeOf(raw));
+export const keep = (context: TaskContext, raw: RawAnswer): Promise<Sha256> =>
+  context.evidence.put(raw.body, mediaTypeOf(raw));
 
 /** The answer to a read, which is kept when an event names it. */
-export const candidateOf = (context: TaskContext, raw: RawAnswer): Candidate => new Candidate(context.evidence, raw.body, mediaTypeOf(raw));
+export const candidateOf = (context: TaskContext, raw: RawAnswer): Candidate =>
+  new Candidate(context.evidence, raw.body, mediaTypeOf(raw));
 
 /** A document or a receipt as it was read, which is kept when an event names it. */
-export const xmlCandidate = (context: TaskContext, xml: Uint8Array): Candidate => new Candidate(context.evidence, xml, 'application/xml');
+export const xmlCandidate = (context: TaskContext, xml: Uint8Array): Candidate =>
+  new Candidate(context.evidence, xml, 'application/xml');
 
 /**
- * How long ago a moment was when the task was claimed, both by the database's clock: what passed since then is left out, so that a grace that seems
- * over is over, whatever the clock of this process shows.
+ * How long ago a moment was when the task was claimed, both by the database's clock: what passed since then is left
+ * out, so that a grace that seems over is over, whatever the clock of this process shows.
  */
-export const ageMs = ({ claimedAt }: Task, since: string | undefined): number => claimedAt.getTime() - new Date(since ?? 0).getTime();
+export const ageMs = ({ claimedAt }: Task, since: string | undefined): number =>
+  claimedAt.getTime() - new Date(since ?? 0).getTime();
 
 /** Who acts, and under which lease on which task. */
 export const causeOf = (task: Task, actor: Actor): Cause => ({ taskKey: task.key, lease: task.lease, actor });

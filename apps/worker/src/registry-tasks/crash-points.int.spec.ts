@@ -5,7 +5,15 @@ import { testDatabase } from '../../../../test/support/database.js';
 import { Breaker, isBreakers, type Fault } from '../../test/breaker.js';
 import { FakeRegistry, type SendFate } from '../../test/fake-registry.js';
 import { FakeUploads, type UploadFates } from '../../test/fake-uploads.js';
-import { eventsOf, processOn, registerDocument, SMALL_LIMITS, stateIn, storesForSpec, workOff } from '../../test/trial.js';
+import {
+  eventsOf,
+  processOn,
+  registerDocument,
+  SMALL_LIMITS,
+  stateIn,
+  storesForSpec,
+  workOff,
+} from '../../test/trial.js';
 import type { TaskContext } from './context.js';
 
 /** Who goes on with the task. */
@@ -23,7 +31,13 @@ const TOGETHER = 16;
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
-const WATCHED = { store: ['append', 'readStream'], evidence: ['put', 'get'], registry: ['sign', 'sendDocument', 'findByRequestId', 'documentStatus', 'receipt', 'downloadDocument'], largeDocuments: ['step'], uploadLinks: ['keep', 'find', 'forget'] };
+const WATCHED = {
+  store: ['append', 'readStream'],
+  evidence: ['put', 'get'],
+  registry: ['sign', 'sendDocument', 'findByRequestId', 'documentStatus', 'receipt', 'downloadDocument'],
+  largeDocuments: ['step'],
+  uploadLinks: ['keep', 'find', 'forget'],
+};
 
 interface Case {
   fates: SendFate[];
@@ -60,8 +74,15 @@ async function live({ fates, upload, plan }: Case): Promise<Ending> {
   };
   const profile = upload === undefined ? {} : { profile: SMALL_LIMITS };
   const breaker = new Breaker(plan === undefined ? undefined : { ...plan, dies: plan.survivor !== 'the same process' });
-  const parts = { store: breaker.around(stores.store, WATCHED.store), evidence: breaker.around(stores.evidence, WATCHED.evidence), registry: breaker.around(registry, WATCHED.registry) };
-  const uploads = { largeDocuments: breaker.around(largeDocuments, WATCHED.largeDocuments), uploadLinks: breaker.around(stores.uploadLinks, WATCHED.uploadLinks) };
+  const parts = {
+    store: breaker.around(stores.store, WATCHED.store),
+    evidence: breaker.around(stores.evidence, WATCHED.evidence),
+    registry: breaker.around(registry, WATCHED.registry),
+  };
+  const uploads = {
+    largeDocuments: breaker.around(largeDocuments, WATCHED.largeDocuments),
+    uploadLinks: breaker.around(stores.uploadLinks, WATCHED.uploadLinks),
+  };
   const first = processOn({ ...parts, ...uploads, ...profile, clock });
   const second = processOn({ ...stores, registry, largeDocuments, ...profile, clock });
   if (plan?.survivor === 'a process with old memories') await second.documents.state(requestId);
@@ -83,37 +104,75 @@ async function live({ fates, upload, plan }: Case): Promise<Ending> {
   };
 }
 
-/** A send is right when its intent is the newest event, is its own, and every earlier intent is proven not to have landed. */
+/**
+ * A send is right when its intent is the newest event, is its own, and every earlier intent is proven not to have
+ * landed.
+ */
 async function whyNotToSend(requestId: string, registry: FakeRegistry): Promise<string | undefined> {
   if (registry.taken.has(requestId)) return 'the registry has it already';
   const events = await eventsOf(stores.store, requestId);
   const attempts = events.filter((event) => event.type === 'SendAttempted');
   if (events.at(-1)?.type !== 'SendAttempted') return `the newest event is ${events.at(-1)?.type}`;
   if (attempts.length < sendsIn(registry)) return 'this attempt was made before';
-  const open = attempts.slice(0, -1).find(({ data }) => !events.some((event) => (event.type === 'SendNotDelivered' || event.type === 'SendAbsenceProven') && event.data.attempt === data.attempt));
+  const open = attempts
+    .slice(0, -1)
+    .find(
+      ({ data }) =>
+        !events.some(
+          (event) =>
+            (event.type === 'SendNotDelivered' || event.type === 'SendAbsenceProven') &&
+            event.data.attempt === data.attempt,
+        ),
+    );
   return open === undefined ? undefined : `attempt ${open.data.attempt} may still land`;
 }
 
-/** An end is right when its intent is the newest event, is its own, and every earlier one is proven not to have landed. */
+/**
+ * An end is right when its intent is the newest event, is its own, and every earlier one is proven not to have landed.
+ */
 async function whyNotToFinish(requestId: string, registry: FakeRegistry): Promise<string | undefined> {
   const events = await eventsOf(stores.store, requestId);
   const intents = events.filter((event) => event.type === 'UploadFinishAttempted');
   if (events.at(-1)?.type !== 'UploadFinishAttempted') return `the newest event is ${events.at(-1)?.type}`;
   if (intents.length < registry.calls.filter((call) => call === 'finish').length) return 'this end was told before';
-  const open = intents.slice(0, -1).find(({ data }) => !events.some((event) => (event.type === 'UploadFinishNotDelivered' || event.type === 'UploadProvenOpen') && event.data.round === data.round));
+  const open = intents
+    .slice(0, -1)
+    .find(
+      ({ data }) =>
+        !events.some(
+          (event) =>
+            (event.type === 'UploadFinishNotDelivered' || event.type === 'UploadProvenOpen') &&
+            event.data.round === data.round,
+        ),
+    );
   return open === undefined ? undefined : `the end of round ${open.data.round} may still land`;
 }
 
-const sendsIn = (registry: FakeRegistry): number => registry.calls.filter((call) => call === 'sendDocument' || call === 'announce').length;
+const sendsIn = (registry: FakeRegistry): number =>
+  registry.calls.filter((call) => call === 'sendDocument' || call === 'announce').length;
 
-/** Every call of the undisturbed life, times every fault, times every survivor; of an upload, whose life is long, times the one that remembers nothing. */
-async function everyFault(fates: SendFate[], upload?: UploadFates): Promise<{ plan: NonNullable<Case['plan']>; ending: Ending }[]> {
+/**
+ * Every call of the undisturbed life, times every fault, times every survivor; of an upload, whose life is long, times
+ * the one that remembers nothing.
+ */
+async function everyFault(
+  fates: SendFate[],
+  upload?: UploadFates,
+): Promise<{ plan: NonNullable<Case['plan']>; ending: Ending }[]> {
   const of = upload === undefined ? { fates } : { fates, upload };
   const { calls } = await live(of);
-  const plans = Array.from({ length: calls }, (_, n) => n + 1).flatMap((at) => FAULTS.flatMap((fault) => (upload === undefined ? SURVIVORS : ['a new process' as const]).map((survivor) => ({ at, fault, survivor }))));
+  const plans = Array.from({ length: calls }, (_, n) => n + 1).flatMap((at) =>
+    FAULTS.flatMap((fault) =>
+      (upload === undefined ? SURVIVORS : ['a new process' as const]).map((survivor) => ({ at, fault, survivor })),
+    ),
+  );
   const endings: { plan: NonNullable<Case['plan']>; ending: Ending }[] = [];
   for (let from = 0; from < plans.length; from += TOGETHER) {
-    endings.push(...(await Promise.all(plans.slice(from, from + TOGETHER).map(async (plan) => ({ plan, ending: await live({ ...of, plan }) })))));
+    endings.push(
+      ...(await Promise.all(
+        plans.slice(from, from + TOGETHER).map(async (plan) => ({ plan, ending: await live({ ...of, plan }) })),
+      )),
+    );
   }
   return endings;
 }
@@ -146,24 +205,40 @@ describe('a fault at each call of a document’s life', () => {
     ['the end is lost', { finish: ['unknown_lost'] }, 'accepted', 1],
     ['the end lands after the first look-up', { finish: ['unknown_late'] }, 'accepted', 1],
     ['the end is limited, and then refused once', { finish: ['rate_limited', 'refused'] }, 'accepted', 1],
-    ['the registry refuses the end for good', { finish: Array.from({ length: 6 }, () => 'refused' as const) }, 'failed', 1],
+    [
+      'the registry refuses the end for good',
+      { finish: Array.from({ length: 6 }, () => 'refused' as const) },
+      'failed',
+      1,
+    ],
   ];
 
-  it.each(uploads)('of a large document, when %s: nothing is told twice without proof', async (_name, upload, outcome, taken) => {
-    const lives = await everyFault([], upload);
-    expect(lives.length).toBeGreaterThan(20);
-    expect(lives.filter(({ ending }) => !ending.struck)).toEqual([]);
-    expect(lives.filter(({ ending }) => ending.unproven.length > 0)).toEqual([]);
-    expect(lives.filter(({ ending }) => ending.outcome !== outcome || ending.taken !== taken)).toEqual([]);
-  });
+  it.each(uploads)(
+    'of a large document, when %s: nothing is told twice without proof',
+    async (_name, upload, outcome, taken) => {
+      const lives = await everyFault([], upload);
+      expect(lives.length).toBeGreaterThan(20);
+      expect(lives.filter(({ ending }) => !ending.struck)).toEqual([]);
+      expect(lives.filter(({ ending }) => ending.unproven.length > 0)).toEqual([]);
+      expect(lives.filter(({ ending }) => ending.outcome !== outcome || ending.taken !== taken)).toEqual([]);
+    },
+  );
 
   it('would see a send without proof', async () => {
     const registry = new FakeRegistry();
     const { requestId } = await registerDocument(stores);
     const context = processOn({ ...stores, registry, clock: new VirtualClock(new Date()) });
-    const by = { taskKey: `send:${requestId}:1`, lease: '1:2', actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } } as const;
+    const by = {
+      taskKey: `send:${requestId}:1`,
+      lease: '1:2',
+      actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' },
+    } as const;
     expect(await whyNotToSend(requestId, registry)).toMatch(/newest event is DocumentRegistered/);
-    await context.documents.execute(requestId, { type: 'BeginSend', signatureSha256: 'a'.repeat(64), certificateSha256: 'a'.repeat(64) }, by);
+    await context.documents.execute(
+      requestId,
+      { type: 'BeginSend', signatureSha256: 'a'.repeat(64), certificateSha256: 'a'.repeat(64) },
+      by,
+    );
     expect(await whyNotToSend(requestId, registry)).toBeUndefined();
     registry.calls.push('sendDocument', 'sendDocument');
     expect(await whyNotToSend(requestId, registry)).toMatch(/made before/);

@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import type { DocumentCommand, DocumentReference, DocumentState, GroupCommand, GroupMembership, GroupRegistration, GroupState, Registration } from '#domain';
+import type {
+  DocumentCommand,
+  DocumentReference,
+  DocumentState,
+  GroupCommand,
+  GroupMembership,
+  GroupRegistration,
+  GroupState,
+  Registration,
+} from '#domain';
 import { migrate } from '#postgres';
 import { loadProfile } from '#registry-client';
 import { subscriptionLag, subscriptionsSchema } from '#subscriptions';
@@ -8,7 +17,18 @@ import { PostgresTaskQueue, tasksSchema, type Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
 import { VirtualClock } from '#kernel';
-import { acceptGroup, asTask, eventsOf, groupStateIn, processOn, registerDocument, repositoryOn, runTask, stateIn, storesForSpec } from '../../test/trial.js';
+import {
+  acceptGroup,
+  asTask,
+  eventsOf,
+  groupStateIn,
+  processOn,
+  registerDocument,
+  repositoryOn,
+  runTask,
+  stateIn,
+  storesForSpec,
+} from '../../test/trial.js';
 import { sagasBy } from '../sagas.js';
 import { DEPENDENTS_PER_TASK, TURNING_TRIES } from './dependents.js';
 import type { TaskContext } from './context.js';
@@ -25,8 +45,13 @@ let running: Promise<void>[] = [];
 beforeAll(async () => {
   await migrate(stores.pool, [tasksSchema, subscriptionsSchema]);
   queue = new PostgresTaskQueue({ pool: stores.pool });
-  context = { ...processOn({ ...stores, registry: {} as TaskContext['registry'], clock: new VirtualClock() }), dependents: { pool: stores.pool, queue, endAtOnceDocTypes: [415] } };
-  running = sagasBy(RULES).filter(({ name }) => name === 'document').map((saga) => saga.run({ store: stores.store, pool: stores.pool, queue, signal: end.signal }));
+  context = {
+    ...processOn({ ...stores, registry: {} as TaskContext['registry'], clock: new VirtualClock() }),
+    dependents: { pool: stores.pool, queue, endAtOnceDocTypes: [415] },
+  };
+  running = sagasBy(RULES)
+    .filter(({ name }) => name === 'document')
+    .map((saga) => saga.run({ store: stores.store, pool: stores.pool, queue, signal: end.signal }));
 });
 afterAll(async () => {
   end.abort();
@@ -35,16 +60,43 @@ afterAll(async () => {
 });
 
 const referTo = (requestId: string): DocumentReference => ({ commandId: `command-${requestId}`, requestId });
-const waitFor = async (...predecessors: string[]): Promise<string> => (await registerDocument(stores, randomUUID(), { after: predecessors.map(referTo) })).requestId;
+const waitFor = async (...predecessors: string[]): Promise<string> =>
+  (await registerDocument(stores, randomUUID(), { after: predecessors.map(referTo) })).requestId;
 const give = async (requestId: string, ...commands: DocumentCommand[]): Promise<void> => {
-  for (const command of commands) await repositoryOn(stores.store).execute(requestId, command, { taskKey: randomUUID(), lease: '1:1', actor: PERSON });
+  for (const command of commands)
+    await repositoryOn(stores.store).execute(requestId, command, {
+      taskKey: randomUUID(),
+      lease: '1:1',
+      actor: PERSON,
+    });
 };
-const receipt = (result: 'accepted' | 'rejected'): DocumentCommand => ({ type: 'RecordReceipt', receipt: { receiptSha256: SHA, result, acceptedAt: '2026-03-02T10:00:00Z', errorCount: 0 } });
-const SENT: DocumentCommand[] = [{ type: 'BeginSend' }, { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'sent', documentId: 'd-1', answerSha256: SHA } }];
-const TURNED: DocumentCommand[] = (['failed', 'processed'] as const).map((status) => ({ type: 'ObserveStatus', status, answerSha256: SHA }));
-const phaseOf = async (requestId: string): Promise<DocumentState['phase']> => (await stateIn(stores.store, requestId)).phase;
-const rows = async (key: string): Promise<number> => Number((await stores.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM saga_dependent WHERE key = $1', [key])).rows[0]?.n);
-const sagaIsThere = () => until('the saga', async () => (await subscriptionLag(stores.pool, stores.store)).every((one) => one.lag === 0n) && (await subscriptionLag(stores.pool, stores.store)).length > 0);
+const receipt = (result: 'accepted' | 'rejected'): DocumentCommand => ({
+  type: 'RecordReceipt',
+  receipt: { receiptSha256: SHA, result, acceptedAt: '2026-03-02T10:00:00Z', errorCount: 0 },
+});
+const SENT: DocumentCommand[] = [
+  { type: 'BeginSend' },
+  { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'sent', documentId: 'd-1', answerSha256: SHA } },
+];
+const TURNED: DocumentCommand[] = (['failed', 'processed'] as const).map((status) => ({
+  type: 'ObserveStatus',
+  status,
+  answerSha256: SHA,
+}));
+const phaseOf = async (requestId: string): Promise<DocumentState['phase']> =>
+  (await stateIn(stores.store, requestId)).phase;
+const rows = async (key: string): Promise<number> =>
+  Number(
+    (await stores.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM saga_dependent WHERE key = $1', [key])).rows[0]
+      ?.n,
+  );
+const sagaIsThere = () =>
+  until(
+    'the saga',
+    async () =>
+      (await subscriptionLag(stores.pool, stores.store)).every((one) => one.lag === 0n) &&
+      (await subscriptionLag(stores.pool, stores.store)).length > 0,
+  );
 
 /** Works off the lane `internal`. `crash`: the process dies right after a task's work, and its task comes again. */
 async function workOff(crash: (task: Task) => boolean = () => false): Promise<string[]> {
@@ -72,7 +124,12 @@ async function startGroup(group: GroupRegistration): Promise<void> {
     await give(requestId, ...SENT);
     await toGroup(group, { type: 'NoteMemberSent', requestId, documentId: 'd-1' });
   }
-  await toGroup(group, { type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA }, { type: 'BeginStart' }, { type: 'RecordStartAnswer', attempt: 1, answer: { kind: 'started', answerSha256: SHA } });
+  await toGroup(
+    group,
+    { type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA },
+    { type: 'BeginStart' },
+    { type: 'RecordStartAnswer', attempt: 1, answer: { kind: 'started', answerSha256: SHA } },
+  );
 }
 
 /** Receipts of the first members come, and the group hears of them. */
@@ -90,8 +147,17 @@ async function settleBehind({ groupId }: GroupRegistration, behind: Registration
 /** A resumption of these members, as apps/gateway registers it, and started. */
 async function resume(halted: GroupRegistration, left: Registration[]): Promise<GroupRegistration> {
   const { group, command } = await acceptGroup(stores, left.length);
-  const members = group.members.map((one, i) => ({ ...one, group: { ...(one.group as GroupMembership), kind: 'resumption' as const }, supersedes: referTo((left[i] as Registration).requestId) }));
-  const resumption: GroupRegistration = { ...group, kind: 'resumption', members, resumes: { groupId: halted.groupId, commandId: halted.commandId } };
+  const members = group.members.map((one, i) => ({
+    ...one,
+    group: { ...(one.group as GroupMembership), kind: 'resumption' as const },
+    supersedes: referTo((left[i] as Registration).requestId),
+  }));
+  const resumption: GroupRegistration = {
+    ...group,
+    kind: 'resumption',
+    members,
+    resumes: { groupId: halted.groupId, commandId: halted.commandId },
+  };
   await runTask(context, { ...command, payload: { ...command.payload, group: resumption as never } });
   await startGroup(resumption);
   return resumption;
@@ -99,8 +165,19 @@ async function resume(halted: GroupRegistration, left: Registration[]): Promise<
 
 /** How often a task comes back before it is done, with its attempts counted as the queue counts them. */
 async function triesOf(key: string): Promise<number> {
-  const { rows: [found] } = await stores.pool.query<{ kind: string; payload: string }>(`DELETE FROM task WHERE key = $1 RETURNING kind, payload`, [key]);
-  const planned = { key, kind: found?.kind, lane: 'internal', dueAt: new Date(0), payload: JSON.parse(found?.payload ?? '{}') };
+  const {
+    rows: [found],
+  } = await stores.pool.query<{ kind: string; payload: string }>(
+    `DELETE FROM task WHERE key = $1 RETURNING kind, payload`,
+    [key],
+  );
+  const planned = {
+    key,
+    kind: found?.kind,
+    lane: 'internal',
+    dueAt: new Date(0),
+    payload: JSON.parse(found?.payload ?? '{}'),
+  };
   for (let attempts = 1; attempts <= 100; attempts += 1) {
     const result = await runTask(context, asTask(planned as never, attempts));
     if (result.kind === 'done') return attempts - 1;
@@ -110,21 +187,33 @@ async function triesOf(key: string): Promise<number> {
 }
 
 describe('those who wait', () => {
-  it.each([false, true])('are told page by page, none left out and none told twice; each page repeated after a crash: %s', async (crashes) => {
-    const { requestId } = await registerDocument(stores);
-    const dependents = await Promise.all(Array.from({ length: 2 * DEPENDENTS_PER_TASK + 7 }, () => waitFor(requestId)));
-    await workOff();
-    expect(await rows(requestId)).toBe(dependents.length);
-    await give(requestId, ...SENT, receipt('accepted'));
-    const crashed = new Set<string>();
-    const done = await workOff((task) => crashes && task.kind === 'release_dependents' && !crashed.has(task.key) && crashed.add(task.key).size > 0);
-    expect(done.filter((key) => key.startsWith(`release_dependents:${requestId}`))).toHaveLength(crashes ? 2 * 3 : 3);
-    const types = await Promise.all(dependents.map(async (one) => (await eventsOf(stores.store, one)).map((event) => event.type)));
-    expect(types).toEqual(dependents.map(() => ['DocumentRegistered', 'DocumentWaiting', 'PredecessorConcluded', 'DocumentReleased']));
-    // Nobody waits any more, and what ended for good is forgotten.
-    expect(await rows(requestId)).toBe(0);
-    expect((await stores.pool.query('SELECT FROM saga_state WHERE key = $1', [requestId])).rowCount).toBe(0);
-  });
+  it.each([false, true])(
+    'are told page by page, none left out and none told twice; each page repeated after a crash: %s',
+    async (crashes) => {
+      const { requestId } = await registerDocument(stores);
+      const dependents = await Promise.all(
+        Array.from({ length: 2 * DEPENDENTS_PER_TASK + 7 }, () => waitFor(requestId)),
+      );
+      await workOff();
+      expect(await rows(requestId)).toBe(dependents.length);
+      await give(requestId, ...SENT, receipt('accepted'));
+      const crashed = new Set<string>();
+      const done = await workOff(
+        (task) =>
+          crashes && task.kind === 'release_dependents' && !crashed.has(task.key) && crashed.add(task.key).size > 0,
+      );
+      expect(done.filter((key) => key.startsWith(`release_dependents:${requestId}`))).toHaveLength(crashes ? 2 * 3 : 3);
+      const types = await Promise.all(
+        dependents.map(async (one) => (await eventsOf(stores.store, one)).map((event) => event.type)),
+      );
+      expect(types).toEqual(
+        dependents.map(() => ['DocumentRegistered', 'DocumentWaiting', 'PredecessorConcluded', 'DocumentReleased']),
+      );
+      // Nobody waits any more, and what ended for good is forgotten.
+      expect(await rows(requestId)).toBe(0);
+      expect((await stores.pool.query('SELECT FROM saga_state WHERE key = $1', [requestId])).rowCount).toBe(0);
+    },
+  );
 
   it('hear of an end that came before they did, from the log: the saga has forgotten it', async () => {
     const { requestId } = await registerDocument(stores);
@@ -157,103 +246,183 @@ describe('those who wait', () => {
     expect(await stateIn(stores.store, held)).toMatchObject({ phase: 'waiting', holds: [{ outcome: 'rejected' }] });
     const again = await registerDocument(stores, randomUUID(), { resendOf: { requestId, commandId } });
     await give(again.requestId, ...SENT, receipt('rejected'));
-    const third = await registerDocument(stores, randomUUID(), { resendOf: { requestId: again.requestId, commandId: again.commandId } });
-    for (const [of, by] of [[requestId, again], [again.requestId, third]] as const) await give(of, { type: 'NoteResent', by: { requestId: by.requestId, commandId: by.commandId } });
+    const third = await registerDocument(stores, randomUUID(), {
+      resendOf: { requestId: again.requestId, commandId: again.commandId },
+    });
+    for (const [of, by] of [
+      [requestId, again],
+      [again.requestId, third],
+    ] as const)
+      await give(of, { type: 'NoteResent', by: { requestId: by.requestId, commandId: by.commandId } });
     await workOff();
     expect(await phaseOf(held)).toBe('waiting');
     await give(third.requestId, ...SENT, receipt('accepted'));
     await workOff();
     expect(await phaseOf(held)).toBe('ready');
-    expect((await eventsOf(stores.store, held)).at(-2)).toMatchObject({ type: 'PredecessorConcluded', data: { requestId, outcome: 'accepted', by: { requestId: third.requestId } } });
+    expect((await eventsOf(stores.store, held)).at(-2)).toMatchObject({
+      type: 'PredecessorConcluded',
+      data: { requestId, outcome: 'accepted', by: { requestId: third.requestId } },
+    });
   });
 
-  it('of a FAILED that turned are held when its receipt does not come, ended by nothing, and released by the receipt after all', async () => {
-    const { requestId } = await registerDocument(stores);
-    const kept = await waitFor(requestId);
-    const strict = (await registerDocument(stores, randomUUID(), { docType: 415, after: [referTo(requestId)] })).requestId;
-    await give(requestId, ...SENT, ...TURNED);
-    await sagaIsThere();
-    const late = await waitFor(requestId);
-    await sagaIsThere();
-    const waits = await Promise.all([`release_dependents:${requestId}:4`, `note_predecessor:${late}:${requestId}`].map(triesOf));
-    expect(waits).toEqual([TURNING_TRIES, TURNING_TRIES]);
-    for (const one of [kept, strict, late]) expect(await stateIn(stores.store, one)).toMatchObject({ phase: 'waiting', waitingFor: [], holds: [{ for: { requestId }, outcome: 'failed' }] });
-    await give(requestId, receipt('accepted'));
-    await workOff();
-    expect(await Promise.all([kept, strict, late].map(phaseOf))).toEqual(['ready', 'ready', 'ready']);
-  });
+  it(
+    'of a FAILED that turned are held when its receipt does not come, ended by nothing, and released by the ' +
+      'receipt after all',
+    async () => {
+      const { requestId } = await registerDocument(stores);
+      const kept = await waitFor(requestId);
+      const strict = (await registerDocument(stores, randomUUID(), { docType: 415, after: [referTo(requestId)] }))
+        .requestId;
+      await give(requestId, ...SENT, ...TURNED);
+      await sagaIsThere();
+      const late = await waitFor(requestId);
+      await sagaIsThere();
+      const waits = await Promise.all(
+        [`release_dependents:${requestId}:4`, `note_predecessor:${late}:${requestId}`].map(triesOf),
+      );
+      expect(waits).toEqual([TURNING_TRIES, TURNING_TRIES]);
+      for (const one of [kept, strict, late])
+        expect(await stateIn(stores.store, one)).toMatchObject({
+          phase: 'waiting',
+          waitingFor: [],
+          holds: [{ for: { requestId }, outcome: 'failed' }],
+        });
+      await give(requestId, receipt('accepted'));
+      await workOff();
+      expect(await Promise.all([kept, strict, late].map(phaseOf))).toEqual(['ready', 'ready', 'ready']);
+    },
+  );
 
   it('are ended at once where their type is to be', async () => {
     const { requestId } = await registerDocument(stores);
-    const strict = (await registerDocument(stores, randomUUID(), { docType: 415, after: [referTo(requestId)] })).requestId;
+    const strict = (await registerDocument(stores, randomUUID(), { docType: 415, after: [referTo(requestId)] }))
+      .requestId;
     await give(requestId, ...SENT, receipt('rejected'));
     await workOff();
-    expect(await stateIn(stores.store, strict)).toMatchObject({ phase: 'concluded', outcome: 'failed', cause: 'predecessor_failed' });
+    expect(await stateIn(stores.store, strict)).toMatchObject({
+      phase: 'concluded',
+      outcome: 'failed',
+      cause: 'predecessor_failed',
+    });
   });
 
   it('groups are held as documents are, and a person releases or ends them, with a reason that is kept', async () => {
     const { requestId } = await registerDocument(stores);
-    const groups = await Promise.all([1, 2].map(async () => {
-      const { group } = await acceptGroup(stores, 2);
-      for (const registration of group.members) await give(registration.requestId, { type: 'Register', registration });
-      await context.groups.execute(group.groupId, { type: 'Register', registration: { ...group, after: [referTo(requestId)] } }, { taskKey: randomUUID(), lease: '1:1', actor: PERSON });
-      return group.groupId;
-    }));
+    const groups = await Promise.all(
+      [1, 2].map(async () => {
+        const { group } = await acceptGroup(stores, 2);
+        for (const registration of group.members)
+          await give(registration.requestId, { type: 'Register', registration });
+        await context.groups.execute(
+          group.groupId,
+          { type: 'Register', registration: { ...group, after: [referTo(requestId)] } },
+          { taskKey: randomUUID(), lease: '1:1', actor: PERSON },
+        );
+        return group.groupId;
+      }),
+    );
     await give(requestId, ...SENT, receipt('rejected'));
     await workOff();
-    const phases = (): Promise<GroupState['phase'][]> => Promise.all(groups.map(async (one) => (await groupStateIn(stores.store, one)).phase));
+    const phases = (): Promise<GroupState['phase'][]> =>
+      Promise.all(groups.map(async (one) => (await groupStateIn(stores.store, one)).phase));
     expect(await phases()).toEqual(['waiting', 'waiting']);
-    const decide = (id: string, decision: 'release' | 'end') => ({ key: `decide_hold:${id}:${decision}`, kind: 'decide_hold', lane: 'internal', dueAt: new Date(0), payload: { requestId: id, isGroup: true, decision, predecessors: [requestId], actor: PERSON as never, reason: 'the goods have arrived' } });
+    const decide = (id: string, decision: 'release' | 'end') => ({
+      key: `decide_hold:${id}:${decision}`,
+      kind: 'decide_hold',
+      lane: 'internal',
+      dueAt: new Date(0),
+      payload: {
+        requestId: id,
+        isGroup: true,
+        decision,
+        predecessors: [requestId],
+        actor: PERSON as never,
+        reason: 'the goods have arrived',
+      },
+    });
     await queue.schedule(stores.pool, [decide(groups[0] as string, 'release'), decide(groups[1] as string, 'end')]);
     await workOff();
     expect(await phases()).toEqual(['sending', 'concluded']);
-    const [waived] = (await stores.store.readStream(`group-${groups[0]}`)).filter((event) => event.type === 'GroupHoldWaived');
+    const [waived] = (await stores.store.readStream(`group-${groups[0]}`)).filter(
+      (event) => event.type === 'GroupHoldWaived',
+    );
     expect(waived?.metadata).toMatchObject({ actor: PERSON, reason: 'the goods have arrived' });
     expect(await rows(requestId)).toBe(0);
   });
 
-  it('for a group that halted, or for a member of it, are released when its resumption succeeds, and not when that halts as well', async () => {
-    const { group, command } = await acceptGroup(stores, 3);
-    const [, stopped, behind] = group.members as [Registration, Registration, Registration];
-    const waiting = [await waitFor(group.groupId), await waitFor(stopped.requestId), await waitFor(behind.requestId)];
-    await runTask(context, command);
-    await startGroup(group);
-    await endMembers(group, ['accepted', 'rejected']);
-    await settleBehind(group, [behind]);
-    expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({ phase: 'concluded', outcome: 'partial' });
-    for (const one of waiting) expect(await stateIn(stores.store, one)).toMatchObject({ phase: 'waiting', waitingFor: [], holds: [{}] });
-    const first = await resume(group, [stopped, behind]);
-    await endMembers(first, ['rejected']);
-    await settleBehind(first, first.members.slice(1));
-    expect(await Promise.all(waiting.map(phaseOf))).toEqual(['waiting', 'waiting', 'waiting']);
-    const second = await resume(first, first.members);
-    await endMembers(second, ['accepted', 'accepted']);
-    expect(await groupStateIn(stores.store, second.groupId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
-    // Who comes later is told the same.
-    waiting.push(await waitFor(group.groupId), await waitFor(stopped.requestId));
-    await workOff();
-    expect(await Promise.all(waiting.map(phaseOf))).toEqual(waiting.map(() => 'ready'));
-    expect((await eventsOf(stores.store, waiting[0] as string)).at(-2)).toMatchObject({ type: 'PredecessorConcluded', data: { requestId: group.groupId, outcome: 'accepted', by: { requestId: second.groupId, commandId: second.commandId } } });
-    for (const key of [group.groupId, stopped.requestId, behind.requestId]) expect(await rows(key)).toBe(0);
-  });
+  it(
+    'for a group that halted, or for a member of it, are released when its resumption succeeds, and not when that ' +
+      'halts as well',
+    async () => {
+      const { group, command } = await acceptGroup(stores, 3);
+      const [, stopped, behind] = group.members as [Registration, Registration, Registration];
+      const waiting = [await waitFor(group.groupId), await waitFor(stopped.requestId), await waitFor(behind.requestId)];
+      await runTask(context, command);
+      await startGroup(group);
+      await endMembers(group, ['accepted', 'rejected']);
+      await settleBehind(group, [behind]);
+      expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({ phase: 'concluded', outcome: 'partial' });
+      for (const one of waiting)
+        expect(await stateIn(stores.store, one)).toMatchObject({ phase: 'waiting', waitingFor: [], holds: [{}] });
+      const first = await resume(group, [stopped, behind]);
+      await endMembers(first, ['rejected']);
+      await settleBehind(first, first.members.slice(1));
+      expect(await Promise.all(waiting.map(phaseOf))).toEqual(['waiting', 'waiting', 'waiting']);
+      const second = await resume(first, first.members);
+      await endMembers(second, ['accepted', 'accepted']);
+      expect(await groupStateIn(stores.store, second.groupId)).toMatchObject({
+        phase: 'concluded',
+        outcome: 'accepted',
+      });
+      // Who comes later is told the same.
+      waiting.push(await waitFor(group.groupId), await waitFor(stopped.requestId));
+      await workOff();
+      expect(await Promise.all(waiting.map(phaseOf))).toEqual(waiting.map(() => 'ready'));
+      expect((await eventsOf(stores.store, waiting[0] as string)).at(-2)).toMatchObject({
+        type: 'PredecessorConcluded',
+        data: {
+          requestId: group.groupId,
+          outcome: 'accepted',
+          by: { requestId: second.groupId, commandId: second.commandId },
+        },
+      });
+      for (const key of [group.groupId, stopped.requestId, behind.requestId]) expect(await rows(key)).toBe(0);
+    },
+  );
 
   it('for a halted group of which another member ended badly stay held: its resumption stands for the others alone', async () => {
     const { group, command } = await acceptGroup(stores, 3);
     const [, stopped, behind] = group.members as [Registration, Registration, Registration];
-    const [ofGroup, ofStopped, ofBehind] = [await waitFor(group.groupId), await waitFor(stopped.requestId), await waitFor(behind.requestId)];
+    const [ofGroup, ofStopped, ofBehind] = [
+      await waitFor(group.groupId),
+      await waitFor(stopped.requestId),
+      await waitFor(behind.requestId),
+    ];
     await runTask(context, command);
     await startGroup(group);
     await endMembers(group, ['accepted', 'rejected']);
     // The registry says of the rest that it failed, and not that it was never looked at.
     await give(behind.requestId, { type: 'ObserveStatus', status: 'failed', answerSha256: SHA });
     await workOff();
-    expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({ phase: 'concluded', outcome: 'partial', halt: { member: { index: 1 } } });
+    expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({
+      phase: 'concluded',
+      outcome: 'partial',
+      halt: { member: { index: 1 } },
+    });
     const resumption = await resume(group, [stopped]);
     await endMembers(resumption, ['accepted']);
-    expect(await groupStateIn(stores.store, resumption.groupId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
+    expect(await groupStateIn(stores.store, resumption.groupId)).toMatchObject({
+      phase: 'concluded',
+      outcome: 'accepted',
+    });
     const late = await waitFor(group.groupId);
     await workOff();
-    expect(await Promise.all([ofGroup, late, ofStopped, ofBehind].map(phaseOf))).toEqual(['waiting', 'waiting', 'ready', 'waiting']);
+    expect(await Promise.all([ofGroup, late, ofStopped, ofBehind].map(phaseOf))).toEqual([
+      'waiting',
+      'waiting',
+      'ready',
+      'waiting',
+    ]);
   });
 
   it('in a state that the version before wrote are not lost', async () => {
@@ -261,7 +430,11 @@ describe('those who wait', () => {
     const kept = await waitFor(requestId);
     await sagaIsThere();
     await stores.pool.query('DELETE FROM saga_dependent WHERE key = $1', [requestId]);
-    await stores.pool.query(`UPDATE saga_state SET state = (state::jsonb || jsonb_build_object('dependents', jsonb_build_array(jsonb_build_object('requestId', $2::text, 'account', 'main'))))::text WHERE key = $1`, [requestId, kept]);
+    await stores.pool.query(
+      `UPDATE saga_state SET state = (state::jsonb || jsonb_build_object('dependents', ` +
+        `jsonb_build_array(jsonb_build_object('requestId', $2::text, 'account', 'main'))))::text WHERE key = $1`,
+      [requestId, kept],
+    );
     await give(requestId, ...SENT, receipt('accepted'));
     await workOff();
     expect(await phaseOf(kept)).toBe('ready');

@@ -1,4 +1,14 @@
-import { DOCUMENT_SAGA, endedBadly, endOfDocument, endOfGroup, isWhollyResumable, standsFor, type DocumentReference, type GroupState, type PredecessorNews } from '#domain';
+import {
+  DOCUMENT_SAGA,
+  endedBadly,
+  endOfDocument,
+  endOfGroup,
+  isWhollyResumable,
+  standsFor,
+  type DocumentReference,
+  type GroupState,
+  type PredecessorNews,
+} from '#domain';
 import { dependentsOf, type NewDependent } from '#subscriptions';
 import type { Task, TaskResult } from '#tasks';
 import { DecideDocument } from '../document/decide-document.js';
@@ -25,11 +35,16 @@ interface Ended {
 }
 type End = 'open' | Ended;
 
-/** Tells one document that registered late how its predecessor ended. While it has not, there is nothing to do: its conclusion finds the row. */
-export const notePredecessor = (context: TaskContext, task: Task): Promise<TaskResult> => noteOne(context, task, { dependent: payloadOf(task).requestId, data: {} });
+/**
+ * Tells one document that registered late how its predecessor ended. While it has not, there is nothing to do: its
+ * conclusion finds the row.
+ */
+export const notePredecessor = (context: TaskContext, task: Task): Promise<TaskResult> =>
+  noteOne(context, task, { dependent: payloadOf(task).requestId, data: {} });
 
 /** The same for a group. */
-export const noteGroupPredecessor = (context: TaskContext, task: Task): Promise<TaskResult> => noteOne(context, task, { dependent: groupPayloadOf(task).groupId, data: { kind: 'group' } });
+export const noteGroupPredecessor = (context: TaskContext, task: Task): Promise<TaskResult> =>
+  noteOne(context, task, { dependent: groupPayloadOf(task).groupId, data: { kind: 'group' } });
 
 async function noteOne(context: TaskContext, task: Task, dependent: NewDependent): Promise<TaskResult> {
   const { predecessor, finalOnly } = payloadOf(task);
@@ -42,8 +57,9 @@ async function noteOne(context: TaskContext, task: Task, dependent: NewDependent
 }
 
 /**
- * Tells those who wait for a document or a group how it ended, by what the log says now. One page of them: the next page is another task, planned before
- * this one is done, so that a crash between them repeats a page and leaves none out. A repeat says nothing new.
+ * Tells those who wait for a document or a group how it ended, by what the log says now. One page of them: the next
+ * page is another task, planned before this one is done, so that a crash between them repeats a page and leaves none
+ * out. A repeat says nothing new.
  */
 export async function releaseDependents(context: TaskContext, task: Task): Promise<TaskResult> {
   const { pool, queue } = dependentsIn(context);
@@ -53,19 +69,37 @@ export async function releaseDependents(context: TaskContext, task: Task): Promi
   if (end === 'open') return { kind: 'done' };
   // The pages after the first follow it, whatever it told.
   if (end.isTurning && cursor === '' && task.attempts <= TURNING_TRIES) return again();
-  const page = await dependentsOf(pool, { saga: DOCUMENT_SAGA.name, key: predecessor }, { after: cursor, limit: DEPENDENTS_PER_TASK });
+  const page = await dependentsOf(
+    pool,
+    { saga: DOCUMENT_SAGA.name, key: predecessor },
+    { after: cursor, limit: DEPENDENTS_PER_TASK },
+  );
   for (let from = 0; from < page.length; from += TOLD_AT_ONCE) {
-    await Promise.all(page.slice(from, from + TOLD_AT_ONCE).map((dependent) => tell(context, task, { dependent, predecessor, end })));
+    await Promise.all(
+      page.slice(from, from + TOLD_AT_ONCE).map((dependent) => tell(context, task, { dependent, predecessor, end })),
+    );
   }
   const last = page.at(-1)?.dependent;
   const [first] = task.key.split('>');
   const follow = { kind: task.kind, lane: task.lane, dueAt: new Date(0) };
   if (page.length === DEPENDENTS_PER_TASK && last !== undefined) {
-    await queue.schedule(pool, [{ ...follow, key: `${first}>${last}`, payload: { requestId: predecessor, account, predecessor, cursor: last, ...(by === undefined ? {} : { by }) } }]);
+    await queue.schedule(pool, [
+      {
+        ...follow,
+        key: `${first}>${last}`,
+        payload: { requestId: predecessor, account, predecessor, cursor: last, ...(by === undefined ? {} : { by }) },
+      },
+    ]);
   } else if (end.standsFor !== undefined && !endedBadly(end.news.outcome)) {
     // Who waits for the document or group that this one stands for may go as well.
     const requestId = end.standsFor;
-    await queue.schedule(pool, [{ ...follow, key: `release_dependents:${requestId}:by:${predecessor}`, payload: { requestId, account, predecessor: requestId, by: predecessor } }]);
+    await queue.schedule(pool, [
+      {
+        ...follow,
+        key: `release_dependents:${requestId}:by:${predecessor}`,
+        payload: { requestId, account, predecessor: requestId, by: predecessor },
+      },
+    ]);
   }
   return { kind: 'done' };
 }
@@ -76,12 +110,20 @@ interface News {
   end: Ended;
 }
 
-function tell(context: TaskContext, task: Task, { dependent: { dependent, data }, predecessor, end }: News): Promise<unknown> {
+function tell(
+  context: TaskContext,
+  task: Task,
+  { dependent: { dependent, data }, predecessor, end }: News,
+): Promise<unknown> {
   // What may still turn out well holds, and ends nothing.
   const endAtOnceDocTypes = end.isTurning ? [] : dependentsIn(context).endAtOnceDocTypes;
   const cause = causeOf(task, SYSTEM);
   const command = { type: 'NotePredecessor' as const, requestId: predecessor, ...end.news, endAtOnceDocTypes };
-  return context.commands.execute(data['kind'] === 'group' ? new DecideGroup(dependent, command, cause) : new DecideDocument(dependent, command, cause));
+  return context.commands.execute(
+    data['kind'] === 'group'
+      ? new DecideGroup(dependent, command, cause)
+      : new DecideDocument(dependent, command, cause),
+  );
 }
 
 function dependentsIn({ dependents }: TaskContext): Dependents {
@@ -89,7 +131,10 @@ function dependentsIn({ dependents }: TaskContext): Dependents {
   return dependents;
 }
 
-/** A document that was sent again, or a group that was resumed, and that was accepted so, has ended well for those who wait. */
+/**
+ * A document that was sent again, or a group that was resumed, and that was accepted so, has ended well for those who
+ * wait.
+ */
 async function endOf(context: TaskContext, id: string, by?: string): Promise<End> {
   const own = await ownEndOf(context, id);
   if (own === 'open' || !endedBadly(own.news.outcome) || !own.isReplaceable) return own;
@@ -99,14 +144,16 @@ async function endOf(context: TaskContext, id: string, by?: string): Promise<End
     const next = await ownEndOf(context, successor);
     if (next === 'open') break;
     const { outcome } = next.news;
-    if (!endedBadly(outcome)) return { news: { outcome, by: next.reference }, isFinal: true, isTurning: false, standsFor: own.standsFor };
+    if (!endedBadly(outcome))
+      return { news: { outcome, by: next.reference }, isFinal: true, isTurning: false, standsFor: own.standsFor };
     successor = next.isReplaceable ? next.successor : undefined;
   }
   return own;
 }
 
 /** `isReplaceable`: a good end of its successor is a good end of the whole. */
-type OwnEnd = 'open' | (Ended & { reference: DocumentReference; successor: string | undefined; isReplaceable: boolean });
+type OwnEnd =
+  'open' | (Ended & { reference: DocumentReference; successor: string | undefined; isReplaceable: boolean });
 
 async function ownEndOf({ documents, groups }: TaskContext, id: string): Promise<OwnEnd> {
   const document = await documents.stateInLog(id);
@@ -116,15 +163,39 @@ async function ownEndOf({ documents, groups }: TaskContext, id: string): Promise
   const { commandId, requestId } = registration;
   const { isFinal } = endOfDocument({ outcome, ...(cause === undefined ? {} : { cause }) });
   const isTurning = cause === 'registry_failed' && status !== 'failed';
-  return { news: { outcome }, isFinal, isTurning, reference: { commandId, requestId }, standsFor: standsFor(registration)?.requestId, successor: resentAs ?? supersededBy, isReplaceable: true };
+  return {
+    news: { outcome },
+    isFinal,
+    isTurning,
+    reference: { commandId, requestId },
+    standsFor: standsFor(registration)?.requestId,
+    successor: resentAs ?? supersededBy,
+    isReplaceable: true,
+  };
 }
 
 function ownEndOfGroup(group: GroupState): OwnEnd {
   if (group.phase !== 'concluded') return 'open';
   const { registration, halt, resumedBy } = group;
-  const { outcome, isFinal } = endOfGroup({ outcome: group.outcome, ...(halt === undefined ? {} : { halt: halt.cause }) });
+  const { outcome, isFinal } = endOfGroup({
+    outcome: group.outcome,
+    ...(halt === undefined ? {} : { halt: halt.cause }),
+  });
   const reference = { commandId: registration.commandId, requestId: registration.groupId };
-  return { news: { outcome }, isFinal, isTurning: false, reference, standsFor: registration.resumes?.groupId, successor: resumedBy?.groupId, isReplaceable: isWhollyResumable(group) };
+  return {
+    news: { outcome },
+    isFinal,
+    isTurning: false,
+    reference,
+    standsFor: registration.resumes?.groupId,
+    successor: resumedBy?.groupId,
+    isReplaceable: isWhollyResumable(group),
+  };
 }
 
-const again = (): TaskResult => ({ kind: 'retry', delayMs: TURNING_MS, error: 'the predecessor counts as failed, its status has turned, and its receipt has not come', countsAsAttempt: true });
+const again = (): TaskResult => ({
+  kind: 'retry',
+  delayMs: TURNING_MS,
+  error: 'the predecessor counts as failed, its status has turned, and its receipt has not come',
+  countsAsAttempt: true,
+});

@@ -6,13 +6,27 @@ import { testDatabase } from '../../../../test/support/database.js';
 import { Breaker, isBreakers, type Fault, type Place } from '../../test/breaker.js';
 import { FakeGroups, type StartFate } from '../../test/fake-groups.js';
 import { FakeRegistry, type SendFate } from '../../test/fake-registry.js';
-import { acceptGroup, groupEventsOf, groupStateIn, processOn, runTask, stateIn, storesForSpec, workOff } from '../../test/trial.js';
+import {
+  acceptGroup,
+  groupEventsOf,
+  groupStateIn,
+  processOn,
+  runTask,
+  stateIn,
+  storesForSpec,
+  workOff,
+} from '../../test/trial.js';
 import type { TaskContext } from './context.js';
 
 const FAULTS: Fault[] = ['before', 'after'];
 /** Trials at the same time: they share the database and nothing else. */
 const TOGETHER = 16;
-const WATCHED = { store: ['append', 'readStream'], evidence: ['put', 'get'], registry: ['sign', 'sendDocument', 'findByRequestId', 'documentStatus', 'receipt', 'downloadDocument'], bulk: ['check', 'start'] };
+const WATCHED = {
+  store: ['append', 'readStream'],
+  evidence: ['put', 'get'],
+  registry: ['sign', 'sendDocument', 'findByRequestId', 'documentStatus', 'receipt', 'downloadDocument'],
+  bulk: ['check', 'start'],
+};
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
@@ -50,7 +64,14 @@ interface Ending {
 }
 
 /** What every life must come to, whatever struck it. */
-const good = (members: number) => ({ begun: 1, group: 'accepted', unproven: [], taken: Array.from({ length: members }, (_, index) => index), members: Array.from({ length: members }, () => 'accepted'), sends: members });
+const good = (members: number) => ({
+  begun: 1,
+  group: 'accepted',
+  unproven: [],
+  taken: Array.from({ length: members }, (_, index) => index),
+  members: Array.from({ length: members }, () => 'accepted'),
+  sends: members,
+});
 
 const isGood = (ending: Ending): boolean => {
   const { begun, group, unproven, taken, members, sends } = ending;
@@ -69,7 +90,12 @@ async function live({ sends = [], starts = [], death, members = 3 }: Case): Prom
     if (complaint !== undefined) unproven.push(complaint);
   };
   const breaker = new Breaker(death === undefined ? undefined : { ...death, dies: true });
-  const parts = { store: breaker.around(stores.store, WATCHED.store), evidence: breaker.around(stores.evidence, WATCHED.evidence), registry: breaker.around(registry, WATCHED.registry), bulk: breaker.around(bulk, WATCHED.bulk) };
+  const parts = {
+    store: breaker.around(stores.store, WATCHED.store),
+    evidence: breaker.around(stores.evidence, WATCHED.evidence),
+    registry: breaker.around(registry, WATCHED.registry),
+    bulk: breaker.around(bulk, WATCHED.bulk),
+  };
   let current: TaskContext = processOn({ ...parts, uploadLinks: stores.uploadLinks, clock });
   const thrown = (error: Error): void => {
     if (!isBreakers(error)) throw error;
@@ -84,7 +110,10 @@ async function live({ sends = [], starts = [], death, members = 3 }: Case): Prom
   return endingOf(group, { registry, bulk, breaker, unproven });
 }
 
-async function endingOf(group: GroupRegistration, of: { registry: FakeRegistry; bulk: FakeGroups; breaker: Breaker; unproven: string[] }): Promise<Ending> {
+async function endingOf(
+  group: GroupRegistration,
+  of: { registry: FakeRegistry; bulk: FakeGroups; breaker: Breaker; unproven: string[] },
+): Promise<Ending> {
   const { registry, bulk, breaker, unproven } = of;
   const ids = group.members.map((one) => one.requestId);
   const states = await Promise.all(ids.map((requestId) => stateIn(stores.store, requestId)));
@@ -97,7 +126,9 @@ async function endingOf(group: GroupRegistration, of: { registry: FakeRegistry; 
     members: states.map((one) => (one.phase === 'concluded' ? one.outcome : one.phase)),
     sends: registry.calls.filter((call) => call === 'sendDocument').length,
     intents: events.filter((event) => event.type === 'GroupStartAttempted').length,
-    seenByStatus: events.find((event): event is Extract<GroupEvent, { type: 'GroupStarted' }> => event.type === 'GroupStarted')?.data.seenByStatus,
+    seenByStatus: events.find(
+      (event): event is Extract<GroupEvent, { type: 'GroupStarted' }> => event.type === 'GroupStarted',
+    )?.data.seenByStatus,
     unproven,
     calls: breaker.names,
     struck: breaker.struck,
@@ -108,65 +139,164 @@ async function endingOf(group: GroupRegistration, of: { registry: FakeRegistry; 
 async function badEndings(of: Case, deaths: Death[]): Promise<object[]> {
   const bad: object[] = [];
   for (let from = 0; from < deaths.length; from += TOGETHER) {
-    const endings = await Promise.all(deaths.slice(from, from + TOGETHER).map(async (death) => ({ death, ending: await live({ ...of, death }) })));
+    const endings = await Promise.all(
+      deaths.slice(from, from + TOGETHER).map(async (death) => ({ death, ending: await live({ ...of, death }) })),
+    );
     bad.push(...endings.filter(({ ending }) => !ending.struck || !isGood(ending)));
   }
   return bad;
 }
 
-/** A start is right when its intent is the newest event, is its own, every earlier one is proven not to have begun the group, and all members are there. */
-async function whyNotToStart({ groupId, members }: GroupRegistration, { registry, bulk }: { registry: FakeRegistry; bulk: FakeGroups }): Promise<string | undefined> {
+/**
+ * A start is right when its intent is the newest event, is its own, every earlier one is proven not to have begun the
+ * group, and all members are there.
+ */
+async function whyNotToStart(
+  { groupId, members }: GroupRegistration,
+  { registry, bulk }: { registry: FakeRegistry; bulk: FakeGroups },
+): Promise<string | undefined> {
   if (bulk.started.length > 0) return 'it has begun already';
   if (members.some(({ requestId }) => !registry.taken.has(requestId))) return 'a member is missing';
   const events = await groupEventsOf(stores.store, groupId);
   const intents = events.filter((event) => event.type === 'GroupStartAttempted');
   if (events.at(-1)?.type !== 'GroupStartAttempted') return `the newest event is ${events.at(-1)?.type}`;
   if (intents.length <= bulk.starts) return 'this start was made before';
-  const open = intents.slice(0, -1).find(({ data }) => !events.some((event) => (event.type === 'GroupStartNotDelivered' || event.type === 'GroupStartAbsenceProven') && event.data.attempt === data.attempt));
+  const open = intents
+    .slice(0, -1)
+    .find(
+      ({ data }) =>
+        !events.some(
+          (event) =>
+            (event.type === 'GroupStartNotDelivered' || event.type === 'GroupStartAbsenceProven') &&
+            event.data.attempt === data.attempt,
+        ),
+    );
   return open === undefined ? undefined : `start ${open.data.attempt} may still begin it`;
 }
 
 describe('a group’s life', () => {
-  /** What struck, where, and how the start then went: the intents in the log, and whether the members' statuses told that it had begun. */
+  /**
+   * What struck, where, and how the start then went: the intents in the log, and whether the members' statuses told
+   * that it had begun.
+   */
   const deaths: [string, Death, Pick<Ending, 'intents' | 'seenByStatus'>][] = [
     ['before the first send', { at: { call: 'sendDocument' }, fault: 'before' }, { intents: 1, seenByStatus: false }],
-    ['between the sends of two members, the group not told of the first', { at: { call: 'append MemberSent' }, fault: 'before' }, { intents: 1, seenByStatus: false }],
-    ['between the sends of two members, the group told of the first', { at: { call: 'append MemberSent' }, fault: 'after' }, { intents: 1, seenByStatus: false }],
-    ['between intent and send of the second member', { at: { call: 'sendDocument', nth: 2 }, fault: 'before' }, { intents: 1, seenByStatus: false }],
-    ['as the second member was taken and its answer not recorded', { at: { call: 'sendDocument', nth: 2 }, fault: 'after' }, { intents: 1, seenByStatus: false }],
-    ['as the check was answered, before that is recorded', { at: { call: 'check' }, fault: 'after' }, { intents: 1, seenByStatus: false }],
-    ['as the passed check was recorded, before its task is done', { at: { call: 'append GroupCheckPassed' }, fault: 'after' }, { intents: 1, seenByStatus: false }],
-    ['before the intent of the start is recorded', { at: { call: 'append GroupStartAttempted' }, fault: 'before' }, { intents: 1, seenByStatus: false }],
-    ['as the intent of the start was recorded', { at: { call: 'append GroupStartAttempted' }, fault: 'after' }, { intents: 2, seenByStatus: false }],
-    ['between the intent and the start', { at: { call: 'start' }, fault: 'before' }, { intents: 2, seenByStatus: false }],
-    ['as the group was started, before the answer is recorded', { at: { call: 'start' }, fault: 'after' }, { intents: 1, seenByStatus: true }],
-    ['as the answer of the start was not recorded', { at: { call: 'append GroupStarted' }, fault: 'before' }, { intents: 1, seenByStatus: true }],
-    ['as the answer of the start was recorded, before its task is done', { at: { call: 'append GroupStarted' }, fault: 'after' }, { intents: 1, seenByStatus: false }],
+    [
+      'between the sends of two members, the group not told of the first',
+      { at: { call: 'append MemberSent' }, fault: 'before' },
+      { intents: 1, seenByStatus: false },
+    ],
+    [
+      'between the sends of two members, the group told of the first',
+      { at: { call: 'append MemberSent' }, fault: 'after' },
+      { intents: 1, seenByStatus: false },
+    ],
+    [
+      'between intent and send of the second member',
+      { at: { call: 'sendDocument', nth: 2 }, fault: 'before' },
+      { intents: 1, seenByStatus: false },
+    ],
+    [
+      'as the second member was taken and its answer not recorded',
+      { at: { call: 'sendDocument', nth: 2 }, fault: 'after' },
+      { intents: 1, seenByStatus: false },
+    ],
+    [
+      'as the check was answered, before that is recorded',
+      { at: { call: 'check' }, fault: 'after' },
+      { intents: 1, seenByStatus: false },
+    ],
+    [
+      'as the passed check was recorded, before its task is done',
+      { at: { call: 'append GroupCheckPassed' }, fault: 'after' },
+      { intents: 1, seenByStatus: false },
+    ],
+    [
+      'before the intent of the start is recorded',
+      { at: { call: 'append GroupStartAttempted' }, fault: 'before' },
+      { intents: 1, seenByStatus: false },
+    ],
+    [
+      'as the intent of the start was recorded',
+      { at: { call: 'append GroupStartAttempted' }, fault: 'after' },
+      { intents: 2, seenByStatus: false },
+    ],
+    [
+      'between the intent and the start',
+      { at: { call: 'start' }, fault: 'before' },
+      { intents: 2, seenByStatus: false },
+    ],
+    [
+      'as the group was started, before the answer is recorded',
+      { at: { call: 'start' }, fault: 'after' },
+      { intents: 1, seenByStatus: true },
+    ],
+    [
+      'as the answer of the start was not recorded',
+      { at: { call: 'append GroupStarted' }, fault: 'before' },
+      { intents: 1, seenByStatus: true },
+    ],
+    [
+      'as the answer of the start was recorded, before its task is done',
+      { at: { call: 'append GroupStarted' }, fault: 'after' },
+      { intents: 1, seenByStatus: false },
+    ],
   ];
 
-  it.each(deaths)('whose process dies %s: each member is sent once, the group started once, all concluded', async (_name, death, start) => {
-    expect(await live({ death })).toMatchObject({ ...good(3), ...start, struck: true });
-  });
+  it.each(deaths)(
+    'whose process dies %s: each member is sent once, the group started once, all concluded',
+    async (_name, death, start) => {
+      expect(await live({ death })).toMatchObject({ ...good(3), ...start, struck: true });
+    },
+  );
 
   const answers: [string, Pick<Case, 'sends' | 'starts'>, Partial<Ending>][] = [
-    ['the answer of the start is lost, and the group has begun', { starts: ['unknown_taken'] }, { intents: 1, seenByStatus: true }],
-    ['the answer of the start is lost, and the group begins after the first look', { starts: ['unknown_late'] }, { intents: 1, seenByStatus: true }],
+    [
+      'the answer of the start is lost, and the group has begun',
+      { starts: ['unknown_taken'] },
+      { intents: 1, seenByStatus: true },
+    ],
+    [
+      'the answer of the start is lost, and the group begins after the first look',
+      { starts: ['unknown_late'] },
+      { intents: 1, seenByStatus: true },
+    ],
     ['the start is lost', { starts: ['unknown_lost'] }, { intents: 2, seenByStatus: false }],
-    ['the start is lost, and then the answer of the second', { starts: ['unknown_lost', 'unknown_taken'] }, { intents: 2, seenByStatus: true }],
-    ['the start comes too early, and then finds no connection', { starts: ['rate_limited', 'not_sent'] }, { intents: 3, seenByStatus: false }],
-    ['one member is lost, and of another the answer', { sends: ['unknown_lost', 'ok', 'unknown_taken'] }, { intents: 1, sends: 4 }],
+    [
+      'the start is lost, and then the answer of the second',
+      { starts: ['unknown_lost', 'unknown_taken'] },
+      { intents: 2, seenByStatus: true },
+    ],
+    [
+      'the start comes too early, and then finds no connection',
+      { starts: ['rate_limited', 'not_sent'] },
+      { intents: 3, seenByStatus: false },
+    ],
+    [
+      'one member is lost, and of another the answer',
+      { sends: ['unknown_lost', 'ok', 'unknown_taken'] },
+      { intents: 1, sends: 4 },
+    ],
     ['a member lands after the first look-up', { sends: ['ok', 'unknown_late'] }, { intents: 1 }],
   ];
 
-  it.each(answers)('in which %s: each member is there once and the group started once, all concluded', async (_name, fates, ending) => {
-    expect(await live(fates)).toMatchObject({ ...good(3), ...ending });
-  });
+  it.each(answers)(
+    'in which %s: each member is there once and the group started once, all concluded',
+    async (_name, fates, ending) => {
+      expect(await live(fates)).toMatchObject({ ...good(3), ...ending });
+    },
+  );
 
   it('whose process dies at any one call: started again only with proof, and concluded', async () => {
     const { calls } = await live({ members: 2 });
     expect(calls.length).toBeGreaterThan(40);
     const places = calls.map((_, n) => n + 1);
-    expect(await badEndings({ members: 2 }, places.flatMap((at) => FAULTS.map((fault) => ({ at, fault }))))).toEqual([]);
+    expect(
+      await badEndings(
+        { members: 2 },
+        places.flatMap((at) => FAULTS.map((fault) => ({ at, fault }))),
+      ),
+    ).toEqual([]);
   });
 
   const doubts: [string, StartFate][] = [
@@ -174,13 +304,24 @@ describe('a group’s life', () => {
     ['lands after the first look', 'unknown_late'],
   ];
 
-  it.each(doubts)('in which the start %s, and the process dies at any call from its intent to its end: started again only with proof, and concluded', async (_name, fate) => {
-    const of = { starts: [fate], members: 2 };
-    const { calls } = await live(of);
-    const places = calls.map((_, n) => n + 1).slice(calls.indexOf('append GroupStartAttempted'), calls.indexOf('append GroupStarted') + 1);
-    expect(places.length).toBeGreaterThan(5);
-    expect(await badEndings(of, places.flatMap((at) => FAULTS.map((fault) => ({ at, fault }))))).toEqual([]);
-  });
+  it.each(doubts)(
+    'in which the start %s, and the process dies at any call from its intent to its end: started again only with ' +
+      'proof, and concluded',
+    async (_name, fate) => {
+      const of = { starts: [fate], members: 2 };
+      const { calls } = await live(of);
+      const places = calls
+        .map((_, n) => n + 1)
+        .slice(calls.indexOf('append GroupStartAttempted'), calls.indexOf('append GroupStarted') + 1);
+      expect(places.length).toBeGreaterThan(5);
+      expect(
+        await badEndings(
+          of,
+          places.flatMap((at) => FAULTS.map((fault) => ({ at, fault }))),
+        ),
+      ).toEqual([]);
+    },
+  );
 
   it('is watched: a start without proof would be seen', async () => {
     const registry = new FakeRegistry();
@@ -191,10 +332,25 @@ describe('a group’s life', () => {
     await runTask(context, command);
     registry.take(group.members[0]?.requestId as string);
     expect(await whyNotToStart(group, { registry, bulk })).toMatch(/newest event is GroupRegistered/);
-    const by = { taskKey: 'by-hand', lease: '1:1', actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } } as const;
-    const tell = (...commands: GroupCommand[]) => commands.reduce<Promise<unknown>>((before, one, n) => before.then(() => context.groups.execute(group.groupId, one, { ...by, taskKey: `by-hand-${bulk.starts}-${n}` })), Promise.resolve());
+    const by = {
+      taskKey: 'by-hand',
+      lease: '1:1',
+      actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' },
+    } as const;
+    const tell = (...commands: GroupCommand[]) =>
+      commands.reduce<Promise<unknown>>(
+        (before, one, n) =>
+          before.then(() =>
+            context.groups.execute(group.groupId, one, { ...by, taskKey: `by-hand-${bulk.starts}-${n}` }),
+          ),
+        Promise.resolve(),
+      );
     const answerSha256 = 'a'.repeat(64);
-    await tell({ type: 'NoteMemberSent', requestId: group.members[0]?.requestId as string, documentId: 'd' }, { type: 'RecordCheck', answer: { canStart: true }, answerSha256 }, { type: 'BeginStart' });
+    await tell(
+      { type: 'NoteMemberSent', requestId: group.members[0]?.requestId as string, documentId: 'd' },
+      { type: 'RecordCheck', answer: { canStart: true }, answerSha256 },
+      { type: 'BeginStart' },
+    );
     expect(await whyNotToStart(group, { registry, bulk })).toBeUndefined();
     bulk.starts += 1;
     expect(await whyNotToStart(group, { registry, bulk })).toBe('this start was made before');

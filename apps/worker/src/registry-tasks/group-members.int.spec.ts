@@ -11,7 +11,11 @@ import { DecideGroup } from '../group/decide-group.js';
 import type { TaskContext } from './context.js';
 
 const SHA = 'a'.repeat(64);
-const CAUSE = { taskKey: 'test', lease: '1:1', actor: { kind: 'system', name: 'erp', authenticatedBy: 'test' } } as const;
+const CAUSE = {
+  taskKey: 'test',
+  lease: '1:1',
+  actor: { kind: 'system', name: 'erp', authenticatedBy: 'test' },
+} as const;
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
 interface Trial {
@@ -32,27 +36,73 @@ async function sentGroup(): Promise<Trial> {
   const groupId = randomUUID();
   const requestIds: [string, string] = [randomUUID(), randomUUID()];
   const ofGroup = (index: number) => ({ groupId, index, of: 2, kind: 'given' as const });
-  const members = await Promise.all(requestIds.map(async (requestId, index) => ({ ...(await registerDocument(stores, requestId, { group: ofGroup(index) })) })));
-  const group = { groupId, commandId: `command-${groupId}`, account: ACCOUNT, kind: 'given', members, after: [] } as GroupRegistration;
-  const toGroup = (command: DecideGroup['command']) => context.commands.execute(new DecideGroup(groupId, command, CAUSE));
+  const members = await Promise.all(
+    requestIds.map(async (requestId, index) => ({
+      ...(await registerDocument(stores, requestId, { group: ofGroup(index) })),
+    })),
+  );
+  const group = {
+    groupId,
+    commandId: `command-${groupId}`,
+    account: ACCOUNT,
+    kind: 'given',
+    members,
+    after: [],
+  } as GroupRegistration;
+  const toGroup = (command: DecideGroup['command']) =>
+    context.commands.execute(new DecideGroup(groupId, command, CAUSE));
   await toGroup({ type: 'Register', registration: group });
   for (const requestId of requestIds) {
     const documentId = registry.take(requestId);
-    await context.commands.execute(new DecideDocument(requestId, { type: 'RecordLookUp', attempt: 1, documentIds: [documentId], sinceAttemptEndedMs: 0, unknownGraceMs: 0, answerSha256: SHA }, CAUSE));
+    await context.commands.execute(
+      new DecideDocument(
+        requestId,
+        {
+          type: 'RecordLookUp',
+          attempt: 1,
+          documentIds: [documentId],
+          sinceAttemptEndedMs: 0,
+          unknownGraceMs: 0,
+          answerSha256: SHA,
+        },
+        CAUSE,
+      ),
+    );
     await toGroup({ type: 'NoteMemberSent', requestId, documentId });
   }
-  const head = { key: `conclude_members:${groupId}`, kind: 'conclude_members', lane: 'internal', dueAt: new Date(0), payload: { groupId, account: ACCOUNT } };
-  return { context, registry, clock, toGroup, requestIds, task: { ...head, priority: 100, attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0) } };
+  const head = {
+    key: `conclude_members:${groupId}`,
+    kind: 'conclude_members',
+    lane: 'internal',
+    dueAt: new Date(0),
+    payload: { groupId, account: ACCOUNT },
+  };
+  return {
+    context,
+    registry,
+    clock,
+    toGroup,
+    requestIds,
+    task: { ...head, priority: 100, attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0) },
+  };
 }
 
 /** Such a group that the registry will not start, as its check says. */
 async function deniedGroup(): Promise<Trial> {
   const group = await sentGroup();
-  for (let check = 0; check < 5; check += 1) await group.toGroup({ type: 'RecordCheck', answer: { canStart: false, reason: 'it was started before' }, answerSha256: SHA });
+  for (let check = 0; check < 5; check += 1)
+    await group.toGroup({
+      type: 'RecordCheck',
+      answer: { canStart: false, reason: 'it was started before' },
+      answerSha256: SHA,
+    });
   return group;
 }
 
-const phases = async (requestIds: string[]) => (await Promise.all(requestIds.map((one) => stateIn(stores.store, one)))).map((one) => ('cause' in one ? one.cause : one.phase));
+const phases = async (requestIds: string[]) =>
+  (await Promise.all(requestIds.map((one) => stateIn(stores.store, one)))).map((one) =>
+    'cause' in one ? one.cause : one.phase,
+  );
 
 describe('the members behind one that stopped their group', () => {
   it('are not ended while the list leaves out the one that stopped it: a bare FAILED may have turned', async () => {
@@ -61,15 +111,27 @@ describe('the members behind one that stopped their group', () => {
     await toGroup({ type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA });
     await toGroup({ type: 'BeginStart' });
     await toGroup({ type: 'RecordStartAnswer', attempt: 1, answer: { kind: 'started', answerSha256: SHA } });
-    await toGroup({ type: 'NoteMemberConcluded', requestId: first, outcome: 'failed', cause: 'registry_failed', partialStops: true });
+    await toGroup({
+      type: 'NoteMemberConcluded',
+      requestId: first,
+      outcome: 'failed',
+      cause: 'registry_failed',
+      partialStops: true,
+    });
     registry.taken.delete(first);
     registry.status = 'processing';
     const settle = { ...task, key: `settle_group:${first}`, kind: 'settle_group', lane: `${ACCOUNT}/status` };
     registry.fail('documentStatus', 'not_found');
-    expect(await runTask(context, settle)).toMatchObject({ kind: 'retry', error: expect.stringContaining('is not in the list') });
+    expect(await runTask(context, settle)).toMatchObject({
+      kind: 'retry',
+      error: expect.stringContaining('is not in the list'),
+    });
     clock.advance(3_000);
     // Asked for by itself, it tells that it has turned.
-    expect(await runTask(context, settle)).toMatchObject({ kind: 'retry', error: expect.stringContaining('has turned') });
+    expect(await runTask(context, settle)).toMatchObject({
+      kind: 'retry',
+      error: expect.stringContaining('has turned'),
+    });
     expect(await phases([second])).toEqual(['sent']);
   });
 });
@@ -80,17 +142,23 @@ describe('the members of a group that was not started', () => {
     registry.status = 'uploading';
     expect(await runTask(context, task)).toEqual({ kind: 'done' });
     expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
-    const ids = (await Promise.all(requestIds.map((one) => stores.store.readStream(documentStream(one))))).map((events) => events.at(-1)?.id);
+    const ids = (await Promise.all(requestIds.map((one) => stores.store.readStream(documentStream(one))))).map(
+      (events) => events.at(-1)?.id,
+    );
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('are followed to their receipts where it has begun all the same, and nobody is told that they were not processed', async () => {
-    const { context, registry, task, requestIds } = await deniedGroup();
-    registry.status = 'processing';
-    expect(await runTask(context, task)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
-    expect(await phases(requestIds)).toEqual(['sent', 'sent']);
-    registry.status = 'processed';
-    expect(await runTask(context, task)).toEqual({ kind: 'done' });
-    expect(await stateIn(stores.store, requestIds[0])).toMatchObject({ phase: 'sent', status: 'processed' });
-  });
+  it(
+    'are followed to their receipts where it has begun all the same, and nobody is told that they were not ' +
+      'processed',
+    async () => {
+      const { context, registry, task, requestIds } = await deniedGroup();
+      registry.status = 'processing';
+      expect(await runTask(context, task)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+      expect(await phases(requestIds)).toEqual(['sent', 'sent']);
+      registry.status = 'processed';
+      expect(await runTask(context, task)).toEqual({ kind: 'done' });
+      expect(await stateIn(stores.store, requestIds[0])).toMatchObject({ phase: 'sent', status: 'processed' });
+    },
+  );
 });

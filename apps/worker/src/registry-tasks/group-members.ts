@@ -14,14 +14,23 @@ export async function noteMember(context: TaskContext, task: Task): Promise<Task
   if (requestId === undefined) return { kind: 'failed', error: 'the task names no member' };
   if (outcome !== undefined) {
     const { partialStopsGroup: partialStops } = context.profile.rules;
-    await groupBySystem(context, task, { type: 'NoteMemberConcluded', requestId, outcome, ...(cause === undefined ? {} : { cause }), ...(version === undefined ? {} : { version }), partialStops });
-  } else if (documentId !== undefined) await groupBySystem(context, task, { type: 'NoteMemberSent', requestId, documentId });
+    await groupBySystem(context, task, {
+      type: 'NoteMemberConcluded',
+      requestId,
+      outcome,
+      ...(cause === undefined ? {} : { cause }),
+      ...(version === undefined ? {} : { version }),
+      partialStops,
+    });
+  } else if (documentId !== undefined)
+    await groupBySystem(context, task, { type: 'NoteMemberSent', requestId, documentId });
   return { kind: 'done' };
 }
 
 /**
- * Ends the members of a group that we have not started. What was sent is looked at first: after the restore of an older backup the registry may have
- * begun, or done, what our log does not know of, and says no to a check for that very reason. Only what it shows untouched is ended.
+ * Ends the members of a group that we have not started. What was sent is looked at first: after the restore of an older
+ * backup the registry may have begun, or done, what our log does not know of, and says no to a check for that very
+ * reason. Only what it shows untouched is ended.
  */
 export async function concludeMembers(context: TaskContext, task: Task): Promise<TaskResult> {
   const { groupId, account } = groupPayloadOf(task);
@@ -32,7 +41,8 @@ export async function concludeMembers(context: TaskContext, task: Task): Promise
   const seen = await statusesOf(context, account, open);
   if (typeof seen === 'string') return again(context, seen);
   const end = (member: Member): Promise<boolean> => {
-    if (member.documentId === undefined) return concludeOne(context, task, { requestId: member.requestId, because: because(groupId, halt) });
+    if (member.documentId === undefined)
+      return concludeOne(context, task, { requestId: member.requestId, because: because(groupId, halt) });
     if (seen.get(member.documentId)?.shown.status === 'processing') return Promise.resolve(false);
     return settleOne(context, task, { member, seen, because: because(groupId, halt) });
   };
@@ -41,8 +51,9 @@ export async function concludeMembers(context: TaskContext, task: Task): Promise
 }
 
 /**
- * Ends what stands behind the member that stopped its group, once its status shows that the registry does not process it (interface 3.2). A member
- * that was processed all the same is followed to its receipt, and a stopping member that turns out otherwise is waited for.
+ * Ends what stands behind the member that stopped its group, once its status shows that the registry does not process
+ * it (interface 3.2). A member that was processed all the same is followed to its receipt, and a stopping member that
+ * turns out otherwise is waited for.
  */
 export async function settleGroup(context: TaskContext, task: Task): Promise<TaskResult> {
   const { groupId, account } = groupPayloadOf(task);
@@ -55,9 +66,13 @@ export async function settleGroup(context: TaskContext, task: Task): Promise<Tas
   const seen = await statusesOf(context, account, looked);
   if (typeof seen === 'string') return again(context, seen);
   await seeOneAlone(context, account, { members: looked, seen });
-  if (stopper?.cause === 'registry_failed' && !seen.has(stopper.documentId ?? '')) return again(context, `${stopper.requestId}, which stopped the group, is not in the list`);
-  if (stopper !== undefined && (await hasTurned(context, task, { stopper, seen }))) return again(context, `${stopper.requestId}, which stopped the group, has turned`);
-  const ended = await Promise.all(open.map((member) => settleOne(context, task, { member, seen, because: because(groupId, halt) })));
+  if (stopper?.cause === 'registry_failed' && !seen.has(stopper.documentId ?? ''))
+    return again(context, `${stopper.requestId}, which stopped the group, is not in the list`);
+  if (stopper !== undefined && (await hasTurned(context, task, { stopper, seen })))
+    return again(context, `${stopper.requestId}, which stopped the group, has turned`);
+  const ended = await Promise.all(
+    open.map((member) => settleOne(context, task, { member, seen, because: because(groupId, halt) })),
+  );
   return ended.every(Boolean) ? { kind: 'done' } : again(context, 'a member is not settled yet');
 }
 
@@ -79,8 +94,14 @@ async function statusesOf(context: TaskContext, account: string, members: Member
 }
 
 /** The list may leave a document out for ever; all were sent long ago, so the status of one may be asked for. */
-async function seeOneAlone(context: TaskContext, account: string, { members, seen }: { members: Member[]; seen: Seen }): Promise<void> {
-  const absent = members.flatMap(({ documentId }) => (documentId === undefined || seen.has(documentId) ? [] : [documentId]));
+async function seeOneAlone(
+  context: TaskContext,
+  account: string,
+  { members, seen }: { members: Member[]; seen: Seen },
+): Promise<void> {
+  const absent = members.flatMap(({ documentId }) =>
+    documentId === undefined || seen.has(documentId) ? [] : [documentId],
+  );
   const documentId = oneOf(context, absent);
   if (documentId === undefined) return;
   const outcome = await context.registry.documentStatus(account, documentId);
@@ -88,34 +109,73 @@ async function seeOneAlone(context: TaskContext, account: string, { members, see
 }
 
 /** A bare FAILED may still turn: then the group may go on, and nothing behind it is to be ended. */
-async function hasTurned(context: TaskContext, task: Task, { stopper, seen }: { stopper: Member; seen: Seen }): Promise<boolean> {
+async function hasTurned(
+  context: TaskContext,
+  task: Task,
+  { stopper, seen }: { stopper: Member; seen: Seen },
+): Promise<boolean> {
   const now = seen.get(stopper.documentId ?? '');
   if (now === undefined || stopper.cause !== 'registry_failed' || now.shown.status === 'failed') return false;
-  await memberCommand(context, task, { requestId: stopper.requestId, by: 'registry', command: { type: 'ObserveStatus', status: now.shown.status, answerSha256: now.answer.sha256 }, candidates: [now.answer] });
+  await memberCommand(context, task, {
+    requestId: stopper.requestId,
+    by: 'registry',
+    command: { type: 'ObserveStatus', status: now.shown.status, answerSha256: now.answer.sha256 },
+    candidates: [now.answer],
+  });
   return true;
 }
 
-async function settleOne(context: TaskContext, task: Task, of: { member: Member; seen: Seen; because: DocumentNotProcessed['data'] }): Promise<boolean> {
+async function settleOne(
+  context: TaskContext,
+  task: Task,
+  of: { member: Member; seen: Seen; because: DocumentNotProcessed['data'] },
+): Promise<boolean> {
   const { member, seen, because: why } = of;
   const now = seen.get(member.documentId ?? '');
   if (now === undefined) return false;
   const { status } = now.shown;
   const { answer } = now;
   const { sha256: answerSha256 } = answer;
-  if (status === 'uploading' || status === 'processing') return concludeOne(context, task, { requestId: member.requestId, because: { ...why, answerSha256 }, candidates: [answer] });
-  await memberCommand(context, task, { requestId: member.requestId, by: 'registry', command: { type: 'ObserveStatus', status, answerSha256 }, candidates: [answer] });
+  if (status === 'uploading' || status === 'processing')
+    return concludeOne(context, task, {
+      requestId: member.requestId,
+      because: { ...why, answerSha256 },
+      candidates: [answer],
+    });
+  await memberCommand(context, task, {
+    requestId: member.requestId,
+    by: 'registry',
+    command: { type: 'ObserveStatus', status, answerSha256 },
+    candidates: [answer],
+  });
   return true;
 }
 
-async function concludeOne(context: TaskContext, task: Task, of: { requestId: string; because: DocumentNotProcessed['data']; candidates?: Candidate[] }): Promise<boolean> {
+async function concludeOne(
+  context: TaskContext,
+  task: Task,
+  of: { requestId: string; because: DocumentNotProcessed['data']; candidates?: Candidate[] },
+): Promise<boolean> {
   const { requestId, because: why, candidates = [] } = of;
-  const { state } = await memberCommand(context, task, { requestId, by: 'system', command: { type: 'ConcludeNotProcessed', because: why }, candidates });
+  const { state } = await memberCommand(context, task, {
+    requestId,
+    by: 'system',
+    command: { type: 'ConcludeNotProcessed', because: why },
+    candidates,
+  });
   return !['ready', 'sending', 'uploading', 'unconfirmed'].includes(state.phase);
 }
 
 function because(groupId: string, { member, predecessor }: Halt): DocumentNotProcessed['data'] {
   const failed = member ?? predecessor;
-  return failed === undefined ? { groupId } : { groupId, failed: { commandId: failed.commandId, requestId: failed.requestId, outcome: failed.outcome } };
+  return failed === undefined
+    ? { groupId }
+    : { groupId, failed: { commandId: failed.commandId, requestId: failed.requestId, outcome: failed.outcome } };
 }
 
-const again = (context: TaskContext, error: string): TaskResult => ({ kind: 'retry', delayMs: Math.max(STILL_OPEN_MS, context.profile.rules.statusPollMs), error, countsAsAttempt: false });
+const again = (context: TaskContext, error: string): TaskResult => ({
+  kind: 'retry',
+  delayMs: Math.max(STILL_OPEN_MS, context.profile.rules.statusPollMs),
+  error,
+  countsAsAttempt: false,
+});

@@ -19,6 +19,8 @@ export async function decideHold(context: TaskContext, task: Task): Promise<Task
   const { requestId, isGroup, decision, predecessors, actor, reason } = task.payload as unknown as DecisionPayload;
   const command = { type: decision === 'release' ? ('WaiveHolds' as const) : ('EndHeld' as const), predecessors };
   const cause = { ...causeOf(task, actor), reason };
-  await context.commands.execute(isGroup === true ? new DecideGroup(requestId, command, cause) : new DecideDocument(requestId, command, cause));
+  await context.commands.execute(
+    isGroup === true ? new DecideGroup(requestId, command, cause) : new DecideDocument(requestId, command, cause),
+  );
   return { kind: 'done' };
 }

@@ -13,7 +13,10 @@ export async function runCommand(context: TaskContext, task: Task): Promise<Task
   const cause = { ...causeOf(task, actor), ...(reason === undefined ? {} : { reason }) };
   const { requestId, commandId, resendOf } = registration;
   await context.commands.execute(new DecideDocument(requestId, { type: 'Register', registration }, cause));
-  if (resendOf !== undefined) await context.commands.execute(new DecideDocument(resendOf.requestId, { type: 'NoteResent', by: { commandId, requestId } }, cause));
+  if (resendOf !== undefined)
+    await context.commands.execute(
+      new DecideDocument(resendOf.requestId, { type: 'NoteResent', by: { commandId, requestId } }, cause),
+    );
   return { kind: 'done' };
 }
 
@@ -29,22 +32,37 @@ interface AcceptedGroup {
 const MEMBERS_AT_ONCE = 20;
 
 /**
- * The members come into being before their group, so that whatever the group's first event sets going finds them. Each step says nothing new when it
- * is done again.
+ * The members come into being before their group, so that whatever the group's first event sets going finds them. Each
+ * step says nothing new when it is done again.
  */
-async function runGroupCommand(context: TaskContext, task: Task, { group, actor, reason }: AcceptedGroup): Promise<TaskResult> {
+async function runGroupCommand(
+  context: TaskContext,
+  task: Task,
+  { group, actor, reason }: AcceptedGroup,
+): Promise<TaskResult> {
   const cause = { ...causeOf(task, actor), ...(reason === undefined ? {} : { reason }) };
   const all = async (work: (member: Registration) => Promise<unknown>): Promise<void> => {
-    for (let from = 0; from < group.members.length; from += MEMBERS_AT_ONCE) await Promise.all(group.members.slice(from, from + MEMBERS_AT_ONCE).map(work));
+    for (let from = 0; from < group.members.length; from += MEMBERS_AT_ONCE)
+      await Promise.all(group.members.slice(from, from + MEMBERS_AT_ONCE).map(work));
   };
-  await all((registration) => context.commands.execute(new DecideDocument(registration.requestId, { type: 'Register', registration }, cause)));
+  await all((registration) =>
+    context.commands.execute(new DecideDocument(registration.requestId, { type: 'Register', registration }, cause)),
+  );
   await context.commands.execute(new DecideGroup(group.groupId, { type: 'Register', registration: group }, cause));
   const { groupId, resumes } = group;
   if (resumes === undefined) return { kind: 'done' };
-  await context.commands.execute(new DecideGroup(resumes.groupId, { type: 'NoteResumption', by: { groupId, commandId: group.commandId } }, cause));
+  await context.commands.execute(
+    new DecideGroup(resumes.groupId, { type: 'NoteResumption', by: { groupId, commandId: group.commandId } }, cause),
+  );
   await all(async ({ supersedes, commandId, requestId }) => {
     if (supersedes === undefined) return;
-    await context.commands.execute(new DecideDocument(supersedes.requestId, { type: 'NoteSuperseded', by: { commandId, requestId }, groupId }, cause));
+    await context.commands.execute(
+      new DecideDocument(
+        supersedes.requestId,
+        { type: 'NoteSuperseded', by: { commandId, requestId }, groupId },
+        cause,
+      ),
+    );
   });
   return { kind: 'done' };
 }

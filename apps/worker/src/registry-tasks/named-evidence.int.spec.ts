@@ -4,30 +4,46 @@ import type { CallOutcome } from '#registry-client';
 import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
-import { asTask, eventsOf, plannedTasks, processOn, registerDocument, runTask, storesForSpec } from '../../test/trial.js';
+import {
+  asTask,
+  eventsOf,
+  plannedTasks,
+  processOn,
+  registerDocument,
+  runTask,
+  storesForSpec,
+} from '../../test/trial.js';
 import { Candidate } from '../noun/candidate.js';
 import type { TaskContext } from './context.js';
 import { readStatuses } from './status.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
-const keptCount = async (): Promise<number> => (await stores.pool.query<{ n: number }>('SELECT count(*)::int AS n FROM evidence')).rows[0]?.n ?? -1;
+const keptCount = async (): Promise<number> =>
+  (await stores.pool.query<{ n: number }>('SELECT count(*)::int AS n FROM evidence')).rows[0]?.n ?? -1;
 
 /** As a real registry: no two answers are the same bytes, for each tells its own time. */
 class TellingRegistry extends FakeRegistry {
   private answers = 0;
 
-  override documentStatus = async (account: string, documentId: string) => this.told(await super.documentStatus(account, documentId));
-  override listOutgoing = async (account: string, query: { documentIds?: string[] }) => this.told(await super.listOutgoing(account, query));
-  override findByRequestId = async (account: string, requestId: string) => this.told(await super.findByRequestId(account, requestId));
+  override documentStatus = async (account: string, documentId: string) =>
+    this.told(await super.documentStatus(account, documentId));
+  override listOutgoing = async (account: string, query: { documentIds?: string[] }) =>
+    this.told(await super.listOutgoing(account, query));
+  override findByRequestId = async (account: string, requestId: string) =>
+    this.told(await super.findByRequestId(account, requestId));
 
   private told<T>(outcome: CallOutcome<T>): CallOutcome<T> {
     this.answers += 1;
-    return outcome.kind === 'ok' ? { ...outcome, raw: { ...outcome.raw, body: Buffer.from(`${outcome.raw.body.toString()} ${this.answers}`) } } : outcome;
+    return outcome.kind === 'ok'
+      ? { ...outcome, raw: { ...outcome.raw, body: Buffer.from(`${outcome.raw.body.toString()} ${this.answers}`) } }
+      : outcome;
   }
 }
 
 /** Documents that the registry has taken and still works on, known to be in processing, and their status tasks. */
-async function inProcessing(count: number): Promise<{ context: TaskContext; registry: FakeRegistry; tasks: Task[]; requestIds: string[] }> {
+async function inProcessing(
+  count: number,
+): Promise<{ context: TaskContext; registry: FakeRegistry; tasks: Task[]; requestIds: string[] }> {
   const registry = new TellingRegistry();
   const context = processOn({ ...stores, registry, clock: new VirtualClock(new Date()) });
   registry.status = 'processing';
@@ -35,7 +51,8 @@ async function inProcessing(count: number): Promise<{ context: TaskContext; regi
   const tasks: Task[] = [];
   for (let n = 0; n < count; n += 1) {
     const { requestId } = await registerDocument(stores);
-    const next = async (kind: string): Promise<Task> => asTask((await plannedTasks(stores.store, requestId)).find((one) => one.kind === kind) as never);
+    const next = async (kind: string): Promise<Task> =>
+      asTask((await plannedTasks(stores.store, requestId)).find((one) => one.kind === kind) as never);
     await runTask(context, await next('send'));
     const status = await next('status');
     await runTask(context, status);
@@ -69,7 +86,11 @@ describe('evidence', () => {
     await readStatuses({ ...context, evidence }, tasks);
     expect(puts).toHaveLength(1);
     expect(await keptCount()).toBe(before + 1);
-    const named = await Promise.all(requestIds.map(async (requestId) => (await eventsOf(stores.store, requestId)).at(-1)?.data as { answerSha256: string }));
+    const named = await Promise.all(
+      requestIds.map(
+        async (requestId) => (await eventsOf(stores.store, requestId)).at(-1)?.data as { answerSha256: string },
+      ),
+    );
     expect(new Set(named.map((data) => data.answerSha256)).size).toBe(1);
     expect(await stores.evidence.get(named[0]?.answerSha256 as never)).toBeDefined();
   });
@@ -78,12 +99,20 @@ describe('evidence', () => {
     const { context, registry, tasks, requestIds } = await inProcessing(1);
     registry.status = 'processed';
     const [requestId] = requestIds as [string];
-    const newest = async (): Promise<string | undefined> => (await eventsOf(stores.store, requestId)).at(-1)?.data['status' as never];
-    const evidence = { ...context.evidence, put: () => Promise.reject(new Error('the disk is full')) } as TaskContext['evidence'];
+    const newest = async (): Promise<string | undefined> =>
+      (await eventsOf(stores.store, requestId)).at(-1)?.data['status' as never];
+    const evidence = {
+      ...context.evidence,
+      put: () => Promise.reject(new Error('the disk is full')),
+    } as TaskContext['evidence'];
     await expect(readStatuses({ ...context, evidence }, tasks)).rejects.toThrow('the disk is full');
     expect(await newest()).toBe('processing');
     // A crash between the two leaves bytes that nothing names, and the next run names its own.
-    const store = { ...stores.store, readStream: stores.store.readStream.bind(stores.store), append: () => Promise.reject(new Error('killed')) } as unknown as typeof stores.store;
+    const store = {
+      ...stores.store,
+      readStream: stores.store.readStream.bind(stores.store),
+      append: () => Promise.reject(new Error('killed')),
+    } as unknown as typeof stores.store;
     const dying = processOn({ ...stores, store, registry, clock: new VirtualClock(new Date()) });
     const before = await keptCount();
     await expect(readStatuses(dying, tasks)).rejects.toThrow('killed');
@@ -95,9 +124,20 @@ describe('evidence', () => {
   it('is none of the bytes that an event could have named and did not', async () => {
     const { context, requestIds } = await inProcessing(1);
     const [requestId] = requestIds as [string];
-    const [named, other] = ['named', 'other'].map((text) => new Candidate(stores.evidence, Buffer.from(`${text} ${requestId}`), 'text/plain')) as [Candidate, Candidate];
-    const cause = { taskKey: 't', lease: '1:1', actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const, candidates: [other, named] };
-    await context.documents.execute(requestId, { type: 'ObserveStatus', status: 'processed', answerSha256: named.sha256 }, cause);
+    const [named, other] = ['named', 'other'].map(
+      (text) => new Candidate(stores.evidence, Buffer.from(`${text} ${requestId}`), 'text/plain'),
+    ) as [Candidate, Candidate];
+    const cause = {
+      taskKey: 't',
+      lease: '1:1',
+      actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const,
+      candidates: [other, named],
+    };
+    await context.documents.execute(
+      requestId,
+      { type: 'ObserveStatus', status: 'processed', answerSha256: named.sha256 },
+      cause,
+    );
     expect(await stores.evidence.get(named.sha256)).toBeDefined();
     expect(await stores.evidence.get(other.sha256)).toBeUndefined();
   });
@@ -105,7 +145,15 @@ describe('evidence', () => {
   it('keeps no look-up that says nothing new', async () => {
     const { context, requestIds } = await inProcessing(1);
     const [requestId] = requestIds as [string];
-    const verify = { ...asTask({ key: `look_up:${requestId}:1:verify`, kind: 'look_up', lane: 'main/find_by_request_id', dueAt: new Date(0), payload: { requestId, account: 'main', attempt: 1 } } as never) };
+    const verify = {
+      ...asTask({
+        key: `look_up:${requestId}:1:verify`,
+        kind: 'look_up',
+        lane: 'main/find_by_request_id',
+        dueAt: new Date(0),
+        payload: { requestId, account: 'main', attempt: 1 },
+      } as never),
+    };
     const before = await keptCount();
     for (let look = 0; look < 20; look += 1) expect(await runTask(context, verify)).toEqual({ kind: 'done' });
     expect(await keptCount()).toBe(before);

@@ -5,7 +5,19 @@ import { loadProfile } from '#registry-client';
 import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry, receiptXml, type BadOutcome, type SendFate } from '../../test/fake-registry.js';
-import { ACCOUNT, asTask, eventsOf, openStores, plannedTasks, processOn, registerDocument, runTask, stateIn, storesForSpec, workOff } from '../../test/trial.js';
+import {
+  ACCOUNT,
+  asTask,
+  eventsOf,
+  openStores,
+  plannedTasks,
+  processOn,
+  registerDocument,
+  runTask,
+  stateIn,
+  storesForSpec,
+  workOff,
+} from '../../test/trial.js';
 import type { TaskContext } from './context.js';
 import { readStatuses } from './status.js';
 
@@ -37,13 +49,17 @@ async function ran(of: Trial, ...kinds: string[]): Promise<void> {
   for (const kind of kinds) await runTask(of.context, await planned(of.requestId, kind));
 }
 
-async function newestEvent<Type extends DocumentEvent['type']>(requestId: string, type: Type): Promise<Extract<DocumentEvent, { type: Type }>> {
+async function newestEvent<Type extends DocumentEvent['type']>(
+  requestId: string,
+  type: Type,
+): Promise<Extract<DocumentEvent, { type: Type }>> {
   const found = (await eventsOf(stores.store, requestId)).filter((event) => event.type === type).at(-1);
   if (found === undefined) throw new Error(`no ${type} of ${requestId}`);
   return found as unknown as Extract<DocumentEvent, { type: Type }>;
 }
 
-const typesOf = async (requestId: string): Promise<string[]> => (await eventsOf(stores.store, requestId)).map((event) => event.type);
+const typesOf = async (requestId: string): Promise<string[]> =>
+  (await eventsOf(stores.store, requestId)).map((event) => event.type);
 const failing: BadOutcome[] = ['refused', 'not_found', 'rate_limited', 'not_sent', 'unknown'];
 
 describe('a send', () => {
@@ -62,7 +78,9 @@ describe('a send', () => {
     expect(await typesOf(one.requestId)).toEqual(['DocumentRegistered', 'SendAttempted', ...events]);
     expect((await stateIn(stores.store, one.requestId)).phase).toBe(phase);
     const tasks = (await plannedTasks(stores.store, one.requestId)).map((task) => task.key).slice(1);
-    expect(tasks).toEqual(next === undefined ? [] : [expect.stringMatching(`^${next}:${one.requestId}:${next === 'send' ? 2 : 1}`)]);
+    expect(tasks).toEqual(
+      next === undefined ? [] : [expect.stringMatching(`^${next}:${one.requestId}:${next === 'send' ? 2 : 1}`)],
+    );
   });
 
   it('is not begun while nobody can sign in, and leaves no trace in the log', async () => {
@@ -70,7 +88,11 @@ describe('a send', () => {
     one.registry.notReady = 'sign-in is paused';
     const { sign } = one.registry;
     one.registry.sign = () => Promise.reject(new Error('signed in vain'));
-    expect(await runTask(one.context, await planned(one.requestId, 'send'))).toMatchObject({ kind: 'retry', error: 'sign-in is paused', countsAsAttempt: false });
+    expect(await runTask(one.context, await planned(one.requestId, 'send'))).toMatchObject({
+      kind: 'retry',
+      error: 'sign-in is paused',
+      countsAsAttempt: false,
+    });
     expect(await typesOf(one.requestId)).toEqual(['DocumentRegistered']);
     one.registry.notReady = undefined;
     one.registry.sign = sign;
@@ -108,34 +130,50 @@ describe('a send', () => {
 
   it('is given up in words when the document’s bytes are gone', async () => {
     const one = await trial();
-    const { registration } = (await stateIn(stores.store, one.requestId)) as { registration: { documentSha256: string } };
-    await stores.pool.query('DELETE FROM evidence WHERE sha256 = $1', [Buffer.from(registration.documentSha256, 'hex')]);
+    const { registration } = (await stateIn(stores.store, one.requestId)) as {
+      registration: { documentSha256: string };
+    };
+    await stores.pool.query('DELETE FROM evidence WHERE sha256 = $1', [
+      Buffer.from(registration.documentSha256, 'hex'),
+    ]);
     const fresh = processOn({ ...(await openStores(stores.pool)), registry: one.registry, clock: one.clock });
-    expect(await runTask(fresh, await planned(one.requestId, 'send'))).toEqual({ kind: 'failed', error: expect.stringContaining(registration.documentSha256) });
+    expect(await runTask(fresh, await planned(one.requestId, 'send'))).toEqual({
+      kind: 'failed',
+      error: expect.stringContaining(registration.documentSha256),
+    });
     expect(one.registry.calls).toEqual([]);
   });
 });
 
 describe('a look-up', () => {
-  it.each(failing.filter((kind) => kind !== 'not_found'))('that ends %s proves nothing and comes again', async (kind) => {
-    const one = await trial(['unknown_lost']);
-    await ran(one, 'send');
-    one.registry.fail('findByRequestId', kind);
-    const result = await runTask(one.context, await planned(one.requestId, 'look_up'));
-    expect(result).toMatchObject({ kind: 'retry', error: expect.stringContaining(kind) });
-    expect((await typesOf(one.requestId)).at(-1)).toBe('SendUnconfirmed');
-  });
+  it.each(failing.filter((kind) => kind !== 'not_found'))(
+    'that ends %s proves nothing and comes again',
+    async (kind) => {
+      const one = await trial(['unknown_lost']);
+      await ran(one, 'send');
+      one.registry.fail('findByRequestId', kind);
+      const result = await runTask(one.context, await planned(one.requestId, 'look_up'));
+      expect(result).toMatchObject({ kind: 'retry', error: expect.stringContaining(kind) });
+      expect((await typesOf(one.requestId)).at(-1)).toBe('SendUnconfirmed');
+    },
+  );
 
   it('that finds the document ends the doubt, and says how it was known', async () => {
     const one = await trial(['unknown_taken']);
     await ran(one, 'send', 'look_up');
-    expect(await newestEvent(one.requestId, 'DocumentSent')).toMatchObject({ data: { attempt: 1, foundByLookUp: true, documentId: one.registry.taken.get(one.requestId)?.[0] } });
+    expect(await newestEvent(one.requestId, 'DocumentSent')).toMatchObject({
+      data: { attempt: 1, foundByLookUp: true, documentId: one.registry.taken.get(one.requestId)?.[0] },
+    });
   });
 
   it('in vain counts; the second proves absence only after the grace', async () => {
     const one = await trial(['unknown_lost', 'ok']);
     await ran(one, 'send');
-    for (const [afterMs, event] of [[5_000, 'LookUpMissed'], [15_000, 'LookUpMissed'], [15_000, 'SendAbsenceProven']] as const) {
+    for (const [afterMs, event] of [
+      [5_000, 'LookUpMissed'],
+      [15_000, 'LookUpMissed'],
+      [15_000, 'SendAbsenceProven'],
+    ] as const) {
       one.clock.advance(afterMs);
       await ran(one, 'look_up');
       expect((await typesOf(one.requestId)).at(-1)).toBe(event);
@@ -159,20 +197,31 @@ describe('a status read', () => {
     const one = await trial();
     await ran(one, 'send');
     one.registry.fail('documentStatus', kind);
-    expect(await runTask(one.context, await planned(one.requestId, 'status'))).toMatchObject({ kind: 'retry', error: expect.stringContaining(kind) });
+    expect(await runTask(one.context, await planned(one.requestId, 'status'))).toMatchObject({
+      kind: 'retry',
+      error: expect.stringContaining(kind),
+    });
     expect((await typesOf(one.requestId)).at(-1)).toBe('DocumentSent');
   });
 
-  it.each(['uploading', 'processing'] as const)('that shows %s is noted once and asked again, which is no failed attempt', async (status) => {
-    const one = await trial();
-    await ran(one, 'send');
-    one.registry.status = status;
-    const task = await planned(one.requestId, 'status');
-    for (let read = 0; read < 2; read += 1) expect(await runTask(one.context, task)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
-    expect((await typesOf(one.requestId)).slice(2)).toEqual(['DocumentSent', 'StatusObserved']);
-  });
+  it.each(['uploading', 'processing'] as const)(
+    'that shows %s is noted once and asked again, which is no failed attempt',
+    async (status) => {
+      const one = await trial();
+      await ran(one, 'send');
+      one.registry.status = status;
+      const task = await planned(one.requestId, 'status');
+      for (let read = 0; read < 2; read += 1)
+        expect(await runTask(one.context, task)).toMatchObject({ kind: 'retry', countsAsAttempt: false });
+      expect((await typesOf(one.requestId)).slice(2)).toEqual(['DocumentSent', 'StatusObserved']);
+    },
+  );
 
-  it.each([['processed', 'sent'], ['failed_result_ready', 'sent'], ['failed', 'concluded']] as const)('that shows %s is the last', async (status, phase) => {
+  it.each([
+    ['processed', 'sent'],
+    ['failed_result_ready', 'sent'],
+    ['failed', 'concluded'],
+  ] as const)('that shows %s is the last', async (status, phase) => {
     const one = await trial();
     await ran(one, 'send');
     one.registry.status = status;
@@ -181,13 +230,23 @@ describe('a status read', () => {
   });
 
   /** Three documents of one registry that fall due together. */
-  async function three(): Promise<{ context: TaskContext; registry: FakeRegistry; tasks: Task[]; requestIds: string[] }> {
+  async function three(): Promise<{
+    context: TaskContext;
+    registry: FakeRegistry;
+    tasks: Task[];
+    requestIds: string[];
+  }> {
     const registry = new FakeRegistry();
     const context = processOn({ ...stores, registry, clock: new VirtualClock(new Date()) });
     const requestIds = await Promise.all([1, 2, 3].map(async () => (await registerDocument(stores)).requestId));
     for (const requestId of requestIds) await runTask(context, await planned(requestId, 'send'));
     registry.calls.length = 0;
-    return { context, registry, requestIds, tasks: await Promise.all(requestIds.map((requestId) => planned(requestId, 'status'))) };
+    return {
+      context,
+      registry,
+      requestIds,
+      tasks: await Promise.all(requestIds.map((requestId) => planned(requestId, 'status'))),
+    };
   }
 
   it('of many documents is one page; who is not on it is asked again', async () => {
@@ -237,14 +296,19 @@ describe('the registry’s copy of a document that was found by a look-up', () =
     await ran(one, 'send', 'look_up', 'status');
     for (const documentId of one.registry.copies.keys()) one.registry.copies.set(documentId, Buffer.from('<other/>'));
     await ran(one, 'download');
-    expect(await newestEvent(one.requestId, 'DocumentDownloaded')).toMatchObject({ data: { sameBytes: false, documentSha256: sha256Hex('<other/>') } });
+    expect(await newestEvent(one.requestId, 'DocumentDownloaded')).toMatchObject({
+      data: { sameBytes: false, documentSha256: sha256Hex('<other/>') },
+    });
   });
 
   it.each(failing)('is asked for again when the call ends %s', async (kind) => {
     const one = await trial(['unknown_taken']);
     await ran(one, 'send', 'look_up', 'status');
     one.registry.fail('downloadDocument', kind);
-    expect(await runTask(one.context, await planned(one.requestId, 'download'))).toMatchObject({ kind: 'retry', error: expect.stringContaining(kind) });
+    expect(await runTask(one.context, await planned(one.requestId, 'download'))).toMatchObject({
+      kind: 'retry',
+      error: expect.stringContaining(kind),
+    });
   });
 });
 
@@ -253,39 +317,79 @@ describe('a receipt', () => {
     const one = await trial();
     await ran(one, 'send', 'status');
     one.registry.fail('receipt', kind);
-    expect(await runTask(one.context, await planned(one.requestId, 'receipt'))).toMatchObject({ kind: 'retry', error: expect.stringContaining(kind) });
+    expect(await runTask(one.context, await planned(one.requestId, 'receipt'))).toMatchObject({
+      kind: 'retry',
+      error: expect.stringContaining(kind),
+    });
     expect((await typesOf(one.requestId)).at(-1)).toBe('StatusObserved');
   });
 
   it('that says Rejected only because it is still being prepared is asked for again', async () => {
     const one = await trial();
     await ran(one, 'send', 'status');
-    const xml = Buffer.from(receiptXml(one.requestId, 'Rejected').toString().replace('</operation_result>', '</operation_result><operation_comment>Ошибка на этапе подготовки ответа</operation_comment>'));
-    one.registry.receipt = () => Promise.resolve({ kind: 'ok', value: { xml }, raw: { httpStatus: 200, contentType: '', body: xml, receivedMonotonicMs: 0, receivedAt: new Date() } });
-    expect(await runTask(one.context, await planned(one.requestId, 'receipt'))).toMatchObject({ kind: 'retry', error: expect.stringContaining('being prepared') });
+    const xml = Buffer.from(
+      receiptXml(one.requestId, 'Rejected')
+        .toString()
+        .replace(
+          '</operation_result>',
+          '</operation_result><operation_comment>Ошибка на этапе подготовки ответа</operation_comment>',
+        ),
+    );
+    one.registry.receipt = () =>
+      Promise.resolve({
+        kind: 'ok',
+        value: { xml },
+        raw: { httpStatus: 200, contentType: '', body: xml, receivedMonotonicMs: 0, receivedAt: new Date() },
+      });
+    expect(await runTask(one.context, await planned(one.requestId, 'receipt'))).toMatchObject({
+      kind: 'retry',
+      error: expect.stringContaining('being prepared'),
+    });
     expect((await typesOf(one.requestId)).at(-1)).toBe('StatusObserved');
   });
 
-  it.each([['Accepted', 'accepted'], ['Partial', 'partial'], ['Rejected', 'rejected']] as const)('that says %s concludes the document', async (said, outcome) => {
+  it.each([
+    ['Accepted', 'accepted'],
+    ['Partial', 'partial'],
+    ['Rejected', 'rejected'],
+  ] as const)('that says %s concludes the document', async (said, outcome) => {
     const one = await trial();
     await ran(one, 'send', 'status');
     const xml = receiptXml(one.requestId, said);
-    one.registry.receipt = () => Promise.resolve({ kind: 'ok', value: { xml }, raw: { httpStatus: 200, contentType: '', body: xml, receivedMonotonicMs: 0, receivedAt: new Date() } });
+    one.registry.receipt = () =>
+      Promise.resolve({
+        kind: 'ok',
+        value: { xml },
+        raw: { httpStatus: 200, contentType: '', body: xml, receivedMonotonicMs: 0, receivedAt: new Date() },
+      });
     await ran(one, 'receipt');
-    expect(await newestEvent(one.requestId, 'DocumentConcluded')).toMatchObject({ data: { outcome, receiptSha256: sha256Hex(xml), acceptedAt: '2026-03-02T07:15:07Z' } });
+    expect(await newestEvent(one.requestId, 'DocumentConcluded')).toMatchObject({
+      data: { outcome, receiptSha256: sha256Hex(xml), acceptedAt: '2026-03-02T07:15:07Z' },
+    });
     expect((await stores.evidence.get(sha256Hex(xml)))?.bytes).toEqual(xml);
   });
 
   it.each([
     ['of another document', (): Buffer => receiptXml('0d9e1f22-3344-5566-8777-8899aabbccdd')],
-    ['that is no receipt', (): Buffer => Buffer.from('<documents version="1.38"><accept action_id="701"/></documents>')],
+    [
+      'that is no receipt',
+      (): Buffer => Buffer.from('<documents version="1.38"><accept action_id="701"/></documents>'),
+    ],
     ['with an unknown result', (requestId: string): Buffer => receiptXml(requestId, 'Perhaps')],
   ])('%s is kept, named and left to people', async (_what, xmlFor) => {
     const one = await trial();
     await ran(one, 'send', 'status');
     const xml = xmlFor(one.requestId);
-    one.registry.receipt = () => Promise.resolve({ kind: 'ok', value: { xml }, raw: { httpStatus: 200, contentType: '', body: xml, receivedMonotonicMs: 0, receivedAt: new Date() } });
-    expect(await runTask(one.context, await planned(one.requestId, 'receipt'))).toEqual({ kind: 'failed', error: expect.stringContaining(sha256Hex(xml)) });
+    one.registry.receipt = () =>
+      Promise.resolve({
+        kind: 'ok',
+        value: { xml },
+        raw: { httpStatus: 200, contentType: '', body: xml, receivedMonotonicMs: 0, receivedAt: new Date() },
+      });
+    expect(await runTask(one.context, await planned(one.requestId, 'receipt'))).toEqual({
+      kind: 'failed',
+      error: expect.stringContaining(sha256Hex(xml)),
+    });
     expect((await stores.evidence.get(sha256Hex(xml)))?.bytes).toEqual(xml);
     expect((await stateIn(stores.store, one.requestId)).phase).toBe('sent');
   });
@@ -295,13 +399,31 @@ describe('a receipt that states its moment without a zone', () => {
   it('means the zone of the profile', async () => {
     const registry = new FakeRegistry();
     const { requestId } = await registerDocument(stores);
-    const context = processOn({ ...stores, registry, clock: new VirtualClock(new Date()), profile: loadProfile('interface-v1', { zone: '+05:00' }) });
+    const context = processOn({
+      ...stores,
+      registry,
+      clock: new VirtualClock(new Date()),
+      profile: loadProfile('interface-v1', { zone: '+05:00' }),
+    });
     const one = { context, registry, clock: context.clock as VirtualClock, requestId };
     await ran(one, 'send', 'status');
     const zoneless = Buffer.from(receiptXml(requestId).toString('utf8').replace('+03:00"', '"'));
-    registry.receipt = () => Promise.resolve({ kind: 'ok', value: { xml: zoneless }, raw: { httpStatus: 200, contentType: '', body: Buffer.alloc(0), receivedMonotonicMs: 0, receivedAt: new Date(0) } });
+    registry.receipt = () =>
+      Promise.resolve({
+        kind: 'ok',
+        value: { xml: zoneless },
+        raw: {
+          httpStatus: 200,
+          contentType: '',
+          body: Buffer.alloc(0),
+          receivedMonotonicMs: 0,
+          receivedAt: new Date(0),
+        },
+      });
     await ran(one, 'receipt');
-    expect(await newestEvent(requestId, 'ReceiptStored')).toMatchObject({ data: { acceptedAt: '2026-03-02T05:15:07Z' } });
+    expect(await newestEvent(requestId, 'ReceiptStored')).toMatchObject({
+      data: { acceptedAt: '2026-03-02T05:15:07Z' },
+    });
   });
 });
 
@@ -311,7 +433,15 @@ describe('a document with every kind of trouble on its way', () => {
     one.registry.fail('findByRequestId', 'unknown', 'rate_limited', 'not_sent');
     one.registry.fail('documentStatus', ...failing);
     one.registry.fail('receipt', ...failing);
-    const failed = await workOff({ context: () => one.context, thrown: (error) => expect(error).toBeUndefined(), clock: one.clock, store: stores.store }, one.requestId);
+    const failed = await workOff(
+      {
+        context: () => one.context,
+        thrown: (error) => expect(error).toBeUndefined(),
+        clock: one.clock,
+        store: stores.store,
+      },
+      one.requestId,
+    );
     expect(failed).toEqual([]);
     expect(await stateIn(stores.store, one.requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
     expect(one.registry.taken.get(one.requestId)).toHaveLength(1);
@@ -322,7 +452,15 @@ describe('a document with every kind of trouble on its way', () => {
 describe('a task that is not for this version', () => {
   it('is refused in words, not dropped', async () => {
     const one = await trial();
-    const task = { ...(await planned(one.requestId, 'send')), kind: 'note_predecessor', lane: 'internal', payload: { requestId: one.requestId, account: ACCOUNT } };
-    expect(await runTask(one.context, task)).toMatchObject({ kind: 'failed', error: expect.stringContaining('predecessor') });
+    const task = {
+      ...(await planned(one.requestId, 'send')),
+      kind: 'note_predecessor',
+      lane: 'internal',
+      payload: { requestId: one.requestId, account: ACCOUNT },
+    };
+    expect(await runTask(one.context, task)).toMatchObject({
+      kind: 'failed',
+      error: expect.stringContaining('predecessor'),
+    });
   });
 });

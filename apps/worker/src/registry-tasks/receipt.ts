@@ -14,18 +14,41 @@ export async function fetchReceipt(context: TaskContext, task: Task): Promise<Ta
   const bytes = xmlCandidate(context, outcome.value.xml);
   const { sha256: receiptSha256 } = bytes;
   const receipt = readOrExplain(outcome.value.xml, context.profile);
-  if (receipt instanceof PedigreeError) return leftToPeople(bytes, `receipt ${receiptSha256} of ${documentId}: ${receipt.message}`);
+  if (receipt instanceof PedigreeError)
+    return leftToPeople(bytes, `receipt ${receiptSha256} of ${documentId}: ${receipt.message}`);
   if (receipt.operationId !== requestId) {
-    return leftToPeople(bytes, `receipt ${receiptSha256} of ${documentId} is for operation ${receipt.operationId}, not for ${requestId}`);
+    return leftToPeople(
+      bytes,
+      `receipt ${receiptSha256} of ${documentId} is for operation ${receipt.operationId}, not for ${requestId}`,
+    );
   }
-  if (isTransient(context, receipt)) return refusedRead(context, task, `receipt of ${documentId} says that it is still being prepared: ${receipt.comment ?? ''}`);
+  if (isTransient(context, receipt))
+    return refusedRead(
+      context,
+      task,
+      `receipt of ${documentId} says that it is still being prepared: ${receipt.comment ?? ''}`,
+    );
   const { result, acceptedAt, comment, errors } = receipt;
-  const said = { receiptSha256, result, acceptedAt, errorCount: errors.length, ...(comment === undefined ? {} : { comment }) };
-  await byRegistry(context, task, { type: 'RecordReceipt', receipt: said, at: new Date(acceptedAt), candidates: [bytes] });
+  const said = {
+    receiptSha256,
+    result,
+    acceptedAt,
+    errorCount: errors.length,
+    ...(comment === undefined ? {} : { comment }),
+  };
+  await byRegistry(context, task, {
+    type: 'RecordReceipt',
+    receipt: said,
+    at: new Date(acceptedAt),
+    candidates: [bytes],
+  });
   return { kind: 'done' };
 }
 
-/** No event names what cannot be taken for this document's receipt, but whoever looks into it needs its bytes: they are kept all the same. */
+/**
+ * No event names what cannot be taken for this document's receipt, but whoever looks into it needs its bytes: they are
+ * kept all the same.
+ */
 async function leftToPeople(bytes: Candidate, error: string): Promise<TaskResult> {
   await bytes.store();
   return { kind: 'failed', error };
@@ -33,7 +56,8 @@ async function leftToPeople(bytes: Candidate, error: string): Promise<TaskResult
 
 /** Some rejections say of themselves that they are none. */
 const isTransient = (context: TaskContext, { result, comment = '' }: ReceiptFacts): boolean =>
-  result === 'rejected' && context.profile.transientReceipts.some((text) => comment.toLowerCase().includes(text.toLowerCase()));
+  result === 'rejected' &&
+  context.profile.transientReceipts.some((text) => comment.toLowerCase().includes(text.toLowerCase()));
 
 function readOrExplain(xml: Buffer, { zone }: Profile): ReceiptFacts | PedigreeError {
   try {

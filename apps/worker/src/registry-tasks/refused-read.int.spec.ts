@@ -3,7 +3,16 @@ import { VirtualClock } from '#kernel';
 import type { Task, TaskResult } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry, receiptXml, type BadOutcome, type CallName } from '../../test/fake-registry.js';
-import { ACCOUNT, asTask, plannedTasks, processOn, registerDocument, runTask, stateIn, storesForSpec } from '../../test/trial.js';
+import {
+  ACCOUNT,
+  asTask,
+  plannedTasks,
+  processOn,
+  registerDocument,
+  runTask,
+  stateIn,
+  storesForSpec,
+} from '../../test/trial.js';
 import { fetchInboundReceipt } from '../inbound/follow.js';
 import type { TaskContext } from './context.js';
 
@@ -11,18 +20,31 @@ const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 /** Far more than any read may take. */
 const MOST_RUNS = 100;
 
-/** A document that the registry has processed, found by a look-up, so that its receipt and its copy are both asked for. */
-async function processed(): Promise<{ context: TaskContext; registry: FakeRegistry; requestId: string; task(kind: string): Promise<Task> }> {
+/**
+ * A document that the registry has processed, found by a look-up, so that its receipt and its copy are both asked for.
+ */
+async function processed(): Promise<{
+  context: TaskContext;
+  registry: FakeRegistry;
+  requestId: string;
+  task(kind: string): Promise<Task>;
+}> {
   const registry = new FakeRegistry(['unknown_taken']);
   const context = processOn({ ...stores, registry, clock: new VirtualClock(new Date()) });
   const { requestId } = await registerDocument(stores);
-  const task = async (kind: string): Promise<Task> => asTask((await plannedTasks(stores.store, requestId)).findLast((one) => one.kind === kind) as never);
+  const task = async (kind: string): Promise<Task> =>
+    asTask((await plannedTasks(stores.store, requestId)).findLast((one) => one.kind === kind) as never);
   for (const kind of ['send', 'look_up', 'status']) await runTask(context, await task(kind));
   return { context, registry, requestId, task };
 }
 
-/** As the queue does it: a task comes again with its attempts counted, where they count. Returns the waits, and how it ended. */
-async function runToEnd(run: (attempts: number) => Promise<TaskResult>): Promise<{ waits: number[]; end: TaskResult | undefined }> {
+/**
+ * As the queue does it: a task comes again with its attempts counted, where they count. Returns the waits, and how it
+ * ended.
+ */
+async function runToEnd(
+  run: (attempts: number) => Promise<TaskResult>,
+): Promise<{ waits: number[]; end: TaskResult | undefined }> {
   const waits: number[] = [];
   let attempts = 1;
   for (let runs = 0; runs < MOST_RUNS; runs += 1) {
@@ -42,39 +64,65 @@ const REFUSED: [string, CallName, BadOutcome][] = [
 ];
 
 describe('a read that the registry refuses', () => {
-  it.each(REFUSED)('(%s by %s: %s) is made less and less often, and put aside in words after fourteen times', async (kind, call, outcome) => {
-    const { context, registry, requestId, task } = await processed();
-    registry.fail(call, ...Array.from({ length: MOST_RUNS }, () => outcome));
-    const read = await task(kind);
-    const { waits, end } = await runToEnd((attempts) => runTask(context, { ...read, attempts }));
-    expect(waits.slice(0, 4)).toEqual([5_000, 10_000, 20_000, 40_000]);
-    expect(waits).toHaveLength(13);
-    expect(Math.max(...waits)).toBe(3_600_000);
-    expect(end).toEqual({ kind: 'failed', error: expect.stringMatching(new RegExp(`given up after 14 answers: ${kind} of .*: ${outcome}: `)) });
-    // Nothing is decided by it: the document is as it was, and goes on when somebody has the task tried again.
-    expect((await stateIn(stores.store, requestId)).phase).toBe('sent');
-    registry.fail(call, ...[]);
-    const again = processOn({ ...stores, registry: Object.assign(new FakeRegistry(), { taken: registry.taken, copies: registry.copies }), clock: new VirtualClock(new Date()) });
-    if (kind === 'receipt') expect(await runTask(again, { ...read, attempts: 1 })).toEqual({ kind: 'done' });
-    if (kind === 'receipt') expect((await stateIn(stores.store, requestId)).phase).toBe('concluded');
-  });
+  it.each(REFUSED)(
+    '(%s by %s: %s) is made less and less often, and put aside in words after fourteen times',
+    async (kind, call, outcome) => {
+      const { context, registry, requestId, task } = await processed();
+      registry.fail(call, ...Array.from({ length: MOST_RUNS }, () => outcome));
+      const read = await task(kind);
+      const { waits, end } = await runToEnd((attempts) => runTask(context, { ...read, attempts }));
+      expect(waits.slice(0, 4)).toEqual([5_000, 10_000, 20_000, 40_000]);
+      expect(waits).toHaveLength(13);
+      expect(Math.max(...waits)).toBe(3_600_000);
+      expect(end).toEqual({
+        kind: 'failed',
+        error: expect.stringMatching(new RegExp(`given up after 14 answers: ${kind} of .*: ${outcome}: `)),
+      });
+      // Nothing is decided by it: the document is as it was, and goes on when somebody has the task tried again.
+      expect((await stateIn(stores.store, requestId)).phase).toBe('sent');
+      registry.fail(call, ...[]);
+      const again = processOn({
+        ...stores,
+        registry: Object.assign(new FakeRegistry(), { taken: registry.taken, copies: registry.copies }),
+        clock: new VirtualClock(new Date()),
+      });
+      if (kind === 'receipt') expect(await runTask(again, { ...read, attempts: 1 })).toEqual({ kind: 'done' });
+      if (kind === 'receipt') expect((await stateIn(stores.store, requestId)).phase).toBe('concluded');
+    },
+  );
 
-  it.each(['rate_limited', 'not_sent', 'unknown'] as const)('counts only where it was answered: %s is asked again for as long as it takes', async (outcome) => {
-    const { context, registry, task } = await processed();
-    registry.fail('receipt', ...Array.from({ length: MOST_RUNS }, () => outcome));
-    const read = await task('receipt');
-    const { waits, end } = await runToEnd((attempts) => runTask(context, { ...read, attempts }));
-    expect([new Set(waits), end]).toEqual([new Set([5_000]), undefined]);
-  });
+  it.each(['rate_limited', 'not_sent', 'unknown'] as const)(
+    'counts only where it was answered: %s is asked again for as long as it takes',
+    async (outcome) => {
+      const { context, registry, task } = await processed();
+      registry.fail('receipt', ...Array.from({ length: MOST_RUNS }, () => outcome));
+      const read = await task('receipt');
+      const { waits, end } = await runToEnd((attempts) => runTask(context, { ...read, attempts }));
+      expect([new Set(waits), end]).toEqual([new Set([5_000]), undefined]);
+    },
+  );
 });
 
 describe('a receipt that says that it is none yet', () => {
   const notYet = (operationId: string): Buffer =>
-    Buffer.from(receiptXml(operationId, 'Rejected').toString().replace('</operation_result>', '</operation_result><operation_comment>Ошибка на этапе подготовки ответа</operation_comment>'));
+    Buffer.from(
+      receiptXml(operationId, 'Rejected')
+        .toString()
+        .replace(
+          '</operation_result>',
+          '</operation_result><operation_comment>Ошибка на этапе подготовки ответа</operation_comment>',
+        ),
+    );
   const answering = (registry: FakeRegistry, xml: Buffer): void => {
-    registry.receipt = () => Promise.resolve({ kind: 'ok', value: { xml }, raw: { httpStatus: 200, contentType: '', body: xml, receivedMonotonicMs: 0, receivedAt: new Date() } });
+    registry.receipt = () =>
+      Promise.resolve({
+        kind: 'ok',
+        value: { xml },
+        raw: { httpStatus: 200, contentType: '', body: xml, receivedMonotonicMs: 0, receivedAt: new Date() },
+      });
   };
-  const keptCount = async (): Promise<number> => (await stores.pool.query<{ n: number }>('SELECT count(*)::int AS n FROM evidence')).rows[0]?.n ?? -1;
+  const keptCount = async (): Promise<number> =>
+    (await stores.pool.query<{ n: number }>('SELECT count(*)::int AS n FROM evidence')).rows[0]?.n ?? -1;
 
   it('is counted too, put aside in the end, and leaves no evidence', async () => {
     const { context, registry, requestId, task } = await processed();
@@ -90,7 +138,15 @@ describe('a receipt that says that it is none yet', () => {
   it('so of a document that others sent in our name', async () => {
     const { context, registry, requestId } = await processed();
     answering(registry, notYet(requestId));
-    const task = { ...asTask({ key: 'inbound_receipt:d', kind: 'inbound_receipt', lane: 'main/receipt', dueAt: new Date(0), payload: { documentId: 'd', account: ACCOUNT, direction: 'outgoing' } } as never) };
+    const task = {
+      ...asTask({
+        key: 'inbound_receipt:d',
+        kind: 'inbound_receipt',
+        lane: 'main/receipt',
+        dueAt: new Date(0),
+        payload: { documentId: 'd', account: ACCOUNT, direction: 'outgoing' },
+      } as never),
+    };
     const { waits, end } = await runToEnd((attempts) => fetchInboundReceipt(context, { ...task, attempts }));
     expect([waits.length, end?.kind]).toEqual([13, 'failed']);
   });
@@ -102,7 +158,11 @@ describe('a read through an account that is paused', () => {
     const { context, registry, task } = await processed();
     registry.fail('receipt', ...Array.from({ length: MOST_RUNS }, () => 'refused' as const));
     const read = await task('receipt');
-    await context.gates.pause(ACCOUNT, { cause: 'blocked', code: '403', text: 'the user is blocked' }, { taskKey: 'test' });
+    await context.gates.pause(
+      ACCOUNT,
+      { cause: 'blocked', code: '403', text: 'the user is blocked' },
+      { taskKey: 'test' },
+    );
     const { waits, end } = await runToEnd((attempts) => runTask(context, { ...read, attempts }));
     expect([new Set(waits), end]).toEqual([new Set([60_000]), undefined]);
   });

@@ -10,20 +10,33 @@ const LONGEST_REASON = 500;
 const PAUSED_WAIT_MS = 60_000;
 
 /**
- * After a read of a receipt or of a document's copy that gave none. A registry that says no is asked less and less often, and then no more until a person
- * says so. A registry that is away, or that limits us, has said nothing of the document: that does not count.
+ * After a read of a receipt or of a document's copy that gave none. A registry that says no is asked less and less
+ * often, and then no more until a person says so. A registry that is away, or that limits us, has said nothing of the
+ * document: that does not count.
  */
-export function readAgain(context: TaskContext, task: Task, { what, outcome }: { what: string; outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }> }): TaskResult {
+export function readAgain(
+  context: TaskContext,
+  task: Task,
+  { what, outcome }: { what: string; outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }> },
+): TaskResult {
   const reason = `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`.slice(0, LONGEST_REASON);
-  if (outcome.kind === 'refused' || outcome.kind === 'not_found') return refusedRead(context, task, `${what}: ${reason}`);
-  return { kind: 'retry', delayMs: context.profile.rules.receiptPollMs, error: `${what}: ${reason}`, countsAsAttempt: false };
+  if (outcome.kind === 'refused' || outcome.kind === 'not_found')
+    return refusedRead(context, task, `${what}: ${reason}`);
+  return {
+    kind: 'retry',
+    delayMs: context.profile.rules.receiptPollMs,
+    error: `${what}: ${reason}`,
+    countsAsAttempt: false,
+  };
 }
 
 /** A failed task is shown by `pedigree tasks`, raises an alert and can be retried; its document stays as it is. */
 export function refusedRead(context: TaskContext, task: Task, error: string): TaskResult {
   const isPaused = context.gates.pausedAccounts().some(({ account }) => account === task.payload['account']);
-  if (isPaused) return { kind: 'retry', delayMs: PAUSED_WAIT_MS, error: `the account is paused: ${error}`, countsAsAttempt: false };
-  if (task.attempts >= REFUSED_TRIES) return { kind: 'failed', error: `given up after ${task.attempts} answers: ${error}` };
+  if (isPaused)
+    return { kind: 'retry', delayMs: PAUSED_WAIT_MS, error: `the account is paused: ${error}`, countsAsAttempt: false };
+  if (task.attempts >= REFUSED_TRIES)
+    return { kind: 'failed', error: `given up after ${task.attempts} answers: ${error}` };
   const delayMs = Math.min(LONGEST_WAIT_MS, context.profile.rules.receiptPollMs * 2 ** (task.attempts - 1));
   return { kind: 'retry', delayMs, error, countsAsAttempt: true };
 }

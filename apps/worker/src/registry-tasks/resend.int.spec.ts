@@ -16,22 +16,50 @@ describe('a document that an operator sends again', () => {
     const clock = new VirtualClock(new Date());
     const context = processOn({ ...stores, registry: new FakeRegistry(['refused']), clock });
     const original = await registerDocument(stores);
-    await workOff({ context: () => context, thrown: (error) => expect(error).toBeUndefined(), clock, store: stores.store }, original.requestId);
+    await workOff(
+      { context: () => context, thrown: (error) => expect(error).toBeUndefined(), clock, store: stores.store },
+      original.requestId,
+    );
     expect(await stateIn(stores.store, original.requestId)).toMatchObject({ phase: 'concluded', outcome: 'failed' });
 
     const resendOf = { requestId: original.requestId, commandId: original.commandId };
     const registration = { ...original, requestId: randomUUID(), commandId: 'again', resendOf };
     const task: Task = {
-      ...{ key: `run_command:${registration.requestId}`, kind: 'run_command', lane: 'intake', dueAt: new Date(0), priority: 100, attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0) },
+      ...{
+        key: `run_command:${registration.requestId}`,
+        kind: 'run_command',
+        lane: 'intake',
+        dueAt: new Date(0),
+        priority: 100,
+        attempts: 1,
+        leaseExpiredBefore: false,
+        lease: '1:1',
+        claimedAt: new Date(0),
+      },
       payload: { registration, actor: ACTOR, reason: REASON } as unknown as Task['payload'],
     };
     await runTask(context, task);
-    await runTask(processOn({ ...stores, registry: new FakeRegistry(), clock }), { ...task, attempts: 2, leaseExpiredBefore: true });
+    await runTask(processOn({ ...stores, registry: new FakeRegistry(), clock }), {
+      ...task,
+      attempts: 2,
+      leaseExpiredBefore: true,
+    });
 
     const registered = await eventsOf(stores.store, registration.requestId);
-    expect(registered).toMatchObject([{ type: 'DocumentRegistered', data: { resendOf }, metadata: { reason: REASON, actor: ACTOR } }]);
+    expect(registered).toMatchObject([
+      { type: 'DocumentRegistered', data: { resendOf }, metadata: { reason: REASON, actor: ACTOR } },
+    ]);
     const noted = (await eventsOf(stores.store, original.requestId)).filter((event) => event.type === 'DocumentResent');
-    expect(noted).toMatchObject([{ data: { by: { requestId: registration.requestId, commandId: 'again' } }, metadata: { reason: REASON, actor: ACTOR } }]);
-    expect(await stateIn(stores.store, original.requestId)).toMatchObject({ phase: 'concluded', outcome: 'failed', resentAs: registration.requestId });
+    expect(noted).toMatchObject([
+      {
+        data: { by: { requestId: registration.requestId, commandId: 'again' } },
+        metadata: { reason: REASON, actor: ACTOR },
+      },
+    ]);
+    expect(await stateIn(stores.store, original.requestId)).toMatchObject({
+      phase: 'concluded',
+      outcome: 'failed',
+      resentAs: registration.requestId,
+    });
   });
 });

@@ -4,7 +4,16 @@ import { PedigreeError, VirtualClock } from '#kernel';
 import type { DocumentToSend } from '#registry-client';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
-import { asTask, eventsOf, plannedTasks, processOn, registerDocument, runTask, storesForSpec, workOff } from '../../test/trial.js';
+import {
+  asTask,
+  eventsOf,
+  plannedTasks,
+  processOn,
+  registerDocument,
+  runTask,
+  storesForSpec,
+  workOff,
+} from '../../test/trial.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
@@ -35,9 +44,15 @@ async function trial(signatures: (Buffer | undefined | Error)[]) {
   const clock = new VirtualClock(new Date());
   const context = processOn({ ...stores, registry, clock });
   const { requestId } = await registerDocument(stores);
-  const send = async () => runTask(context, asTask((await plannedTasks(stores.store, requestId)).filter(({ kind }) => kind === 'send').at(-1) as never));
+  const send = async () =>
+    runTask(
+      context,
+      asTask((await plannedTasks(stores.store, requestId)).filter(({ kind }) => kind === 'send').at(-1) as never),
+    );
   const events = async () => (await eventsOf(stores.store, requestId)).map(({ type }) => type);
-  const intent = async () => ((await eventsOf(stores.store, requestId)).find(({ type }) => type === 'SendAttempted') as unknown as SendAttempted).data;
+  const intent = async () =>
+    ((await eventsOf(stores.store, requestId)).find(({ type }) => type === 'SendAttempted') as unknown as SendAttempted)
+      .data;
   return { registry, clock, context, requestId, send, events, intent };
 }
 
@@ -45,10 +60,23 @@ describe('a document that is to be signed', () => {
   it('waits for its signer, however long that is away, and nothing is recorded meanwhile', async () => {
     const one = await trial([...Array.from({ length: 150 }, away), Buffer.from('signature')]);
     const first = await one.send();
-    expect(first).toEqual({ kind: 'retry', delayMs: 10_000, error: expect.stringContaining('openssl was not found'), countsAsAttempt: false });
+    expect(first).toEqual({
+      kind: 'retry',
+      delayMs: 10_000,
+      error: expect.stringContaining('openssl was not found'),
+      countsAsAttempt: false,
+    });
     expect(await one.events()).toEqual(['DocumentRegistered']);
     expect(one.registry.sent).toEqual([]);
-    const failed = await workOff({ context: () => one.context, thrown: (error) => expect(error).toBeUndefined(), clock: one.clock, store: stores.store }, one.requestId);
+    const failed = await workOff(
+      {
+        context: () => one.context,
+        thrown: (error) => expect(error).toBeUndefined(),
+        clock: one.clock,
+        store: stores.store,
+      },
+      one.requestId,
+    );
     expect(failed).toEqual([]);
     expect((await one.events()).at(-1)).toBe('DocumentConcluded');
     expect(one.registry.taken.get(one.requestId)).toHaveLength(1);

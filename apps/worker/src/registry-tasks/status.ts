@@ -7,7 +7,10 @@ import { byRegistry, candidateOf, payloadOf, type TaskContext } from './context.
 /** Up to this many documents are asked one by one; more share one page of the outgoing list. */
 const SINGLE_READS = 1;
 
-/** Reads the status of documents of one account that are due together: few one by one, many by one page of the outgoing list. */
+/**
+ * Reads the status of documents of one account that are due together: few one by one, many by one page of the outgoing
+ * list.
+ */
 export async function readStatuses(context: TaskContext, tasks: Task[]): Promise<TaskResult[]> {
   if (tasks.length <= SINGLE_READS) return Promise.all(tasks.map((task) => readSingle(context, task)));
   const { account } = payloadOf(tasks[0] as Task);
@@ -16,16 +19,27 @@ export async function readStatuses(context: TaskContext, tasks: Task[]): Promise
   if (outcome.kind !== 'ok') return tasks.map(() => again(context, `outgoing list: ${outcome.kind}`));
   const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
   const answer = candidateOf(context, outcome.raw);
-  const alone = oneOf(context, tasks.filter((task) => !shown.has(payloadOf(task).documentId as string)));
+  const alone = oneOf(
+    context,
+    tasks.filter((task) => !shown.has(payloadOf(task).documentId as string)),
+  );
   const read = (task: Task): Promise<TaskResult> =>
-    task === alone ? readSingle(context, task) : observe(context, task, { shown: shown.get(payloadOf(task).documentId as string), answer });
+    task === alone
+      ? readSingle(context, task)
+      : observe(context, task, { shown: shown.get(payloadOf(task).documentId as string), answer });
   // One document's trouble is its own: the others of the page are observed all the same.
   return Promise.all(tasks.map((task) => read(task).catch((error: Error) => again(context, error.message))));
 }
 
-/** Of what a list leaves out one is asked for by itself, another each time: a list that never shows a document must not keep it pending for ever. */
+/**
+ * Of what a list leaves out one is asked for by itself, another each time: a list that never shows a document must not
+ * keep it pending for ever.
+ */
 export const oneOf = <T>(context: TaskContext, absent: T[]): T | undefined =>
-  absent[Math.floor(context.clock.now().getTime() / Math.max(1, context.profile.rules.statusPollMs)) % Math.max(1, absent.length)];
+  absent[
+    Math.floor(context.clock.now().getTime() / Math.max(1, context.profile.rules.statusPollMs)) %
+      Math.max(1, absent.length)
+  ];
 
 async function readSingle(context: TaskContext, task: Task): Promise<TaskResult> {
   const { account, documentId } = payloadOf(task);
@@ -35,23 +49,35 @@ async function readSingle(context: TaskContext, task: Task): Promise<TaskResult>
   return observe(context, task, { shown: outcome.value, answer: candidateOf(context, outcome.raw) });
 }
 
-async function observe(context: TaskContext, task: Task, seen: { shown: DocumentMetadata | undefined; answer: Candidate }): Promise<TaskResult> {
+async function observe(
+  context: TaskContext,
+  task: Task,
+  seen: { shown: DocumentMetadata | undefined; answer: Candidate },
+): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, 'not in the list yet');
   const { status } = seen.shown;
-  const { state } = await byRegistry(context, task, { type: 'ObserveStatus', status, answerSha256: seen.answer.sha256, candidates: [seen.answer] });
+  const { state } = await byRegistry(context, task, {
+    type: 'ObserveStatus',
+    status,
+    answerSha256: seen.answer.sha256,
+    candidates: [seen.answer],
+  });
   return isUnsettled(state) ? again(context) : { kind: 'done' };
 }
 
 /**
- * Judged by the document's state, never by this answer: another process may have recorded a newer one meanwhile. A member that its halted group has
- * ended is not waited for any more.
+ * Judged by the document's state, never by this answer: another process may have recorded a newer one meanwhile. A
+ * member that its halted group has ended is not waited for any more.
  */
 function isUnsettled(state: DocumentState): boolean {
   if (state.phase !== 'sent' && !(state.phase === 'concluded' && state.cause !== 'not_processed')) return false;
   return state.status === 'uploading' || state.status === 'processing';
 }
 
-/** Polling goes on as long as the document is unconcluded; its age is shown to operators, and it is never given up silently. */
+/**
+ * Polling goes on as long as the document is unconcluded; its age is shown to operators, and it is never given up
+ * silently.
+ */
 function again(context: TaskContext, error?: string): TaskResult {
   const delayMs = context.profile.rules.statusPollMs;
   return { kind: 'retry', delayMs, countsAsAttempt: false, ...(error === undefined ? {} : { error }) };

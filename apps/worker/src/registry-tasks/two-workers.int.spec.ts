@@ -3,12 +3,24 @@ import { VirtualClock } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
 import { eventStoreServer } from '../../../../test/support/event-store-server.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
-import { asTask, eventsOf, plannedTasks, processOn, registerDocument, runTask, storesForSpec } from '../../test/trial.js';
+import {
+  asTask,
+  eventsOf,
+  plannedTasks,
+  processOn,
+  registerDocument,
+  runTask,
+  storesForSpec,
+} from '../../test/trial.js';
 
 const server = await eventStoreServer();
 
-/** An account that signs in with a password signs no documents, so what two runs of a send want to record is the same to the byte. */
-const passwordRegistry = (): FakeRegistry & { sign(): Promise<undefined> } => Object.assign(new FakeRegistry(['ok', 'ok']), { sign: () => Promise.resolve(undefined) }) as never;
+/**
+ * An account that signs in with a password signs no documents, so what two runs of a send want to record is the same to
+ * the byte.
+ */
+const passwordRegistry = (): FakeRegistry & { sign(): Promise<undefined> } =>
+  Object.assign(new FakeRegistry(['ok', 'ok']), { sign: () => Promise.resolve(undefined) }) as never;
 
 describe.each([
   ['PostgreSQL', undefined],
@@ -19,7 +31,10 @@ describe.each([
   it.each(['at the same moment', 'one after the other, on old memory'])('send it once: %s', async (how) => {
     const registry = passwordRegistry();
     const { requestId } = await registerDocument(stores);
-    const [a, b] = [processOn({ ...stores, registry, clock: new VirtualClock() }), processOn({ ...stores, registry, clock: new VirtualClock() })];
+    const [a, b] = [
+      processOn({ ...stores, registry, clock: new VirtualClock() }),
+      processOn({ ...stores, registry, clock: new VirtualClock() }),
+    ];
     await Promise.all([a, b].map((one) => one.documents.state(requestId)));
     const [send] = await plannedTasks(stores.store, requestId);
     // The same task, handed out again because the first lease was believed to have ended.

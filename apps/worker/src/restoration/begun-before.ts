@@ -2,15 +2,33 @@ import type { Task, TaskResult } from '#tasks';
 import type { Candidate } from '../noun/candidate.js';
 import { candidateOf, type TaskContext } from '../registry-tasks/context.js';
 
-/** In a restored database a step that looks open here may have been made before: the registry's status of the document tells. */
-export async function begunBefore(context: TaskContext, task: Task, at: { account: string; documentId: string | undefined; isOld?: boolean }): Promise<{ answer: Candidate } | { wait: TaskResult } | undefined> {
+/**
+ * In a restored database a step that looks open here may have been made before: the registry's status of the document
+ * tells.
+ */
+export async function begunBefore(
+  context: TaskContext,
+  task: Task,
+  at: { account: string; documentId: string | undefined; isOld?: boolean },
+): Promise<{ answer: Candidate } | { wait: TaskResult } | undefined> {
   const { account, documentId, isOld = false } = at;
   if (context.restored?.was !== true || documentId === undefined) return undefined;
   const restMs = context.profile.rules.statusAfterSendMs + 100;
   // Where it was sent just now the status may not be asked for yet (interface 7): once so long has passed it may.
-  if (!isOld && task.attempts === 1) return { wait: { kind: 'retry', delayMs: restMs, error: 'a backup was restored: the status is asked for first', countsAsAttempt: true } };
+  if (!isOld && task.attempts === 1)
+    return {
+      wait: {
+        kind: 'retry',
+        delayMs: restMs,
+        error: 'a backup was restored: the status is asked for first',
+        countsAsAttempt: true,
+      },
+    };
   const outcome = await context.registry.documentStatus(account, documentId);
-  if (outcome.kind === 'ok') return outcome.value.status === 'uploading' ? undefined : { answer: candidateOf(context, outcome.raw) };
+  if (outcome.kind === 'ok')
+    return outcome.value.status === 'uploading' ? undefined : { answer: candidateOf(context, outcome.raw) };
   if (outcome.kind === 'not_found' || outcome.kind === 'refused') return undefined;
-  return { wait: { kind: 'retry', delayMs: restMs, error: `status of ${documentId}: ${outcome.kind}`, countsAsAttempt: false } };
+  return {
+    wait: { kind: 'retry', delayMs: restMs, error: `status of ${documentId}: ${outcome.kind}`, countsAsAttempt: false },
+  };
 }

@@ -3,10 +3,18 @@ import { type TaskContext } from '../registry-tasks/context.js';
 
 const LOOK_AGAIN_MS = 500;
 
-/** Wraps the handler of a task that changes something at the registry: while a restored backup is not compared with the lists, it waits, and says why. */
+/**
+ * Wraps the handler of a task that changes something at the registry: while a restored backup is not compared with the
+ * lists, it waits, and says why.
+ */
 export const heldBack =
   <Rest extends unknown[]>(context: TaskContext, handle: (task: Task, ...rest: Rest) => Promise<TaskResult>) =>
   async (task: Task, ...rest: Rest): Promise<TaskResult> => {
     if ((await context.restored?.isHolding()) !== true) return handle(task, ...rest);
-    return { kind: 'retry', delayMs: LOOK_AGAIN_MS, error: 'a backup was restored: nothing leaves before the document lists since then were read', countsAsAttempt: false };
+    return {
+      kind: 'retry',
+      delayMs: LOOK_AGAIN_MS,
+      error: 'a backup was restored: nothing leaves before the document lists since then were read',
+      countsAsAttempt: false,
+    };
   };

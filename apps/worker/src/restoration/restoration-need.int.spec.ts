@@ -14,12 +14,19 @@ afterAll(() => db.drop());
 
 const check = async (accounts = ['main', 'north']): Promise<string> => {
   const need = restorationNeed(db.url, accounts);
-  const said = await need.check(new AbortController().signal).then(() => '', (error: Error) => error.message);
+  const said = await need.check(new AbortController().signal).then(
+    () => '',
+    (error: Error) => error.message,
+  );
   await need.close?.();
   return said;
 };
 const restored = (state: string, minutesAgo: number) =>
-  db.pool.query(`INSERT INTO restoration (state, taken_at, restored_by, loaded_at) VALUES ($1, now(), 'r', clock_timestamp() - $2 * interval '1 minute')`, [state, minutesAgo]);
+  db.pool.query(
+    `INSERT INTO restoration (state, taken_at, restored_by, loaded_at) VALUES ($1, now(), 'r', clock_timestamp() ` +
+      `- $2 * interval '1 minute')`,
+    [state, minutesAgo],
+  );
 
 describe('a restored database that holds everything back', () => {
   it('is no trouble of a database that was never restored, or has no tables yet', async () => {
@@ -39,7 +46,12 @@ describe('a restored database that holds everything back', () => {
 
     it('is named after a quarter of an hour, with each list, its account, the reason and what can be done', async () => {
       await restored('comparing', 16);
-      const at = { account: 'main', from: '2026-03-01T00:00:00Z', since: '2026-03-02T00:00:00Z', isAtEnd: true } as const;
+      const at = {
+        account: 'main',
+        from: '2026-03-01T00:00:00Z',
+        since: '2026-03-02T00:00:00Z',
+        isAtEnd: true,
+      } as const;
       await moveCursor(db.pool, { ...at, list: 'incoming' });
       await moveCursor(db.pool, { ...at, list: 'outgoing', problem: 'refused: the account is blocked' });
       const said = await check();
@@ -50,7 +62,11 @@ describe('a restored database that holds everything back', () => {
       expect(said).toContain('pedigree restore --release --reason TEXT');
     });
 
-    it.each([['comparing', 14], ['released', 16], ['loading', 16]])('is not named when it is %s for %i minutes', async (state, minutes) => {
+    it.each([
+      ['comparing', 14],
+      ['released', 16],
+      ['loading', 16],
+    ])('is not named when it is %s for %i minutes', async (state, minutes) => {
       await restored(state, minutes);
       expect(await check()).toBe('');
     });
@@ -70,7 +86,10 @@ describe('a restored database that holds everything back', () => {
           if (nowMs >= 50 * 60_000) stopping.abort();
         },
       };
-      const log = { error: (_: object, message: string) => void said.push(`${nowMs / 60_000}: ${message}`), warn: (about: object) => void said.push(`warned ${JSON.stringify(about)}`) };
+      const log = {
+        error: (_: object, message: string) => void said.push(`${nowMs / 60_000}: ${message}`),
+        warn: (about: object) => void said.push(`warned ${JSON.stringify(about)}`),
+      };
       await sayWhenHeld({ pool: db.pool, accounts: ['main'], signal: stopping.signal, log, clock });
       expect(said.map((one) => one.split(':')[0])).toEqual(['0', '10', '20']);
       expect(said[0]).toContain('the outgoing list of account main');

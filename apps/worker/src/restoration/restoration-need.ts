@@ -9,7 +9,13 @@ const LOOK_EVERY_MS = 60_000;
 
 /** Readiness names a restored database that holds back for too long. The worker goes on with everything else. */
 export function restorationNeed(databaseUrl: string, accounts: string[]): Need {
-  const pool = openPool({ connectionString: databaseUrl, maxConnections: 1, applicationName: 'pedigree-health', connectTimeoutMs: CHECK_TIMEOUT_MS, answerTimeoutMs: CHECK_TIMEOUT_MS });
+  const pool = openPool({
+    connectionString: databaseUrl,
+    maxConnections: 1,
+    applicationName: 'pedigree-health',
+    connectTimeoutMs: CHECK_TIMEOUT_MS,
+    answerTimeoutMs: CHECK_TIMEOUT_MS,
+  });
   return {
     ...{ name: 'restoration', where: 'database', isRequired: false },
     check: async () => {
@@ -29,8 +35,17 @@ export interface SayWhenHeldOptions {
   clock?: Clock;
 }
 
-/** Says in the log, again and again, that a restored database holds back for too long, and for which lists. Never rejects. */
-export async function sayWhenHeld({ pool, accounts, signal, log, clock = systemClock }: SayWhenHeldOptions): Promise<void> {
+/**
+ * Says in the log, again and again, that a restored database holds back for too long, and for which lists. Never
+ * rejects.
+ */
+export async function sayWhenHeld({
+  pool,
+  accounts,
+  signal,
+  log,
+  clock = systemClock,
+}: SayWhenHeldOptions): Promise<void> {
   let saidAtMs = Number.NEGATIVE_INFINITY;
   while (!signal.aborted) {
     try {

@@ -5,7 +5,17 @@ import { inTransaction, migrate } from '#postgres';
 import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
-import { ACCOUNT, asTask, eventsOf, plannedTasks, processOn, registerDocument, repositoryOn, runTask, storesForSpec } from '../../test/trial.js';
+import {
+  ACCOUNT,
+  asTask,
+  eventsOf,
+  plannedTasks,
+  processOn,
+  registerDocument,
+  repositoryOn,
+  runTask,
+  storesForSpec,
+} from '../../test/trial.js';
 import { inboundSchema, RegistryDocuments, writeListed } from '../inbound/registry-documents.js';
 import type { TaskContext } from '../registry-tasks/context.js';
 
@@ -26,20 +36,31 @@ async function start(registry: FakeRegistry, state: 'comparing' | 'released' | '
   await held.open();
   const own = processOn({ ...stores, registry, clock: new VirtualClock() });
   // What it tells documents of others is no part of this.
-  const execute = (one: { documentId?: string }): unknown => (one.documentId === undefined ? own.commands.execute(one as never) : undefined);
+  const execute = (one: { documentId?: string }): unknown =>
+    one.documentId === undefined ? own.commands.execute(one as never) : undefined;
   return { ...own, held, restored: restoredAs(state), commands: { execute } as unknown as CommandBus };
 }
 
-const newest = async (requestId: string, kind: string): Promise<Task> => asTask((await plannedTasks(stores.store, requestId)).filter((one) => one.kind === kind).at(-1) as never);
-const typesOf = async (requestId: string): Promise<string[]> => (await eventsOf(stores.store, requestId)).map((event) => event.type);
-const cause = (requestId: string) => ({ taskKey: `test:${requestId}`, lease: '1:1', actor: { kind: 'system' as const, name: 'test', authenticatedBy: 'test' } });
+const newest = async (requestId: string, kind: string): Promise<Task> =>
+  asTask((await plannedTasks(stores.store, requestId)).filter((one) => one.kind === kind).at(-1) as never);
+const typesOf = async (requestId: string): Promise<string[]> =>
+  (await eventsOf(stores.store, requestId)).map((event) => event.type);
+const cause = (requestId: string) => ({
+  taskKey: `test:${requestId}`,
+  lease: '1:1',
+  actor: { kind: 'system' as const, name: 'test', authenticatedBy: 'test' },
+});
 
 describe('a restored database', () => {
   it('holds sends back while it is compared with the lists, and says why', async () => {
     const { requestId } = await registerDocument(stores);
     const registry = new FakeRegistry();
     const result = await runTask(await start(registry, 'comparing'), await newest(requestId, 'send'));
-    expect(result).toMatchObject({ kind: 'retry', countsAsAttempt: false, error: expect.stringContaining('a backup was restored') });
+    expect(result).toMatchObject({
+      kind: 'retry',
+      countsAsAttempt: false,
+      error: expect.stringContaining('a backup was restored'),
+    });
     expect([registry.calls, await typesOf(requestId)]).toEqual([[], ['DocumentRegistered']]);
   });
 
@@ -48,18 +69,34 @@ describe('a restored database', () => {
     const registry = new FakeRegistry(['not_sent']);
     await runTask(await start(registry, 'never'), await newest(requestId, 'send'));
     const documentId = registry.take(requestId);
-    const listed = { documentId, requestId, direction: 'outgoing' as const, account: ACCOUNT, docType: 701, status: 'processed' as const, receivedAt: undefined, processedAt: undefined };
+    const listed = {
+      documentId,
+      requestId,
+      direction: 'outgoing' as const,
+      account: ACCOUNT,
+      docType: 701,
+      status: 'processed' as const,
+      receivedAt: undefined,
+      processedAt: undefined,
+    };
     await inTransaction(stores.pool, (tx) => writeListed(tx, [listed]));
     await runTask(await start(registry, 'released'), await newest(requestId, 'send'));
     expect(registry.calls).toEqual(['sendDocument', 'findByRequestId']);
-    expect((await eventsOf(stores.store, requestId)).at(-1)).toMatchObject({ type: 'DocumentSent', data: { attempt: 2, documentId, foundByLookUp: true } });
+    expect((await eventsOf(stores.store, requestId)).at(-1)).toMatchObject({
+      type: 'DocumentSent',
+      data: { attempt: 2, documentId, foundByLookUp: true },
+    });
   });
 
   it('brings no bytes up that the registry works on already: the end is in doubt, and looked up', async () => {
     const { requestId } = await registerDocument(stores);
     const documents = repositoryOn(stores.store);
     await documents.execute(requestId, { type: 'BeginSend', upload: true }, cause(requestId));
-    await documents.execute(requestId, { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'announced', documentId: `d-${requestId}` } }, { ...cause(requestId), taskKey: `answer:${requestId}` });
+    await documents.execute(
+      requestId,
+      { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'announced', documentId: `d-${requestId}` } },
+      { ...cause(requestId), taskKey: `answer:${requestId}` },
+    );
     const registry = new FakeRegistry();
     const context = await start(registry, 'released');
     const task = await newest(requestId, 'upload');

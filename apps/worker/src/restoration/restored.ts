@@ -18,8 +18,9 @@ const LOOK_AGAIN_MS = 500;
 const LISTS = ['incoming', 'outgoing'] as const;
 
 /**
- * Whether this database is a restored backup, and what that means for what leaves. Until every document list was read to its end since the restore,
- * nothing that changes something at the registry goes: only then is it known what the lost days have sent.
+ * Whether this database is a restored backup, and what that means for what leaves. Until every document list was read
+ * to its end since the restore, nothing that changes something at the registry goes: only then is it known what the
+ * lost days have sent.
  */
 export class Restored {
   private newest: Restoration | undefined;
@@ -30,7 +31,11 @@ export class Restored {
   /** Read once, before anything is done: nobody restores under a program that runs. */
   async open(): Promise<void> {
     this.newest = await newestRestoration(this.options.pool);
-    if (this.newest?.state === 'comparing') this.options.info({ takenAt: this.newest.takenAt }, 'this database is a restored backup: nothing leaves before the document lists since then were read');
+    if (this.newest?.state === 'comparing')
+      this.options.info(
+        { takenAt: this.newest.takenAt },
+        'this database is a restored backup: nothing leaves before the document lists since then were read',
+      );
   }
 
   /** Ever: then what looks new here may be old at the registry. */
@@ -52,31 +57,57 @@ export class Restored {
     return this.newest?.state === 'comparing';
   }
 
-  /** After a list was read to its end: lets documents leave when it was the last one. The event goes first, and says nothing twice. */
+  /**
+   * After a list was read to its end: lets documents leave when it was the last one. The event goes first, and says
+   * nothing twice.
+   */
   async releaseWhenCompared(): Promise<void> {
     const { pool, store, accounts, info } = this.options;
     if (!(await this.isHolding())) return;
     const restoration = this.newest as Restoration;
     const lists = await listsSince(pool, restoration);
-    const isThere = (account: string, list: string): boolean => lists.some((one) => one.account === account && one.list === list);
-    if (!lists.every((one) => one.isRead) || !accounts.every((account) => LISTS.every((list) => isThere(account, list)))) return;
+    const isThere = (account: string, list: string): boolean =>
+      lists.some((one) => one.account === account && one.list === list);
+    if (
+      !lists.every((one) => one.isRead) ||
+      !accounts.every((account) => LISTS.every((list) => isThere(account, list)))
+    )
+      return;
     const found = await foundSince(pool, restoration);
-    await store.append('operations', 'any', [this.released(restoration, { found, lists: lists.map(({ account, list }) => ({ account, list })) })]);
-    if (await releaseRestoration(pool, restoration.id)) info(found, 'the lists since the backup are compared: documents leave again');
+    await store.append('operations', 'any', [
+      this.released(restoration, { found, lists: lists.map(({ account, list }) => ({ account, list })) }),
+    ]);
+    if (await releaseRestoration(pool, restoration.id))
+      info(found, 'the lists since the backup are compared: documents leave again');
     this.newest = { ...restoration, state: 'released' };
   }
 
-  private released(restoration: Restoration, compared: { found: { incoming: number; outgoing: number }; lists: { account: string; list: string }[] }) {
+  private released(
+    restoration: Restoration,
+    compared: { found: { incoming: number; outgoing: number }; lists: { account: string; list: string }[] },
+  ) {
     const { participant, softwareVersion, profile } = this.options.installation;
     const { id, takenAt, backupSha256, logHead, restoredBy } = restoration;
     const type = 'RestorationReleased';
     const data: JsonObject = {
-      ...{ restorationId: id, takenAt: takenAt.toISOString(), restoredBy, compared: true, found: compared.found, lists: compared.lists },
+      ...{
+        restorationId: id,
+        takenAt: takenAt.toISOString(),
+        restoredBy,
+        compared: true,
+        found: compared.found,
+        lists: compared.lists,
+      },
       ...(backupSha256 === null ? {} : { backupSha256 }),
       ...(logHead === null ? {} : { logHead: logHead.toString() }),
     };
     const metadata = {
-      ...{ participant, softwareVersion, profile, actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const },
+      ...{
+        participant,
+        softwareVersion,
+        profile,
+        actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const,
+      },
       ...{ effectiveAt: new Date().toISOString(), correlationId: id, causationId: `restore:${id}` },
     };
     return { id: uuid5(type, id), type, schemaVersion: 1, data, metadata };

@@ -17,21 +17,27 @@ const DAY_MS = 86_400_000;
 export const workerRemovals = (options: WorkerRemovalOptions): Removal[] => [taskKeys(options), uploadLinks(options)];
 
 /**
- * A saga schedules a key in the transaction that moves its checkpoint past the event, so no saga schedules it twice unless its checkpoint goes back
- * or is gone. Intake and lists schedule a key in the transaction that inserts a row which stays for ever (`command`, `registry_document`,
- * `reconciliation_request`). So the day alone decides, and one thing is checked: no saga stands at an event that is as old as the keys.
+ * A saga schedules a key in the transaction that moves its checkpoint past the event, so no saga schedules it twice
+ * unless its checkpoint goes back or is gone. Intake and lists schedule a key in the transaction that inserts a row
+ * which stays for ever (`command`, `registry_document`, `reconciliation_request`). So the day alone decides, and one
+ * thing is checked: no saga stands at an event that is as old as the keys.
  */
 function taskKeys({ store, sagas, taskKeysKeptDays: keptDays }: WorkerRemovalOptions): Removal {
   return {
     table: 'task_key',
-    removeSome: async (tx, limit) => ((await areSagasPast(tx, { store, sagas, keptDays })) ? removeTaskKeys(tx, { keptDays, limit }) : 0),
+    removeSome: async (tx, limit) =>
+      (await areSagasPast(tx, { store, sagas, keptDays })) ? removeTaskKeys(tx, { keptDays, limit }) : 0,
   };
 }
 
-async function areSagasPast(tx: Transaction, { store, sagas, keptDays }: { store: Pick<EventStore, 'readAll'>; sagas: { name: string }[]; keptDays: number }): Promise<boolean> {
+async function areSagasPast(
+  tx: Transaction,
+  { store, sagas, keptDays }: { store: Pick<EventStore, 'readAll'>; sagas: { name: string }[]; keptDays: number },
+): Promise<boolean> {
   const names = sagas.map(sagaCheckpoint);
   const { rows } = await tx.query<{ count: number; position: bigint | null; old_ms: number }>(
-    `SELECT count(*)::int AS count, min(position) AS position, extract(epoch FROM current_date - $2::int)::float8 * 1000 AS old_ms FROM checkpoint WHERE name = ANY ($1::text[])`,
+    'SELECT count(*)::int AS count, min(position) AS position, extract(epoch FROM current_date - ' +
+      '$2::int)::float8 * 1000 AS old_ms FROM checkpoint WHERE name = ANY ($1::text[])',
     [names, keptDays],
   );
   const [found] = rows;
@@ -42,7 +48,10 @@ async function areSagasPast(tx: Transaction, { store, sagas, keptDays }: { store
   return next === undefined || next.recordedAt.getTime() > found.old_ms + DAY_MS;
 }
 
-/** A link is needed until its document is concluded. The document's row may be behind, and then the link stays a little longer. */
+/**
+ * A link is needed until its document is concluded. The document's row may be behind, and then the link stays a little
+ * longer.
+ */
 function uploadLinks({ uploadLinksKeptDays }: WorkerRemovalOptions): Removal {
   return {
     table: 'upload_link',

@@ -1,4 +1,10 @@
-import { documentStream, type DocumentCommand, type DocumentConcluded, type DocumentEvent, type DocumentState } from '#domain';
+import {
+  documentStream,
+  type DocumentCommand,
+  type DocumentConcluded,
+  type DocumentEvent,
+  type DocumentState,
+} from '#domain';
 import type { EventStore } from '#event-store';
 import type { Tracing } from '#telemetry';
 import { DocumentRepository } from '../document/document-repository.js';
@@ -18,7 +24,11 @@ export class ObservedDocuments extends DocumentRepository {
     super(watched);
   }
 
-  override async execute(requestId: string, command: DocumentCommand, cause: Cause): Promise<{ events: DocumentEvent[]; state: DocumentState }> {
+  override async execute(
+    requestId: string,
+    command: DocumentCommand,
+    cause: Cause,
+  ): Promise<{ events: DocumentEvent[]; state: DocumentState }> {
     const decided = await super.execute(requestId, command, cause);
     const conclusion = decided.events.find((event): event is DocumentConcluded => event.type === 'DocumentConcluded');
     if (conclusion !== undefined) {
@@ -35,7 +45,14 @@ export class ObservedDocuments extends DocumentRepository {
     const endedAt = clock.now();
     const startedAt = await registeredAt(store, requestId);
     const attributes = { 'pedigree.outcome': data.outcome, 'pedigree.doc_type': data.docType };
-    if (startedAt !== undefined) tracing.document({ requestId, startedAt, endedAt, attributes, ...(data.cause === undefined ? {} : { error: data.cause }) });
+    if (startedAt !== undefined)
+      tracing.document({
+        requestId,
+        startedAt,
+        endedAt,
+        attributes,
+        ...(data.cause === undefined ? {} : { error: data.cause }),
+      });
   }
 }
 

@@ -7,14 +7,23 @@ type Outcome = TaskResult | { kind: 'threw'; error: string };
 
 /** The same lanes, with every task counted, timed and, where traces are wanted, told as a step of its document. */
 export function observedLanes(lanes: Lane[], watching: Watching): Lane[] {
-  return lanes.map((lane) => ({ ...lane, kinds: Object.fromEntries(Object.entries(lane.kinds).map(([kind, handler]) => [kind, observed(handler, watching)])) }));
+  return lanes.map((lane) => ({
+    ...lane,
+    kinds: Object.fromEntries(Object.entries(lane.kinds).map(([kind, handler]) => [kind, observed(handler, watching)])),
+  }));
 }
 
 function observed(handler: TaskHandler, watching: Watching): TaskHandler {
   if ('handle' in handler) {
-    return { handle: async (task, handed) => (await watched([task], watching, async () => [await handler.handle(task, handed)]))[0] as TaskResult };
+    return {
+      handle: async (task, handed) =>
+        (await watched([task], watching, async () => [await handler.handle(task, handed)]))[0] as TaskResult,
+    };
   }
-  return { ...handler, handleMany: (tasks, handed) => watched(tasks, watching, () => handler.handleMany(tasks, handed)) };
+  return {
+    ...handler,
+    handleMany: (tasks, handed) => watched(tasks, watching, () => handler.handleMany(tasks, handed)),
+  };
 }
 
 async function watched(tasks: Task[], watching: Watching, work: () => Promise<TaskResult[]>): Promise<TaskResult[]> {
@@ -43,13 +52,26 @@ async function watched(tasks: Task[], watching: Watching, work: () => Promise<Ta
 
 /** A look that found nothing new is no step; neither is work that concerns no document. */
 function stepOf(task: Task, outcome: Outcome, times: { startedAt: Date; endedAt: Date }): Step | undefined {
-  const { registration = task.payload, account } = task.payload as { registration?: { requestId?: unknown }; account?: unknown };
+  const { registration = task.payload, account } = task.payload as {
+    registration?: { requestId?: unknown };
+    account?: unknown;
+  };
   const { requestId } = registration as { requestId?: unknown };
   const error = 'error' in outcome ? outcome.error : undefined;
   if (typeof requestId !== 'string' || (outcome.kind === 'retry' && error === undefined)) return undefined;
   return {
-    ...{ requestId, name: task.kind, key: `${task.key} ${task.attempts}`, ...times, kind: callsTheRegistry(task) ? 'client' : 'internal' },
-    attributes: { 'pedigree.attempt': task.attempts, 'pedigree.result': outcome.kind, ...(typeof account === 'string' ? { 'pedigree.account': account } : {}) },
+    ...{
+      requestId,
+      name: task.kind,
+      key: `${task.key} ${task.attempts}`,
+      ...times,
+      kind: callsTheRegistry(task) ? 'client' : 'internal',
+    },
+    attributes: {
+      'pedigree.attempt': task.attempts,
+      'pedigree.result': outcome.kind,
+      ...(typeof account === 'string' ? { 'pedigree.account': account } : {}),
+    },
     ...(error === undefined ? {} : { error }),
   };
 }

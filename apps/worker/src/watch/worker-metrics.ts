@@ -14,10 +14,16 @@ export interface WorkerFigures {
 }
 
 /** What this worker did at the registry, read when somebody asks. */
-export function collectWorkerMetrics(metrics: Metrics, { registry, budgets, documents, held, clock }: WorkerFigures): void {
+export function collectWorkerMetrics(
+  metrics: Metrics,
+  { registry, budgets, documents, held, clock }: WorkerFigures,
+): void {
   metrics.collect(() => {
     const counts = registry.callCounts();
-    metrics.replace('pedigree_registry_calls_total', counts.map(({ account, method, result, calls }) => ({ labels: { account, method, result }, value: calls })));
+    metrics.replace(
+      'pedigree_registry_calls_total',
+      counts.map(({ account, method, result, calls }) => ({ labels: { account, method, result }, value: calls })),
+    );
     const calls = callsPerDocument(counts, documents.concluded);
     if (calls !== undefined) metrics.set('pedigree_registry_calls_per_document', {}, calls);
   });
@@ -34,24 +40,49 @@ export function collectWorkerMetrics(metrics: Metrics, { registry, budgets, docu
         const known = value(one);
         return known === undefined ? [] : [{ labels: { account: one.account, method: one.method }, value: known }];
       });
-    metrics.replace('pedigree_registry_rate_limited_total', each((one) => one.rateLimited));
-    metrics.replace('pedigree_registry_interval_seconds', each((one) => one.intervalMs / 1_000));
+    metrics.replace(
+      'pedigree_registry_rate_limited_total',
+      each((one) => one.rateLimited),
+    );
+    metrics.replace(
+      'pedigree_registry_interval_seconds',
+      each((one) => one.intervalMs / 1_000),
+    );
     metrics.replace('pedigree_registry_budget_used_ratio', each(usedRatio));
   });
   metrics.collect(() => {
     const nowMs = clock.now().getTime();
-    const each = (value: (of: ReturnType<UndiciRegistryClient['sessions']>[number]) => Date | undefined, sign: 1 | -1) =>
+    const each = (
+      value: (of: ReturnType<UndiciRegistryClient['sessions']>[number]) => Date | undefined,
+      sign: 1 | -1,
+    ) =>
       registry.sessions().flatMap((one) => {
         const at = value(one);
-        return at === undefined ? [] : [{ labels: { account: one.account }, value: (sign * (at.getTime() - nowMs)) / 1_000 }];
+        return at === undefined
+          ? []
+          : [{ labels: { account: one.account }, value: (sign * (at.getTime() - nowMs)) / 1_000 }];
       });
-    metrics.replace('pedigree_registry_token_age_seconds', each((one) => one.signedInAt, -1));
-    metrics.replace('pedigree_certificate_expires_seconds', each((one) => one.certificateExpiresAt, 1));
+    metrics.replace(
+      'pedigree_registry_token_age_seconds',
+      each((one) => one.signedInAt, -1),
+    );
+    metrics.replace(
+      'pedigree_certificate_expires_seconds',
+      each((one) => one.certificateExpiresAt, 1),
+    );
   });
 }
 
-/** Calls x interval / time from the first call to the last (DESIGN section 6, Budgets); none before the second call, and none without an interval. */
-function usedRatio({ calls, intervalMs, firstCallMonotonicMs, lastCallMonotonicMs }: ReturnType<CallBudgets['figures']>[number]): number | undefined {
+/**
+ * Calls x interval / time from the first call to the last (DESIGN section 6, Budgets); none before the second call, and
+ * none without an interval.
+ */
+function usedRatio({
+  calls,
+  intervalMs,
+  firstCallMonotonicMs,
+  lastCallMonotonicMs,
+}: ReturnType<CallBudgets['figures']>[number]): number | undefined {
   const tookMs = lastCallMonotonicMs - firstCallMonotonicMs;
   return calls > 1 && intervalMs > 0 && tookMs > 0 ? ((calls - 1) * intervalMs) / tookMs : undefined;
 }

@@ -35,14 +35,20 @@ interface Claimed {
 const MOST_CLAIMED = 500;
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const incomingOf = ({ letterId: id, messageId, publisher, body, contentType, headers, deliveries }: Claimed, patienceMs: number): IncomingMessage => ({
+const incomingOf = (
+  { letterId: id, messageId, publisher, body, contentType, headers, deliveries }: Claimed,
+  patienceMs: number,
+): IncomingMessage => ({
   id,
   ...(messageId === null ? {} : { messageId }),
   ...(publisher === null ? {} : { publisher }),
   ...{ body, contentType, headers, deliveries, patienceMs },
 });
 
-/** Takes commands from the table until the signal aborts. A lease that runs out, because its holder died, gives the message to the next. */
+/**
+ * Takes commands from the table until the signal aborts. A lease that runs out, because its holder died, gives the
+ * message to the next.
+ */
 export class Consumer {
   private readonly held = new Set<Claimed>();
   private bytesHeld = 0;
@@ -67,7 +73,8 @@ export class Consumer {
     const { leaseMs, askEveryMs, report } = this.parts;
     const renewal = setInterval(() => void this.renew(), leaseMs / 3);
     try {
-      // Ends by the signal alone: this is the loop of a server. Each turn claims, or waits for work, for a free hand or for the database.
+      // Ends by the signal alone: this is the loop of a server. Each turn claims, or waits for work, for a free hand or
+      // for the database.
       while (!signal.aborted) {
         try {
           await this.turn();
@@ -89,7 +96,11 @@ export class Consumer {
     if (free <= 0) return this.aHandIsFree();
     if (!(await this.mayTakeMore())) return systemClock.wait(askEveryMs, signal);
     const mark = wake.mark();
-    const { rows } = await pool.query<Claimed>({ name: 'bus-claim', text: CLAIM, values: [free, leaseMs, this.mostBytes - this.bytesHeld, this.held.size === 0] });
+    const { rows } = await pool.query<Claimed>({
+      name: 'bus-claim',
+      text: CLAIM,
+      values: [free, leaseMs, this.mostBytes - this.bytesHeld, this.held.size === 0],
+    });
     for (const row of rows) void this.take(row);
     if (rows.some((row) => row.isCut)) return this.aHandIsFree();
     if (rows.length < free) await this.somethingNew(wake.wait(mark, fallbackPollMs, signal));
@@ -118,7 +129,8 @@ export class Consumer {
 
   private async handle(message: Claimed): Promise<Handled> {
     // Its last lease ran out: whoever had it died of it, perhaps.
-    if (message.deliveries > this.parts.deliveryLimit) return { kind: 'retry', reason: 'whoever had it last did not settle it' };
+    if (message.deliveries > this.parts.deliveryLimit)
+      return { kind: 'retry', reason: 'whoever had it last did not settle it' };
     try {
       return await this.options.handle(incomingOf(message, this.options.mostHeldMs ?? MOST_HELD_MS));
     } catch (error) {
@@ -140,7 +152,8 @@ export class Consumer {
       case 'retry': {
         report(`message ${message.messageId ?? 'without an id'} failed at delivery ${deliveries}: ${handled.reason}`);
         const why = `it was delivered ${deliveries} times and never handled to the end; the last fault: ${handled.reason}`;
-        if (message.deliveries >= deliveryLimit) return void (await pool.query(DEAD, [...lease, DELIVERY_LIMIT, storable(why), deliveries]));
+        if (message.deliveries >= deliveryLimit)
+          return void (await pool.query(DEAD, [...lease, DELIVERY_LIMIT, storable(why), deliveries]));
         return void (await pool.query(GIVE_BACK, [...lease, this.delayMs(message.deliveries), 0]));
       }
     }
@@ -154,7 +167,9 @@ export class Consumer {
   private async renew(): Promise<void> {
     if (this.held.size === 0) return;
     const { pool, leaseMs, report } = this.parts;
-    await pool.query(EXTEND, [...leasesOf([...this.held]), leaseMs]).catch((error: unknown) => report(`leases of commands were not extended: ${textOf(error)}`));
+    await pool
+      .query(EXTEND, [...leasesOf([...this.held]), leaseMs])
+      .catch((error: unknown) => report(`leases of commands were not extended: ${textOf(error)}`));
   }
 
   private async mayTakeMore(): Promise<boolean> {
@@ -171,4 +186,7 @@ export class Consumer {
 /** PostgreSQL keeps no NUL in a text, and a reason may quote the message. */
 const storable = (text: string): string => text.replaceAll('\0', '\\0');
 
-const leasesOf = (messages: Claimed[]): [bigint[], number[]] => [messages.map(({ id }) => id), messages.map(({ leaseNumber }) => leaseNumber)];
+const leasesOf = (messages: Claimed[]): [bigint[], number[]] => [
+  messages.map(({ id }) => id),
+  messages.map(({ leaseNumber }) => leaseNumber),
+];

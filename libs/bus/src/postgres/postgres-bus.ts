@@ -1,5 +1,12 @@
 import { inTransaction, type Pool } from '#postgres';
-import type { CommandMessage, ConsumeOptions, DeadLetter, DeadLetterSummary, MessageBus, OutgoingMessage } from '../port.js';
+import type {
+  CommandMessage,
+  ConsumeOptions,
+  DeadLetter,
+  DeadLetterSummary,
+  MessageBus,
+  OutgoingMessage,
+} from '../port.js';
 import { Consumer } from './consumer.js';
 import * as sql from './statements.js';
 import { Wake } from './wake.js';
@@ -28,9 +35,16 @@ const MOST_COUNTED = 100_000;
 const MOST_OUTCOMES_READ = 10_000;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-type LetterRow = Omit<DeadLetterSummary, 'messageId' | 'publisher'> & { messageId: string | null; publisher: string | null };
+type LetterRow = Omit<DeadLetterSummary, 'messageId' | 'publisher'> & {
+  messageId: string | null;
+  publisher: string | null;
+};
 
-const letterOf = <T extends LetterRow>({ messageId, publisher, ...row }: T): Omit<T, 'messageId' | 'publisher'> & { messageId?: string; publisher?: string } => ({
+const letterOf = <T extends LetterRow>({
+  messageId,
+  publisher,
+  ...row
+}: T): Omit<T, 'messageId' | 'publisher'> & { messageId?: string; publisher?: string } => ({
   ...row,
   ...(messageId === null ? {} : { messageId }),
   ...(publisher === null ? {} : { publisher }),
@@ -43,7 +57,14 @@ export class PostgresBus implements MessageBus {
 
   constructor(options: PostgresBusOptions) {
     this.options = {
-      ...{ deliveryLimit: 10, leaseMs: 30_000, retryFirstMs: 1_000, retryMostMs: 30_000, askEveryMs: 250, fallbackPollMs: 1_000 },
+      ...{
+        deliveryLimit: 10,
+        leaseMs: 30_000,
+        retryFirstMs: 1_000,
+        retryMostMs: 30_000,
+        askEveryMs: 250,
+        fallbackPollMs: 1_000,
+      },
       ...{ keptOutcomes: 100_000, report: () => undefined },
       ...options,
     };
@@ -51,8 +72,12 @@ export class PostgresBus implements MessageBus {
   }
 
   consumeCommands(options: ConsumeOptions): Promise<void> {
-    const { pool, leaseMs, deliveryLimit, retryFirstMs, retryMostMs, askEveryMs, fallbackPollMs, report } = this.options;
-    return new Consumer({ pool, wake: this.wake, leaseMs, deliveryLimit, retryFirstMs, retryMostMs, askEveryMs, fallbackPollMs, report }, options).run();
+    const { pool, leaseMs, deliveryLimit, retryFirstMs, retryMostMs, askEveryMs, fallbackPollMs, report } =
+      this.options;
+    return new Consumer(
+      { pool, wake: this.wake, leaseMs, deliveryLimit, retryFirstMs, retryMostMs, askEveryMs, fallbackPollMs, report },
+      options,
+    ).run();
   }
 
   async publishCommands(messages: CommandMessage[]): Promise<void> {
@@ -67,17 +92,29 @@ export class PostgresBus implements MessageBus {
 
   async publishOutcomes(messages: OutgoingMessage[]): Promise<void> {
     if (messages.length === 0) return;
-    await inTransaction(this.options.pool, async (tx) => {
-      await tx.query(sql.LOCK_OUTCOMES);
-      const values = [messages.map((one) => one.id), messages.map((one) => one.topic), messages.map((one) => one.contentType), messages.map((one) => one.body)];
-      await tx.query(sql.PUBLISH_OUTCOMES, values);
-      await tx.query(sql.FORGET_OUTCOMES, [this.options.keptOutcomes]);
-    }, { name: 'outcomes for the embedded bus' });
+    await inTransaction(
+      this.options.pool,
+      async (tx) => {
+        await tx.query(sql.LOCK_OUTCOMES);
+        const values = [
+          messages.map((one) => one.id),
+          messages.map((one) => one.topic),
+          messages.map((one) => one.contentType),
+          messages.map((one) => one.body),
+        ];
+        await tx.query(sql.PUBLISH_OUTCOMES, values);
+        await tx.query(sql.FORGET_OUTCOMES, [this.options.keptOutcomes]);
+      },
+      { name: 'outcomes for the embedded bus' },
+    );
   }
 
   /** Published outcomes after a position, in their order; as many as are still kept. */
   async outcomes(after: bigint, limit: number): Promise<(OutgoingMessage & { position: bigint })[]> {
-    const { rows } = await this.options.pool.query<OutgoingMessage & { position: bigint }>(sql.OUTCOMES, [after, Math.min(limit, MOST_OUTCOMES_READ)]);
+    const { rows } = await this.options.pool.query<OutgoingMessage & { position: bigint }>(sql.OUTCOMES, [
+      after,
+      Math.min(limit, MOST_OUTCOMES_READ),
+    ]);
     return rows;
   }
 

@@ -2,8 +2,8 @@ import { Listener, type Pool } from '#postgres';
 import { BUS_CHANNEL } from './statements.js';
 
 /**
- * Ends waits early: one connection that listens. A notice says only that there is something; readers look by themselves besides, so that a lost
- * connection costs time and never a message.
+ * Ends waits early: one connection that listens. A notice says only that there is something; readers look by themselves
+ * besides, so that a lost connection costs time and never a message.
  */
 export class Wake {
   private isClosed = false;
@@ -15,7 +15,13 @@ export class Wake {
 
   constructor(pool: Pool) {
     const now = (): void => this.now();
-    this.listener = new Listener({ pool, applicationName: 'pedigree-bus-listen', channel: BUS_CHANNEL, heard: now, connected: now });
+    this.listener = new Listener({
+      pool,
+      applicationName: 'pedigree-bus-listen',
+      channel: BUS_CHANNEL,
+      heard: now,
+      connected: now,
+    });
   }
 
   mark(): number {

@@ -5,10 +5,13 @@ function trial() {
   const frames: string[] = [];
   const channel = {
     active: true,
-    basicAck: ({ deliveryTag, multiple = false }: { deliveryTag?: number; multiple?: boolean }) => void frames.push(`ack ${multiple ? 'up to ' : ''}${deliveryTag}`),
-    // Nothing is given back by basic.nack: from 4.3 on the broker does not count that, and a poisonous message would come for ever.
+    basicAck: ({ deliveryTag, multiple = false }: { deliveryTag?: number; multiple?: boolean }) =>
+      void frames.push(`ack ${multiple ? 'up to ' : ''}${deliveryTag}`),
+    // Nothing is given back by basic.nack: from 4.3 on the broker does not count that, and a poisonous message would
+    // come for ever.
     basicNack: () => void frames.push('nack'),
-    basicReject: ({ deliveryTag, requeue }: { deliveryTag: number; requeue: boolean }) => void frames.push(requeue ? `back ${deliveryTag}` : `dropped ${deliveryTag}`),
+    basicReject: ({ deliveryTag, requeue }: { deliveryTag: number; requeue: boolean }) =>
+      void frames.push(requeue ? `back ${deliveryTag}` : `dropped ${deliveryTag}`),
   };
   const acks = new Acknowledger(channel as never);
   for (let tag = 1; tag <= 9; tag += 1) acks.begin(tag);

@@ -7,9 +7,9 @@ interface Delivery {
 }
 
 /**
- * Acknowledges in bulk: what is done is gathered for the rest of the event loop's turn; then one frame acknowledges everything from the oldest
- * delivery up to the first that is still under way, and those beyond it go one by one. A channel that was lost takes no more: the
- * broker gives its messages to somebody again.
+ * Acknowledges in bulk: what is done is gathered for the rest of the event loop's turn; then one frame acknowledges
+ * everything from the oldest delivery up to the first that is still under way, and those beyond it go one by one. A
+ * channel that was lost takes no more: the broker gives its messages to somebody again.
  */
 export class Acknowledger {
   /** Deliveries that are not settled, oldest first. */
@@ -35,7 +35,9 @@ export class Acknowledger {
     setImmediate(() => this.flush());
   }
 
-  /** Gives it back to the queue; the broker counts that: by basic.reject in every version, by basic.nack only up to 4.2. */
+  /**
+   * Gives it back to the queue; the broker counts that: by basic.reject in every version, by basic.nack only up to 4.2.
+   */
   giveBack(deliveryTag: number): void {
     if (this.isWithheld) this.back.push(deliveryTag);
     else if (this.close(deliveryTag)) this.channel.basicReject({ deliveryTag, requeue: true });

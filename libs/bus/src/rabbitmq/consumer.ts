@@ -15,18 +15,23 @@ export class Consumer {
     private readonly parts: ConsumerParts,
     private readonly options: ConsumeOptions,
   ) {
-    this.window = new PrefetchWindow({ mostMessages: options.concurrency, mostBytes: options.mostBytes ?? Number.MAX_SAFE_INTEGER });
+    this.window = new PrefetchWindow({
+      mostMessages: options.concurrency,
+      mostBytes: options.mostBytes ?? Number.MAX_SAFE_INTEGER,
+    });
   }
 
   async run(): Promise<void> {
     const { signal } = this.options;
     const { askEveryMs, retryFirstMs, retryMostMs, report } = this.parts;
     let failures = 0;
-    // Ends by the signal alone: this is the loop of a server. Each turn is one channel's life, up to the end of what it left in our hands.
+    // Ends by the signal alone: this is the loop of a server. Each turn is one channel's life, up to the end of what it
+    // left in our hands.
     while (!signal.aborted) {
       try {
         const channel = await this.untilAborted(this.parts.link.channel());
-        if (channel !== undefined) await new ServedChannel(this.parts, { ...this.options, channel, window: this.window }).run();
+        if (channel !== undefined)
+          await new ServedChannel(this.parts, { ...this.options, channel, window: this.window }).run();
         failures = 0;
         await systemClock.wait(askEveryMs, signal);
       } catch (error) {

@@ -9,13 +9,23 @@ import type { BusNames } from './topology.js';
 export const MOST_LETTERS = 10_000;
 
 /**
- * Looks into the dead-letter queue: a queue can only be read by taking from it, so letters are got one by one on a channel of their own and
- * given back together. Should the process die meanwhile, the broker gives them back. One look at a time, for two would hide letters from each other.
+ * Looks into the dead-letter queue: a queue can only be read by taking from it, so letters are got one by one on a
+ * channel of their own and given back together. Should the process die meanwhile, the broker gives them back. One look
+ * at a time, for two would hide letters from each other.
  */
 export class DeadLetterQueue {
   private turn: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly parts: { link: Link; publisher: Publisher; names: BusNames; ownUser: string; deliveryLimit: number; confirmMs: number }) {}
+  constructor(
+    private readonly parts: {
+      link: Link;
+      publisher: Publisher;
+      names: BusNames;
+      ownUser: string;
+      deliveryLimit: number;
+      confirmMs: number;
+    },
+  ) {}
 
   async list(limit: number): Promise<DeadLetterSummary[]> {
     const letters: DeadLetterSummary[] = [];
@@ -25,7 +35,10 @@ export class DeadLetterQueue {
       return false;
     });
     // What was given back stands first again, but the broker promises no order among that.
-    return letters.map((letter, n) => ({ letter, n })).sort((a, b) => a.letter.deadAt.getTime() - b.letter.deadAt.getTime() || a.n - b.n).map(({ letter }) => letter);
+    return letters
+      .map((letter, n) => ({ letter, n }))
+      .sort((a, b) => a.letter.deadAt.getTime() - b.letter.deadAt.getTime() || a.n - b.n)
+      .map(({ letter }) => letter);
   }
 
   async find(id: string): Promise<DeadLetter | undefined> {
@@ -41,7 +54,12 @@ export class DeadLetterQueue {
   /** The copy in the command queue is confirmed before the letter is taken away. */
   replay(id: string): Promise<boolean> {
     const { publisher, names, ownUser, confirmMs } = this.parts;
-    return this.take(id, (message) => publisher.publish([{ envelope: { ...copyOf(message, ownUser), routingKey: names.commands }, body: message.body }], confirmMs));
+    return this.take(id, (message) =>
+      publisher.publish(
+        [{ envelope: { ...copyOf(message, ownUser), routingKey: names.commands }, body: message.body }],
+        confirmMs,
+      ),
+    );
   }
 
   discard(id: string): Promise<boolean> {
@@ -62,14 +80,20 @@ export class DeadLetterQueue {
   }
 
   /** Shows letters to `see` until it has seen enough. */
-  private async look(most: number, see: (message: SyncMessage & { body: Buffer }, channel: Channel) => boolean | Promise<boolean>): Promise<void> {
+  private async look(
+    most: number,
+    see: (message: SyncMessage & { body: Buffer }, channel: Channel) => boolean | Promise<boolean>,
+  ): Promise<void> {
     const after = this.turn;
     const looked = after.then(() => this.lookNow(most, see));
     this.turn = looked.catch(() => undefined);
     return looked;
   }
 
-  private async lookNow(most: number, see: (message: SyncMessage & { body: Buffer }, channel: Channel) => boolean | Promise<boolean>): Promise<void> {
+  private async lookNow(
+    most: number,
+    see: (message: SyncMessage & { body: Buffer }, channel: Channel) => boolean | Promise<boolean>,
+  ): Promise<void> {
     const channel = await this.parts.link.channel();
     let seen = 0;
     try {

@@ -5,7 +5,10 @@ export interface GateOptions {
   mostBytes: number;
 }
 
-/** Lets messages in, in the order in which they came, as long as they fit. While it is paused, or once it is shut, it lets in none. */
+/**
+ * Lets messages in, in the order in which they came, as long as they fit. While it is paused, or once it is shut, it
+ * lets in none.
+ */
 export class Gate {
   private inside = { messages: 0, bytes: 0 };
   private readonly waiting: { bytes: number; enter: (isIn: boolean) => void }[] = [];
@@ -14,7 +17,10 @@ export class Gate {
 
   constructor(private readonly options: GateOptions) {}
 
-  /** Resolves to true when it is in: then it must leave. To false when it has waited for `patienceMs`, or the gate is shut: then it is not. */
+  /**
+   * Resolves to true when it is in: then it must leave. To false when it has waited for `patienceMs`, or the gate is
+   * shut: then it is not.
+   */
   enter(bytes: number, patienceMs: number): Promise<boolean> {
     if (this.isShut) return Promise.resolve(false);
     if (this.waiting.length === 0 && this.fits(bytes)) {
@@ -68,7 +74,9 @@ export class Gate {
   private fits(bytes: number): boolean {
     const { mostMessages, mostBytes } = this.options;
     if (this.isPaused) return false;
-    return this.inside.messages === 0 || (this.inside.messages < mostMessages && this.inside.bytes + bytes <= mostBytes);
+    return (
+      this.inside.messages === 0 || (this.inside.messages < mostMessages && this.inside.bytes + bytes <= mostBytes)
+    );
   }
 
   private count(bytes: number, messages: 1 | -1): void {

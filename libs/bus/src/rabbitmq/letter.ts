@@ -16,7 +16,14 @@ export interface Aside {
   deliveries: number;
 }
 
-const OURS = { id: 'x-pedigree-id', code: 'x-pedigree-code', reason: 'x-pedigree-reason', publisher: 'x-pedigree-publisher', deadAt: 'x-pedigree-dead-at', deliveries: 'x-pedigree-deliveries' } as const;
+const OURS = {
+  id: 'x-pedigree-id',
+  code: 'x-pedigree-code',
+  reason: 'x-pedigree-reason',
+  publisher: 'x-pedigree-publisher',
+  deadAt: 'x-pedigree-dead-at',
+  deliveries: 'x-pedigree-deliveries',
+} as const;
 /** What the broker adds on the way; a message that goes back into the queue begins without it. */
 const BROKERS = /^x-(death|first-death-.*|last-death-.*|delivery-count|opt-.*)$/;
 const OWN_NAMES = new Set<string>(Object.values(OURS));
@@ -31,8 +38,9 @@ export const deliveriesOf = (message: HeaderFields & { redelivered?: boolean }):
 };
 
 /**
- * The user who published a message. The broker compares the property user_id with the user of the connection and takes no other, so whoever stands there is he.
- * Of a copy that is ourselves, and our header names for whom we made it: a header that anybody else could have written counts for nothing.
+ * The user who published a message. The broker compares the property user_id with the user of the connection and takes
+ * no other, so whoever stands there is he. Of a copy that is ourselves, and our header names for whom we made it: a
+ * header that anybody else could have written counts for nothing.
  */
 export function publisherOf({ userId, headers }: HeaderFields, ownUser: string): string | undefined {
   const named: unknown = userId === ownUser ? headers?.[OURS.publisher] : undefined;
@@ -45,8 +53,8 @@ const publisherField = (message: HeaderFields, ownUser: string): { publisher?: s
 };
 
 /**
- * What a message is known by at every delivery. AMQP names none, so this follows from what its publisher gave: what is alike to the last byte, message id
- * and timestamp included, counts as one message.
+ * What a message is known by at every delivery. AMQP names none, so this follows from what its publisher gave: what is
+ * alike to the last byte, message id and timestamp included, counts as one message.
  */
 export function identityOf(message: Carried): string {
   const { messageId, timestamp, correlationId, type, appId, contentType } = message;
@@ -54,7 +62,10 @@ export function identityOf(message: Carried): string {
   return sha256Hex(Buffer.concat([Buffer.from(JSON.stringify(given)), message.body])).slice(0, ID_DIGITS);
 }
 
-export const incomingOf = (message: Carried & { redelivered?: boolean }, { patienceMs, ownUser }: { patienceMs: number; ownUser: string }): IncomingMessage => ({
+export const incomingOf = (
+  message: Carried & { redelivered?: boolean },
+  { patienceMs, ownUser }: { patienceMs: number; ownUser: string },
+): IncomingMessage => ({
   // Only what is refused is ever asked for it.
   get id() {
     return identityOf(message);
@@ -68,15 +79,33 @@ export const incomingOf = (message: Carried & { redelivered?: boolean }, { patie
   patienceMs,
 });
 
-/** The message as its publisher made it, to be published again by us. Where the broker vouched for him, we do now, in a header. */
+/**
+ * The message as its publisher made it, to be published again by us. Where the broker vouched for him, we do now, in a
+ * header.
+ */
 export function copyOf(message: HeaderFields, ownUser: string): Envelope {
   const { contentType, contentEncoding, priority, correlationId, messageId, timestamp, type, appId } = message;
-  const given = { contentType, contentEncoding: contentEncoding === 'identity' ? undefined : contentEncoding, priority, correlationId, messageId, timestamp, type, appId };
+  const given = {
+    contentType,
+    contentEncoding: contentEncoding === 'identity' ? undefined : contentEncoding,
+    priority,
+    correlationId,
+    messageId,
+    timestamp,
+    type,
+    appId,
+  };
   const headers = Object.entries(message.headers ?? {}).filter(([name]) => !BROKERS.test(name) && !OWN_NAMES.has(name));
   const present = Object.entries(given).filter(([, value]) => value !== undefined);
   const publisher = publisherOf(message, ownUser);
   const vouched = publisher === undefined ? {} : { [OURS.publisher]: publisher };
-  return { ...Object.fromEntries(present), ...(publisher === undefined ? {} : { userId: ownUser }), headers: { ...Object.fromEntries(headers), ...vouched }, durable: true, mandatory: true };
+  return {
+    ...Object.fromEntries(present),
+    ...(publisher === undefined ? {} : { userId: ownUser }),
+    headers: { ...Object.fromEntries(headers), ...vouched },
+    durable: true,
+    mandatory: true,
+  };
 }
 
 /** The same, with why it was put aside. */
@@ -92,8 +121,14 @@ export function asideOf(message: HeaderFields, aside: Aside, ownUser: string): E
   return { ...copy, headers: { ...copy.headers, ...why } };
 }
 
-/** A message of the dead-letter queue. One without our headers was put there by the broker, for the delivery limit or by hand. */
-export function letterOf(message: Carried, { deliveryLimit, ownUser }: { deliveryLimit: number; ownUser: string }): DeadLetter {
+/**
+ * A message of the dead-letter queue. One without our headers was put there by the broker, for the delivery limit or by
+ * hand.
+ */
+export function letterOf(
+  message: Carried,
+  { deliveryLimit, ownUser }: { deliveryLimit: number; ownUser: string },
+): DeadLetter {
   const aside = ours(message) ?? brokers(message, deliveryLimit);
   return {
     ...aside,
@@ -110,7 +145,13 @@ function ours({ headers = {} }: HeaderFields): Aside | undefined {
   const id: unknown = headers[OURS.id];
   const deadAt = new Date(String(headers[OURS.deadAt]));
   if (typeof id !== 'string' || id === '' || Number.isNaN(deadAt.getTime())) return undefined;
-  return { id, code: String(headers[OURS.code]), reason: String(headers[OURS.reason]), deadAt, deliveries: Number(headers[OURS.deliveries] ?? 1) };
+  return {
+    id,
+    code: String(headers[OURS.code]),
+    reason: String(headers[OURS.reason]),
+    deadAt,
+    deliveries: Number(headers[OURS.deliveries] ?? 1),
+  };
 }
 
 interface Death {
@@ -125,11 +166,21 @@ function brokers(message: Carried, deliveryLimit: number): Aside {
   const [death] = (Array.isArray(deaths) ? deaths : []) as (Death | undefined)[];
   const deadAt = momentOf(death?.time ?? message.timestamp);
   const id = identityOf(message);
-  if (death === undefined) return { id, code: 'unknown', reason: 'it was put into the dead-letter queue by hand', deadAt, deliveries: 0 };
-  if (death.reason !== DELIVERY_LIMIT) return { id, code: death.reason ?? 'unknown', reason: `the broker put it aside: ${String(death.reason)}`, deadAt, deliveries: 0 };
+  if (death === undefined)
+    return { id, code: 'unknown', reason: 'it was put into the dead-letter queue by hand', deadAt, deliveries: 0 };
+  if (death.reason !== DELIVERY_LIMIT)
+    return {
+      id,
+      code: death.reason ?? 'unknown',
+      reason: `the broker put it aside: ${String(death.reason)}`,
+      deadAt,
+      deliveries: 0,
+    };
   const reason =
-    `the broker counts that it was delivered ${deliveryLimit} times from ${String(death.queue)}, which is the limit, and not once settled. ` +
-    'It does not say why: a failure of ours stands in the log of the gateway; a connection or process that ended with the message in hand is counted too';
+    `the broker counts that it was delivered ${deliveryLimit} times from ${String(death.queue)}, which is the ` +
+    'limit, and not once settled. ' +
+    'It does not say why: a failure of ours stands in the log of the gateway; a connection or process that ended ' +
+    'with the message in hand is counted too';
   return { id, code: DELIVERY_LIMIT, reason, deadAt, deliveries: deliveryLimit };
 }
 
@@ -142,5 +193,7 @@ function momentOf(time: Date | number | undefined): Date {
 /** Headers as the publisher gave them, as text; a table or list as JSON. */
 function textHeaders(message: HeaderFields): Record<string, string> {
   const given = Object.entries(message.headers ?? {}).filter(([name]) => !BROKERS.test(name) && !OWN_NAMES.has(name));
-  return Object.fromEntries(given.map(([name, value]) => [name, typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null')]));
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null')]),
+  );
 }

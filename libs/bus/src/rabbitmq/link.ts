@@ -19,8 +19,8 @@ const ACQUIRE_MS = 5_000;
 const CLOSE_WAIT_MS = 3_000;
 
 /**
- * One connection to the broker, made anew whenever it is lost, with our topology declared on each. The first `channel()` connects:
- * a bus that nobody uses costs nothing.
+ * One connection to the broker, made anew whenever it is lost, with our topology declared on each. The first
+ * `channel()` connects: a bus that nobody uses costs nothing.
  */
 export class Link {
   private connection: Connection | undefined;
@@ -29,7 +29,10 @@ export class Link {
 
   constructor(private readonly options: LinkOptions) {}
 
-  /** A channel on a broker that knows our queues. Rejects when there is no connection within 5 s, or when the topology is refused. */
+  /**
+   * A channel on a broker that knows our queues. Rejects when there is no connection within 5 s, or when the topology
+   * is refused.
+   */
   async channel(): Promise<OurChannel> {
     const connection = this.connect();
     const channel = await this.acquire(connection);
@@ -66,7 +69,14 @@ export class Link {
   private connect(): Connection {
     if (this.closed) throw new Error('the bus is closed');
     const { url, connectionName, reconnectFirstMs, reconnectMostMs, report } = this.options;
-    this.connection ??= new Connection({ url, connectionName, acquireTimeout: ACQUIRE_MS, retryLow: reconnectFirstMs, retryHigh: reconnectMostMs, noDelay: true })
+    this.connection ??= new Connection({
+      url,
+      connectionName,
+      acquireTimeout: ACQUIRE_MS,
+      retryLow: reconnectFirstMs,
+      retryHigh: reconnectMostMs,
+      noDelay: true,
+    })
       .on('connection', () => this.forgetTopology())
       .on('error', (error: Error) => {
         this.forgetTopology();

@@ -12,8 +12,8 @@ export interface LookoutOptions {
 const LOOKS = 2;
 
 /**
- * Finds out that the broker has forgotten a consumer: where a queue is deleted and declared again within milliseconds, it may do so without a word. The sign
- * is that messages stand ready while the consumer has room and nothing comes.
+ * Finds out that the broker has forgotten a consumer: where a queue is deleted and declared again within milliseconds,
+ * it may do so without a word. The sign is that messages stand ready while the consumer has room and nothing comes.
  */
 export class Lookout {
   private dueMs: number;
@@ -26,7 +26,10 @@ export class Lookout {
     this.dueMs = this.clock.monotonicMs() + options.everyMs;
   }
 
-  /** To be asked often; looks when the time has come. `arrivals` is how many messages have come at all, now and whenever it is asked. */
+  /**
+   * To be asked often; looks when the time has come. `arrivals` is how many messages have come at all, now and whenever
+   * it is asked.
+   */
   async isForgotten(hasRoom: boolean, arrivals: () => number): Promise<boolean> {
     if (this.clock.monotonicMs() < this.dueMs) return false;
     this.dueMs = this.clock.monotonicMs() + this.options.everyMs;
@@ -37,7 +40,9 @@ export class Lookout {
     return this.signs >= LOOKS;
   }
 
-  /** A queue that is not there is declared anew by the next look; a broker that does not answer has forgotten nothing. */
+  /**
+   * A queue that is not there is declared anew by the next look; a broker that does not answer has forgotten nothing.
+   */
   private standsReady(): Promise<boolean> {
     return this.options.ready().then(
       (ready) => ready > 0,

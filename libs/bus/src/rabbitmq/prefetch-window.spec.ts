@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { PrefetchWindow } from './prefetch-window.js';
 
 const MIB = 1024 * 1024;
-const noted = (window: PrefetchWindow, bytes: number, times: number): number[] => Array.from({ length: times }, () => (window.note(bytes), window.size));
+const noted = (window: PrefetchWindow, bytes: number, times: number): number[] =>
+  Array.from({ length: times }, () => (window.note(bytes), window.size));
 
 describe('the prefetch window', () => {
   it('begins small, and has grown to all that may be under way after 128 small messages', () => {
@@ -17,7 +18,8 @@ describe('the prefetch window', () => {
     noted(window, 3_000, 200);
     expect(new Set(noted(window, 8 * MIB, 500))).toEqual(new Set([8]));
     // One among many small ones keeps it there as well.
-    for (let n = 0; n < 10; n += 1) expect([...noted(window, 8 * MIB, 1), ...noted(window, 3_000, 60)].every((size) => size <= 32)).toBe(true);
+    for (let n = 0; n < 10; n += 1)
+      expect([...noted(window, 8 * MIB, 1), ...noted(window, 3_000, 60)].every((size) => size <= 32)).toBe(true);
   });
 
   it('lets one message be under way that is larger than the limit', () => {

@@ -5,9 +5,10 @@ const JUDGED = 64;
 const FALL = 4;
 
 /**
- * How many messages the broker may push before we acknowledge: as many of the largest size of late as fit into `mostBytes`. It falls at the first larger
- * message, and grows by small steps, because AMQP counts messages and knows no bytes. A queue that turns from small messages to large
- * ones can still bring what was pushed before we saw the first of them.
+ * How many messages the broker may push before we acknowledge: as many of the largest size of late as fit into
+ * `mostBytes`. It falls at the first larger message, and grows by small steps, because AMQP counts messages and knows
+ * no bytes. A queue that turns from small messages to large ones can still bring what was pushed before we saw the
+ * first of them.
  */
 export class PrefetchWindow {
   private largest: number;

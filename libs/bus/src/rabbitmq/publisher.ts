@@ -6,20 +6,32 @@ export interface Publication {
   body: Buffer;
 }
 
-/** Publishes with confirms over one channel, in order. What is `mandatory` and finds no queue is a failure; else that nobody listens is none. */
+/**
+ * Publishes with confirms over one channel, in order. What is `mandatory` and finds no queue is a failure; else that
+ * nobody listens is none.
+ */
 export class Publisher {
   private channel: Promise<Channel> | undefined;
-  /** Messages that the broker gave back. The client does not tell which publication each belongs to, so all that were under way fail: they come again. */
+  /**
+   * Messages that the broker gave back. The client does not tell which publication each belongs to, so all that were
+   * under way fail: they come again.
+   */
   private returned = 0;
 
   constructor(private readonly link: Link) {}
 
-  /** Resolves when the broker has confirmed each. Rejects otherwise, at the latest after `timeoutMs`: then any of them may be there. */
+  /**
+   * Resolves when the broker has confirmed each. Rejects otherwise, at the latest after `timeoutMs`: then any of them
+   * may be there.
+   */
   async publish(publications: Publication[], timeoutMs: number): Promise<void> {
     const { returned } = this;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`the broker did not confirm ${publications.length} messages within ${timeoutMs} ms`)), timeoutMs);
+      timer = setTimeout(
+        () => reject(new Error(`the broker did not confirm ${publications.length} messages within ${timeoutMs} ms`)),
+        timeoutMs,
+      );
     });
     try {
       await Promise.race([this.confirmed(publications), late]);
@@ -41,10 +53,15 @@ export class Publisher {
   private async confirmed(publications: Publication[]): Promise<void> {
     const channel = await this.open();
     let onClose = (): void => undefined;
-    const lost = new Promise<never>((_, reject) => (onClose = () => reject(new Error('the channel was lost before the broker confirmed'))));
+    const lost = new Promise<never>(
+      (_, reject) => (onClose = () => reject(new Error('the channel was lost before the broker confirmed'))),
+    );
     channel.once('close', onClose);
     try {
-      await Promise.race([Promise.all(publications.map(({ envelope, body }) => channel.basicPublish(envelope, body))), lost]);
+      await Promise.race([
+        Promise.all(publications.map(({ envelope, body }) => channel.basicPublish(envelope, body))),
+        lost,
+      ]);
     } finally {
       channel.off('close', onClose);
     }

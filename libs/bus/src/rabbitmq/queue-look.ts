@@ -2,7 +2,10 @@ import type { Link } from './link.js';
 
 const LOOK_MS = 3_000;
 
-/** How many messages stand ready in each queue. Rejects when the broker does not answer within 3 s, or one of the queues is not there. */
+/**
+ * How many messages stand ready in each queue. Rejects when the broker does not answer within 3 s, or one of the queues
+ * is not there.
+ */
 export async function readyMessages(link: Link, queues: string[]): Promise<number[]> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

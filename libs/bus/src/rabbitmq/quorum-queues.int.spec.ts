@@ -20,7 +20,10 @@ const LIMIT_MS = 120_000;
 const aTurn = (): Promise<void> => new Promise(setImmediate);
 const count = (message: AsyncMessage): number => deliveriesOf(message) - 1;
 
-/** A queue on the broker without anything of ours around it: what this file shows is the broker's own ways, on which libs/bus builds. */
+/**
+ * A queue on the broker without anything of ours around it: what this file shows is the broker's own ways, on which
+ * libs/bus builds.
+ */
 class Bare {
   readonly queue = ownPrefix();
   private constructor(
@@ -35,13 +38,21 @@ class Bare {
   }
 
   declare(more: Record<string, string | number> = {}) {
-    return this.connection.queueDeclare({ queue: this.queue, durable: true, arguments: { 'x-queue-type': 'quorum', ...more } });
+    return this.connection.queueDeclare({
+      queue: this.queue,
+      durable: true,
+      arguments: { 'x-queue-type': 'quorum', ...more },
+    });
   }
 
   async publish(messages: number): Promise<void> {
     const channel = await this.connection.acquire();
     await channel.confirmSelect();
-    await Promise.all(Array.from({ length: messages }, () => channel.basicPublish({ routingKey: this.queue, durable: true }, Buffer.from('x'))));
+    await Promise.all(
+      Array.from({ length: messages }, () =>
+        channel.basicPublish({ routingKey: this.queue, durable: true }, Buffer.from('x')),
+      ),
+    );
     await channel.close();
   }
 
@@ -64,14 +75,23 @@ class Bare {
   it('confirms what it keeps, and hands over what was returned more often than its limit to the dead-letter exchange', async () => {
     const dead = ownPrefix();
     await bare.connection.queueDeclare({ queue: dead, durable: true, arguments: { 'x-queue-type': 'quorum' } });
-    await bare.declare({ 'x-delivery-limit': 2, 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': dead, 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' });
+    await bare.declare({
+      'x-delivery-limit': 2,
+      'x-dead-letter-exchange': '',
+      'x-dead-letter-routing-key': dead,
+      'x-dead-letter-strategy': 'at-least-once',
+      'x-overflow': 'reject-publish',
+    });
     await bare.publish(1);
     const counts: number[] = [];
     await bare.channel.basicConsume({ queue: bare.queue }, (message) => {
       counts.push(count(message));
       bare.channel.basicReject({ deliveryTag: message.deliveryTag, requeue: true });
     });
-    await until('the dead letter', async () => (await bare.connection.queueDeclare({ queue: dead, passive: true })).messageCount === 1);
+    await until(
+      'the dead letter',
+      async () => (await bare.connection.queueDeclare({ queue: dead, passive: true })).messageCount === 1,
+    );
     expect(counts).toEqual([0, 1, 2]);
     const letter = await bare.connection.basicGet({ queue: dead, noAck: true });
     expect(letter?.headers?.['x-death']).toMatchObject([{ reason: 'delivery_limit', queue: bare.queue }]);
@@ -94,8 +114,14 @@ class Bare {
     expect([first!.length, second!.length, await bare.ready()]).toEqual([5, 8, 7]);
   });
 
-  /** Cancels and begins again under flow; `isDue` says when, with how many are unacknowledged. Returns how many deliveries there were, and how many the broker counted as not the first. */
-  async function cancelled(times: number, isDue: (unacknowledged: number) => boolean): Promise<{ deliveries: number; counted: number }> {
+  /**
+   * Cancels and begins again under flow; `isDue` says when, with how many are unacknowledged. Returns how many
+   * deliveries there were, and how many the broker counted as not the first.
+   */
+  async function cancelled(
+    times: number,
+    isDue: (unacknowledged: number) => boolean,
+  ): Promise<{ deliveries: number; counted: number }> {
     await bare.declare();
     const { channel, queue } = bare;
     const total = { deliveries: 0, counted: 0 };
@@ -137,81 +163,123 @@ class Bare {
     return total;
   }
 
-  it('counts what is on its way to a consumer that is cancelled at any moment', async () => {
-    // At the latest before the window is full, for then nothing comes that could be the moment.
-    const { deliveries, counted } = await cancelled(CANCELS, (unacknowledged) => unacknowledged === PREFETCH - 1 || (unacknowledged < PREFETCH && Math.random() < 0.1));
-    process.stderr.write(`${CANCELS} cancels at any moment: ${counted} of ${deliveries} deliveries counted\n`);
-    expect(counted).toBeGreaterThan(0);
-  }, LIMIT_MS);
+  it(
+    'counts what is on its way to a consumer that is cancelled at any moment',
+    async () => {
+      // At the latest before the window is full, for then nothing comes that could be the moment.
+      const { deliveries, counted } = await cancelled(
+        CANCELS,
+        (unacknowledged) => unacknowledged === PREFETCH - 1 || (unacknowledged < PREFETCH && Math.random() < 0.1),
+      );
+      process.stderr.write(`${CANCELS} cancels at any moment: ${counted} of ${deliveries} deliveries counted\n`);
+      expect(counted).toBeGreaterThan(0);
+    },
+    LIMIT_MS,
+  );
 
-  it('counts nothing of a consumer that is cancelled while as many are unacknowledged as the prefetch allows', async () => {
-    const { deliveries, counted } = await cancelled(CANCELS, (unacknowledged) => unacknowledged === PREFETCH);
-    process.stderr.write(`${CANCELS} cancels while the prefetch is full: ${counted} of ${deliveries} deliveries counted\n`);
-    expect(deliveries).toBeGreaterThan(CANCELS * PREFETCH);
-    expect(counted).toBe(0);
-  }, LIMIT_MS);
+  it(
+    'counts nothing of a consumer that is cancelled while as many are unacknowledged as the prefetch allows',
+    async () => {
+      const { deliveries, counted } = await cancelled(CANCELS, (unacknowledged) => unacknowledged === PREFETCH);
+      process.stderr.write(
+        `${CANCELS} cancels while the prefetch is full: ${counted} of ${deliveries} deliveries counted\n`,
+      );
+      expect(deliveries).toBeGreaterThan(CANCELS * PREFETCH);
+      expect(counted).toBe(0);
+    },
+    LIMIT_MS,
+  );
 });
 
 const program = rabbitProgram(process.env['PATH'] ?? '');
-if (program === undefined) process.stderr.write('SKIPPED: no rabbitmq-server here: the consumer timeout of a broker is not tried\n');
+if (program === undefined)
+  process.stderr.write('SKIPPED: no rabbitmq-server here: the consumer timeout of a broker is not tried\n');
 const TIMEOUT_MS = 6_000;
 
-(program === undefined ? describe.skip : describe)('a broker that cuts off whoever holds a message for too long', () => {
-  let server: RabbitService;
-  let stop: () => Promise<void>;
-  beforeEach(async () => {
-    const folder = await temporaryFolder();
-    writeFileSync(`${folder.path}/advanced.config`, `[{rabbit, [{consumer_timeout, ${TIMEOUT_MS}}, {channel_tick_interval, 500}]}].\n`);
-    server = await RabbitService.start(program!, folder.path, process.env['PATH'] ?? '');
-    stop = async () => {
-      await server.close();
-      await folder.remove();
-    };
-  }, LIMIT_MS);
-  afterEach(() => stop());
+(program === undefined ? describe.skip : describe)(
+  'a broker that cuts off whoever holds a message for too long',
+  () => {
+    let server: RabbitService;
+    let stop: () => Promise<void>;
+    beforeEach(async () => {
+      const folder = await temporaryFolder();
+      writeFileSync(
+        `${folder.path}/advanced.config`,
+        `[{rabbit, [{consumer_timeout, ${TIMEOUT_MS}}, {channel_tick_interval, 500}]}].\n`,
+      );
+      server = await RabbitService.start(program!, folder.path, process.env['PATH'] ?? '');
+      stop = async () => {
+        await server.close();
+        await folder.remove();
+      };
+    }, LIMIT_MS);
+    afterEach(() => stop());
 
-  it('counts all that was held, and takes no offence at our bus, which holds nothing for so long', async () => {
-    const bare = await Bare.open(server.url);
-    await bare.declare();
-    await bare.publish(3);
-    const counts: number[] = [];
-    let isCut = false;
-    bare.channel.once('close', () => (isCut = true));
-    await bare.channel.basicConsume({ queue: bare.queue }, () => undefined);
+    it(
+      'counts all that was held, and takes no offence at our bus, which holds nothing for so long',
+      async () => {
+        const bare = await Bare.open(server.url);
+        await bare.declare();
+        await bare.publish(3);
+        const counts: number[] = [];
+        let isCut = false;
+        bare.channel.once('close', () => (isCut = true));
+        await bare.channel.basicConsume({ queue: bare.queue }, () => undefined);
 
-    // Beside it a bus that may begin nothing: one with room left, and one whose prefetch is full.
-    const problems: string[] = [];
-    const patient = [3, 30].map((messages) => waiting(server.url, { messages, mostHeldMs: TIMEOUT_MS / 4, report: (problem) => problems.push(problem) }));
-    await until('the cut', () => isCut);
-    const again = await bare.connection.acquire();
-    await again.basicConsume({ queue: bare.queue, noAck: true }, (message) => counts.push(count(message)));
-    await until('all of them', () => counts.length === 3);
-    expect(counts).toEqual([1, 1, 1]);
-    await bare.close();
+        // Beside it a bus that may begin nothing: one with room left, and one whose prefetch is full.
+        const problems: string[] = [];
+        const patient = [3, 30].map((messages) =>
+          waiting(server.url, { messages, mostHeldMs: TIMEOUT_MS / 4, report: (problem) => problems.push(problem) }),
+        );
+        await until('the cut', () => isCut);
+        const again = await bare.connection.acquire();
+        await again.basicConsume({ queue: bare.queue, noAck: true }, (message) => counts.push(count(message)));
+        await until('all of them', () => counts.length === 3);
+        expect(counts).toEqual([1, 1, 1]);
+        await bare.close();
 
-    const deliveries = await Promise.all(patient.map(async (one) => (await one).resume()));
-    expect(problems).toEqual([]);
-    expect(deliveries).toEqual([Array.from({ length: 3 }, () => 1), Array.from({ length: 30 }, () => 1)]);
-  }, LIMIT_MS);
-});
+        const deliveries = await Promise.all(patient.map(async (one) => (await one).resume()));
+        expect(problems).toEqual([]);
+        expect(deliveries).toEqual([Array.from({ length: 3 }, () => 1), Array.from({ length: 30 }, () => 1)]);
+      },
+      LIMIT_MS,
+    );
+  },
+);
 
-/** A bus with messages that have come to it and may not be begun; `resume` gives how often each was delivered in the end. */
-async function waiting(at: string, { messages, ...options }: { messages: number; mostHeldMs: number; report: (problem: string) => void }) {
+/**
+ * A bus with messages that have come to it and may not be begun; `resume` gives how often each was delivered in the
+ * end.
+ */
+async function waiting(
+  at: string,
+  { messages, ...options }: { messages: number; mostHeldMs: number; report: (problem: string) => void },
+) {
   const { mostHeldMs, report } = options;
   const bus = new RabbitMqBus({ url: at, prefix: ownPrefix(), deliveryLimit: 3, askEveryMs: 10, report });
   const stopping = new AbortController();
   const deliveries: number[] = [];
   let may = true;
   let refusals = 0;
-  const handle = async (message: { deliveries: number }): Promise<Handled> => (deliveries.push(message.deliveries), { kind: 'done' });
-  const consuming = bus.consumeCommands({ concurrency: 20, mostHeldMs, signal: stopping.signal, handle, mayTakeMore: () => (may ? true : (refusals += 1) < 0) });
+  const handle = async (message: { deliveries: number }): Promise<Handled> => (
+    deliveries.push(message.deliveries),
+    { kind: 'done' }
+  );
+  const consuming = bus.consumeCommands({
+    concurrency: 20,
+    mostHeldMs,
+    signal: stopping.signal,
+    handle,
+    mayTakeMore: () => (may ? true : (refusals += 1) < 0),
+  });
   await until('a first message', async () => {
     if (deliveries.length === 0) await bus.publishCommands([{ body: Buffer.from('first') }]);
     return deliveries.length > 0;
   });
   await until('an empty queue', async () => (await bus.state()).commandsWaiting === 0);
   may = false;
-  // Asked twice, so that the first answer has been heard: what came before that would be begun at once, and be missed below.
+  // Asked twice, so that the first answer has been heard: what came before that would be begun at once, and be missed
+  // below.
   await until('a pause', () => refusals >= 2);
   const before = deliveries.length;
   await bus.publishCommands(Array.from({ length: messages }, () => ({ body: Buffer.from('x') })));

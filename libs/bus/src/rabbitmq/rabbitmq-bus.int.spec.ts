@@ -8,7 +8,15 @@ import type { Handled, MessageBus, OutgoingMessage } from '../port.js';
 import { RabbitMqBus } from './rabbitmq-bus.js';
 import { busNames } from './topology.js';
 
-const FAST = { deliveryLimit: DELIVERIES_ALLOWED, reconnectFirstMs: 10, reconnectMostMs: 50, retryFirstMs: 5, retryMostMs: 20, askEveryMs: 10, lookEveryMs: 100 };
+const FAST = {
+  deliveryLimit: DELIVERIES_ALLOWED,
+  reconnectFirstMs: 10,
+  reconnectMostMs: 50,
+  retryFirstMs: 5,
+  retryMostMs: 20,
+  askEveryMs: 10,
+  lookEveryMs: 100,
+};
 
 const broker = await testBroker();
 const url = broker?.url ?? '';
@@ -27,7 +35,8 @@ async function listen(prefix: string): Promise<{ heard: Heard[]; stop(): Promise
   const heard: Heard[] = [];
   const consumer = connection.createConsumer(
     { queueOptions: { exclusive: true }, queueBindings: [{ exchange: `${prefix}.outcomes`, routingKey: '#' }] },
-    ({ messageId, routingKey, contentType, body }) => void heard.push({ id: messageId ?? '', topic: routingKey, contentType: contentType ?? '', body: body as Buffer }),
+    ({ messageId, routingKey, contentType, body }) =>
+      void heard.push({ id: messageId ?? '', topic: routingKey, contentType: contentType ?? '', body: body as Buffer }),
   );
   await new Promise<void>((resolve) => consumer.once('ready', resolve));
   return {
@@ -106,8 +115,14 @@ async function busOnBroker() {
       await admin.queueDeclare({ queue: commands, durable: true });
       const stop = new AbortController();
       const seen: string[] = [];
-      const ended = bus.consumeCommands({ concurrency: 1, signal: stop.signal, handle: async (message) => (seen.push(message.body.toString()), { kind: 'done' }) });
-      await until('words', () => problems.some((problem) => problem.includes("inequivalent arg 'x-dead-letter-exchange'")));
+      const ended = bus.consumeCommands({
+        concurrency: 1,
+        signal: stop.signal,
+        handle: async (message) => (seen.push(message.body.toString()), { kind: 'done' }),
+      });
+      await until('words', () =>
+        problems.some((problem) => problem.includes("inequivalent arg 'x-dead-letter-exchange'")),
+      );
       await admin.queueDelete({ queue: commands });
       await until('a confirm', () => confirmed(bus.publishCommands([{ body: Buffer.from('at last') }])));
       await until('the command', () => seen.length > 0);
@@ -118,12 +133,20 @@ async function busOnBroker() {
     it('that lost the queue under a consumer gets it anew', async () => {
       const stop = new AbortController();
       let seen = 0;
-      const ended = bus.consumeCommands({ concurrency: 1, signal: stop.signal, handle: async () => ((seen += 1), { kind: 'done' }) });
+      const ended = bus.consumeCommands({
+        concurrency: 1,
+        signal: stop.signal,
+        handle: async () => ((seen += 1), { kind: 'done' }),
+      });
       await until('a confirm', () => confirmed(bus.publishCommands([{ body: Buffer.from('before') }])));
       await until('the first', () => seen === 1);
       await admin.queueDelete({ queue: commands });
-      // A queue that is being deleted may still confirm what goes down with it: what comes after it is what this is about.
-      await until('another', async () => (await confirmed(bus.publishCommands([{ body: Buffer.from('after') }]))) && seen > 1);
+      // A queue that is being deleted may still confirm what goes down with it: what comes after it is what this is
+      // about.
+      await until(
+        'another',
+        async () => (await confirmed(bus.publishCommands([{ body: Buffer.from('after') }]))) && seen > 1,
+      );
       stop.abort();
       await ended;
     });
@@ -132,10 +155,21 @@ async function busOnBroker() {
       const other = new RabbitMqBus({ url, prefix, ...FAST });
       const stop = new AbortController();
       const seen = new Map<MessageBus, number>([bus, other].map((one) => [one, 0]));
-      const ended = [bus, other].map((one) => one.consumeCommands({ concurrency: 1, signal: stop.signal, handle: async () => (seen.set(one, seen.get(one)! + 1), { kind: 'done' }) }));
+      const ended = [bus, other].map((one) =>
+        one.consumeCommands({
+          concurrency: 1,
+          signal: stop.signal,
+          handle: async () => (seen.set(one, seen.get(one)! + 1), { kind: 'done' }),
+        }),
+      );
       const serves = async (): Promise<void> => {
         const before = new Map(seen);
-        await until('both to be served', async () => (await confirmed(bus.publishCommands([{ body: Buffer.from('x') }]))) && [bus, other].every((one) => seen.get(one)! > before.get(one)!));
+        await until(
+          'both to be served',
+          async () =>
+            (await confirmed(bus.publishCommands([{ body: Buffer.from('x') }]))) &&
+            [bus, other].every((one) => seen.get(one)! > before.get(one)!),
+        );
       };
       await serves();
       for (let round = 0; round < 5; round += 1) {
@@ -177,8 +211,17 @@ async function busOnBroker() {
       const stop = new AbortController();
       const deliveries: number[] = [];
       let may = true;
-      const handle = async (message: { deliveries: number }): Promise<Handled> => (deliveries.push(message.deliveries), { kind: 'done' });
-      const ended = bus.consumeCommands({ concurrency: 4, mostHeldMs: 300, signal: stop.signal, handle, mayTakeMore: () => may });
+      const handle = async (message: { deliveries: number }): Promise<Handled> => (
+        deliveries.push(message.deliveries),
+        { kind: 'done' }
+      );
+      const ended = bus.consumeCommands({
+        concurrency: 4,
+        mostHeldMs: 300,
+        signal: stop.signal,
+        handle,
+        mayTakeMore: () => may,
+      });
       await bus.publishCommands([{ body: Buffer.from('first') }]);
       await until('the first', () => deliveries.length === 1);
       may = false;
@@ -204,7 +247,11 @@ async function busOnBroker() {
       const proxy = await tcpProxy({ host: hostname, port: Number(port || 5672) });
       proxy.down();
       const away = new RabbitMqBus({ url: `amqp://guest:guest@127.0.0.1:${proxy.port}`, prefix, ...FAST });
-      await expect(away.publishOutcomes([{ id: 'e', topic: 't', contentType: 'text/plain', body: Buffer.from('x') }], { timeoutMs: 200 })).rejects.toThrow(/did not confirm 1 messages within 200 ms/);
+      await expect(
+        away.publishOutcomes([{ id: 'e', topic: 't', contentType: 'text/plain', body: Buffer.from('x') }], {
+          timeoutMs: 200,
+        }),
+      ).rejects.toThrow(/did not confirm 1 messages within 200 ms/);
       expect(away.names.outcomes).toBe(`${prefix}.outcomes`);
       await away.close();
       await proxy.close();
@@ -235,7 +282,10 @@ async function busOnBroker() {
     const channel = await erp.acquire();
     try {
       await channel.confirmSelect();
-      await channel.basicPublish({ routingKey: commands, headers, durable: true, ...(userId === undefined ? {} : { userId }) }, Buffer.from('{}'));
+      await channel.basicPublish(
+        { routingKey: commands, headers, durable: true, ...(userId === undefined ? {} : { userId }) },
+        Buffer.from('{}'),
+      );
     } finally {
       await channel.close();
     }
@@ -244,7 +294,11 @@ async function busOnBroker() {
   async function seen(count: number, answer: (n: number) => Handled): Promise<(string | undefined)[]> {
     const publishers: (string | undefined)[] = [];
     const stop = new AbortController();
-    const ended = bus.consumeCommands({ concurrency: 1, signal: stop.signal, handle: async ({ publisher }) => answer(publishers.push(publisher)) });
+    const ended = bus.consumeCommands({
+      concurrency: 1,
+      signal: stop.signal,
+      handle: async ({ publisher }) => answer(publishers.push(publisher)),
+    });
     await until(`${count} deliveries`, () => publishers.length === count);
     await until('all to be settled', async () => (await bus.state()).commandsWaiting === 0);
     stop.abort();
@@ -254,7 +308,10 @@ async function busOnBroker() {
 
   it('is known by the name that the broker vouches for, also in the copies that we make', async () => {
     await publish(name, { 'x-pedigree-publisher': 'guest' });
-    const answers: Handled[] = [{ kind: 'postpone', reason: 'the database is down' }, { kind: 'dead', code: 'invalid_json', reason: 'no' }];
+    const answers: Handled[] = [
+      { kind: 'postpone', reason: 'the database is down' },
+      { kind: 'dead', code: 'invalid_json', reason: 'no' },
+    ];
     expect(await seen(2, (n) => answers[n - 1] as Handled)).toEqual([name, name]);
     const [letter] = await bus.deadLetters({ limit: 1 });
     expect(letter?.publisher).toBe(name);

@@ -1,4 +1,11 @@
-import type { CommandMessage, ConsumeOptions, DeadLetter, DeadLetterSummary, MessageBus, OutgoingMessage } from '../port.js';
+import type {
+  CommandMessage,
+  ConsumeOptions,
+  DeadLetter,
+  DeadLetterSummary,
+  MessageBus,
+  OutgoingMessage,
+} from '../port.js';
 import { Consumer } from './consumer.js';
 import { DeadLetterQueue } from './dead-letter-queue.js';
 import { Link } from './link.js';
@@ -7,22 +14,32 @@ import { readyMessages } from './queue-look.js';
 import { busNames, type BusNames } from './topology.js';
 
 export interface RabbitMqBusOptions {
-  /** `amqp://user:password@host:port/vhost`, or `amqps://`. The user is named as the broker knows him: he stands in what we publish again. */
+  /**
+   * `amqp://user:password@host:port/vhost`, or `amqps://`. The user is named as the broker knows him: he stands in what
+   * we publish again.
+   */
   url: string;
   /** Begins the names of our queues and exchanges, where several installations share a broker. Default `pedigree`. */
   prefix?: string;
-  /** Deliveries of one command before it is put aside. Default 10. All processes of an installation must say the same. */
+  /**
+   * Deliveries of one command before it is put aside. Default 10. All processes of an installation must say the same.
+   */
   deliveryLimit?: number;
   /** Shown in the broker's list of connections. */
   connectionName?: string;
   reconnectFirstMs?: number;
   reconnectMostMs?: number;
-  /** Before a command that failed is given back, and before another try to consume; doubles each time. Defaults 1,000 and 30,000. */
+  /**
+   * Before a command that failed is given back, and before another try to consume; doubles each time. Defaults 1,000
+   * and 30,000.
+   */
   retryFirstMs?: number;
   retryMostMs?: number;
   /** How often `mayTakeMore` is asked. Default 250. */
   askEveryMs?: number;
-  /** How often the queue is looked at while nothing comes, for a consumer that the broker has forgotten. Default 10,000. */
+  /**
+   * How often the queue is looked at while nothing comes, for a consumer that the broker has forgotten. Default 10,000.
+   */
   lookEveryMs?: number;
   /** How long a confirm is waited for where the caller does not say. Default 30,000. */
   confirmMs?: number;
@@ -30,7 +47,10 @@ export interface RabbitMqBusOptions {
   report?: (problem: string) => void;
 }
 
-/** The bus on RabbitMQ (3.10 or newer). It connects when it is first used and connects again whenever the connection is lost. */
+/**
+ * The bus on RabbitMQ (3.10 or newer). It connects when it is first used and connects again whenever the connection is
+ * lost.
+ */
 export class RabbitMqBus implements MessageBus {
   readonly names: BusNames;
   private readonly link: Link;
@@ -41,22 +61,54 @@ export class RabbitMqBus implements MessageBus {
 
   constructor(options: RabbitMqBusOptions) {
     this.options = {
-      ...{ prefix: 'pedigree', deliveryLimit: 10, connectionName: 'pedigree', reconnectFirstMs: 100, reconnectMostMs: 5_000 },
-      ...{ retryFirstMs: 1_000, retryMostMs: 30_000, askEveryMs: 250, lookEveryMs: 10_000, confirmMs: 30_000, report: () => undefined },
+      ...{
+        prefix: 'pedigree',
+        deliveryLimit: 10,
+        connectionName: 'pedigree',
+        reconnectFirstMs: 100,
+        reconnectMostMs: 5_000,
+      },
+      ...{
+        retryFirstMs: 1_000,
+        retryMostMs: 30_000,
+        askEveryMs: 250,
+        lookEveryMs: 10_000,
+        confirmMs: 30_000,
+        report: () => undefined,
+      },
       ...options,
     };
-    const { url, prefix, deliveryLimit, connectionName, reconnectFirstMs, reconnectMostMs, report, confirmMs } = this.options;
+    const { url, prefix, deliveryLimit, connectionName, reconnectFirstMs, reconnectMostMs, report, confirmMs } =
+      this.options;
     this.names = busNames(prefix);
     this.ownUser = decodeURIComponent(new URL(url).username);
-    this.link = new Link({ url, names: this.names, deliveryLimit, connectionName, reconnectFirstMs, reconnectMostMs, report });
+    this.link = new Link({
+      url,
+      names: this.names,
+      deliveryLimit,
+      connectionName,
+      reconnectFirstMs,
+      reconnectMostMs,
+      report,
+    });
     this.publisher = new Publisher(this.link);
-    this.letters = new DeadLetterQueue({ link: this.link, publisher: this.publisher, names: this.names, ownUser: this.ownUser, deliveryLimit, confirmMs });
+    this.letters = new DeadLetterQueue({
+      link: this.link,
+      publisher: this.publisher,
+      names: this.names,
+      ownUser: this.ownUser,
+      deliveryLimit,
+      confirmMs,
+    });
   }
 
   consumeCommands(options: ConsumeOptions): Promise<void> {
     const { link, publisher, names, ownUser } = this;
     const { retryFirstMs, retryMostMs, askEveryMs, lookEveryMs, confirmMs, report } = this.options;
-    return new Consumer({ link, publisher, names, ownUser, retryFirstMs, retryMostMs, askEveryMs, lookEveryMs, confirmMs, report }, options).run();
+    return new Consumer(
+      { link, publisher, names, ownUser, retryFirstMs, retryMostMs, askEveryMs, lookEveryMs, confirmMs, report },
+      options,
+    ).run();
   }
 
   async publishOutcomes(messages: OutgoingMessage[], options: { timeoutMs?: number } = {}): Promise<void> {
@@ -71,7 +123,15 @@ export class RabbitMqBus implements MessageBus {
   async publishCommands(messages: CommandMessage[]): Promise<void> {
     if (messages.length === 0) return;
     const publications = messages.map(({ messageId, body, contentType = 'application/json', headers = {} }) => ({
-      envelope: { routingKey: this.names.commands, ...(messageId === undefined ? {} : { messageId }), contentType, headers, userId: this.ownUser, durable: true, mandatory: true },
+      envelope: {
+        routingKey: this.names.commands,
+        ...(messageId === undefined ? {} : { messageId }),
+        contentType,
+        headers,
+        userId: this.ownUser,
+        durable: true,
+        mandatory: true,
+      },
       body,
     }));
     await this.publisher.publish(publications, this.options.confirmMs);

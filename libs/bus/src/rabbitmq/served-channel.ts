@@ -18,13 +18,16 @@ export interface ServedChannelOptions extends ConsumeOptions {
 
 /** For so long acknowledgements are withheld to let a window that is too large fill up, so that it can be given up. */
 const WITHHELD_MS = 1_000;
-/** A stop waits for so long for the prefetch to fill up, unless nothing stands ready and nothing has come for `QUIET_MS`. */
+/**
+ * A stop waits for so long for the prefetch to fill up, unless nothing stands ready and nothing has come for
+ * `QUIET_MS`.
+ */
 const LEAVE_MOST_MS = 5_000;
 const QUIET_MS = 200;
 
 /**
- * Takes messages over one channel until that is lost, or the signal aborts. Without room it holds what still comes, and gives its subscription up once
- * that is safe (`Subscription`); the same when the window changes, and at a stop.
+ * Takes messages over one channel until that is lost, or the signal aborts. Without room it holds what still comes, and
+ * gives its subscription up once that is safe (`Subscription`); the same when the window changes, and at a stop.
  */
 export class ServedChannel {
   private subscription: Subscription | undefined;
@@ -79,7 +82,8 @@ export class ServedChannel {
       const { subscription } = this;
       if (subscription?.isOpen) {
         this.steer(subscription);
-        if (await this.lookout.isForgotten(!this.isPaused && !subscription.isFull, () => this.arrivals)) return subscription.cancel();
+        if (await this.lookout.isForgotten(!this.isPaused && !subscription.isFull, () => this.arrivals))
+          return subscription.cancel();
       } else if (!this.isPaused && this.hasLittle) await this.subscribe();
       await systemClock.wait(this.parts.askEveryMs, AbortSignal.any([ended, this.wake.signal]));
     }
@@ -146,7 +150,8 @@ export class ServedChannel {
   private async handleInTurn(message: AsyncMessage, untilMs: number): Promise<Handled> {
     const { length: bytes } = message.body as Buffer;
     const leftMs = (): number => Math.max(0, untilMs - systemClock.monotonicMs());
-    if (!(await this.gate.enter(bytes, leftMs()))) return { kind: 'postpone', reason: 'it could not be begun for too long, or the gateway stops' };
+    if (!(await this.gate.enter(bytes, leftMs())))
+      return { kind: 'postpone', reason: 'it could not be begun for too long, or the gateway stops' };
     try {
       return await this.options.handle(incomingOf(message, { patienceMs: leftMs(), ownUser: this.parts.ownUser }));
     } catch (error) {
@@ -156,7 +161,10 @@ export class ServedChannel {
     }
   }
 
-  /** Nothing is settled before the subscription is given up: so the prefetch fills up wherever messages flow, and copies do not come back here. */
+  /**
+   * Nothing is settled before the subscription is given up: so the prefetch fills up wherever messages flow, and copies
+   * do not come back here.
+   */
   private async leave(): Promise<void> {
     this.gate.shut();
     const { subscription } = this;
@@ -165,9 +173,15 @@ export class ServedChannel {
     this.acks.withhold();
     subscription.leaveWhenFull();
     const untilMs = systemClock.monotonicMs() + LEAVE_MOST_MS;
-    while (subscription.isOpen && !this.lost.signal.aborted && !(await this.isQuiet()) && systemClock.monotonicMs() < untilMs) {
+    while (
+      subscription.isOpen &&
+      !this.lost.signal.aborted &&
+      !(await this.isQuiet()) &&
+      systemClock.monotonicMs() < untilMs
+    ) {
       this.wake = new AbortController();
-      if (subscription.isOpen) await systemClock.wait(QUIET_MS / 4, AbortSignal.any([this.lost.signal, this.wake.signal]));
+      if (subscription.isOpen)
+        await systemClock.wait(QUIET_MS / 4, AbortSignal.any([this.lost.signal, this.wake.signal]));
     }
     await subscription.cancel();
   }

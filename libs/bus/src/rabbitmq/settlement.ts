@@ -33,7 +33,10 @@ export interface SettlementOptions {
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Does with a message at the broker what its handling came to. On a channel that was lost it does nothing: the broker gives the message to somebody again. */
+/**
+ * Does with a message at the broker what its handling came to. On a channel that was lost it does nothing: the broker
+ * gives the message to somebody again.
+ */
 export class Settlement {
   private readonly left: Promise<void>;
   /** To be called when no more messages come over the channel. */
@@ -46,7 +49,10 @@ export class Settlement {
     this.left = new Promise((resolve) => (this.hasLeft = resolve));
   }
 
-  /** A copy that stands elsewhere is confirmed before the original is acknowledged; where that fails the original comes again. Never rejects. */
+  /**
+   * A copy that stands elsewhere is confirmed before the original is acknowledged; where that fails the original comes
+   * again. Never rejects.
+   */
   async settle(message: AsyncMessage, handled: Handled): Promise<void> {
     const { acks, channel, signal } = this.options;
     // At a stop, what is put back would come here at once as long as we are subscribed.
@@ -65,21 +71,34 @@ export class Settlement {
 
   private putAside(message: AsyncMessage, { code, reason }: { code: string; reason: string }): Promise<void> {
     const { publisher, names, ownUser, confirmMs } = this.parts;
-    const envelope = asideOf(message, { id: identityOf(message), code, reason, deadAt: new Date(), deliveries: deliveriesOf(message) }, ownUser);
-    return publisher.publish([{ envelope: { ...envelope, exchange: names.dead, routingKey: '' }, body: message.body as Buffer }], confirmMs);
+    const envelope = asideOf(
+      message,
+      { id: identityOf(message), code, reason, deadAt: new Date(), deliveries: deliveriesOf(message) },
+      ownUser,
+    );
+    return publisher.publish(
+      [{ envelope: { ...envelope, exchange: names.dead, routingKey: '' }, body: message.body as Buffer }],
+      confirmMs,
+    );
   }
 
   /** The broker counts whatever is given back, and has no other way: so a fresh copy goes to the end of the queue. */
   private putBack(message: AsyncMessage): Promise<void> {
     const { publisher, names, ownUser, confirmMs } = this.parts;
-    return publisher.publish([{ envelope: { ...copyOf(message, ownUser), routingKey: names.commands }, body: message.body as Buffer }], confirmMs);
+    return publisher.publish(
+      [{ envelope: { ...copyOf(message, ownUser), routingKey: names.commands }, body: message.body as Buffer }],
+      confirmMs,
+    );
   }
 
   private async giveBackLater(message: AsyncMessage, reason: string): Promise<void> {
     const { retryFirstMs, retryMostMs, report } = this.parts;
     const deliveries = deliveriesOf(message);
     report(`message ${message.messageId ?? 'without an id'} failed at delivery ${deliveries}: ${reason}`);
-    await systemClock.wait(Math.min(retryMostMs, retryFirstMs * 2 ** Math.min(deliveries - 1, 20)), this.options.signal);
+    await systemClock.wait(
+      Math.min(retryMostMs, retryFirstMs * 2 ** Math.min(deliveries - 1, 20)),
+      this.options.signal,
+    );
     this.options.acks.giveBack(message.deliveryTag);
   }
 }

@@ -10,7 +10,12 @@ async function trial(prefetch: number) {
     basicConsume: async ({ queue }: { queue: string }) => void frames.push(`consume ${queue}`),
     basicCancel: () => (frames.push('cancel'), new Promise<void>((resolve) => (answer = resolve))),
   };
-  const subscription = await Subscription.open(channel as unknown as OurChannel, { queue: 'q', prefetch, take: () => undefined, left: () => (ends += 1) });
+  const subscription = await Subscription.open(channel as unknown as OurChannel, {
+    queue: 'q',
+    prefetch,
+    take: () => undefined,
+    left: () => (ends += 1),
+  });
   expect(frames.splice(0)).toEqual([`qos ${prefetch}`, 'consume q']);
   return { subscription, frames, answer: () => answer(), ends: () => ends };
 }

@@ -13,8 +13,9 @@ export interface SubscriptionOptions {
 const aTurn = (): Promise<void> => new Promise(setImmediate);
 
 /**
- * One consumer at the broker. A quorum queue takes back what is on its way to a consumer that is cancelled, and counts that as a delivery. It sends no more
- * than the prefetch allows, so nothing is on its way while as many are unsettled here: only then is it safe to cancel.
+ * One consumer at the broker. A quorum queue takes back what is on its way to a consumer that is cancelled, and counts
+ * that as a delivery. It sends no more than the prefetch allows, so nothing is on its way while as many are unsettled
+ * here: only then is it safe to cancel.
  */
 export class Subscription {
   private readonly consumerTag = `pedigree-${randomUUID()}`;
@@ -31,7 +32,9 @@ export class Subscription {
     const subscription = new Subscription(channel, options);
     // For consumers from here on, and each by itself: quorum queues know no other.
     await channel.basicQos({ prefetchCount: options.prefetch });
-    await channel.basicConsume({ queue: options.queue, consumerTag: subscription.consumerTag }, (message) => options.take(message, subscription));
+    await channel.basicConsume({ queue: options.queue, consumerTag: subscription.consumerTag }, (message) =>
+      options.take(message, subscription),
+    );
     return subscription;
   }
 

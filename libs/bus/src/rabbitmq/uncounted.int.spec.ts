@@ -39,7 +39,14 @@ class Flow {
     private readonly prefix: string,
     private readonly sizeOf: (n: number) => number,
   ) {
-    const parts = { names: busNames(prefix), deliveryLimit: 1, connectionName: 'test', reconnectFirstMs: 10, reconnectMostMs: 50, report: () => undefined };
+    const parts = {
+      names: busNames(prefix),
+      deliveryLimit: 1,
+      connectionName: 'test',
+      reconnectFirstMs: 10,
+      reconnectMostMs: 50,
+      report: () => undefined,
+    };
     this.bus = new RabbitMqBus({ url, prefix, deliveryLimit: 1 });
     this.link = new Link({ url, ...parts });
     this.publisher = new Publisher(this.link);
@@ -64,7 +71,18 @@ class Flow {
 
   consume(signal: AbortSignal, over: Partial<ConsumeOptions> = {}): Promise<void> {
     const { link, publisher } = this;
-    const parts = { link, publisher, names: busNames(this.prefix), ownUser: 'guest', retryFirstMs: 5, retryMostMs: 20, askEveryMs: 1, lookEveryMs: 60_000, confirmMs: 30_000, report: () => undefined };
+    const parts = {
+      link,
+      publisher,
+      names: busNames(this.prefix),
+      ownUser: 'guest',
+      retryFirstMs: 5,
+      retryMostMs: 20,
+      askEveryMs: 1,
+      lookEveryMs: 60_000,
+      confirmMs: 30_000,
+      report: () => undefined,
+    };
     const handle = async ({ deliveries }: { deliveries: number }): Promise<Handled> => {
       if (deliveries > 1) this.countedOnArrival += 1;
       await new Promise((resolve) => setImmediate(resolve));
@@ -79,7 +97,10 @@ class Flow {
     return this.seenBefore !== undefined && this.seen > this.seenBefore;
   }
 
-  /** What was counted as returned shows: at its arrival, or as a dead letter, since one delivery is all that a message has here. */
+  /**
+   * What was counted as returned shows: at its arrival, or as a dead letter, since one delivery is all that a message
+   * has here.
+   */
   async counted(): Promise<number> {
     return this.countedOnArrival + ((await this.bus.state()).deadLetters ?? Number.NaN);
   }
@@ -95,57 +116,75 @@ class Flow {
 
   private async flow(): Promise<void> {
     while (this.isFlowing) {
-      if (((await this.bus.state()).commandsWaiting ?? AHEAD) >= AHEAD) await new Promise((resolve) => setImmediate(resolve));
+      if (((await this.bus.state()).commandsWaiting ?? AHEAD) >= AHEAD)
+        await new Promise((resolve) => setImmediate(resolve));
       else {
-        await this.bus.publishCommands(Array.from({ length: 100 }, (_, n) => ({ body: Buffer.alloc(this.sizeOf(this.published + n), 0x20) })));
+        await this.bus.publishCommands(
+          Array.from({ length: 100 }, (_, n) => ({ body: Buffer.alloc(this.sizeOf(this.published + n), 0x20) })),
+        );
         this.published += 100;
       }
     }
   }
 }
 
-(broker === undefined ? describe.skip : describe)('a subscription that ends under flow returns nothing to the queue', () => {
-  let flow: Flow;
-  let stopping: AbortController;
-  let consuming: Promise<void> | undefined;
-  const begin = (sizeOf: (n: number) => number): void => void (flow = new Flow(ownPrefix(), sizeOf));
-  beforeEach(() => {
-    stopping = new AbortController();
-    consuming = undefined;
-  });
-  afterEach(async () => {
-    stopping.abort();
-    await consuming;
-    await flow.stop();
-  });
+(broker === undefined ? describe.skip : describe)(
+  'a subscription that ends under flow returns nothing to the queue',
+  () => {
+    let flow: Flow;
+    let stopping: AbortController;
+    let consuming: Promise<void> | undefined;
+    const begin = (sizeOf: (n: number) => number): void => void (flow = new Flow(ownPrefix(), sizeOf));
+    beforeEach(() => {
+      stopping = new AbortController();
+      consuming = undefined;
+    });
+    afterEach(async () => {
+      stopping.abort();
+      await consuming;
+      await flow.stop();
+    });
 
-  it(`in ${PAUSES} pauses`, async () => {
-    begin(() => 20);
-    // Each pause lasts until the subscription was given up.
-    consuming = flow.consume(stopping.signal, { mayTakeMore: () => !flow.hasBrought });
-    await until('all pauses', () => flow.cancels >= PAUSES, LIMIT_MS);
-    expect(await flow.counted()).toBe(0);
-  }, LIMIT_MS);
+    it(
+      `in ${PAUSES} pauses`,
+      async () => {
+        begin(() => 20);
+        // Each pause lasts until the subscription was given up.
+        consuming = flow.consume(stopping.signal, { mayTakeMore: () => !flow.hasBrought });
+        await until('all pauses', () => flow.cancels >= PAUSES, LIMIT_MS);
+        expect(await flow.counted()).toBe(0);
+      },
+      LIMIT_MS,
+    );
 
-  it(`in ${WINDOWS} changes of the window`, async () => {
-    // A large message lets the window fall; small ones let it grow again.
-    begin((n) => (n % 300 === 299 ? 8_000 : 20));
-    consuming = flow.consume(stopping.signal, { mostBytes: 64_000 });
-    await until('all changes', () => flow.cancels >= WINDOWS, LIMIT_MS);
-    expect(await flow.counted()).toBe(0);
-  }, LIMIT_MS);
+    it(
+      `in ${WINDOWS} changes of the window`,
+      async () => {
+        // A large message lets the window fall; small ones let it grow again.
+        begin((n) => (n % 300 === 299 ? 8_000 : 20));
+        consuming = flow.consume(stopping.signal, { mostBytes: 64_000 });
+        await until('all changes', () => flow.cancels >= WINDOWS, LIMIT_MS);
+        expect(await flow.counted()).toBe(0);
+      },
+      LIMIT_MS,
+    );
 
-  it(`in ${STOPS} stops`, async () => {
-    begin(() => 20);
-    for (let n = 0; n < STOPS; n += 1) {
-      const stop = new AbortController();
-      const { seen } = flow;
-      const ended = flow.consume(stop.signal);
-      await until('some messages', () => flow.seen > seen + 10);
-      stop.abort();
-      await ended;
-    }
-    expect(flow.cancels).toBeGreaterThanOrEqual(STOPS);
-    expect(await flow.counted()).toBe(0);
-  }, LIMIT_MS);
-});
+    it(
+      `in ${STOPS} stops`,
+      async () => {
+        begin(() => 20);
+        for (let n = 0; n < STOPS; n += 1) {
+          const stop = new AbortController();
+          const { seen } = flow;
+          const ended = flow.consume(stop.signal);
+          await until('some messages', () => flow.seen > seen + 10);
+          stop.abort();
+          await ended;
+        }
+        expect(flow.cancels).toBeGreaterThanOrEqual(STOPS);
+        expect(await flow.counted()).toBe(0);
+      },
+      LIMIT_MS,
+    );
+  },
+);

@@ -8,16 +8,23 @@ export type AccountCommand =
   | ({ type: 'Pause' } & AccountPaused['data'])
   | { type: 'Resume'; account: string };
 
-/** The events that follow; none when the command says nothing new. The first cause of a pause stays until somebody resumes the account. */
+/**
+ * The events that follow; none when the command says nothing new. The first cause of a pause stays until somebody
+ * resumes the account.
+ */
 export function decideAccount(state: AccountState, command: AccountCommand): AccountEvent[] {
   switch (command.type) {
     case 'NoteCertificate': {
       const { account, certificate } = command;
-      return state.certificate?.certificateSha256 === certificate.certificateSha256 ? [] : [{ type: 'AccountCertificateSeen', data: { account, ...certificate } }];
+      return state.certificate?.certificateSha256 === certificate.certificateSha256
+        ? []
+        : [{ type: 'AccountCertificateSeen', data: { account, ...certificate } }];
     }
     case 'Pause': {
       const { type: _, ...because } = command;
-      return state.phase === 'paused' || wasLetPass(state, because) || isOfDocument(state, because) ? [] : [{ type: 'AccountPaused', data: because }];
+      return state.phase === 'paused' || wasLetPass(state, because) || isOfDocument(state, because)
+        ? []
+        : [{ type: 'AccountPaused', data: because }];
     }
     case 'Resume':
       return state.phase === 'paused' ? [{ type: 'AccountResumed', data: { account: command.account } }] : [];
@@ -26,12 +33,16 @@ export function decideAccount(state: AccountState, command: AccountCommand): Acc
   }
 }
 
-/** Our own finding gives way to a person's word, until the certificate is another one: the registry judges in the end. */
-const wasLetPass = ({ letPass }: AccountState, { code, thumbprint }: AccountPaused['data']): boolean => letPass !== undefined && letPass.code === code && letPass.thumbprint === thumbprint;
+/**
+ * Our own finding gives way to a person's word, until the certificate is another one: the registry judges in the end.
+ */
+const wasLetPass = ({ letPass }: AccountState, { code, thumbprint }: AccountPaused['data']): boolean =>
+  letPass !== undefined && letPass.code === code && letPass.thumbprint === thumbprint;
 
 /**
- * A right may be missing for one document alone, such as one of a place that is not the user's. It pauses the account once; after a person has resumed it, the
- * same answer to the same document is that document's own refusal, or no resumption would ever help.
+ * A right may be missing for one document alone, such as one of a place that is not the user's. It pauses the account
+ * once; after a person has resumed it, the same answer to the same document is that document's own refusal, or no
+ * resumption would ever help.
  */
 const isOfDocument = ({ resumedFor }: AccountState, { cause, code, requestId }: AccountPaused['data']): boolean =>
   cause === 'rights' && resumedFor !== undefined && resumedFor.requestId === requestId && resumedFor.code === code;

@@ -1,8 +1,9 @@
 import type { Sha256 } from '#kernel';
 
 /**
- * Why nothing is sent through an account. `signature`: the registry does not take its signatures. `certificate`: its certificate has ended, is not yet
- * valid, or is another user's. `rights`: the user may not do it. `blocked`: the user is blocked. `sign_in`: the registry refuses to sign it in.
+ * Why nothing is sent through an account. `signature`: the registry does not take its signatures. `certificate`: its
+ * certificate has ended, is not yet valid, or is another user's. `rights`: the user may not do it. `blocked`: the user
+ * is blocked. `sign_in`: the registry refuses to sign it in.
  */
 export const ACCOUNT_CAUSES = ['signature', 'certificate', 'rights', 'blocked', 'sign_in'] as const;
 export type AccountCause = (typeof ACCOUNT_CAUSES)[number];
@@ -25,7 +26,9 @@ export interface AccountCertificateSeen {
   data: AccountCertificate & { account: string };
 }
 
-/** What the documents of an account wait for. `code` is the registry's own code, or ours where we found it ourselves. */
+/**
+ * What the documents of an account wait for. `code` is the registry's own code, or ours where we found it ourselves.
+ */
 export interface AccountPaused {
   type: 'AccountPaused';
   data: {

@@ -5,11 +5,15 @@ interface Known {
   certificate?: AccountCertificate;
   /** What we found at a certificate ourselves, and a person let pass: it does not pause the account again. */
   letPass?: { code: string; thumbprint: string };
-  /** The document at which it was paused for want of rights, before a person resumed it: the same answer to it once more is about that document. */
+  /**
+   * The document at which it was paused for want of rights, before a person resumed it: the same answer to it once more
+   * is about that document.
+   */
   resumedFor?: { requestId: string; code: string };
 }
 
-export type AccountState = ({ phase: 'active' } & Known) | ({ phase: 'paused'; because: AccountPaused['data'] } & Known);
+export type AccountState =
+  ({ phase: 'active' } & Known) | ({ phase: 'paused'; because: AccountPaused['data'] } & Known);
 
 /** An account of which nothing was ever said. */
 export const NEW_ACCOUNT: AccountState = { phase: 'active' };

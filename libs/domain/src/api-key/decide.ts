@@ -23,14 +23,20 @@ export function decideApiKey(state: ApiKeyState | undefined, command: ApiKeyComm
       return state === undefined ? [{ type: 'ApiKeyAdopted', data }] : [];
     }
     case 'NoteFirstUse':
-      return isInForce(state) && state.firstUsedAt === undefined ? [{ type: 'ApiKeyFirstUsed', data: { key: state.key, address: command.address } }] : [];
+      return isInForce(state) && state.firstUsedAt === undefined
+        ? [{ type: 'ApiKeyFirstUsed', data: { key: state.key, address: command.address } }]
+        : [];
     case 'Revoke':
-      return state !== undefined && state.revokedAt === undefined ? [{ type: 'ApiKeyRevoked', data: { key: state.key } }] : [];
+      return state !== undefined && state.revokedAt === undefined
+        ? [{ type: 'ApiKeyRevoked', data: { key: state.key } }]
+        : [];
     case 'NoteExpiry':
       return isInForce(state) ? [{ type: 'ApiKeyExpired', data: { key: state.key, expiresAt: state.expiresAt } }] : [];
     case 'Confirm': {
       const { restorationId } = command;
-      return isInForce(state) && state.restorationId !== restorationId ? [{ type: 'ApiKeyConfirmed', data: { key: state.key, restorationId } }] : [];
+      return isInForce(state) && state.restorationId !== restorationId
+        ? [{ type: 'ApiKeyConfirmed', data: { key: state.key, restorationId } }]
+        : [];
     }
     default:
       return neverReached(command, 'API key command');
@@ -38,4 +44,5 @@ export function decideApiKey(state: ApiKeyState | undefined, command: ApiKeyComm
 }
 
 /** Made, not revoked, and nobody has noticed that it expired. */
-const isInForce = (state: ApiKeyState | undefined): state is ApiKeyState => state !== undefined && state.revokedAt === undefined && state.expiredAt === undefined;
+const isInForce = (state: ApiKeyState | undefined): state is ApiKeyState =>
+  state !== undefined && state.revokedAt === undefined && state.expiredAt === undefined;

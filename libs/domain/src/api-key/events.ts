@@ -46,7 +46,8 @@ export interface ApiKeyConfirmed {
   data: { key: string; restorationId: string };
 }
 
-export type ApiKeyEvent = ApiKeyMade | ApiKeyAdopted | ApiKeyFirstUsed | ApiKeyRevoked | ApiKeyExpired | ApiKeyConfirmed;
+export type ApiKeyEvent =
+  ApiKeyMade | ApiKeyAdopted | ApiKeyFirstUsed | ApiKeyRevoked | ApiKeyExpired | ApiKeyConfirmed;
 
 /** All keys share one stream: they are few, and its order is the order in which the table of keys takes them in. */
 export const API_KEY_STREAM = 'api-keys';

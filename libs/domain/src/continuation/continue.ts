@@ -16,18 +16,30 @@ export interface Replanning {
 type Planned = PlannedTask | PlannedGroupTask;
 
 /**
- * The tasks that carry a document on from where it stands, for one whose tasks were lost: the same that its saga plans, under new keys. One that waits
- * asks how what it comes after has ended. None for a member whose group has its turn, and none after the end. Pure.
+ * The tasks that carry a document on from where it stands, for one whose tasks were lost: the same that its saga plans,
+ * under new keys. One that waits asks how what it comes after has ended. None for a member whose group has its turn,
+ * and none after the end. Pure.
  */
 export function continueDocument(state: DocumentState, { id, at }: Replanning): Planned[] {
   if (state.phase === 'absent') return [];
   const { requestId, account, group } = state.registration;
   const task = (kind: 'send' | 'upload' | 'status' | 'receipt', payload: object): PlannedTask[] => [
-    { key: `${kind}:${requestId}:replanned:${id}`, kind, lane: `${account}/${kind}`, dueAt: at, payload: { requestId, account, ...payload } },
+    {
+      key: `${kind}:${requestId}:replanned:${id}`,
+      kind,
+      lane: `${account}/${kind}`,
+      dueAt: at,
+      payload: { requestId, account, ...payload },
+    },
   ];
   const lookUp = (payload: object): PlannedTask[] => [
     {
-      ...{ key: `look_up:${requestId}:replanned:${id}`, kind: 'look_up', lane: `${account}/find_by_request_id`, dueAt: at },
+      ...{
+        key: `look_up:${requestId}:replanned:${id}`,
+        kind: 'look_up',
+        lane: `${account}/find_by_request_id`,
+        dueAt: at,
+      },
       // The grace counts from here: when the attempt ended is not known any more.
       payload: { requestId, account, attemptEndedAt: at.toISOString(), ...payload },
     },
@@ -63,7 +75,8 @@ function askPredecessors(dependent: Dependent, waitingFor: DocumentReference[], 
 }
 
 const placeOf = ({ attempt, round }: Uploading): { attempt: number; round: number } => ({ attempt, round });
-const isFinal = ({ status }: Extract<DocumentState, { phase: 'sent' }>): boolean => status === 'processed' || status === 'failed_result_ready';
+const isFinal = ({ status }: Extract<DocumentState, { phase: 'sent' }>): boolean =>
+  status === 'processed' || status === 'failed_result_ready';
 
 /** A member of a group with its own state. */
 export interface MemberState {
@@ -74,16 +87,24 @@ export interface MemberState {
 }
 
 /**
- * The tasks that carry a group on, and those of its members whose turn it is. What a member's stream says and the group has not heard is told to it
- * first; the rest follows from that. Pure.
+ * The tasks that carry a group on, and those of its members whose turn it is. What a member's stream says and the group
+ * has not heard is told to it first; the rest follows from that. Pure.
  */
 export function continueGroup(state: GroupState, members: MemberState[], { id, at }: Replanning): Planned[] {
   if (state.phase === 'absent' || state.phase === 'concluded') return [];
   const { groupId, account } = state.registration;
-  const untold = state.members.flatMap((member) => tellingOf(state.registration, { member, own: stateOf(members, member), id }));
+  const untold = state.members.flatMap((member) =>
+    tellingOf(state.registration, { member, own: stateOf(members, member), id }),
+  );
   if (untold.length > 0) return untold;
   const task = (kind: PlannedGroupTask['kind'], of: { lane: string; payload?: object }): Planned[] => [
-    { key: `${kind}:${groupId}:replanned:${id}`, kind, lane: of.lane, dueAt: at, payload: { groupId, account, ...of.payload } },
+    {
+      key: `${kind}:${groupId}:replanned:${id}`,
+      kind,
+      lane: of.lane,
+      dueAt: at,
+      payload: { groupId, account, ...of.payload },
+    },
   ];
   switch (state.phase) {
     case 'sending':
@@ -95,13 +116,20 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
     case 'starting':
       return task('group_start', { lane: `${account}/group_start`, payload: { attempt: state.attempt } });
     case 'unconfirmed':
-      return task('group_look', { lane: `${account}/status`, payload: { attempt: state.attempt, attemptEndedAt: at.toISOString() } });
+      return task('group_look', {
+        lane: `${account}/status`,
+        payload: { attempt: state.attempt, attemptEndedAt: at.toISOString() },
+      });
     case 'started':
       return members.flatMap((member) => continueDocument(member.state, { id, at }));
     case 'halted':
       return [
-        ...members.filter(({ requestId }) => !state.halt.rest.includes(requestId)).flatMap((member) => continueDocument(member.state, { id, at })),
-        ...task(state.halt.started ? 'settle_group' : 'conclude_members', { lane: state.halt.started ? `${account}/status` : 'internal' }),
+        ...members
+          .filter(({ requestId }) => !state.halt.rest.includes(requestId))
+          .flatMap((member) => continueDocument(member.state, { id, at })),
+        ...task(state.halt.started ? 'settle_group' : 'conclude_members', {
+          lane: state.halt.started ? `${account}/status` : 'internal',
+        }),
       ];
     case 'waiting':
       return askPredecessors({ requestId: groupId, account, kind: 'group' }, state.waitingFor, { id, at });
@@ -110,15 +138,24 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
   }
 }
 
-const stateOf = (members: MemberState[], { requestId }: Member): MemberState | undefined => members.find((one) => one.requestId === requestId);
+const stateOf = (members: MemberState[], { requestId }: Member): MemberState | undefined =>
+  members.find((one) => one.requestId === requestId);
 
 /** What the group has not heard of a member: that the registry has it, or how it ended. */
-function tellingOf({ groupId, account }: { groupId: string; account: string }, of: { member: Member; own: MemberState | undefined; id: string }): PlannedGroupTask[] {
+function tellingOf(
+  { groupId, account }: { groupId: string; account: string },
+  of: { member: Member; own: MemberState | undefined; id: string },
+): PlannedGroupTask[] {
   const { member, own, id } = of;
   if (own === undefined || !('registration' in own.state)) return [];
   const { requestId, state, version } = own;
   const task = (what: string, news: object): PlannedGroupTask => ({
-    ...{ key: `note_member:${groupId}:${requestId}:${what}:replanned:${id}`, kind: 'note_member', lane: 'internal', dueAt: new Date(0) },
+    ...{
+      key: `note_member:${groupId}:${requestId}:${what}:replanned:${id}`,
+      kind: 'note_member',
+      lane: 'internal',
+      dueAt: new Date(0),
+    },
     payload: { groupId, account, requestId, ...news },
   });
   const documentId = 'documentId' in state && state.phase !== 'uploading' ? state.documentId : undefined;
@@ -136,5 +173,13 @@ function nextToSend(inGroup: Member[], members: MemberState[], replanning: Repla
   if (own.state.phase !== 'ready' || own.state.nextAttempt > 1) return continueDocument(own.state, replanning);
   const { requestId, account } = own.state.registration;
   const { id, at } = replanning;
-  return [{ key: `send:${requestId}:replanned:${id}`, kind: 'send', lane: `${account}/send`, dueAt: at, payload: { requestId, account, attempt: 1 } }];
+  return [
+    {
+      key: `send:${requestId}:replanned:${id}`,
+      kind: 'send',
+      lane: `${account}/send`,
+      dueAt: at,
+      payload: { requestId, account, attempt: 1 },
+    },
+  ];
 }

@@ -2,7 +2,23 @@ import { describe, expect, it } from '@jest/globals';
 import type { DocumentCommand } from './decide.js';
 import type { DocumentEvent } from './events.js';
 import {
-  absenceProven, attempted, concludedFailed, DOCUMENT_ID, FIRST, missed, observed, OTHER_SHA, registered, registration, SECOND, sent, SHA, stateAfter, typesOf, unconfirmed, when,
+  absenceProven,
+  attempted,
+  concludedFailed,
+  DOCUMENT_ID,
+  FIRST,
+  missed,
+  observed,
+  OTHER_SHA,
+  registered,
+  registration,
+  SECOND,
+  sent,
+  SHA,
+  stateAfter,
+  typesOf,
+  unconfirmed,
+  when,
 } from './given.js';
 
 const beginSend: DocumentCommand = { type: 'BeginSend', signatureSha256: SHA, certificateSha256: OTHER_SHA };
@@ -23,7 +39,11 @@ const receipt = (result: 'accepted' | 'partial' | 'rejected'): DocumentCommand =
   type: 'RecordReceipt',
   receipt: { receiptSha256: OTHER_SHA, result, acceptedAt: '2026-03-01T10:00:05+03:00', errorCount: 0 },
 });
-const note = (requestId: string, outcome: 'accepted' | 'partial' | 'rejected' | 'failed'): DocumentCommand => ({ type: 'NotePredecessor', requestId, outcome });
+const note = (requestId: string, outcome: 'accepted' | 'partial' | 'rejected' | 'failed'): DocumentCommand => ({
+  type: 'NotePredecessor',
+  requestId,
+  outcome,
+});
 
 describe('registering', () => {
   it('a document that comes after nothing is ready', () => {
@@ -55,7 +75,10 @@ describe('a document that lands after all', () => {
 });
 
 describe('coming after others', () => {
-  const waiting: DocumentEvent[] = [registered([FIRST, SECOND]), { type: 'DocumentWaiting', data: { for: [FIRST, SECOND] } }];
+  const waiting: DocumentEvent[] = [
+    registered([FIRST, SECOND]),
+    { type: 'DocumentWaiting', data: { for: [FIRST, SECOND] } },
+  ];
   const firstDone: DocumentEvent = { type: 'PredecessorConcluded', data: { requestId: 'r-1', outcome: 'accepted' } };
 
   it('is not sent while one of them is open', () => {
@@ -64,29 +87,45 @@ describe('coming after others', () => {
     expect(when([...waiting, firstDone], beginSend)).toEqual([]);
   });
   it('is released by the last of them, accepted or partial', () => {
-    expect(typesOf(when([...waiting, firstDone], note('r-2', 'partial')))).toEqual(['PredecessorConcluded', 'DocumentReleased']);
+    expect(typesOf(when([...waiting, firstDone], note('r-2', 'partial')))).toEqual([
+      'PredecessorConcluded',
+      'DocumentReleased',
+    ]);
   });
   it('takes each once, and no stranger', () => {
     expect(when([...waiting, firstDone], note('r-1', 'accepted'))).toEqual([]);
     expect(when(waiting, note('r-7', 'failed'))).toEqual([]);
   });
   it('does not wait for ever when one of them is named twice', () => {
-    const twice: DocumentEvent[] = [registered([FIRST, FIRST]), { type: 'DocumentWaiting', data: { for: [FIRST, FIRST] } }];
+    const twice: DocumentEvent[] = [
+      registered([FIRST, FIRST]),
+      { type: 'DocumentWaiting', data: { for: [FIRST, FIRST] } },
+    ];
     expect(typesOf(when(twice, note('r-1', 'accepted')))).toEqual(['PredecessorConcluded', 'DocumentReleased']);
   });
 });
 
 describe('sending', () => {
   it('begins with the intent, which names signature and certificate where the account signs', () => {
-    expect(when([registered()], { type: 'BeginSend' })).toEqual([{ type: 'SendAttempted', data: { attempt: 1, account: 'main' } }]);
-    expect(when([registered()], beginSend)).toEqual([{ type: 'SendAttempted', data: { attempt: 1, account: 'main', signatureSha256: SHA, certificateSha256: OTHER_SHA } }]);
+    expect(when([registered()], { type: 'BeginSend' })).toEqual([
+      { type: 'SendAttempted', data: { attempt: 1, account: 'main' } },
+    ]);
+    expect(when([registered()], beginSend)).toEqual([
+      {
+        type: 'SendAttempted',
+        data: { attempt: 1, account: 'main', signatureSha256: SHA, certificateSha256: OTHER_SHA },
+      },
+    ]);
   });
 
   const sending = [registered(), attempted(1)];
 
   it('records the intent before the call, once', () => {
     expect(when([registered()], beginSend)).toEqual([
-      { type: 'SendAttempted', data: { attempt: 1, account: 'main', signatureSha256: SHA, certificateSha256: OTHER_SHA } },
+      {
+        type: 'SendAttempted',
+        data: { attempt: 1, account: 'main', signatureSha256: SHA, certificateSha256: OTHER_SHA },
+      },
     ]);
     expect(when(sending, beginSend)).toEqual([]);
   });
@@ -97,27 +136,62 @@ describe('sending', () => {
     const answer = { kind: 'refused', code: '400', text: 'the request_id is known', answerSha256: SHA } as const;
     const twice = [registered(), attempted(1), unconfirmed(1), missed(1, 1), absenceProven(1), attempted(2)];
     const inDoubt = when(twice, { type: 'RecordSendAnswer', attempt: 2, answer });
-    expect(inDoubt).toMatchObject([{ type: 'SendUnconfirmed', data: { attempt: 2, reason: expect.stringContaining('the request_id is known') } }]);
-    const found: DocumentCommand = { type: 'RecordLookUp', attempt: 2, documentIds: [DOCUMENT_ID], sinceAttemptEndedMs: 0, unknownGraceMs: 60_000, answerSha256: SHA };
+    expect(inDoubt).toMatchObject([
+      { type: 'SendUnconfirmed', data: { attempt: 2, reason: expect.stringContaining('the request_id is known') } },
+    ]);
+    const found: DocumentCommand = {
+      type: 'RecordLookUp',
+      attempt: 2,
+      documentIds: [DOCUMENT_ID],
+      sinceAttemptEndedMs: 0,
+      unknownGraceMs: 60_000,
+      answerSha256: SHA,
+    };
     expect(typesOf(when([...twice, ...inDoubt], found))).toEqual(['DocumentSent']);
-    const often = [...twice, unconfirmed(2), missed(2, 1), absenceProven(2), attempted(3), unconfirmed(3), missed(3, 1), absenceProven(3), attempted(4)];
-    expect(typesOf(when(often, { type: 'RecordSendAnswer', attempt: 4, answer }))).toEqual(['SendRefused', 'DocumentConcluded']);
+    const often = [
+      ...twice,
+      unconfirmed(2),
+      missed(2, 1),
+      absenceProven(2),
+      attempted(3),
+      unconfirmed(3),
+      missed(3, 1),
+      absenceProven(3),
+      attempted(4),
+    ];
+    expect(typesOf(when(often, { type: 'RecordSendAnswer', attempt: 4, answer }))).toEqual([
+      'SendRefused',
+      'DocumentConcluded',
+    ]);
   });
 
   it('is concluded when the registry refused to take it', () => {
     const answer = { kind: 'refused', code: '400', text: 'wrong system', answerSha256: SHA } as const;
     expect(when(sending, { type: 'RecordSendAnswer', attempt: 1, answer })).toEqual([
       { type: 'SendRefused', data: { attempt: 1, code: '400', text: 'wrong system', answerSha256: SHA } },
-      { type: 'DocumentConcluded', data: { outcome: 'failed', cause: 'send_refused', docType: 415, documentSha256: SHA } },
+      {
+        type: 'DocumentConcluded',
+        data: { outcome: 'failed', cause: 'send_refused', docType: 415, documentSha256: SHA },
+      },
     ]);
   });
   it('may go again when it was surely not taken, under the next number', () => {
-    const events = when(sending, { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'not_delivered', reason: '429', retryAfterMs: 500 } });
+    const events = when(sending, {
+      type: 'RecordSendAnswer',
+      attempt: 1,
+      answer: { kind: 'not_delivered', reason: '429', retryAfterMs: 500 },
+    });
     expect(events).toEqual([{ type: 'SendNotDelivered', data: { attempt: 1, reason: '429', retryAfterMs: 500 } }]);
     expect(when([...sending, ...events], beginSend)).toMatchObject([{ type: 'SendAttempted', data: { attempt: 2 } }]);
   });
   it('takes one answer per attempt', () => {
-    expect(when([...sending, unconfirmed(1)], { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'unconfirmed', reason: 'again' } })).toEqual([]);
+    expect(
+      when([...sending, unconfirmed(1)], {
+        type: 'RecordSendAnswer',
+        attempt: 1,
+        answer: { kind: 'unconfirmed', reason: 'again' },
+      }),
+    ).toEqual([]);
     expect(when([...sending, sent()], answerSent(1))).toEqual([]);
     expect(when(sending, answerSent(2))).toEqual([]);
   });
@@ -137,9 +211,13 @@ describe('an unknown outcome (DESIGN promise 2)', () => {
   });
   it('is proven absent by the second look-up without a hit, not before the grace has passed', () => {
     expect(when(unknown, lookUp(1, []))).toMatchObject([{ type: 'LookUpMissed', data: { lookUp: 1 } }]);
-    expect(when([...unknown, missed(1, 1)], lookUp(1, [], 59_999))).toMatchObject([{ type: 'LookUpMissed', data: { lookUp: 2 } }]);
+    expect(when([...unknown, missed(1, 1)], lookUp(1, [], 59_999))).toMatchObject([
+      { type: 'LookUpMissed', data: { lookUp: 2 } },
+    ]);
     expect(when([...unknown, missed(1, 1)], lookUp(1, []))).toEqual([absenceProven(1)]);
-    expect(when([...unknown, missed(1, 1), absenceProven(1)], beginSend)).toMatchObject([{ type: 'SendAttempted', data: { attempt: 2 } }]);
+    expect(when([...unknown, missed(1, 1), absenceProven(1)], beginSend)).toMatchObject([
+      { type: 'SendAttempted', data: { attempt: 2 } },
+    ]);
   });
   it('alarms when the look-up finds more than one, also of a document long sent', () => {
     const two = [DOCUMENT_ID, 'another'];
@@ -172,34 +250,66 @@ describe('status and receipt', () => {
   const open = [registered(), attempted(1), sent()];
 
   it('records a status when it changed', () => {
-    expect(when(open, { type: 'ObserveStatus', status: 'processing', answerSha256: SHA })).toEqual([observed('processing')]);
-    expect(when([...open, observed('processing')], { type: 'ObserveStatus', status: 'processing', answerSha256: SHA })).toEqual([]);
+    expect(when(open, { type: 'ObserveStatus', status: 'processing', answerSha256: SHA })).toEqual([
+      observed('processing'),
+    ]);
+    expect(
+      when([...open, observed('processing')], { type: 'ObserveStatus', status: 'processing', answerSha256: SHA }),
+    ).toEqual([]);
     expect(when([registered()], { type: 'ObserveStatus', status: 'processing', answerSha256: SHA })).toEqual([]);
   });
   it.each(['accepted', 'partial', 'rejected'] as const)('concludes %s as the receipt says', (result) => {
     expect(when([...open, observed('processed')], receipt(result))).toEqual([
-      { type: 'ReceiptStored', data: { documentId: DOCUMENT_ID, receiptSha256: OTHER_SHA, result, acceptedAt: '2026-03-01T10:00:05+03:00', errorCount: 0 } },
+      {
+        type: 'ReceiptStored',
+        data: {
+          documentId: DOCUMENT_ID,
+          receiptSha256: OTHER_SHA,
+          result,
+          acceptedAt: '2026-03-01T10:00:05+03:00',
+          errorCount: 0,
+        },
+      },
       {
         type: 'DocumentConcluded',
-        data: { outcome: result, docType: 415, documentSha256: SHA, receiptSha256: OTHER_SHA, acceptedAt: '2026-03-01T10:00:05+03:00' },
+        data: {
+          outcome: result,
+          docType: 415,
+          documentSha256: SHA,
+          receiptSha256: OTHER_SHA,
+          acceptedAt: '2026-03-01T10:00:05+03:00',
+        },
       },
     ]);
   });
   it('concludes failed at once on a bare FAILED', () => {
-    expect(when(open, { type: 'ObserveStatus', status: 'failed', answerSha256: SHA })).toEqual([observed('failed'), concludedFailed]);
+    expect(when(open, { type: 'ObserveStatus', status: 'failed', answerSha256: SHA })).toEqual([
+      observed('failed'),
+      concludedFailed,
+    ]);
   });
   it('revises a failure when a receipt comes after all, and nothing else', () => {
     const failed = [...open, observed('failed'), concludedFailed];
-    expect(typesOf(when(failed, { type: 'ObserveStatus', status: 'processed', answerSha256: SHA }))).toEqual(['StatusObserved']);
+    expect(typesOf(when(failed, { type: 'ObserveStatus', status: 'processed', answerSha256: SHA }))).toEqual([
+      'StatusObserved',
+    ]);
     const revised = when([...failed, observed('processed')], receipt('accepted'));
-    expect(revised[1]).toMatchObject({ type: 'ConclusionRevised', data: { outcome: 'accepted', previousOutcome: 'failed' } });
+    expect(revised[1]).toMatchObject({
+      type: 'ConclusionRevised',
+      data: { outcome: 'accepted', previousOutcome: 'failed' },
+    });
     expect(when([...failed, observed('processed'), ...revised], receipt('rejected'))).toEqual([]);
-    const refused: DocumentEvent = { type: 'DocumentConcluded', data: { outcome: 'failed', cause: 'predecessor_failed', docType: 415, documentSha256: SHA } };
+    const refused: DocumentEvent = {
+      type: 'DocumentConcluded',
+      data: { outcome: 'failed', cause: 'predecessor_failed', docType: 415, documentSha256: SHA },
+    };
     expect(when([registered(), refused], receipt('accepted'))).toEqual([]);
   });
   it('compares the downloaded copy with what was sent', () => {
     expect(when(open, { type: 'RecordDownload', documentSha256: SHA })).toMatchObject([{ data: { sameBytes: true } }]);
-    expect(when(open, { type: 'RecordDownload', documentSha256: OTHER_SHA })).toMatchObject([{ data: { sameBytes: false } }]);
+    expect(when(open, { type: 'RecordDownload', documentSha256: OTHER_SHA })).toMatchObject([
+      { data: { sameBytes: false } },
+    ]);
     expect(when([registered()], { type: 'RecordDownload', documentSha256: SHA })).toEqual([]);
   });
 });

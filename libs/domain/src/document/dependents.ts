@@ -1,5 +1,12 @@
 import type { DocumentConcluded, DocumentOutcome } from './events.js';
-import type { Dependent, DependentRow, DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
+import type {
+  Dependent,
+  DependentRow,
+  DocumentRules,
+  DocumentSagaState,
+  PlannedGroupTask,
+  PlannedTask,
+} from './planned-task.js';
 
 /** What follows from one event, for the saga's transaction. */
 export interface DocumentReaction {
@@ -13,27 +20,43 @@ export interface DocumentReaction {
   stopsWaiting?: true;
 }
 
-/** A bare FAILED is read again at these multiples of its grace after it, while somebody waits for the document. With 20 minutes the last is 21 hours after. */
+/**
+ * A bare FAILED is read again at these multiples of its grace after it, while somebody waits for the document. With 20
+ * minutes the last is 21 hours after.
+ */
 const LATE_READS = [2, 4, 8, 16, 32, 63];
 
 const NOW = new Date(0);
 const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
 
-export const rowOf = ({ requestId, account, kind }: Dependent): DependentRow => ({ dependent: requestId, data: { account, ...(kind === undefined ? {} : { kind }) } });
+export const rowOf = ({ requestId, account, kind }: Dependent): DependentRow => ({
+  dependent: requestId,
+  data: { account, ...(kind === undefined ? {} : { kind }) },
+});
 
 /**
- * Something registered that comes after this instance. Its row is there when this instance concludes. Where it has concluded before, or is not known here
- * (not registered yet, or ended for good and forgotten), a task asks the log. A bad end that may still turn is told when its grace is over.
+ * Something registered that comes after this instance. Its row is there when this instance concludes. Where it has
+ * concluded before, or is not known here (not registered yet, or ended for good and forgotten), a task asks the log. A
+ * bad end that may still turn is told when its grace is over.
  */
-export function registeredAfterMe(state: DocumentSagaState, dependent: Dependent, { key, at, rules }: { key: string; at: Date; rules: DocumentRules }): DocumentReaction {
+export function registeredAfterMe(
+  state: DocumentSagaState,
+  dependent: Dependent,
+  { key, at, rules }: { key: string; at: Date; rules: DocumentRules },
+): DocumentReaction {
   const dependents = [rowOf(dependent)];
   if (state.concluded !== undefined) {
     // The first that comes to wait after the end has the reads planned: at the end itself nobody waited.
     const reads = state.mayTurn === true ? lateReads(state, { requestId: key, at, rules }) : [];
-    return { state, tasks: [notePredecessor(dependent, key, { dueAt: toldFrom(state, at, rules) }), ...reads], dependents };
+    return {
+      state,
+      tasks: [notePredecessor(dependent, key, { dueAt: toldFrom(state, at, rules) }), ...reads],
+      dependents,
+    };
   }
   if (state.account !== '') return { state, tasks: [], dependents };
-  // One that registers later concludes later, and its conclusion finds the row: only an end that was forgotten here, which is final, is to be told.
+  // One that registers later concludes later, and its conclusion finds the row: only an end that was forgotten here,
+  // which is final, is to be told.
   return { state, tasks: [notePredecessor(dependent, key, { dueAt: NOW, finalOnly: true })], dependents };
 }
 
@@ -44,7 +67,11 @@ function toldFrom({ concluded, tellFrom }: DocumentSagaState, at: Date, rules: D
 }
 
 /** Asks the log how a predecessor ended, and tells the dependent. */
-export function notePredecessor({ kind, requestId, account }: Dependent, predecessor: string, { dueAt, finalOnly }: { dueAt: Date; finalOnly?: true }): PlannedTask | PlannedGroupTask {
+export function notePredecessor(
+  { kind, requestId, account }: Dependent,
+  predecessor: string,
+  { dueAt, finalOnly }: { dueAt: Date; finalOnly?: true },
+): PlannedTask | PlannedGroupTask {
   const rest = { key: `note_predecessor:${requestId}:${predecessor}`, lane: 'internal', dueAt };
   const about = { account, predecessor, ...(finalOnly === undefined ? {} : { finalOnly }) };
   return kind === 'group'
@@ -53,7 +80,12 @@ export function notePredecessor({ kind, requestId, account }: Dependent, predece
 }
 
 /** Tells everybody who waits how this instance ended, page by page. `version`: of the event by which it ended so. */
-export const releaseDependents = (of: { predecessor: string; account: string; version: number; dueAt: Date }): PlannedTask => ({
+export const releaseDependents = (of: {
+  predecessor: string;
+  account: string;
+  version: number;
+  dueAt: Date;
+}): PlannedTask => ({
   key: `release_dependents:${of.predecessor}:${of.version}`,
   kind: 'release_dependents',
   lane: 'internal',
@@ -75,16 +107,34 @@ export function endOfDocument({ outcome, cause }: Pick<DocumentConcluded['data']
   return { outcome, isFinal, mayTurn: outcome === 'failed' && cause === 'registry_failed' };
 }
 
-/** The state of an instance that ended, and the task by which its dependents hear of it: bad news that may turn wait for the grace. */
-export function afterEnd(state: DocumentSagaState, of: Ended & { key: string; version: number; at: Date; rules: DocumentRules }): Pick<DocumentReaction, 'state'> & { release: PlannedTask } {
+/**
+ * The state of an instance that ended, and the task by which its dependents hear of it: bad news that may turn wait for
+ * the grace.
+ */
+export function afterEnd(
+  state: DocumentSagaState,
+  of: Ended & { key: string; version: number; at: Date; rules: DocumentRules },
+): Pick<DocumentReaction, 'state'> & { release: PlannedTask } {
   const dueAt = of.mayTurn ? later(of.at, of.rules.failedGraceMs) : of.at;
   const { mayTurn: _, ...rest } = state;
-  const ended = { ...rest, concluded: of.outcome, tellFrom: dueAt.toISOString(), ...(of.isFinal ? { isFinal: true as const } : {}), ...(of.mayTurn ? { mayTurn: true as const } : {}) };
-  return { state: ended, release: releaseDependents({ predecessor: of.key, account: state.account, version: of.version, dueAt }) };
+  const ended = {
+    ...rest,
+    concluded: of.outcome,
+    tellFrom: dueAt.toISOString(),
+    ...(of.isFinal ? { isFinal: true as const } : {}),
+    ...(of.mayTurn ? { mayTurn: true as const } : {}),
+  };
+  return {
+    state: ended,
+    release: releaseDependents({ predecessor: of.key, account: state.account, version: of.version, dueAt }),
+  };
 }
 
 /** While documents wait for one that failed without a receipt, its status is read a few times more. */
-export function lateReads({ account, documentId }: DocumentSagaState, { requestId, at, rules }: { requestId: string; at: Date; rules: DocumentRules }): PlannedTask[] {
+export function lateReads(
+  { account, documentId }: DocumentSagaState,
+  { requestId, at, rules }: { requestId: string; at: Date; rules: DocumentRules },
+): PlannedTask[] {
   if (rules.failedGraceMs === 0 || documentId === undefined) return [];
   return LATE_READS.map((times) => ({
     key: `status:${requestId}:late-${times}`,
@@ -96,6 +146,9 @@ export function lateReads({ account, documentId }: DocumentSagaState, { requestI
 }
 
 /** The version before kept dependents inside the state. They become rows with the next event of the instance. */
-export function movedOut({ dependents = [], ...state }: DocumentSagaState): { state: DocumentSagaState; dependents: DependentRow[] } {
+export function movedOut({ dependents = [], ...state }: DocumentSagaState): {
+  state: DocumentSagaState;
+  dependents: DependentRow[];
+} {
   return { state, dependents: dependents.map(rowOf) };
 }

@@ -10,14 +10,27 @@ const RUNS = 1_000;
 const UNKNOWN_GRACE_MS = 60_000;
 
 // Weights lead runs into the far corners: most answers leave the outcome open, most look-ups find nothing.
-const attempt = fc.oneof({ weight: 4, arbitrary: fc.constant(1) }, { weight: 3, arbitrary: fc.constant(2) }, { weight: 1, arbitrary: fc.constantFrom(3, 4) });
+const attempt = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(1) },
+  { weight: 3, arbitrary: fc.constant(2) },
+  { weight: 1, arbitrary: fc.constantFrom(3, 4) },
+);
 const documentId = fc.constantFrom('d-1', 'd-2', 'd-3');
 const outcome = fc.constantFrom('accepted' as const, 'partial' as const, 'rejected' as const, 'failed' as const);
-const status = fc.constantFrom('uploading' as const, 'processing' as const, 'processed' as const, 'failed_result_ready' as const, 'failed' as const);
+const status = fc.constantFrom(
+  'uploading' as const,
+  'processing' as const,
+  'processed' as const,
+  'failed_result_ready' as const,
+  'failed' as const,
+);
 const after = fc.constantFrom<DocumentReference[]>([], [], [FIRST], [FIRST, SECOND], [FIRST, FIRST]);
 
 const answer = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('sent' as const), documentId, answerSha256: fc.constant(SHA) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('sent' as const), documentId, answerSha256: fc.constant(SHA) }),
+  },
   { weight: 1, arbitrary: fc.constant({ kind: 'refused' as const, code: '400', text: 'no', answerSha256: SHA }) },
   { weight: 3, arbitrary: fc.constant({ kind: 'not_delivered' as const, reason: '429', retryAfterMs: 100 }) },
   { weight: 4, arbitrary: fc.constant({ kind: 'unconfirmed' as const, reason: 'timeout' }) },
@@ -33,30 +46,64 @@ const uploadAnswer = fc.oneof(
 
 const uploadCommands = [
   fc.record({ type: fc.constant('BeginFinish' as const), attempt: fc.constant(1), round }),
-  fc.record({ type: fc.constant('RecordUploadAnswer' as const), attempt: fc.constant(1), round, answer: uploadAnswer.filter((one) => one.kind !== 'sent') }),
   fc.record({
-    ...{ type: fc.constant('RecordLookUp' as const), attempt: fc.constant(1), round, documentIds: fc.constantFrom<string[]>(['d-1'], ['d-1'], []), uploading: fc.constant<string[]>(['d-1']) },
-    ...{ sinceAttemptEndedMs: fc.constantFrom(0, UNKNOWN_GRACE_MS), unknownGraceMs: fc.constant(UNKNOWN_GRACE_MS), answerSha256: fc.constant(SHA) },
+    type: fc.constant('RecordUploadAnswer' as const),
+    attempt: fc.constant(1),
+    round,
+    answer: uploadAnswer.filter((one) => one.kind !== 'sent'),
+  }),
+  fc.record({
+    ...{
+      type: fc.constant('RecordLookUp' as const),
+      attempt: fc.constant(1),
+      round,
+      documentIds: fc.constantFrom<string[]>(['d-1'], ['d-1'], []),
+      uploading: fc.constant<string[]>(['d-1']),
+    },
+    ...{
+      sinceAttemptEndedMs: fc.constantFrom(0, UNKNOWN_GRACE_MS),
+      unknownGraceMs: fc.constant(UNKNOWN_GRACE_MS),
+      answerSha256: fc.constant(SHA),
+    },
   }),
 ];
 
 const command: fc.Arbitrary<DocumentCommand> = fc.oneof(
   fc.record({ type: fc.constant('Register' as const), registration: after.map(registration) }),
-  fc.record({ type: fc.constant('NotePredecessor' as const), requestId: fc.constantFrom('r-1', 'r-2', 'r-3'), outcome }),
-  { weight: 4, arbitrary: fc.constant<DocumentCommand>({ type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA }) },
+  fc.record({
+    type: fc.constant('NotePredecessor' as const),
+    requestId: fc.constantFrom('r-1', 'r-2', 'r-3'),
+    outcome,
+  }),
+  {
+    weight: 4,
+    arbitrary: fc.constant<DocumentCommand>({ type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA }),
+  },
   { weight: 2, arbitrary: fc.constant<DocumentCommand>({ type: 'BeginSend', upload: true }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('BeginFinish' as const), attempt, round }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant('RecordUploadAnswer' as const), attempt, round, answer: uploadAnswer }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: fc.constant('RecordUploadAnswer' as const), attempt, round, answer: uploadAnswer }),
+  },
   { weight: 4, arbitrary: fc.record({ type: fc.constant('RecordSendAnswer' as const), attempt, answer }) },
   {
     weight: 4,
     arbitrary: fc.record({
       type: fc.constant('RecordLookUp' as const),
       attempt,
-      documentIds: fc.oneof({ weight: 12, arbitrary: fc.constant<string[]>([]) }, fc.uniqueArray(documentId, { maxLength: 3 })),
+      documentIds: fc.oneof(
+        { weight: 12, arbitrary: fc.constant<string[]>([]) },
+        fc.uniqueArray(documentId, { maxLength: 3 }),
+      ),
       uploading: fc.uniqueArray(documentId, { maxLength: 3 }),
       round,
-      sinceAttemptEndedMs: fc.constantFrom(0, UNKNOWN_GRACE_MS - 1, UNKNOWN_GRACE_MS, UNKNOWN_GRACE_MS, UNKNOWN_GRACE_MS * 2),
+      sinceAttemptEndedMs: fc.constantFrom(
+        0,
+        UNKNOWN_GRACE_MS - 1,
+        UNKNOWN_GRACE_MS,
+        UNKNOWN_GRACE_MS,
+        UNKNOWN_GRACE_MS * 2,
+      ),
       unknownGraceMs: fc.constant(UNKNOWN_GRACE_MS),
       answerSha256: fc.constant(SHA),
     }),
@@ -76,11 +123,20 @@ const command: fc.Arbitrary<DocumentCommand> = fc.oneof(
 
 /** Most runs begin with a registration, some of those waiting; a few begin without one. */
 const commands = fc
-  .tuple(fc.constantFrom('plain', 'plain', 'plain', 'plain', 'waiting', 'none'), fc.array(command, { minLength: 20, maxLength: 60, size: 'max' }))
-  .map(([begin, rest]): DocumentCommand[] => (begin === 'none' ? rest : [{ type: 'Register', registration: registration(begin === 'waiting' ? [FIRST] : []) }, ...rest]));
+  .tuple(
+    fc.constantFrom('plain', 'plain', 'plain', 'plain', 'waiting', 'none'),
+    fc.array(command, { minLength: 20, maxLength: 60, size: 'max' }),
+  )
+  .map(([begin, rest]): DocumentCommand[] =>
+    begin === 'none'
+      ? rest
+      : [{ type: 'Register', registration: registration(begin === 'waiting' ? [FIRST] : []) }, ...rest],
+  );
 
 /** Each batch of events that a command led to, with the state before it. Throws when `decide` or `evolve` does. */
-function run(sequence: DocumentCommand[]): { before: DocumentState; command: DocumentCommand; events: DocumentEvent[] }[] {
+function run(
+  sequence: DocumentCommand[],
+): { before: DocumentState; command: DocumentCommand; events: DocumentEvent[] }[] {
   let state = ABSENT;
   return sequence.map((one) => {
     const before = state;
@@ -131,7 +187,12 @@ describe(`any sequence of commands to one document (seed ${SEED}; repeat with PR
     const inUpload = fc.array(fc.oneof(...uploadCommands, command), { minLength: 20, maxLength: 60, size: 'max' });
     const property = fc.property(inUpload, (rest) => {
       let open = false;
-      const sequence: DocumentCommand[] = [{ type: 'Register', registration: registration([]) }, { type: 'BeginSend', upload: true }, { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'announced', documentId: 'd-1' } }, ...rest];
+      const sequence: DocumentCommand[] = [
+        { type: 'Register', registration: registration([]) },
+        { type: 'BeginSend', upload: true },
+        { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'announced', documentId: 'd-1' } },
+        ...rest,
+      ];
       for (const event of history(sequence)) {
         if (event.type === 'UploadFinishAttempted') {
           expect(open).toBe(false);
@@ -159,28 +220,32 @@ describe(`any sequence of commands to one document (seed ${SEED}; repeat with PR
     });
   });
 
-  it('leaves sending or unconfirmed for ready only with proof: two look-ups without a hit, the last after the grace, or surely not delivered', () => {
-    let proofs = 0;
-    check((sequence) => {
-      let missedSinceUnconfirmed = 0;
-      for (const { before, command: cause, events } of run(sequence)) {
-        const next = events.reduce(evolve, before);
-        if ((before.phase === 'sending' || before.phase === 'unconfirmed') && next.phase === 'ready') {
-          expect(events).toHaveLength(1);
-          expect(NON_DELIVERY).toContain(events[0]?.type);
+  it(
+    'leaves sending or unconfirmed for ready only with proof: two look-ups without a hit, the last after the ' +
+      'grace, or surely not delivered',
+    () => {
+      let proofs = 0;
+      check((sequence) => {
+        let missedSinceUnconfirmed = 0;
+        for (const { before, command: cause, events } of run(sequence)) {
+          const next = events.reduce(evolve, before);
+          if ((before.phase === 'sending' || before.phase === 'unconfirmed') && next.phase === 'ready') {
+            expect(events).toHaveLength(1);
+            expect(NON_DELIVERY).toContain(events[0]?.type);
+          }
+          if (events[0]?.type === 'SendUnconfirmed') missedSinceUnconfirmed = 0;
+          if (events[0]?.type === 'SendAbsenceProven') {
+            proofs += 1;
+            expect(missedSinceUnconfirmed).toBeGreaterThanOrEqual(1);
+            expect(cause).toMatchObject({ type: 'RecordLookUp', documentIds: [] });
+            expect(events[0].data.sinceAttemptEndedMs).toBeGreaterThanOrEqual(UNKNOWN_GRACE_MS);
+          }
+          if (events[0]?.type === 'LookUpMissed') missedSinceUnconfirmed += 1;
         }
-        if (events[0]?.type === 'SendUnconfirmed') missedSinceUnconfirmed = 0;
-        if (events[0]?.type === 'SendAbsenceProven') {
-          proofs += 1;
-          expect(missedSinceUnconfirmed).toBeGreaterThanOrEqual(1);
-          expect(cause).toMatchObject({ type: 'RecordLookUp', documentIds: [] });
-          expect(events[0].data.sinceAttemptEndedMs).toBeGreaterThanOrEqual(UNKNOWN_GRACE_MS);
-        }
-        if (events[0]?.type === 'LookUpMissed') missedSinceUnconfirmed += 1;
-      }
-    });
-    expect(proofs).toBeGreaterThan(RUNS / 100);
-  });
+      });
+      expect(proofs).toBeGreaterThan(RUNS / 100);
+    },
+  );
 
   it('concludes at most once; a revision follows a failure, with a receipt, at most once', () => {
     let conclusions = 0;
@@ -207,7 +272,8 @@ describe(`any sequence of commands to one document (seed ${SEED}; repeat with PR
       let state = ABSENT;
       for (const one of sequence) {
         state = decide(state, one).reduce(evolve, state);
-        // A repeated look-up is another look-up, a repeated begin after a proof another attempt; every other command is idempotent.
+        // A repeated look-up is another look-up, a repeated begin after a proof another attempt; every other command is
+        // idempotent.
         if (one.type === 'RecordLookUp' || one.type === 'RecordDownload') continue;
         const again = decide(state, one).filter((event) => event.type !== 'DuplicateDetected');
         expect(again).toEqual([]);

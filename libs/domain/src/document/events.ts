@@ -5,7 +5,10 @@ import type { UploadEvent } from './upload-events.js';
 /** How a document ended. `failed`: without a receipt that says otherwise; the cause tells why. */
 export type DocumentOutcome = 'accepted' | 'partial' | 'rejected' | 'failed';
 
-/** `not_processed`: it stood behind a member of its group that did not succeed, and the registry does not process it (interface 3.2). */
+/**
+ * `not_processed`: it stood behind a member of its group that did not succeed, and the registry does not process it
+ * (interface 3.2).
+ */
 export type FailureCause = 'registry_failed' | 'send_refused' | 'predecessor_failed' | 'not_processed';
 
 /** Canonical document statuses (interface 3.1). */
@@ -33,7 +36,10 @@ export interface GroupMembership {
   kind: GroupKind;
 }
 
-/** `given`: the ERP gave a group. `split`: one document in parts. `resumption`: what is left of a group that halted, with a corrected member. */
+/**
+ * `given`: the ERP gave a group. `split`: one document in parts. `resumption`: what is left of a group that halted,
+ * with a corrected member.
+ */
 export type GroupKind = 'given' | 'split' | 'resumption';
 
 /** The command was taken; the document's bytes are in the evidence store. */
@@ -74,10 +80,17 @@ export interface DocumentWaiting {
 
 export interface PredecessorConcluded {
   type: 'PredecessorConcluded';
-  data: { requestId: string; outcome: DocumentOutcome; /** The document by which an operator sent it again, where that one's outcome counts. */ by?: DocumentReference };
+  data: {
+    requestId: string;
+    outcome: DocumentOutcome;
+    /** The document by which an operator sent it again, where that one's outcome counts. */ by?: DocumentReference;
+  };
 }
 
-/** Keeps a document or a group from being sent: what it comes after ended badly. A revision of that end lifts it, or a person decides. */
+/**
+ * Keeps a document or a group from being sent: what it comes after ended badly. A revision of that end lifts it, or a
+ * person decides.
+ */
 export interface AfterHold {
   kind: 'after';
   for: DocumentReference;
@@ -104,15 +117,19 @@ export interface DocumentReleased {
   data: Record<string, never>;
 }
 
-/** Refused by us: what it was to come after did not succeed. A person decided so, or the installation ends this document type at once. */
+/**
+ * Refused by us: what it was to come after did not succeed. A person decided so, or the installation ends this document
+ * type at once.
+ */
 export interface DocumentRefused {
   type: 'DocumentRefused';
   data: { predecessor: DocumentReference; predecessorOutcome: DocumentOutcome };
 }
 
 /**
- * The intent, recorded before the call: from here on the document may have reached the registry. Signature and certificate are absent for an
- * account that signs in by password: its documents go without a signature (interface section 5; auth_type PASSWORD).
+ * The intent, recorded before the call: from here on the document may have reached the registry. Signature and
+ * certificate are absent for an account that signs in by password: its documents go without a signature (interface
+ * section 5; auth_type PASSWORD).
  */
 export interface SendAttempted {
   type: 'SendAttempted';
@@ -139,12 +156,18 @@ export interface SendRefused {
 }
 
 /**
- * Surely not taken (429, no connection, or a refusal that concerns the account and not the document): it may go again at `retryAfterMs` after this event,
- * where its account is not paused.
+ * Surely not taken (429, no connection, or a refusal that concerns the account and not the document): it may go again
+ * at `retryAfterMs` after this event, where its account is not paused.
  */
 export interface SendNotDelivered {
   type: 'SendNotDelivered';
-  data: { attempt: number; reason: string; retryAfterMs: number; answerSha256?: Sha256; /** Set where the registry refused the account. */ accountCause?: AccountCause };
+  data: {
+    attempt: number;
+    reason: string;
+    retryAfterMs: number;
+    answerSha256?: Sha256;
+    /** Set where the registry refused the account. */ accountCause?: AccountCause;
+  };
 }
 
 /** Nobody knows whether it was taken. Looked up before anything else is done. */
@@ -179,7 +202,14 @@ export interface StatusObserved {
 
 export interface ReceiptStored {
   type: 'ReceiptStored';
-  data: { documentId: string; receiptSha256: Sha256; result: 'accepted' | 'partial' | 'rejected'; acceptedAt: string; errorCount: number; comment?: string };
+  data: {
+    documentId: string;
+    receiptSha256: Sha256;
+    result: 'accepted' | 'partial' | 'rejected';
+    acceptedAt: string;
+    errorCount: number;
+    comment?: string;
+  };
 }
 
 /** The registry's copy of the document was fetched and kept. */
@@ -188,10 +218,16 @@ export interface DocumentDownloaded {
   data: { documentId: string; documentSha256: Sha256; sameBytes: boolean };
 }
 
-/** It stood in a group that halted, and the registry does not process it. `failed`: the member that stopped the group. */
+/**
+ * It stood in a group that halted, and the registry does not process it. `failed`: the member that stopped the group.
+ */
 export interface DocumentNotProcessed {
   type: 'DocumentNotProcessed';
-  data: { groupId: string; failed?: DocumentReference & { outcome: DocumentOutcome }; /** The answer that showed it unprocessed; absent when the group was not started. */ answerSha256?: Sha256 };
+  data: {
+    groupId: string;
+    failed?: DocumentReference & { outcome: DocumentOutcome };
+    /** The answer that showed it unprocessed; absent when the group was not started. */ answerSha256?: Sha256;
+  };
 }
 
 /** A resumption of its group carries another document in its place. */

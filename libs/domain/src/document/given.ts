@@ -22,21 +22,40 @@ export const registration = (after: DocumentReference[] = []): Registration => (
   after,
 });
 
-export const registered = (after: DocumentReference[] = []): DocumentEvent => ({ type: 'DocumentRegistered', data: registration(after) });
-export const attempted = (attempt: number): DocumentEvent => ({ type: 'SendAttempted', data: { attempt, account: 'main', signatureSha256: SHA, certificateSha256: SHA } });
-export const unconfirmed = (attempt: number): DocumentEvent => ({ type: 'SendUnconfirmed', data: { attempt, reason: 'timeout' } });
-export const missed = (attempt: number, lookUp: number): DocumentEvent => ({ type: 'LookUpMissed', data: { attempt, lookUp, sinceAttemptEndedMs: 2_000, answerSha256: SHA } });
+export const registered = (after: DocumentReference[] = []): DocumentEvent => ({
+  type: 'DocumentRegistered',
+  data: registration(after),
+});
+export const attempted = (attempt: number): DocumentEvent => ({
+  type: 'SendAttempted',
+  data: { attempt, account: 'main', signatureSha256: SHA, certificateSha256: SHA },
+});
+export const unconfirmed = (attempt: number): DocumentEvent => ({
+  type: 'SendUnconfirmed',
+  data: { attempt, reason: 'timeout' },
+});
+export const missed = (attempt: number, lookUp: number): DocumentEvent => ({
+  type: 'LookUpMissed',
+  data: { attempt, lookUp, sinceAttemptEndedMs: 2_000, answerSha256: SHA },
+});
 export const absenceProven = (attempt: number): DocumentEvent => ({
   type: 'SendAbsenceProven',
   data: { attempt, lookUps: 2, sinceAttemptEndedMs: 60_000, answerSha256: SHA },
 });
-export const sent = (attempt = 1, documentId = DOCUMENT_ID): DocumentEvent => ({ type: 'DocumentSent', data: { attempt, documentId, answerSha256: SHA, foundByLookUp: false } });
+export const sent = (attempt = 1, documentId = DOCUMENT_ID): DocumentEvent => ({
+  type: 'DocumentSent',
+  data: { attempt, documentId, answerSha256: SHA, foundByLookUp: false },
+});
 export const observed = (status: 'processing' | 'processed' | 'failed_result_ready' | 'failed'): DocumentEvent => ({
   type: 'StatusObserved',
   data: { documentId: DOCUMENT_ID, status, answerSha256: SHA },
 });
-export const concludedFailed: DocumentEvent = { type: 'DocumentConcluded', data: { outcome: 'failed', cause: 'registry_failed', docType: 415, documentSha256: SHA } };
+export const concludedFailed: DocumentEvent = {
+  type: 'DocumentConcluded',
+  data: { outcome: 'failed', cause: 'registry_failed', docType: 415, documentSha256: SHA },
+};
 
 export const stateAfter = (events: DocumentEvent[]): DocumentState => events.reduce(evolve, ABSENT);
-export const when = (given: DocumentEvent[], command: DocumentCommand): DocumentEvent[] => decide(stateAfter(given), command);
+export const when = (given: DocumentEvent[], command: DocumentCommand): DocumentEvent[] =>
+  decide(stateAfter(given), command);
 export const typesOf = (events: DocumentEvent[]): string[] => events.map((event) => event.type);

@@ -6,13 +6,34 @@ import { eventsOf, groupRegistration, then, typesOf as groupTypesOf } from '../g
 import type { GroupCommand } from '../group/decide.js';
 
 const RESENT: DocumentReference = { commandId: 'resend-r-1', requestId: 'r-11' };
-const note = (requestId: string, outcome: 'accepted' | 'partial' | 'rejected' | 'failed', more: object = {}) => ({ type: 'NotePredecessor' as const, requestId, outcome, ...more });
-const hold = (one: DocumentReference, outcome: 'rejected' | 'failed') => ({ kind: 'after' as const, for: one, outcome });
-const held = (one: DocumentReference, outcome: 'rejected' | 'failed'): DocumentEvent => ({ type: 'DocumentHeld', data: { hold: hold(one, outcome) } });
-const concluded = (one: DocumentReference, outcome: 'accepted' | 'failed' | 'rejected'): DocumentEvent => ({ type: 'PredecessorConcluded', data: { requestId: one.requestId, outcome } });
-const ENDED = { type: 'DocumentConcluded', data: { outcome: 'failed', cause: 'predecessor_failed', docType: 415, documentSha256: SHA } };
+const note = (requestId: string, outcome: 'accepted' | 'partial' | 'rejected' | 'failed', more: object = {}) => ({
+  type: 'NotePredecessor' as const,
+  requestId,
+  outcome,
+  ...more,
+});
+const hold = (one: DocumentReference, outcome: 'rejected' | 'failed') => ({
+  kind: 'after' as const,
+  for: one,
+  outcome,
+});
+const held = (one: DocumentReference, outcome: 'rejected' | 'failed'): DocumentEvent => ({
+  type: 'DocumentHeld',
+  data: { hold: hold(one, outcome) },
+});
+const concluded = (one: DocumentReference, outcome: 'accepted' | 'failed' | 'rejected'): DocumentEvent => ({
+  type: 'PredecessorConcluded',
+  data: { requestId: one.requestId, outcome },
+});
+const ENDED = {
+  type: 'DocumentConcluded',
+  data: { outcome: 'failed', cause: 'predecessor_failed', docType: 415, documentSha256: SHA },
+};
 
-const waiting: DocumentEvent[] = [registered([FIRST, SECOND]), { type: 'DocumentWaiting', data: { for: [FIRST, SECOND] } }];
+const waiting: DocumentEvent[] = [
+  registered([FIRST, SECOND]),
+  { type: 'DocumentWaiting', data: { for: [FIRST, SECOND] } },
+];
 const heldForFirst: DocumentEvent[] = [...waiting, concluded(FIRST, 'failed'), held(FIRST, 'failed')];
 const alone: DocumentEvent[] = [...heldForFirst, concluded(SECOND, 'accepted')];
 
@@ -27,10 +48,13 @@ describe('a document after one that ended badly', () => {
     expect(when(alone, { type: 'BeginSend' })).toEqual([]);
   });
 
-  it.each(['accepted', 'partial'] as const)('is released when that turns out %s, once nothing else is waited for', (outcome) => {
-    expect(typesOf(when(alone, note('r-1', outcome)))).toEqual(['PredecessorConcluded', 'DocumentReleased']);
-    expect(typesOf(when(heldForFirst, note('r-1', outcome)))).toEqual(['PredecessorConcluded']);
-  });
+  it.each(['accepted', 'partial'] as const)(
+    'is released when that turns out %s, once nothing else is waited for',
+    (outcome) => {
+      expect(typesOf(when(alone, note('r-1', outcome)))).toEqual(['PredecessorConcluded', 'DocumentReleased']);
+      expect(typesOf(when(heldForFirst, note('r-1', outcome)))).toEqual(['PredecessorConcluded']);
+    },
+  );
 
   it('is released by the document that was sent again in its place, which the event names', () => {
     expect(when(alone, note('r-1', 'accepted', { by: RESENT }))).toEqual([
@@ -49,8 +73,15 @@ describe('a document after one that ended badly', () => {
 
   it('is ended at once where the installation wants that of its type, and of no other', () => {
     const refused = { type: 'DocumentRefused', data: { predecessor: FIRST, predecessorOutcome: 'failed' } };
-    expect(when(waiting, note('r-1', 'failed', { endAtOnceDocTypes: [701, 415] }))).toEqual([concluded(FIRST, 'failed'), refused, ENDED]);
-    expect(when(waiting, note('r-1', 'failed', { endAtOnceDocTypes: [701] }))).toEqual([concluded(FIRST, 'failed'), held(FIRST, 'failed')]);
+    expect(when(waiting, note('r-1', 'failed', { endAtOnceDocTypes: [701, 415] }))).toEqual([
+      concluded(FIRST, 'failed'),
+      refused,
+      ENDED,
+    ]);
+    expect(when(waiting, note('r-1', 'failed', { endAtOnceDocTypes: [701] }))).toEqual([
+      concluded(FIRST, 'failed'),
+      held(FIRST, 'failed'),
+    ]);
   });
 });
 
@@ -73,14 +104,19 @@ describe('a person decides', () => {
   });
 
   it('ends it as failed for what it was held for', () => {
-    expect(when(alone, end('r-1'))).toEqual([{ type: 'DocumentRefused', data: { predecessor: FIRST, predecessorOutcome: 'failed' } }, ENDED]);
+    expect(when(alone, end('r-1'))).toEqual([
+      { type: 'DocumentRefused', data: { predecessor: FIRST, predecessorOutcome: 'failed' } },
+      ENDED,
+    ]);
   });
 
   it('says nothing new where nothing is held, or not any more', () => {
     for (const command of [release('r-1'), end('r-1')]) {
       expect(when(waiting, command)).toEqual([]);
       expect(when([registered()], command)).toEqual([]);
-      expect(when([...alone, concluded(FIRST, 'accepted'), { type: 'DocumentReleased', data: {} }], command)).toEqual([]);
+      expect(when([...alone, concluded(FIRST, 'accepted'), { type: 'DocumentReleased', data: {} }], command)).toEqual(
+        [],
+      );
     }
   });
 });
@@ -91,20 +127,43 @@ describe('a group after something that ended badly', () => {
 
   it('is held, and released by a revision', () => {
     expect(then([start, bad])[1]).toEqual({ type: 'GroupHeld', data: { hold: hold(FIRST, 'failed') } });
-    expect(groupTypesOf(then([start, bad, note('r-1', 'accepted')]))).toEqual(['GroupPredecessorConcluded', 'GroupReleased']);
+    expect(groupTypesOf(then([start, bad, note('r-1', 'accepted')]))).toEqual([
+      'GroupPredecessorConcluded',
+      'GroupReleased',
+    ]);
     expect(then([start, bad, bad])).toEqual([]);
   });
 
   it('is released or ended by a person', () => {
-    expect(groupTypesOf(then([start, bad, { type: 'WaiveHolds', predecessors: ['r-1'] }]))).toEqual(['GroupHoldWaived', 'GroupReleased']);
-    expect(then([start, bad, { type: 'EndHeld', predecessors: ['r-1'] }])).toMatchObject([
-      { type: 'GroupHalted', data: { cause: 'predecessor_failed', started: false, predecessor: { commandId: 'c-1', outcome: 'failed' }, rest: ['m-0', 'm-1', 'm-2'] } },
+    expect(groupTypesOf(then([start, bad, { type: 'WaiveHolds', predecessors: ['r-1'] }]))).toEqual([
+      'GroupHoldWaived',
+      'GroupReleased',
     ]);
-    expect(groupTypesOf(eventsOf([start, { type: 'EndHeld', predecessors: ['r-1'] }]))).toEqual(['GroupRegistered', 'GroupWaiting']);
+    expect(then([start, bad, { type: 'EndHeld', predecessors: ['r-1'] }])).toMatchObject([
+      {
+        type: 'GroupHalted',
+        data: {
+          cause: 'predecessor_failed',
+          started: false,
+          predecessor: { commandId: 'c-1', outcome: 'failed' },
+          rest: ['m-0', 'm-1', 'm-2'],
+        },
+      },
+    ]);
+    expect(groupTypesOf(eventsOf([start, { type: 'EndHeld', predecessors: ['r-1'] }]))).toEqual([
+      'GroupRegistered',
+      'GroupWaiting',
+    ]);
   });
 
   it('is ended at once where all its members are of such a type', () => {
-    expect(groupTypesOf(then([start, note('r-1', 'failed', { endAtOnceDocTypes: [415] })]))).toEqual(['GroupPredecessorConcluded', 'GroupHalted']);
-    expect(groupTypesOf(then([start, note('r-1', 'failed', { endAtOnceDocTypes: [701] })]))).toEqual(['GroupPredecessorConcluded', 'GroupHeld']);
+    expect(groupTypesOf(then([start, note('r-1', 'failed', { endAtOnceDocTypes: [415] })]))).toEqual([
+      'GroupPredecessorConcluded',
+      'GroupHalted',
+    ]);
+    expect(groupTypesOf(then([start, note('r-1', 'failed', { endAtOnceDocTypes: [701] })]))).toEqual([
+      'GroupPredecessorConcluded',
+      'GroupHeld',
+    ]);
   });
 });

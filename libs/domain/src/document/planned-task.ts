@@ -19,13 +19,29 @@ export interface PlannedTask {
   kind: 'send' | 'upload' | 'look_up' | 'status' | 'receipt' | 'download' | 'note_predecessor' | 'release_dependents';
   lane: string;
   dueAt: Date;
-  payload: { requestId: string; account: string; attempt?: number; predecessor?: string; /** Tell of an end only when nothing can revise it. */ finalOnly?: true; documentId?: string; attemptEndedAt?: string; round?: number };
+  payload: {
+    requestId: string;
+    account: string;
+    attempt?: number;
+    predecessor?: string;
+    /** Tell of an end only when nothing can revise it. */ finalOnly?: true;
+    documentId?: string;
+    attemptEndedAt?: string;
+    round?: number;
+  };
 }
 
 /** A task about a group as a whole; the task table's shape. */
 export interface PlannedGroupTask {
   key: string;
-  kind: 'group_check' | 'group_start' | 'group_look' | 'settle_group' | 'conclude_members' | 'note_member' | 'note_group_predecessor';
+  kind:
+    | 'group_check'
+    | 'group_start'
+    | 'group_look'
+    | 'settle_group'
+    | 'conclude_members'
+    | 'note_member'
+    | 'note_group_predecessor';
   lane: string;
   dueAt: Date;
   payload: {
@@ -81,14 +97,19 @@ export interface DocumentSagaState {
   mayTurn?: true;
   /** It ended, and nothing can revise that. */
   isFinal?: true;
-  /** It stands for another document or group, which ended badly: whoever waits for that one may go when this one succeeds. */
+  /**
+   * It stands for another document or group, which ended badly: whoever waits for that one may go when this one
+   * succeeds.
+   */
   isResend?: true;
   /** The registry's id, once it is known. */
   documentId?: string;
   lookUps: number;
   attemptEndedAt: string | undefined;
   receiptsAsked: number;
-  /** We learnt by a look-up that the registry has the document: its copy is then fetched and compared with what we sent. */
+  /**
+   * We learnt by a look-up that the registry has the document: its copy is then fetched and compared with what we sent.
+   */
   compareCopy: boolean;
   /** The round of a large document's upload; absent before the first. */
   round?: number;

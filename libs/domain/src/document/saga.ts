@@ -1,8 +1,22 @@
 import { neverReached } from '#kernel';
 import { GROUP_STREAM_PREFIX, groupIdOfStream, type GroupEvent, type GroupRegistered } from '../group/events.js';
 import { reactToOwnGroup } from '../group/saga.js';
-import { afterEnd, endOfDocument, lateReads, movedOut, registeredAfterMe, type DocumentReaction } from './dependents.js';
-import { DOCUMENT_STREAM_PREFIX, requestIdOfStream, type ConclusionRevised, type DocumentConcluded, type DocumentEvent, type DocumentRegistered } from './events.js';
+import {
+  afterEnd,
+  endOfDocument,
+  lateReads,
+  movedOut,
+  registeredAfterMe,
+  type DocumentReaction,
+} from './dependents.js';
+import {
+  DOCUMENT_STREAM_PREFIX,
+  requestIdOfStream,
+  type ConclusionRevised,
+  type DocumentConcluded,
+  type DocumentEvent,
+  type DocumentRegistered,
+} from './events.js';
 import type { Dependent, DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
 import { isAboutWaiting, type WaitEvent } from './hold.js';
 import { standsFor } from './state.js';
@@ -22,18 +36,31 @@ interface SagaEvent {
 export const DOCUMENT_SAGA = {
   name: 'document',
   filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX] },
-  initial: { account: '', concluded: undefined, lookUps: 0, attemptEndedAt: undefined, receiptsAsked: 0, compareCopy: false } as DocumentSagaState,
-  /** What nothing can revise is forgotten. A bare FAILED stays, and what its halted group has ended: the registry may still say otherwise. */
+  initial: {
+    account: '',
+    concluded: undefined,
+    lookUps: 0,
+    attemptEndedAt: undefined,
+    receiptsAsked: 0,
+    compareCopy: false,
+  } as DocumentSagaState,
+  /**
+   * What nothing can revise is forgotten. A bare FAILED stays, and what its halted group has ended: the registry may
+   * still say otherwise.
+   */
   isDone: (state: DocumentSagaState): boolean => state.isFinal === true,
 };
 
-const ownerOf = (stream: string): string => (stream.startsWith(GROUP_STREAM_PREFIX) ? groupIdOfStream(stream) : requestIdOfStream(stream));
+const ownerOf = (stream: string): string =>
+  stream.startsWith(GROUP_STREAM_PREFIX) ? groupIdOfStream(stream) : requestIdOfStream(stream);
 
 /** The instances an event concerns: its own document or group and, at registration, those that it comes after. */
 export function keysOfDocumentEvent(recorded: Pick<SagaEvent, 'stream' | 'type' | 'data'>): string[] {
   const own = ownerOf(recorded.stream);
   const event = recorded as unknown as DocumentEvent | GroupEvent;
-  return event.type === 'DocumentRegistered' || event.type === 'GroupRegistered' ? [own, ...event.data.after.map((one) => one.requestId)] : [own];
+  return event.type === 'DocumentRegistered' || event.type === 'GroupRegistered'
+    ? [own, ...event.data.after.map((one) => one.requestId)]
+    : [own];
 }
 
 const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
@@ -42,8 +69,9 @@ const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime
 type Reaction = DocumentReaction;
 
 /**
- * What follows from one event. Due times count from the moment at which its page is handled, by the database's clock: that is after the answer
- * arrived, and tasks are judged by the same clock. So no skew between machines, the log's server included, makes a call too early or too late.
+ * What follows from one event. Due times count from the moment at which its page is handled, by the database's clock:
+ * that is after the answer arrived, and tasks are judged by the same clock. So no skew between machines, the log's
+ * server included, makes a call too early or too late.
  */
 export function reactToDocumentEvent(rules: DocumentRules) {
   return (state: DocumentSagaState, recorded: SagaEvent, key: string): Reaction => {
@@ -55,20 +83,36 @@ export function reactToDocumentEvent(rules: DocumentRules) {
   };
 }
 
-function reactTo({ state, recorded, key, at, rules }: { state: DocumentSagaState; recorded: SagaEvent; key: string; at: Date; rules: DocumentRules }): Reaction {
+function reactTo({
+  state,
+  recorded,
+  key,
+  at,
+  rules,
+}: {
+  state: DocumentSagaState;
+  recorded: SagaEvent;
+  key: string;
+  at: Date;
+  rules: DocumentRules;
+}): Reaction {
   const own = ownerOf(recorded.stream);
   const event = recorded as unknown as DocumentEvent | GroupEvent;
   const { version } = recorded;
   if (key !== own) {
-    if (event.type !== 'DocumentRegistered' && event.type !== 'GroupRegistered') throw new Error(`${event.type} routed to another document`);
+    if (event.type !== 'DocumentRegistered' && event.type !== 'GroupRegistered')
+      throw new Error(`${event.type} routed to another document`);
     return registeredAfterMe(state, dependentOf(event, own), { key, at, rules });
   }
-  if (recorded.stream.startsWith(GROUP_STREAM_PREFIX)) return reactToOwnGroup({ state, event: event as GroupEvent, groupId: own, at, rules, version });
+  if (recorded.stream.startsWith(GROUP_STREAM_PREFIX))
+    return reactToOwnGroup({ state, event: event as GroupEvent, groupId: own, at, rules, version });
   return reactToOwn({ state, event: event as DocumentEvent, requestId: own, at, rules, version });
 }
 
 const dependentOf = (event: DocumentRegistered | GroupRegistered, requestId: string): Dependent =>
-  event.type === 'GroupRegistered' ? { requestId, account: event.data.account, kind: 'group' } : { requestId, account: event.data.account };
+  event.type === 'GroupRegistered'
+    ? { requestId, account: event.data.account, kind: 'group' }
+    : { requestId, account: event.data.account };
 
 interface Own {
   state: DocumentSagaState;
@@ -126,8 +170,12 @@ function reactToWaiting(own: Own, { type }: WaitEvent): Reaction {
   return { state: own.state, tasks: type === 'DocumentReleased' ? [send(own, 1, own.at)] : [], stopsWaiting: true };
 }
 
-/** It ended for good: what still comes (another look at its status, its successor) moves nothing. Its own end is told whatever is known of it. */
-const isForgotten = ({ account }: DocumentSagaState, { type }: DocumentEvent): boolean => account === '' && type !== 'DocumentRegistered' && type !== 'DocumentConcluded' && type !== 'ConclusionRevised';
+/**
+ * It ended for good: what still comes (another look at its status, its successor) moves nothing. Its own end is told
+ * whatever is known of it.
+ */
+const isForgotten = ({ account }: DocumentSagaState, { type }: DocumentEvent): boolean =>
+  account === '' && type !== 'DocumentRegistered' && type !== 'DocumentConcluded' && type !== 'ConclusionRevised';
 
 function reactToUpload(own: Own, event: UploadEvent): Reaction {
   switch (event.type) {
@@ -148,7 +196,13 @@ function reactToUpload(own: Own, event: UploadEvent): Reaction {
 }
 
 function send({ state: { account }, requestId }: Own, attempt: number, dueAt: Date): PlannedTask {
-  return { key: `send:${requestId}:${attempt}`, kind: 'send', lane: `${account}/send`, dueAt, payload: { requestId, account, attempt } };
+  return {
+    key: `send:${requestId}:${attempt}`,
+    kind: 'send',
+    lane: `${account}/send`,
+    dueAt,
+    payload: { requestId, account, attempt },
+  };
 }
 
 function afterRegistration(own: Own, { data }: DocumentRegistered): Reaction {
@@ -171,7 +225,10 @@ function doubt({ state, requestId, at, rules }: Own, attempt: number): Reaction 
 }
 
 /** The last look-up is no sooner than the grace after the attempt's end, for only then its silence proves anything. */
-function lookAgain({ state, requestId, at, rules }: Own, { attempt, lookUp: lookUps }: { attempt: number; lookUp: number }): Reaction {
+function lookAgain(
+  { state, requestId, at, rules }: Own,
+  { attempt, lookUp: lookUps }: { attempt: number; lookUp: number },
+): Reaction {
   const asked = { ...state, lookUps };
   const graceEnd = later(new Date(state.attemptEndedAt ?? at), rules.unknownGraceMs);
   const dueAt = new Date(Math.max(graceEnd.getTime(), later(at, rules.lookUpEveryMs).getTime()));
@@ -183,44 +240,96 @@ function afterConclusion(own: Own, event: DocumentConcluded | ConclusionRevised)
   const { outcome, cause } = event.data;
   // The same outcome may come again after another: a revision is told under its own number.
   const what = event.type === 'DocumentConcluded' ? outcome : `${outcome}@${own.version}`;
-  const told = tellGroup({ state, requestId }, what, { outcome, version: own.version, ...(cause === undefined ? {} : { cause }) });
+  const told = tellGroup({ state, requestId }, what, {
+    outcome,
+    version: own.version,
+    ...(cause === undefined ? {} : { cause }),
+  });
   const end = endOfDocument(event.data);
   const ended = afterEnd(state, { ...own, ...end, key: requestId });
   const reads = end.mayTurn ? lateReads(state, own) : [];
   // Who waits for the document that it stands for is found by the task.
-  if (state.isResend === true) return { state: ended.state, tasks: [...told, ended.release], tasksForDependents: reads };
+  if (state.isResend === true)
+    return { state: ended.state, tasks: [...told, ended.release], tasksForDependents: reads };
   return { state: ended.state, tasks: told, tasksForDependents: [ended.release, ...reads] };
 }
 
 /** A member's status moves only when its group was started: until then the group alone is told. */
-function afterSent({ state, event, requestId, at, rules }: Own & { event: Extract<DocumentEvent, { type: 'DocumentSent' }> }): Reaction {
+function afterSent({
+  state,
+  event,
+  requestId,
+  at,
+  rules,
+}: Own & { event: Extract<DocumentEvent, { type: 'DocumentSent' }> }): Reaction {
   const { attempt, documentId, foundByLookUp } = event.data;
   const { account } = state;
   const known = { ...state, documentId, ...(foundByLookUp ? { compareCopy: true } : {}) };
   const dueAt = onGrid(later(at, rules.statusAfterSendMs), rules.statusGridMs);
-  const status: PlannedTask = { key: `status:${requestId}:${attempt}`, kind: 'status', lane: `${account}/status`, dueAt, payload: { requestId, account, documentId } };
+  const status: PlannedTask = {
+    key: `status:${requestId}:${attempt}`,
+    kind: 'status',
+    lane: `${account}/status`,
+    dueAt,
+    payload: { requestId, account, documentId },
+  };
   const next = state.memberOf === undefined ? [status] : tellGroup({ state, requestId }, 'sent', { documentId });
-  return { state: known, tasks: state.attemptEndedAt === undefined ? next : [...next, verify({ state, requestId, attempt, dueAt: later(at, rules.unknownGraceMs) })] };
+  return {
+    state: known,
+    tasks:
+      state.attemptEndedAt === undefined
+        ? next
+        : [...next, verify({ state, requestId, attempt, dueAt: later(at, rules.unknownGraceMs) })],
+  };
 }
 
 /** The task that tells the group of a member how the member goes. `what` is new each time it is told. */
-function tellGroup({ state, requestId }: { state: DocumentSagaState; requestId: string }, what: string, news: Partial<PlannedGroupTask['payload']>): PlannedGroupTask[] {
+function tellGroup(
+  { state, requestId }: { state: DocumentSagaState; requestId: string },
+  what: string,
+  news: Partial<PlannedGroupTask['payload']>,
+): PlannedGroupTask[] {
   const { memberOf: groupId, account } = state;
   if (groupId === undefined) return [];
-  return [{ key: `note_member:${groupId}:${requestId}:${what}`, kind: 'note_member', lane: 'internal', dueAt: new Date(0), payload: { groupId, account, requestId, ...news } }];
+  return [
+    {
+      key: `note_member:${groupId}:${requestId}:${what}`,
+      kind: 'note_member',
+      lane: 'internal',
+      dueAt: new Date(0),
+      payload: { groupId, account, requestId, ...news },
+    },
+  ];
 }
 
-/** After an attempt of unknown outcome one more look: an attempt that lands late makes a second document, and that must be seen. */
-const verify = (of: { state: DocumentSagaState; requestId: string; attempt: number; dueAt: Date }): PlannedTask => ({ ...lookUp(of), key: `look_up:${of.requestId}:${of.attempt}:verify` });
+/**
+ * After an attempt of unknown outcome one more look: an attempt that lands late makes a second document, and that must
+ * be seen.
+ */
+const verify = (of: { state: DocumentSagaState; requestId: string; attempt: number; dueAt: Date }): PlannedTask => ({
+  ...lookUp(of),
+  key: `look_up:${of.requestId}:${of.attempt}:verify`,
+});
 
 /** Parts and end of a large document: in a lane of their own, for they take long. */
-function upload(of: { state: DocumentSagaState; event: Extract<DocumentEvent, { type: 'UploadOpened' | 'UploadFinishNotDelivered' | 'UploadProvenOpen' }>; requestId: string; at: Date }) {
+function upload(of: {
+  state: DocumentSagaState;
+  event: Extract<DocumentEvent, { type: 'UploadOpened' | 'UploadFinishNotDelivered' | 'UploadProvenOpen' }>;
+  requestId: string;
+  at: Date;
+}) {
   const { state, event, requestId, at } = of;
   const { account } = state;
   const { attempt } = event.data;
   const round = event.type === 'UploadOpened' ? 1 : event.data.round + 1;
   const dueAt = event.type === 'UploadFinishNotDelivered' ? later(at, event.data.retryAfterMs) : at;
-  const task: PlannedTask = { key: `upload:${requestId}:${attempt}:${round}`, kind: 'upload', lane: `${account}/upload`, dueAt, payload: { requestId, account, attempt, round } };
+  const task: PlannedTask = {
+    key: `upload:${requestId}:${attempt}:${round}`,
+    kind: 'upload',
+    lane: `${account}/upload`,
+    dueAt,
+    payload: { requestId, account, attempt, round },
+  };
   return { state: { ...state, round, lookUps: 0 }, tasks: [task] };
 }
 
@@ -232,24 +341,59 @@ function lookUp(of: { state: DocumentSagaState; requestId: string; attempt: numb
     kind: 'look_up',
     lane: `${account}/find_by_request_id`,
     dueAt: of.dueAt,
-    payload: { requestId: of.requestId, account, attempt: of.attempt, ...(attemptEndedAt === undefined ? {} : { attemptEndedAt }), ...(round === undefined ? {} : { round }) },
+    payload: {
+      requestId: of.requestId,
+      account,
+      attempt: of.attempt,
+      ...(attemptEndedAt === undefined ? {} : { attemptEndedAt }),
+      ...(round === undefined ? {} : { round }),
+    },
   };
 }
 
-function afterStatus({ state, event, requestId, at, rules }: Own & { event: Extract<DocumentEvent, { type: 'StatusObserved' }> }): Reaction {
+function afterStatus({
+  state,
+  event,
+  requestId,
+  at,
+  rules,
+}: Own & { event: Extract<DocumentEvent, { type: 'StatusObserved' }> }): Reaction {
   const { account } = state;
   const { status, documentId } = event.data;
   const payload = { requestId, account, documentId };
   if (status === 'processed' || status === 'failed_result_ready') {
     const asked = { ...state, receiptsAsked: state.receiptsAsked + 1 };
     const key = `receipt:${requestId}:${asked.receiptsAsked}`;
-    const receipt: PlannedTask = { key, kind: 'receipt', lane: `${account}/receipt`, dueAt: later(at, rules.receiptAfterStatusMs), payload };
-    const download: PlannedTask = { key: `download:${requestId}`, kind: 'download', lane: `${account}/download`, dueAt: at, payload };
+    const receipt: PlannedTask = {
+      key,
+      kind: 'receipt',
+      lane: `${account}/receipt`,
+      dueAt: later(at, rules.receiptAfterStatusMs),
+      payload,
+    };
+    const download: PlannedTask = {
+      key: `download:${requestId}`,
+      kind: 'download',
+      lane: `${account}/download`,
+      dueAt: at,
+      payload,
+    };
     return { state: asked, tasks: state.compareCopy ? [receipt, download] : [receipt] };
   }
   if (status === 'failed' && rules.failedGraceMs > 0) {
     // A bare FAILED can still turn out otherwise: it is read once more after the grace (public-facts 4).
-    return { state, tasks: [{ key: `status:${requestId}:after-failed`, kind: 'status' as const, lane: `${account}/status`, dueAt: later(at, rules.failedGraceMs), payload }] };
+    return {
+      state,
+      tasks: [
+        {
+          key: `status:${requestId}:after-failed`,
+          kind: 'status' as const,
+          lane: `${account}/status`,
+          dueAt: later(at, rules.failedGraceMs),
+          payload,
+        },
+      ],
+    };
   }
   return { state, tasks: [] };
 }

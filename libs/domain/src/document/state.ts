@@ -1,5 +1,14 @@
 import { neverReached } from '#kernel';
-import type { DocumentConcluded, DocumentEvent, DocumentOutcome, DocumentReference, DocumentRegistered, FailureCause, FirstCommand, RegistryStatus } from './events.js';
+import type {
+  DocumentConcluded,
+  DocumentEvent,
+  DocumentOutcome,
+  DocumentReference,
+  DocumentRegistered,
+  FailureCause,
+  FirstCommand,
+  RegistryStatus,
+} from './events.js';
 import { isAboutWaiting, withHold, withoutHolds, withoutPredecessor, type Waiting, type WaitEvent } from './hold.js';
 import { evolveUpload, openedUpload, type Uploading } from './upload.js';
 import { isAboutUpload, type UploadEvent } from './upload-events.js';
@@ -23,15 +32,37 @@ export type DocumentState =
   | (Waiting & { phase: 'waiting'; registration: Registration })
   | ({ phase: 'ready'; registration: Registration; nextAttempt: number } & Doubts)
   | { phase: 'refused'; registration: Registration }
-  | ({ phase: 'sending'; registration: Registration; attempt: number; /** Set for a large document, which is only announced. */ upload?: true } & Doubts)
+  | ({
+      phase: 'sending';
+      registration: Registration;
+      attempt: number;
+      /** Set for a large document, which is only announced. */ upload?: true;
+    } & Doubts)
   | ({ phase: 'unconfirmed'; registration: Registration; attempt: number; lookUps: number; upload?: true } & Doubts)
   | Uploading
-  | { phase: 'sent'; registration: Registration; attempt: number; documentId: string; status: RegistryStatus | undefined }
+  | {
+      phase: 'sent';
+      registration: Registration;
+      attempt: number;
+      documentId: string;
+      status: RegistryStatus | undefined;
+    }
   | ({ phase: 'received'; registration: Registration; documentId: string; status: RegistryStatus } & Successors)
-  | ({ phase: 'concluded'; registration: Registration; outcome: DocumentOutcome; documentId: string | undefined; status: RegistryStatus | undefined; cause?: FailureCause } & Successors);
+  | ({
+      phase: 'concluded';
+      registration: Registration;
+      outcome: DocumentOutcome;
+      documentId: string | undefined;
+      status: RegistryStatus | undefined;
+      cause?: FailureCause;
+    } & Successors);
 
-/** The document that ended badly and in whose place this one was sent: by an operator, or in the resumption of its group. */
-export const standsFor = ({ resendOf, supersedes }: Registration): DocumentReference | undefined => resendOf ?? supersedes;
+/**
+ * The document that ended badly and in whose place this one was sent: by an operator, or in the resumption of its
+ * group.
+ */
+export const standsFor = ({ resendOf, supersedes }: Registration): DocumentReference | undefined =>
+  resendOf ?? supersedes;
 
 interface Given extends FirstCommand {
   firstCommand?: FirstCommand;
@@ -40,8 +71,18 @@ interface Given extends FirstCommand {
   resumes?: FirstCommand;
 }
 
-/** The ERP's own command of what was sent again, be it a document or a group; of anything else its own. An old event names only what it replaced. */
-export function firstCommandOf({ commandId, reference, firstCommand, resendOf, supersedes, resumes }: Given): FirstCommand {
+/**
+ * The ERP's own command of what was sent again, be it a document or a group; of anything else its own. An old event
+ * names only what it replaced.
+ */
+export function firstCommandOf({
+  commandId,
+  reference,
+  firstCommand,
+  resendOf,
+  supersedes,
+  resumes,
+}: Given): FirstCommand {
   const named = firstCommand ?? { commandId: (resendOf ?? supersedes ?? resumes)?.commandId ?? commandId };
   return { ...(reference === undefined ? {} : { reference }), ...named };
 }
@@ -50,7 +91,9 @@ export const ABSENT: DocumentState = { phase: 'absent' };
 
 type Registered = Exclude<DocumentState, { phase: 'absent' }>;
 
-/** The state after one event. Throws on an event that cannot follow: the stream is damaged and must not be worked on. */
+/**
+ * The state after one event. Throws on an event that cannot follow: the stream is damaged and must not be worked on.
+ */
 export function evolve(state: DocumentState, event: DocumentEvent): DocumentState {
   if (event.type === 'DocumentRegistered') {
     if (state.phase !== 'absent') throw new Error(`DocumentRegistered in phase ${state.phase}`);
@@ -85,7 +128,13 @@ function evolveRegistered(state: Registered, event: Exclude<DocumentEvent, Docum
     case 'StatusObserved':
       return withStatus(state, event.data.status);
     case 'ReceiptStored':
-      return { phase: 'received', registration, documentId: event.data.documentId, status: statusOf(state) ?? 'processed', ...successorsOf(state) };
+      return {
+        phase: 'received',
+        registration,
+        documentId: event.data.documentId,
+        status: statusOf(state) ?? 'processed',
+        ...successorsOf(state),
+      };
     case 'DocumentConcluded':
     case 'ConclusionRevised':
       return concluded(state, event.data);
@@ -112,7 +161,10 @@ function beforeSend(state: Registered, event: WaitEvent): DocumentState {
   }
 }
 
-function evolveWaiting(waiting: Waiting, event: Extract<WaitEvent, { type: 'PredecessorConcluded' | 'DocumentHeld' | 'HoldWaived' }>): Waiting {
+function evolveWaiting(
+  waiting: Waiting,
+  event: Extract<WaitEvent, { type: 'PredecessorConcluded' | 'DocumentHeld' | 'HoldWaived' }>,
+): Waiting {
   switch (event.type) {
     case 'PredecessorConcluded':
       return withoutPredecessor(waiting, event.data.requestId);
@@ -125,14 +177,26 @@ function evolveWaiting(waiting: Waiting, event: Extract<WaitEvent, { type: 'Pred
   }
 }
 
-type SendEvent = Extract<DocumentEvent, { type: 'SendAttempted' | 'SendNotDelivered' | 'SendAbsenceProven' | 'SendUnconfirmed' | 'LookUpMissed' | 'DocumentSent' }>;
+type SendEvent = Extract<
+  DocumentEvent,
+  {
+    type:
+      'SendAttempted' | 'SendNotDelivered' | 'SendAbsenceProven' | 'SendUnconfirmed' | 'LookUpMissed' | 'DocumentSent';
+  }
+>;
 
 function duringSend(state: Registered, event: SendEvent): DocumentState {
   const { registration } = state;
   const { attempt } = event.data;
   switch (event.type) {
     case 'SendAttempted':
-      return { phase: 'sending', registration, attempt, ...doubtsOf(state), ...(event.data.upload === undefined ? {} : { upload: true }) };
+      return {
+        phase: 'sending',
+        registration,
+        attempt,
+        ...doubtsOf(state),
+        ...(event.data.upload === undefined ? {} : { upload: true }),
+      };
     case 'SendNotDelivered':
       return { phase: 'ready', registration, nextAttempt: attempt + 1, ...doubtsOf(state) };
     case 'SendAbsenceProven':
@@ -140,7 +204,16 @@ function duringSend(state: Registered, event: SendEvent): DocumentState {
     case 'SendUnconfirmed':
       return { phase: 'unconfirmed', registration, attempt, lookUps: 0, ...uploadOf(state), ...doubtsOf(state) };
     case 'LookUpMissed':
-      return state.phase === 'uploading' ? evolveUpload(state, event) : { phase: 'unconfirmed', registration, attempt, lookUps: event.data.lookUp, ...uploadOf(state), ...doubtsOf(state) };
+      return state.phase === 'uploading'
+        ? evolveUpload(state, event)
+        : {
+            phase: 'unconfirmed',
+            registration,
+            attempt,
+            lookUps: event.data.lookUp,
+            ...uploadOf(state),
+            ...doubtsOf(state),
+          };
     case 'DocumentSent':
       return { phase: 'sent', registration, attempt, documentId: event.data.documentId, status: undefined };
     default:
@@ -156,10 +229,19 @@ function duringUpload(state: Registered, event: UploadEvent): DocumentState {
 
 function concluded(state: Registered, { outcome, cause }: DocumentConcluded['data']): DocumentState {
   const { registration } = state;
-  return { phase: 'concluded', registration, outcome, documentId: documentIdOf(state), status: statusOf(state), ...(cause === undefined ? {} : { cause }), ...successorsOf(state) };
+  return {
+    phase: 'concluded',
+    registration,
+    outcome,
+    documentId: documentIdOf(state),
+    status: statusOf(state),
+    ...(cause === undefined ? {} : { cause }),
+    ...successorsOf(state),
+  };
 }
 
-const withSuccessor = (state: Registered, successor: Successors): DocumentState => (state.phase === 'concluded' ? { ...state, ...successor } : state);
+const withSuccessor = (state: Registered, successor: Successors): DocumentState =>
+  state.phase === 'concluded' ? { ...state, ...successor } : state;
 
 function withStatus(state: Registered, status: RegistryStatus): DocumentState {
   if (state.phase === 'sent' || state.phase === 'concluded') return { ...state, status };
@@ -172,7 +254,9 @@ function successorsOf(state: Registered): Successors {
   return { ...(supersededBy === undefined ? {} : { supersededBy }), ...(resentAs === undefined ? {} : { resentAs }) };
 }
 
-const uploadOf = (state: Registered): { upload?: true } => ('upload' in state && state.upload !== undefined ? { upload: state.upload } : {});
-const doubtsOf = (state: Registered): Doubts => ('doubts' in state && state.doubts !== undefined ? { doubts: state.doubts } : {});
+const uploadOf = (state: Registered): { upload?: true } =>
+  'upload' in state && state.upload !== undefined ? { upload: state.upload } : {};
+const doubtsOf = (state: Registered): Doubts =>
+  'doubts' in state && state.doubts !== undefined ? { doubts: state.doubts } : {};
 const statusOf = (state: Registered): RegistryStatus | undefined => ('status' in state ? state.status : undefined);
 const documentIdOf = (state: Registered): string | undefined => ('documentId' in state ? state.documentId : undefined);

@@ -1,9 +1,9 @@
 import type { Sha256 } from '#kernel';
 
 /**
- * A document above the registry's limit for `send` is announced, uploaded by link in parts, and finished (public-facts 1.2). The link is in no
- * event, and the announcement's answer, which carries it, is no evidence: it may bear a secret. `round` counts the times that the upload of
- * one attempt was begun or taken up again, from 1.
+ * A document above the registry's limit for `send` is announced, uploaded by link in parts, and finished (public-facts
+ * 1.2). The link is in no event, and the announcement's answer, which carries it, is no evidence: it may bear a secret.
+ * `round` counts the times that the upload of one attempt was begun or taken up again, from 1.
  */
 export interface UploadOpened {
   type: 'UploadOpened';
@@ -11,7 +11,10 @@ export interface UploadOpened {
   data: { attempt: number; documentId: string; foundByLookUp: boolean; answerSha256?: Sha256 };
 }
 
-/** The intent, recorded before the call: all parts are there, and from here on the document may be in the registry's work. */
+/**
+ * The intent, recorded before the call: all parts are there, and from here on the document may be in the registry's
+ * work.
+ */
 export interface UploadFinishAttempted {
   type: 'UploadFinishAttempted';
   data: { attempt: number; round: number; documentId: string };
@@ -29,7 +32,10 @@ export interface UploadFinishUnconfirmed {
   data: { attempt: number; round: number; reason: string; answerSha256?: Sha256 };
 }
 
-/** The registry heard and said no to a part, or to the end: because something is missing, or because it has been finished before. Looked up. */
+/**
+ * The registry heard and said no to a part, or to the end: because something is missing, or because it has been
+ * finished before. Looked up.
+ */
 export interface UploadRefused {
   type: 'UploadRefused';
   data: { attempt: number; round: number; code: string; text: string; answerSha256: Sha256 };
@@ -41,7 +47,9 @@ export interface UploadSeenOpen {
   data: { attempt: number; round: number; lookUp: number; sinceAttemptEndedMs: number; answerSha256: Sha256 };
 }
 
-/** Seen open after a refusal, or twice, the last time after the grace: the end did not arrive, and the upload goes on. */
+/**
+ * Seen open after a refusal, or twice, the last time after the grace: the end did not arrive, and the upload goes on.
+ */
 export interface UploadProvenOpen {
   type: 'UploadProvenOpen';
   data: { attempt: number; round: number; lookUps: number; sinceAttemptEndedMs: number; answerSha256: Sha256 };
@@ -56,4 +64,5 @@ export type UploadEvent =
   | UploadSeenOpen
   | UploadProvenOpen;
 
-export const isAboutUpload = <Event extends { type: string }>(event: Event | UploadEvent): event is UploadEvent => event.type.startsWith('Upload');
+export const isAboutUpload = <Event extends { type: string }>(event: Event | UploadEvent): event is UploadEvent =>
+  event.type.startsWith('Upload');

@@ -1,12 +1,26 @@
 import type { Sha256 } from '#kernel';
-import type { AfterHold, DocumentOutcome, DocumentReference, FailureCause, FirstCommand, GroupKind } from '../document/events.js';
+import type {
+  AfterHold,
+  DocumentOutcome,
+  DocumentReference,
+  FailureCause,
+  FirstCommand,
+  GroupKind,
+} from '../document/events.js';
 import type { Registration } from '../document/state.js';
 
 /** Most members of one group: their registrations stand in one event, which has its limit. */
 export const MAX_GROUP_MEMBERS = 200;
 
 /** Why a group stopped. `member_not_sent`: the registry refused to take it, so the group was never started. */
-export type HaltCause = 'member_rejected' | 'member_failed' | 'member_partial' | 'member_not_sent' | 'predecessor_failed' | 'check_denied' | 'start_refused';
+export type HaltCause =
+  | 'member_rejected'
+  | 'member_failed'
+  | 'member_partial'
+  | 'member_not_sent'
+  | 'predecessor_failed'
+  | 'check_denied'
+  | 'start_refused';
 
 /** The document that was too large for one send, as it was given. */
 export interface SplitDocument {
@@ -16,7 +30,10 @@ export interface SplitDocument {
   itemCount: number;
 }
 
-/** The command was taken; the members' bytes are in the evidence store. The order of `members` is the order of processing. */
+/**
+ * The command was taken; the members' bytes are in the evidence store. The order of `members` is the order of
+ * processing.
+ */
 export interface GroupRegistered {
   type: 'GroupRegistered';
   data: {
@@ -44,7 +61,11 @@ export interface GroupWaiting {
 
 export interface GroupPredecessorConcluded {
   type: 'GroupPredecessorConcluded';
-  data: { requestId: string; outcome: DocumentOutcome; /** The document by which an operator sent it again, where that one's outcome counts. */ by?: DocumentReference };
+  data: {
+    requestId: string;
+    outcome: DocumentOutcome;
+    /** The document by which an operator sent it again, where that one's outcome counts. */ by?: DocumentReference;
+  };
 }
 
 /** A predecessor ended badly. Nothing is sent until that end is revised, or a person decides. */
@@ -73,13 +94,25 @@ export interface MemberSent {
 
 export interface MemberConcluded {
   type: 'MemberConcluded';
-  data: { index: number; requestId: string; outcome: DocumentOutcome; cause?: FailureCause; /** Of the event in the member's own stream that says so. */ memberVersion?: number };
+  data: {
+    index: number;
+    requestId: string;
+    outcome: DocumentOutcome;
+    cause?: FailureCause;
+    /** Of the event in the member's own stream that says so. */ memberVersion?: number;
+  };
 }
 
 /** What counted as concluded turned out otherwise. */
 export interface MemberRevised {
   type: 'MemberRevised';
-  data: { index: number; requestId: string; outcome: DocumentOutcome; previousOutcome: DocumentOutcome; memberVersion?: number };
+  data: {
+    index: number;
+    requestId: string;
+    outcome: DocumentOutcome;
+    previousOutcome: DocumentOutcome;
+    memberVersion?: number;
+  };
 }
 
 /** The registry says that the group can be started. */
@@ -88,7 +121,10 @@ export interface GroupCheckPassed {
   data: { answerSha256: Sha256 };
 }
 
-/** The registry says that it cannot, and why. It is asked again a few times: what was just sent may not be known to it yet. */
+/**
+ * The registry says that it cannot, and why. It is asked again a few times: what was just sent may not be known to it
+ * yet.
+ */
 export interface GroupCheckDenied {
   type: 'GroupCheckDenied';
   data: { check: number; reason: string; answerSha256: Sha256 };
@@ -103,7 +139,12 @@ export interface GroupStartAttempted {
 /** The registry works on the group. `seenByStatus` when the members' statuses told, not the answer to the call. */
 export interface GroupStarted {
   type: 'GroupStarted';
-  data: { attempt: number; seenByStatus: boolean; answerSha256: Sha256; members: { requestId: string; documentId: string }[] };
+  data: {
+    attempt: number;
+    seenByStatus: boolean;
+    answerSha256: Sha256;
+    members: { requestId: string; documentId: string }[];
+  };
 }
 
 /** The registry heard and said no; nothing has begun. */
@@ -160,7 +201,10 @@ export interface GroupHaltLifted {
 /** Every member has ended. */
 export interface GroupConcluded {
   type: 'GroupConcluded';
-  data: { outcome: DocumentOutcome; /** Set when it stopped before its end, or at its last member. */ halt?: HaltCause };
+  data: {
+    outcome: DocumentOutcome;
+    /** Set when it stopped before its end, or at its last member. */ halt?: HaltCause;
+  };
 }
 
 /** A member turned out otherwise, and with it the whole. */
@@ -203,7 +247,8 @@ export type GroupEvent =
 /** Checks and starts: the group's dealings with the registry as a whole. */
 export type StartEvent = Extract<GroupEvent, { type: `GroupStart${string}` | `GroupCheck${string}` }>;
 
-export const isAboutStart = (event: GroupEvent): event is StartEvent => event.type.startsWith('GroupStart') || event.type.startsWith('GroupCheck');
+export const isAboutStart = (event: GroupEvent): event is StartEvent =>
+  event.type.startsWith('GroupStart') || event.type.startsWith('GroupCheck');
 
 export const GROUP_STREAM_PREFIX = 'group-';
 export const groupStream = (groupId: string): string => `${GROUP_STREAM_PREFIX}${groupId}`;

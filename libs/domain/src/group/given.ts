@@ -12,28 +12,63 @@ export const groupRegistration = (after: DocumentReference[] = []): GroupRegistr
   commandId: 'G-1',
   account: 'main',
   kind: 'given',
-  members: IDS.map((requestId, index) => ({ ...documentRegistration(), requestId, commandId: `c-${requestId}`, group: { groupId: 'g-1', index, of: IDS.length, kind: 'given' } })),
+  members: IDS.map((requestId, index) => ({
+    ...documentRegistration(),
+    requestId,
+    commandId: `c-${requestId}`,
+    group: { groupId: 'g-1', index, of: IDS.length, kind: 'given' },
+  })),
   after,
 });
 
 export const registered: GroupCommand = { type: 'Register', registration: groupRegistration() };
-export const memberSent = (i: number): GroupCommand => ({ type: 'NoteMemberSent', requestId: IDS[i] as string, documentId: `d-${i}` });
+export const memberSent = (i: number): GroupCommand => ({
+  type: 'NoteMemberSent',
+  requestId: IDS[i] as string,
+  documentId: `d-${i}`,
+});
 export const allSent: GroupCommand[] = [registered, memberSent(0), memberSent(1), memberSent(2)];
 export const mayStart: GroupCommand = { type: 'RecordCheck', answer: { canStart: true }, answerSha256: SHA };
-export const mayNot: GroupCommand = { type: 'RecordCheck', answer: { canStart: false, reason: 'not yet' }, answerSha256: SHA };
+export const mayNot: GroupCommand = {
+  type: 'RecordCheck',
+  answer: { canStart: false, reason: 'not yet' },
+  answerSha256: SHA,
+};
 export const begin: GroupCommand = { type: 'BeginStart' };
 export const answered = (kind: 'started' | 'refused' | 'not_delivered' | 'unconfirmed', attempt = 1): GroupCommand => {
-  const answer = { started: { answerSha256: SHA }, refused: { code: '7', text: 'no', answerSha256: SHA }, not_delivered: { reason: '429', retryAfterMs: 400 }, unconfirmed: { reason: 'timeout' } }[kind];
-  return { type: 'RecordStartAnswer', attempt, answer: { kind, ...answer } as Extract<GroupCommand, { type: 'RecordStartAnswer' }>['answer'] };
+  const answer = {
+    started: { answerSha256: SHA },
+    refused: { code: '7', text: 'no', answerSha256: SHA },
+    not_delivered: { reason: '429', retryAfterMs: 400 },
+    unconfirmed: { reason: 'timeout' },
+  }[kind];
+  return {
+    type: 'RecordStartAnswer',
+    attempt,
+    answer: { kind, ...answer } as Extract<GroupCommand, { type: 'RecordStartAnswer' }>['answer'],
+  };
 };
-export const looked = (begun: boolean, sinceAttemptEndedMs: number, attempt = 1): GroupCommand => ({ type: 'RecordLook', attempt, begun, sinceAttemptEndedMs, unknownGraceMs: 60_000, answerSha256: SHA });
+export const looked = (begun: boolean, sinceAttemptEndedMs: number, attempt = 1): GroupCommand => ({
+  type: 'RecordLook',
+  attempt,
+  begun,
+  sinceAttemptEndedMs,
+  unknownGraceMs: 60_000,
+  answerSha256: SHA,
+});
 export const started: GroupCommand[] = [...allSent, mayStart, begin, answered('started')];
 type Ended = Extract<GroupCommand, { type: 'NoteMemberConcluded' }>;
-export const ended = (i: number, outcome: Ended['outcome'], more: Partial<Pick<Ended, 'cause' | 'partialStops' | 'version'>> = {}): GroupCommand => ({ type: 'NoteMemberConcluded', requestId: IDS[i] as string, outcome, partialStops: true, ...more });
+export const ended = (
+  i: number,
+  outcome: Ended['outcome'],
+  more: Partial<Pick<Ended, 'cause' | 'partialStops' | 'version'>> = {},
+): GroupCommand => ({ type: 'NoteMemberConcluded', requestId: IDS[i] as string, outcome, partialStops: true, ...more });
 
-export const groupAfter = (commands: GroupCommand[]): GroupState => commands.reduce<GroupState>((state, one) => decideGroup(state, one).reduce(evolveGroup, state), NO_GROUP);
+export const groupAfter = (commands: GroupCommand[]): GroupState =>
+  commands.reduce<GroupState>((state, one) => decideGroup(state, one).reduce(evolveGroup, state), NO_GROUP);
 /** The events of the last of these commands. */
-export const then = (commands: GroupCommand[]): GroupEvent[] => decideGroup(groupAfter(commands.slice(0, -1)), commands.at(-1) as GroupCommand);
+export const then = (commands: GroupCommand[]): GroupEvent[] =>
+  decideGroup(groupAfter(commands.slice(0, -1)), commands.at(-1) as GroupCommand);
 /** The events of all of these commands. */
 export const eventsOf = (commands: GroupCommand[]): GroupEvent[] => {
   let state: GroupState = NO_GROUP;

@@ -10,34 +10,71 @@ const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 const RUNS = 1_000;
 const GRACE_MS = 60_000;
 
-const attempt = fc.oneof({ weight: 4, arbitrary: fc.constant(1) }, { weight: 3, arbitrary: fc.constant(2) }, { weight: 1, arbitrary: fc.constant(3) });
+const attempt = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(1) },
+  { weight: 3, arbitrary: fc.constant(2) },
+  { weight: 1, arbitrary: fc.constant(3) },
+);
 const index = fc.nat({ max: IDS.length - 1 });
 const ending = fc.oneof(
   { weight: 3, arbitrary: fc.constant({ outcome: 'accepted' as const }) },
   fc.constant({ outcome: 'partial' as const }),
   fc.constant({ outcome: 'rejected' as const }),
-  fc.constantFrom('registry_failed' as const, 'send_refused' as const, 'not_processed' as const).map((cause) => ({ outcome: 'failed' as const, cause })),
+  fc
+    .constantFrom('registry_failed' as const, 'send_refused' as const, 'not_processed' as const)
+    .map((cause) => ({ outcome: 'failed' as const, cause })),
 );
 const command: fc.Arbitrary<GroupCommand> = fc.oneof(
   { weight: 4, arbitrary: index.map(memberSent) },
   { weight: 3, arbitrary: fc.constant(mayStart) },
   fc.constant(mayNot),
   { weight: 3, arbitrary: fc.constant(begin) },
-  { weight: 4, arbitrary: fc.tuple(fc.constantFrom('started' as const, 'refused' as const, 'not_delivered' as const, 'unconfirmed' as const, 'unconfirmed' as const, 'unconfirmed' as const), attempt).map(([kind, n]) => answered(kind, n)) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom(
+          'started' as const,
+          'refused' as const,
+          'not_delivered' as const,
+          'unconfirmed' as const,
+          'unconfirmed' as const,
+          'unconfirmed' as const,
+        ),
+        attempt,
+      )
+      .map(([kind, n]) => answered(kind, n)),
+  },
   {
     weight: 8,
     arbitrary: fc
-      .record({ attempt, begun: fc.oneof({ weight: 12, arbitrary: fc.constant(false) }, fc.constant(true)), sinceAttemptEndedMs: fc.constantFrom(0, GRACE_MS - 1, GRACE_MS, GRACE_MS) })
+      .record({
+        attempt,
+        begun: fc.oneof({ weight: 12, arbitrary: fc.constant(false) }, fc.constant(true)),
+        sinceAttemptEndedMs: fc.constantFrom(0, GRACE_MS - 1, GRACE_MS, GRACE_MS),
+      })
       .map((look): GroupCommand => ({ type: 'RecordLook', ...look, unknownGraceMs: GRACE_MS, answerSha256: SHA })),
   },
-  { weight: 1, arbitrary: fc.tuple(index, ending, fc.boolean()).map(([i, how, partialStops]): GroupCommand => ({ type: 'NoteMemberConcluded', requestId: IDS[i] as string, partialStops, ...how })) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(index, ending, fc.boolean()).map(([i, how, partialStops]): GroupCommand => ({
+      type: 'NoteMemberConcluded',
+      requestId: IDS[i] as string,
+      partialStops,
+      ...how,
+    })),
+  },
   fc.constant<GroupCommand>({ type: 'NoteResumption', by: { groupId: 'g-2', commandId: 'G-2' } }),
 );
 
 /** Most runs have all members sent, so that the far side of the start is reached. */
 const commands = fc
   .tuple(fc.constantFrom(0, 3, 3, 3), fc.array(command, { minLength: 20, maxLength: 60, size: 'max' }))
-  .map(([sent, rest]): GroupCommand[] => [{ type: 'Register', registration: groupRegistration() }, ...[0, 1, 2].slice(0, sent).map(memberSent), ...rest]);
+  .map(([sent, rest]): GroupCommand[] => [
+    { type: 'Register', registration: groupRegistration() },
+    ...[0, 1, 2].slice(0, sent).map(memberSent),
+    ...rest,
+  ]);
 
 const check = (property: (events: GroupEvent[], sequence: GroupCommand[]) => void): void =>
   fc.assert(
@@ -85,16 +122,21 @@ describe(`any sequence of commands to one group (seed ${SEED}; repeat with PROPE
     check((events) => {
       const first = (type: string): number => events.findIndex((event) => event.type === type);
       const attempted = first('GroupStartAttempted');
-      if (attempted >= 0) expect(events.slice(0, attempted).filter((event) => event.type === 'MemberSent')).toHaveLength(IDS.length);
+      if (attempted >= 0)
+        expect(events.slice(0, attempted).filter((event) => event.type === 'MemberSent')).toHaveLength(IDS.length);
       const concluded = events.filter((event) => event.type === 'GroupConcluded');
       expect(concluded.length).toBeLessThanOrEqual(1);
       const [end] = concluded;
       if (end === undefined) return;
       ends += 1;
-      const known = events.slice(0, events.indexOf(end)).flatMap((event) => (event.type === 'MemberConcluded' || event.type === 'MemberRevised' ? [event.data] : []));
+      const known = events
+        .slice(0, events.indexOf(end))
+        .flatMap((event) => (event.type === 'MemberConcluded' || event.type === 'MemberRevised' ? [event.data] : []));
       const outcomes = IDS.map((id) => known.findLast((one) => one.requestId === id)?.outcome);
       expect(outcomes).not.toContain(undefined);
-      expect(end.data.outcome).toBe(outcomeOf(outcomes.flatMap((outcome) => (outcome === undefined ? [] : [{ outcome }]))));
+      expect(end.data.outcome).toBe(
+        outcomeOf(outcomes.flatMap((outcome) => (outcome === undefined ? [] : [{ outcome }]))),
+      );
       if (end.data.halt === undefined) expect(['accepted', 'partial']).toContain(end.data.outcome);
     });
     expect(ends).toBeGreaterThan(RUNS / 50);

@@ -1,6 +1,12 @@
 import { neverReached } from '#kernel';
 import { afterEnd, type DocumentReaction, type Ended } from '../document/dependents.js';
-import type { DocumentRules, DocumentSagaState, GroupSagaState, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
+import type {
+  DocumentRules,
+  DocumentSagaState,
+  GroupSagaState,
+  PlannedGroupTask,
+  PlannedTask,
+} from '../document/planned-task.js';
 import { isAboutStart, type GroupConcluded, type GroupEvent, type StartEvent } from './events.js';
 import { outcomeForDependents } from './state.js';
 
@@ -17,7 +23,10 @@ type Reaction = DocumentReaction;
 
 const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
 
-/** What follows from one event of a group. Members are sent one after the other: whichever way a registry counts, that is their order (interface 4.1). */
+/**
+ * What follows from one event of a group. Members are sent one after the other: whichever way a registry counts, that
+ * is their order (interface 4.1).
+ */
 export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
   const { state, event, at } = own;
   if (isAboutStart(event)) return reactToStart(own, event);
@@ -26,15 +35,23 @@ export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
       const { account, after, members, resumes } = event.data;
       const group: GroupSagaState = { first: members[0]?.requestId ?? '', checks: 0, looks: 0, attempts: 0 };
       const isResend = resumes === undefined ? {} : { isResend: true as const };
-      return { state: { ...state, account, group, ...isResend }, tasks: after.length === 0 ? [sendMember(account, group.first, at)] : [] };
+      return {
+        state: { ...state, account, group, ...isResend },
+        tasks: after.length === 0 ? [sendMember(account, group.first, at)] : [],
+      };
     }
     case 'GroupReleased':
       return { state, tasks: [sendMember(state.account, groupOf(state).first, at)], stopsWaiting: true };
     case 'MemberSent':
-      return event.data.nextRequestId === undefined ? check(own, at) : { state, tasks: [sendMember(state.account, event.data.nextRequestId, at)] };
+      return event.data.nextRequestId === undefined
+        ? check(own, at)
+        : { state, tasks: [sendMember(state.account, event.data.nextRequestId, at)] };
     case 'GroupHalted':
       return {
-        ...{ state, tasks: event.data.rest.length === 0 ? [] : [endRest(own, event.data.started, event.data.member?.requestId)] },
+        ...{
+          state,
+          tasks: event.data.rest.length === 0 ? [] : [endRest(own, event.data.started, event.data.member?.requestId)],
+        },
         ...(event.data.cause === 'predecessor_failed' ? { stopsWaiting: true as const } : {}),
       };
     case 'GroupConcluded':
@@ -61,10 +78,15 @@ export function endOfGroup(concluded: GroupConcluded['data']): Ended {
   return { outcome, isFinal: !mayTurn, mayTurn };
 }
 
-function afterConclusion({ state, groupId, version, at, rules }: OwnGroupEvent, concluded: GroupConcluded['data']): Reaction {
+function afterConclusion(
+  { state, groupId, version, at, rules }: OwnGroupEvent,
+  concluded: GroupConcluded['data'],
+): Reaction {
   const ended = afterEnd(state, { ...endOfGroup(concluded), key: groupId, version, at, rules });
   // Who waits for the group that it resumes is found by the task.
-  return state.isResend === true ? { state: ended.state, tasks: [ended.release] } : { state: ended.state, tasks: [], tasksForDependents: [ended.release] };
+  return state.isResend === true
+    ? { state: ended.state, tasks: [ended.release] }
+    : { state: ended.state, tasks: [], tasksForDependents: [ended.release] };
 }
 
 function reactToStart(own: OwnGroupEvent, event: StartEvent): Reaction {
@@ -75,16 +97,27 @@ function reactToStart(own: OwnGroupEvent, event: StartEvent): Reaction {
     case 'GroupCheckDenied':
       return check(own, later(at, rules.statusPollMs));
     case 'GroupStartNotDelivered':
-      return { state: withGroup(state, { attempts: event.data.attempt }), tasks: [start(own, event.data.attempt + 1, later(at, event.data.retryAfterMs))] };
+      return {
+        state: withGroup(state, { attempts: event.data.attempt }),
+        tasks: [start(own, event.data.attempt + 1, later(at, event.data.retryAfterMs))],
+      };
     case 'GroupStartAbsenceProven':
       return check({ ...own, state: withGroup(state, { attempts: event.data.attempt }) }, at);
     case 'GroupStartUnconfirmed': {
       const ended = withGroup(state, { attemptEndedAt: at.toISOString() });
-      return look({ ...own, state: ended }, event.data.attempt, later(at, Math.max(rules.lookUpEveryMs, rules.statusAfterSendMs)));
+      return look(
+        { ...own, state: ended },
+        event.data.attempt,
+        later(at, Math.max(rules.lookUpEveryMs, rules.statusAfterSendMs)),
+      );
     }
     case 'GroupStartNotSeen': {
       const graceEnd = later(new Date(groupOf(state).attemptEndedAt ?? at), rules.unknownGraceMs);
-      return look(own, event.data.attempt, new Date(Math.max(graceEnd.getTime(), later(at, rules.lookUpEveryMs).getTime())));
+      return look(
+        own,
+        event.data.attempt,
+        new Date(Math.max(graceEnd.getTime(), later(at, rules.lookUpEveryMs).getTime())),
+      );
     }
     case 'GroupStarted':
       return { state, tasks: event.data.members.map((one) => readStatus(own, one)) };
@@ -96,8 +129,12 @@ function reactToStart(own: OwnGroupEvent, event: StartEvent): Reaction {
   }
 }
 
-const groupOf = (state: DocumentSagaState): GroupSagaState => state.group ?? { first: '', checks: 0, looks: 0, attempts: 0 };
-const withGroup = (state: DocumentSagaState, news: Partial<GroupSagaState>): DocumentSagaState => ({ ...state, group: { ...groupOf(state), ...news } });
+const groupOf = (state: DocumentSagaState): GroupSagaState =>
+  state.group ?? { first: '', checks: 0, looks: 0, attempts: 0 };
+const withGroup = (state: DocumentSagaState, news: Partial<GroupSagaState>): DocumentSagaState => ({
+  ...state,
+  group: { ...groupOf(state), ...news },
+});
 
 /** Under the key of a document's own first send: it is sent once, whoever planned it. */
 const sendMember = (account: string, requestId: string, dueAt: Date): PlannedTask => ({
@@ -109,20 +146,43 @@ const sendMember = (account: string, requestId: string, dueAt: Date): PlannedTas
 });
 
 /** Its status moves only now, and is read no sooner than after a send. */
-function readStatus({ state: { account }, at, rules }: OwnGroupEvent, { requestId, documentId }: { requestId: string; documentId: string }): PlannedTask {
-  const dueAt = new Date(Math.ceil(later(at, rules.statusAfterSendMs).getTime() / rules.statusGridMs) * rules.statusGridMs);
-  return { key: `status:${requestId}:started`, kind: 'status', lane: `${account}/status`, dueAt, payload: { requestId, account, documentId } };
+function readStatus(
+  { state: { account }, at, rules }: OwnGroupEvent,
+  { requestId, documentId }: { requestId: string; documentId: string },
+): PlannedTask {
+  const dueAt = new Date(
+    Math.ceil(later(at, rules.statusAfterSendMs).getTime() / rules.statusGridMs) * rules.statusGridMs,
+  );
+  return {
+    key: `status:${requestId}:started`,
+    kind: 'status',
+    lane: `${account}/status`,
+    dueAt,
+    payload: { requestId, account, documentId },
+  };
 }
 
 function check({ state, groupId }: OwnGroupEvent, dueAt: Date): Reaction {
   const checks = groupOf(state).checks + 1;
   const { account } = state;
-  const task: PlannedGroupTask = { key: `group_check:${groupId}:${checks}`, kind: 'group_check', lane: `${account}/group_check`, dueAt, payload: { groupId, account } };
+  const task: PlannedGroupTask = {
+    key: `group_check:${groupId}:${checks}`,
+    kind: 'group_check',
+    lane: `${account}/group_check`,
+    dueAt,
+    payload: { groupId, account },
+  };
   return { state: withGroup(state, { checks }), tasks: [task] };
 }
 
 function start({ state: { account }, groupId }: OwnGroupEvent, attempt: number, dueAt: Date): PlannedGroupTask {
-  return { key: `group_start:${groupId}:${attempt}`, kind: 'group_start', lane: `${account}/group_start`, dueAt, payload: { groupId, account, attempt } };
+  return {
+    key: `group_start:${groupId}:${attempt}`,
+    kind: 'group_start',
+    lane: `${account}/group_start`,
+    dueAt,
+    payload: { groupId, account, attempt },
+  };
 }
 
 function look({ state, groupId }: OwnGroupEvent, attempt: number, dueAt: Date): Reaction {
@@ -130,13 +190,29 @@ function look({ state, groupId }: OwnGroupEvent, attempt: number, dueAt: Date): 
   const { account } = state;
   const { attemptEndedAt } = groupOf(state);
   const payload = { groupId, account, attempt, ...(attemptEndedAt === undefined ? {} : { attemptEndedAt }) };
-  return { state: withGroup(state, { looks }), tasks: [{ key: `group_look:${groupId}:${looks}`, kind: 'group_look', lane: `${account}/status`, dueAt, payload }] };
+  return {
+    state: withGroup(state, { looks }),
+    tasks: [{ key: `group_look:${groupId}:${looks}`, kind: 'group_look', lane: `${account}/status`, dueAt, payload }],
+  };
 }
 
-/** What stands behind the member that stopped a started group is looked at once more, after a bare FAILED has had its time to turn. */
-function endRest({ state: { account }, groupId, at, rules }: OwnGroupEvent, started: boolean, stoppedBy = 'none'): PlannedGroupTask {
+/**
+ * What stands behind the member that stopped a started group is looked at once more, after a bare FAILED has had its
+ * time to turn.
+ */
+function endRest(
+  { state: { account }, groupId, at, rules }: OwnGroupEvent,
+  started: boolean,
+  stoppedBy = 'none',
+): PlannedGroupTask {
   const payload = { groupId, account };
   return started
-    ? { key: `settle_group:${groupId}:${stoppedBy}`, kind: 'settle_group', lane: `${account}/status`, dueAt: later(at, rules.failedGraceMs + rules.statusPollMs), payload }
+    ? {
+        key: `settle_group:${groupId}:${stoppedBy}`,
+        kind: 'settle_group',
+        lane: `${account}/status`,
+        dueAt: later(at, rules.failedGraceMs + rules.statusPollMs),
+        payload,
+      }
     : { key: `conclude_members:${groupId}`, kind: 'conclude_members', lane: 'internal', dueAt: at, payload };
 }

@@ -1,7 +1,15 @@
 import { neverReached } from '#kernel';
 import type { DocumentOutcome, FailureCause } from '../document/events.js';
 import { endedBadly, withHold, withoutHolds, withoutPredecessor, type Waiting } from '../document/hold.js';
-import { isAboutStart, type GroupEvent, type GroupHalted, type GroupRegistered, type HaltCause, type MemberConcluded, type StartEvent } from './events.js';
+import {
+  isAboutStart,
+  type GroupEvent,
+  type GroupHalted,
+  type GroupRegistered,
+  type HaltCause,
+  type MemberConcluded,
+  type StartEvent,
+} from './events.js';
 
 export type GroupRegistration = GroupRegistered['data'];
 export type Halt = GroupHalted['data'];
@@ -21,7 +29,10 @@ interface Registered {
   members: Member[];
 }
 
-/** Starts before the present one that may have reached the registry, and were proven not to have begun the group; absent for none. */
+/**
+ * Starts before the present one that may have reached the registry, and were proven not to have begun the group; absent
+ * for none.
+ */
 interface Doubts {
   doubts?: number;
 }
@@ -32,7 +43,10 @@ export type GroupState =
   | (Registered & Waiting & { phase: 'waiting' })
   /** Its members are sent, one after the other. */
   | (Registered & { phase: 'sending' })
-  /** The registry has all members and is asked whether it can begin. `attempts` counts starts that were tried, none of which can still begin it. */
+  /**
+   * The registry has all members and is asked whether it can begin. `attempts` counts starts that were tried, none of
+   * which can still begin it.
+   */
   | (Registered & Doubts & { phase: 'checking'; checks: number; attempts: number })
   | (Registered & Doubts & { phase: 'startable'; attempts: number })
   | (Registered & Doubts & { phase: 'starting'; attempt: number })
@@ -40,13 +54,20 @@ export type GroupState =
   | (Registered & Doubts & { phase: 'unconfirmed'; attempt: number; lookUps: number })
   | (Registered & { phase: 'started' })
   | (Registered & { phase: 'halted'; halt: Halt })
-  | (Registered & { phase: 'concluded'; outcome: DocumentOutcome; halt: Halt | undefined; resumedBy?: { groupId: string; commandId: string } });
+  | (Registered & {
+      phase: 'concluded';
+      outcome: DocumentOutcome;
+      halt: Halt | undefined;
+      resumedBy?: { groupId: string; commandId: string };
+    });
 
 export const NO_GROUP: GroupState = { phase: 'absent' };
 
 export type RegisteredGroup = Exclude<GroupState, { phase: 'absent' }>;
 
-/** The state after one event. Throws on an event that cannot follow: the stream is damaged and must not be worked on. */
+/**
+ * The state after one event. Throws on an event that cannot follow: the stream is damaged and must not be worked on.
+ */
 export function evolveGroup(state: GroupState, event: GroupEvent): GroupState {
   if (event.type === 'GroupRegistered') {
     if (state.phase !== 'absent') throw new Error(`GroupRegistered in phase ${state.phase}`);
@@ -81,7 +102,13 @@ function evolveRegistered(state: RegisteredGroup, event: Exclude<GroupEvent, Gro
       return { ...group, phase: 'halted', halt: event.data };
     case 'GroupConcluded':
     case 'GroupConclusionRevised':
-      return { ...group, phase: 'concluded', outcome: event.data.outcome, halt: haltOf(state), ...(state.phase === 'concluded' && state.resumedBy !== undefined ? { resumedBy: state.resumedBy } : {}) };
+      return {
+        ...group,
+        phase: 'concluded',
+        outcome: event.data.outcome,
+        halt: haltOf(state),
+        ...(state.phase === 'concluded' && state.resumedBy !== undefined ? { resumedBy: state.resumedBy } : {}),
+      };
     case 'GroupResumed':
       return state.phase === 'concluded' ? { ...state, resumedBy: event.data.by } : state;
     default:
@@ -89,7 +116,10 @@ function evolveRegistered(state: RegisteredGroup, event: Exclude<GroupEvent, Gro
   }
 }
 
-function evolveWaiting(waiting: Waiting, event: Extract<GroupEvent, { type: 'GroupPredecessorConcluded' | 'GroupHeld' | 'GroupHoldWaived' }>): Waiting {
+function evolveWaiting(
+  waiting: Waiting,
+  event: Extract<GroupEvent, { type: 'GroupPredecessorConcluded' | 'GroupHeld' | 'GroupHoldWaived' }>,
+): Waiting {
   switch (event.type) {
     case 'GroupPredecessorConcluded':
       return withoutPredecessor(waiting, event.data.requestId);
@@ -117,7 +147,13 @@ function evolveStart(state: RegisteredGroup, event: StartEvent): GroupState {
     case 'GroupStartNotDelivered':
       return { ...group, phase: 'startable', attempts: event.data.attempt };
     case 'GroupStartAbsenceProven':
-      return { ...group, phase: 'checking', checks: 0, attempts: event.data.attempt, doubts: (doubtsOf(state).doubts ?? 0) + 1 };
+      return {
+        ...group,
+        phase: 'checking',
+        checks: 0,
+        attempts: event.data.attempt,
+        doubts: (doubtsOf(state).doubts ?? 0) + 1,
+      };
     case 'GroupStartUnconfirmed':
       return { ...group, phase: 'unconfirmed', attempt: event.data.attempt, lookUps: 0 };
     case 'GroupStartNotSeen':
@@ -133,18 +169,26 @@ function withMember(state: RegisteredGroup, index: number, news: Partial<Member>
   return { ...state, members: state.members.map((one, i) => (i === index ? { ...one, ...news } : one)) };
 }
 
-const endOf = ({ outcome, cause, memberVersion: version }: MemberConcluded['data']): Partial<Member> => ({ outcome, ...(cause === undefined ? {} : { cause }), ...(version === undefined ? {} : { version }) });
+const endOf = ({ outcome, cause, memberVersion: version }: MemberConcluded['data']): Partial<Member> => ({
+  outcome,
+  ...(cause === undefined ? {} : { cause }),
+  ...(version === undefined ? {} : { version }),
+});
 
 const afterSent = (state: RegisteredGroup): GroupState =>
   state.phase === 'sending' && state.members.every((one) => one.documentId !== undefined)
     ? { phase: 'checking', registration: state.registration, members: state.members, checks: 0, attempts: 0 }
     : state;
 
-const doubtsOf = (state: RegisteredGroup): Doubts => ('doubts' in state && state.doubts !== undefined ? { doubts: state.doubts } : {});
+const doubtsOf = (state: RegisteredGroup): Doubts =>
+  'doubts' in state && state.doubts !== undefined ? { doubts: state.doubts } : {};
 const attemptsOf = (state: RegisteredGroup): number => ('attempts' in state ? state.attempts : 0);
 export const haltOf = (state: RegisteredGroup): Halt | undefined => ('halt' in state ? state.halt : undefined);
 
-/** How the whole ended. One of its members counts for it only as it would for a document of which some items were refused. */
+/**
+ * How the whole ended. One of its members counts for it only as it would for a document of which some items were
+ * refused.
+ */
 export function outcomeOf(members: readonly { outcome?: DocumentOutcome }[]): DocumentOutcome {
   const outcomes = members.map((one) => one.outcome);
   if (outcomes.every((one) => one === 'accepted')) return 'accepted';
@@ -152,10 +196,27 @@ export function outcomeOf(members: readonly { outcome?: DocumentOutcome }[]): Do
   return outcomes.includes('rejected') ? 'rejected' : 'failed';
 }
 
-/** What those that come after a group are told: a group that halted has not succeeded, unless every member turned out accepted in the end. */
-export const outcomeForDependents = ({ outcome, halt }: { outcome: DocumentOutcome; halt?: HaltCause }): DocumentOutcome =>
-  halt === undefined || outcome === 'rejected' || outcome === 'accepted' ? outcome : 'failed';
+/**
+ * What those that come after a group are told: a group that halted has not succeeded, unless every member turned out
+ * accepted in the end.
+ */
+export const outcomeForDependents = ({
+  outcome,
+  halt,
+}: {
+  outcome: DocumentOutcome;
+  halt?: HaltCause;
+}): DocumentOutcome => (halt === undefined || outcome === 'rejected' || outcome === 'accepted' ? outcome : 'failed');
 
-/** Whether a resumption takes on all of a group that did not end well: the member that stopped it, and what was not processed. Any other bad end takes a person to mend. */
-export const isWhollyResumable = ({ members, halt }: Pick<Extract<GroupState, { phase: 'concluded' }>, 'members' | 'halt'>): boolean =>
-  members.every(({ outcome, cause }, index) => outcome === undefined || !endedBadly(outcome) || index === halt?.member?.index || cause === 'not_processed');
+/**
+ * Whether a resumption takes on all of a group that did not end well: the member that stopped it, and what was not
+ * processed. Any other bad end takes a person to mend.
+ */
+export const isWhollyResumable = ({
+  members,
+  halt,
+}: Pick<Extract<GroupState, { phase: 'concluded' }>, 'members' | 'halt'>): boolean =>
+  members.every(
+    ({ outcome, cause }, index) =>
+      outcome === undefined || !endedBadly(outcome) || index === halt?.member?.index || cause === 'not_processed',
+  );

@@ -1,27 +1,57 @@
 import { describe, expect, it } from '@jest/globals';
 import { channelOf, type InboundEvent } from './events.js';
-import { content, DOWNLOAD, follow, inboundAfter, observe, OTHERS_ID, RECEIPT, seen, seenIncoming, seenOutgoing, SHA } from './given.js';
+import {
+  content,
+  DOWNLOAD,
+  follow,
+  inboundAfter,
+  observe,
+  OTHERS_ID,
+  RECEIPT,
+  seen,
+  seenIncoming,
+  seenOutgoing,
+  SHA,
+} from './given.js';
 
 const types = (events: InboundEvent[]): string[] => events.map((event) => event.type);
-const conclusionOf = (events: InboundEvent[]): object | undefined => events.find((event) => event.type === 'InboundConcluded')?.data;
+const conclusionOf = (events: InboundEvent[]): object | undefined =>
+  events.find((event) => event.type === 'InboundConcluded')?.data;
 
 describe('a document of others', () => {
   it('is seen once, however often a list shows it', () => {
-    expect(follow([], { type: 'See', seen: seenIncoming }, { type: 'See', seen: seenIncoming })).toEqual([seen(seenIncoming)]);
+    expect(follow([], { type: 'See', seen: seenIncoming }, { type: 'See', seen: seenIncoming })).toEqual([
+      seen(seenIncoming),
+    ]);
   });
 
   it('that came in counts as soon as it is fetched, at the registry’s time of it', () => {
     const events = follow([seen(seenIncoming)], DOWNLOAD);
     expect(types(events)).toEqual(['InboundDownloaded', 'InboundConcluded']);
-    expect(conclusionOf(events)).toMatchObject({ outcome: 'accepted', docType: 607, isReadable: true, documentSha256: SHA, acceptedAt: '2026-03-01T10:00:01.000Z', requestId: 'r-theirs' });
+    expect(conclusionOf(events)).toMatchObject({
+      outcome: 'accepted',
+      docType: 607,
+      isReadable: true,
+      documentSha256: SHA,
+      acceptedAt: '2026-03-01T10:00:01.000Z',
+      requestId: 'r-theirs',
+    });
   });
 
   it('that went out in our name counts when status, bytes and receipt are there, in whatever order they come', () => {
-    for (const commands of [[observe('processed'), DOWNLOAD, RECEIPT], [observe('processed'), RECEIPT, DOWNLOAD]]) {
+    for (const commands of [
+      [observe('processed'), DOWNLOAD, RECEIPT],
+      [observe('processed'), RECEIPT, DOWNLOAD],
+    ]) {
       const events = follow([seen(seenOutgoing)], ...commands);
       expect(types(events).at(-1)).toBe('InboundConcluded');
       expect(events.filter((event) => event.type === 'InboundConcluded')).toHaveLength(1);
-      expect(conclusionOf(events)).toMatchObject({ outcome: 'partial', channel: 'cabinet', receiptSha256: SHA, acceptedAt: '2026-03-01T10:00:02.000Z' });
+      expect(conclusionOf(events)).toMatchObject({
+        outcome: 'partial',
+        channel: 'cabinet',
+        receiptSha256: SHA,
+        acceptedAt: '2026-03-01T10:00:02.000Z',
+      });
     }
     expect(types(follow([seen(seenOutgoing)], observe('processed'), DOWNLOAD))).not.toContain('InboundConcluded');
   });
@@ -29,17 +59,32 @@ describe('a document of others', () => {
   it('whose status is known makes no event of it, and neither does anything after its end', () => {
     expect(follow([seen(seenOutgoing)], observe('processing'))).toEqual([]);
     const over = [seen(seenIncoming), ...follow([seen(seenIncoming)], DOWNLOAD)];
-    expect(follow(over, observe('failed'), DOWNLOAD, RECEIPT, { type: 'GiveUpDownload', reason: 'late', attempts: 9 })).toEqual([]);
+    expect(
+      follow(over, observe('failed'), DOWNLOAD, RECEIPT, { type: 'GiveUpDownload', reason: 'late', attempts: 9 }),
+    ).toEqual([]);
   });
 
   it('that FAILED is over with its bytes, and says so once more when the grace has passed', () => {
-    const events = follow([seen(seenOutgoing)], observe('failed'), observe('failed', true), observe('failed', true), DOWNLOAD);
-    expect(types(events)).toEqual(['InboundStatusObserved', 'InboundStatusObserved', 'InboundDownloaded', 'InboundConcluded']);
+    const events = follow(
+      [seen(seenOutgoing)],
+      observe('failed'),
+      observe('failed', true),
+      observe('failed', true),
+      DOWNLOAD,
+    );
+    expect(types(events)).toEqual([
+      'InboundStatusObserved',
+      'InboundStatusObserved',
+      'InboundDownloaded',
+      'InboundConcluded',
+    ]);
     expect(conclusionOf(events)).toMatchObject({ outcome: 'failed' });
   });
 
   it('that FAILED and turned out otherwise ends by its receipt', () => {
-    expect(conclusionOf(follow([seen(seenOutgoing)], observe('failed'), observe('processed', true), DOWNLOAD, RECEIPT))).toMatchObject({ outcome: 'partial' });
+    expect(
+      conclusionOf(follow([seen(seenOutgoing)], observe('failed'), observe('processed', true), DOWNLOAD, RECEIPT)),
+    ).toMatchObject({ outcome: 'partial' });
   });
 });
 
@@ -52,12 +97,19 @@ describe('what cannot be had', () => {
   });
 
   it('the receipt: nobody can say how it ended', () => {
-    const events = follow([seen(seenOutgoing)], observe('processed'), DOWNLOAD, { type: 'GiveUpReceipt', reason: 'not_found', attempts: 6 });
+    const events = follow([seen(seenOutgoing)], observe('processed'), DOWNLOAD, {
+      type: 'GiveUpReceipt',
+      reason: 'not_found',
+      attempts: 6,
+    });
     expect(conclusionOf(events)).toMatchObject({ outcome: 'undetermined', isReadable: true });
   });
 
   it('bytes that are no document: they are kept, and marked as unreadable', () => {
-    const events = follow([seen(seenIncoming)], { type: 'RecordDownload', download: { documentSha256: SHA, byteLength: 3, content: { problem: 'line 1: not XML' } } });
+    const events = follow([seen(seenIncoming)], {
+      type: 'RecordDownload',
+      download: { documentSha256: SHA, byteLength: 3, content: { problem: 'line 1: not XML' } },
+    });
     expect(conclusionOf(events)).toMatchObject({ isReadable: false, documentSha256: SHA });
   });
 });
@@ -65,25 +117,48 @@ describe('what cannot be had', () => {
 describe('its tie to a document of ours', () => {
   it('is found once, before or after its end', () => {
     const link = { type: 'Link', requestId: 'r-ours', by: 'items', sharedItems: 2 } as const;
-    expect(types(follow([seen(seenIncoming)], link, DOWNLOAD, { ...link, requestId: 'r-other' }))).toEqual(['InboundLinked', 'InboundDownloaded', 'InboundConcluded']);
-    expect(types(follow([seen(seenIncoming)], DOWNLOAD, link))).toEqual(['InboundDownloaded', 'InboundConcluded', 'InboundLinked']);
-    expect(inboundAfter([seen(seenIncoming), ...follow([seen(seenIncoming)], DOWNLOAD, link)])).toMatchObject({ phase: 'concluded', content, link: { requestId: 'r-ours', by: 'items' } });
+    expect(types(follow([seen(seenIncoming)], link, DOWNLOAD, { ...link, requestId: 'r-other' }))).toEqual([
+      'InboundLinked',
+      'InboundDownloaded',
+      'InboundConcluded',
+    ]);
+    expect(types(follow([seen(seenIncoming)], DOWNLOAD, link))).toEqual([
+      'InboundDownloaded',
+      'InboundConcluded',
+      'InboundLinked',
+    ]);
+    expect(inboundAfter([seen(seenIncoming), ...follow([seen(seenIncoming)], DOWNLOAD, link)])).toMatchObject({
+      phase: 'concluded',
+      content,
+      link: { requestId: 'r-ours', by: 'items' },
+    });
   });
 
   it('ends its own life when it turns out to be ours', () => {
     const recognise = { type: 'Recognise', requestId: 'r-ours' } as const;
     for (const before of [[], [observe('processed'), DOWNLOAD, RECEIPT]]) {
-      const events = follow([seen(seenOutgoing)], ...before, recognise, recognise, observe('failed'), { type: 'Link', requestId: 'r-x', by: 'request_id' });
-      expect(events.at(-1)).toEqual({ type: 'InboundRecognised', data: { documentId: OTHERS_ID, requestId: 'r-ours' } });
+      const events = follow([seen(seenOutgoing)], ...before, recognise, recognise, observe('failed'), {
+        type: 'Link',
+        requestId: 'r-x',
+        by: 'request_id',
+      });
+      expect(events.at(-1)).toEqual({
+        type: 'InboundRecognised',
+        data: { documentId: OTHERS_ID, requestId: 'r-ours' },
+      });
       expect(inboundAfter([seen(seenOutgoing), ...events])).toMatchObject({ phase: 'ours', requestId: 'r-ours' });
     }
     expect(follow([], recognise)).toEqual([]);
   });
 
   it('of a damaged stream is not made: an event that cannot follow stops it', () => {
-    expect(() => inboundAfter([{ type: 'InboundLinked', data: { documentId: OTHERS_ID, requestId: 'r', by: 'items' } }])).toThrow('before InboundSeen');
+    expect(() =>
+      inboundAfter([{ type: 'InboundLinked', data: { documentId: OTHERS_ID, requestId: 'r', by: 'items' } }]),
+    ).toThrow('before InboundSeen');
     expect(() => inboundAfter([seen(seenIncoming), seen(seenIncoming)])).toThrow('InboundSeen in phase followed');
-    expect(() => inboundAfter([seen(seenIncoming), { type: 'InboundThought', data: {} } as unknown as InboundEvent])).toThrow('unknown inbound event');
+    expect(() =>
+      inboundAfter([seen(seenIncoming), { type: 'InboundThought', data: {} } as unknown as InboundEvent]),
+    ).toThrow('unknown inbound event');
   });
 });
 

@@ -6,7 +6,13 @@ import { evolveInbound, type Followed, type InboundState, type Seen } from './st
 /** What may be asked of a document of others. */
 export type InboundCommand =
   | { type: 'See'; seen: Seen }
-  | { type: 'ObserveStatus'; status: RegistryStatus; /** It was read again after the grace of a FAILED. */ isLastWord: boolean; processedAt?: string; answerSha256: Sha256 }
+  | {
+      type: 'ObserveStatus';
+      status: RegistryStatus;
+      /** It was read again after the grace of a FAILED. */ isLastWord: boolean;
+      processedAt?: string;
+      answerSha256: Sha256;
+    }
   | { type: 'RecordDownload'; download: Omit<InboundDownloaded['data'], 'documentId'> }
   | { type: 'GiveUpDownload'; reason: string; attempts: number }
   | { type: 'RecordReceipt'; receipt: Omit<InboundReceiptStored['data'], 'documentId'> }
@@ -14,7 +20,10 @@ export type InboundCommand =
   | { type: 'Link'; requestId: string; by: LinkedBy; sharedItems?: number }
   | { type: 'Recognise'; requestId: string };
 
-/** The events that follow from a command in a state; none when the command says nothing new, which makes every repeat harmless. */
+/**
+ * The events that follow from a command in a state; none when the command says nothing new, which makes every repeat
+ * harmless.
+ */
 export function decideInbound(state: InboundState, command: InboundCommand): InboundEvent[] {
   switch (command.type) {
     case 'See':
@@ -22,16 +31,32 @@ export function decideInbound(state: InboundState, command: InboundCommand): Inb
     case 'ObserveStatus':
       return observeStatus(state, command);
     case 'RecordDownload':
-      return whileFollowed(state, (open) => (open.download === undefined ? [{ type: 'InboundDownloaded', data: { documentId: open.seen.documentId, ...command.download } }] : []));
+      return whileFollowed(state, (open) =>
+        open.download === undefined
+          ? [{ type: 'InboundDownloaded', data: { documentId: open.seen.documentId, ...command.download } }]
+          : [],
+      );
     case 'GiveUpDownload': {
       const { type: _, ...why } = command;
-      return whileFollowed(state, (open) => (open.download === undefined ? [{ type: 'InboundDownloadGivenUp', data: { documentId: open.seen.documentId, ...why } }] : []));
+      return whileFollowed(state, (open) =>
+        open.download === undefined
+          ? [{ type: 'InboundDownloadGivenUp', data: { documentId: open.seen.documentId, ...why } }]
+          : [],
+      );
     }
     case 'RecordReceipt':
-      return whileFollowed(state, (open) => (open.receipt === undefined ? [{ type: 'InboundReceiptStored', data: { documentId: open.seen.documentId, ...command.receipt } }] : []));
+      return whileFollowed(state, (open) =>
+        open.receipt === undefined
+          ? [{ type: 'InboundReceiptStored', data: { documentId: open.seen.documentId, ...command.receipt } }]
+          : [],
+      );
     case 'GiveUpReceipt': {
       const { type: _, ...why } = command;
-      return whileFollowed(state, (open) => (open.receipt === undefined ? [{ type: 'InboundReceiptGivenUp', data: { documentId: open.seen.documentId, ...why } }] : []));
+      return whileFollowed(state, (open) =>
+        open.receipt === undefined
+          ? [{ type: 'InboundReceiptGivenUp', data: { documentId: open.seen.documentId, ...why } }]
+          : [],
+      );
     }
     case 'Link': {
       const { type: _, ...found } = command;
@@ -46,12 +71,21 @@ export function decideInbound(state: InboundState, command: InboundCommand): Inb
   }
 }
 
-function observeStatus(state: InboundState, { status, isLastWord, processedAt, answerSha256 }: Extract<InboundCommand, { type: 'ObserveStatus' }>): InboundEvent[] {
+function observeStatus(
+  state: InboundState,
+  { status, isLastWord, processedAt, answerSha256 }: Extract<InboundCommand, { type: 'ObserveStatus' }>,
+): InboundEvent[] {
   return whileFollowed(state, (open) => {
     const saysMore = isLastWord && status === 'failed' && !open.isLastWord;
     if (open.status === status && !saysMore) return [];
     const { documentId } = open.seen;
-    const data = { documentId, status, answerSha256, ...(saysMore ? { isLastWord: true as const } : {}), ...(processedAt === undefined ? {} : { processedAt }) };
+    const data = {
+      documentId,
+      status,
+      answerSha256,
+      ...(saysMore ? { isLastWord: true as const } : {}),
+      ...(processedAt === undefined ? {} : { processedAt }),
+    };
     return [{ type: 'InboundStatusObserved', data }];
   });
 }
@@ -65,7 +99,10 @@ function whileFollowed(state: InboundState, news: (open: Followed) => InboundEve
   return after.phase === 'followed' && isComplete(after) ? [...events, conclusion(after)] : events;
 }
 
-/** Its bytes and, where the registry gives one, its receipt. A document that failed has none, and neither has what another participant is told. */
+/**
+ * Its bytes and, where the registry gives one, its receipt. A document that failed has none, and neither has what
+ * another participant is told.
+ */
 function isComplete({ seen, status, download, receipt }: Followed): boolean {
   if (download === undefined || status === 'uploading' || status === 'processing') return false;
   return status === 'failed' || seen.direction === 'incoming' || receipt !== undefined;
@@ -80,7 +117,13 @@ function conclusion(state: Followed): InboundEvent {
   return {
     type: 'InboundConcluded',
     data: {
-      ...{ documentId, direction, channel, outcome: outcomeOf(state), isReadable: content !== undefined && 'docType' in content },
+      ...{
+        documentId,
+        direction,
+        channel,
+        outcome: outcomeOf(state),
+        isReadable: content !== undefined && 'docType' in content,
+      },
       ...(requestId === undefined ? {} : { requestId }),
       ...(docType === undefined ? {} : { docType }),
       ...(typeof download === 'object' ? { documentSha256: download.documentSha256 } : {}),

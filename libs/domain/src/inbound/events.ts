@@ -5,7 +5,8 @@ import type { DocumentOutcome, RegistryStatus } from '../document/events.js';
 export type InboundDirection = 'incoming' | 'outgoing';
 
 /** By which way a document came (interface 1): from another participant, or in our name past this system. */
-export type InboundChannel = 'counterparty' | 'emission_registrar' | 'disposal_registrar' | 'fiscal_operator' | 'cabinet' | 'other_system';
+export type InboundChannel =
+  'counterparty' | 'emission_registrar' | 'disposal_registrar' | 'fiscal_operator' | 'cabinet' | 'other_system';
 
 /** How it ended. `undetermined`: the registry is done with it, and the receipt that would tell how cannot be had. */
 export type InboundOutcome = DocumentOutcome | 'undetermined';
@@ -45,7 +46,12 @@ export interface InboundStatusObserved {
 /** Its bytes were fetched and kept, and what they say of themselves. */
 export interface InboundDownloaded {
   type: 'InboundDownloaded';
-  data: { documentId: string; documentSha256: Sha256; byteLength: number; content: InboundContent | { problem: string } };
+  data: {
+    documentId: string;
+    documentSha256: Sha256;
+    byteLength: number;
+    content: InboundContent | { problem: string };
+  };
 }
 
 /** What is read out of a document that is not ours. */
@@ -69,7 +75,14 @@ export interface InboundDownloadGivenUp {
 
 export interface InboundReceiptStored {
   type: 'InboundReceiptStored';
-  data: { documentId: string; receiptSha256: Sha256; result: 'accepted' | 'partial' | 'rejected'; acceptedAt: string; errorCount: number; comment?: string };
+  data: {
+    documentId: string;
+    receiptSha256: Sha256;
+    result: 'accepted' | 'partial' | 'rejected';
+    acceptedAt: string;
+    errorCount: number;
+    comment?: string;
+  };
 }
 
 /** There is no receipt to be had, or none that can be read; then its bytes are kept. */
@@ -98,13 +111,19 @@ export interface InboundConcluded {
   };
 }
 
-/** It belongs to a document of ours: `sharedItems` tells how many packs and units both name, where that is how it was found. */
+/**
+ * It belongs to a document of ours: `sharedItems` tells how many packs and units both name, where that is how it was
+ * found.
+ */
 export interface InboundLinked {
   type: 'InboundLinked';
   data: { documentId: string; requestId: string; by: LinkedBy; sharedItems?: number };
 }
 
-/** It is a document of ours after all, whose command came (again) later than the list showed it: it counts as that one alone. */
+/**
+ * It is a document of ours after all, whose command came (again) later than the list showed it: it counts as that one
+ * alone.
+ */
 export interface InboundRecognised {
   type: 'InboundRecognised';
   data: { documentId: string; requestId: string };
@@ -138,8 +157,15 @@ const CHANNEL_OF_TYPE: ReadonlyMap<number, InboundChannel> = new Map([
   [10522, 'fiscal_operator'],
 ]);
 
-/** The way by which a listed document came: by its type where that leaves no choice, else by what the list says of its upload. */
-export function channelOf(listed: { direction: InboundDirection; docType?: number | undefined; uploadedBy?: InboundChannel | 'api' | undefined }): InboundChannel {
+/**
+ * The way by which a listed document came: by its type where that leaves no choice, else by what the list says of its
+ * upload.
+ */
+export function channelOf(listed: {
+  direction: InboundDirection;
+  docType?: number | undefined;
+  uploadedBy?: InboundChannel | 'api' | undefined;
+}): InboundChannel {
   if (listed.direction === 'incoming') return 'counterparty';
   const byType = CHANNEL_OF_TYPE.get(listed.docType ?? 0);
   if (byType !== undefined) return byType;

@@ -12,47 +12,81 @@ function planned(events: InboundEvent[], rules = RULES): [string, number][] {
   let state = INBOUND_SAGA.initial;
   const tasks: PlannedInboundTask[] = [];
   for (const [n, event] of events.entries()) {
-    const after = react(state, { stream: inboundStream(OTHERS_ID), position: BigInt(n + 1), ...event, handledAt: new Date(BEGIN + n * 1_000) });
+    const after = react(state, {
+      stream: inboundStream(OTHERS_ID),
+      position: BigInt(n + 1),
+      ...event,
+      handledAt: new Date(BEGIN + n * 1_000),
+    });
     state = after.state;
     tasks.push(...after.tasks);
   }
-  return tasks.map((task) => [`${task.lane} ${task.key.replace(OTHERS_ID, 'it')}`, Math.max(0, task.dueAt.getTime() - BEGIN)]);
+  return tasks.map((task) => [
+    `${task.lane} ${task.key.replace(OTHERS_ID, 'it')}`,
+    Math.max(0, task.dueAt.getTime() - BEGIN),
+  ]);
 }
 
-const life = (first: InboundEvent, ...commands: Parameters<typeof follow>[1][]): InboundEvent[] => [first, ...follow([first], ...commands)];
+const life = (first: InboundEvent, ...commands: Parameters<typeof follow>[1][]): InboundEvent[] => [
+  first,
+  ...follow([first], ...commands),
+];
 
 describe('what follows for a document of others', () => {
   it('that came in: it is fetched, then tied to ours; no receipt is asked for', () => {
-    expect(planned(life(seen(seenIncoming), DOWNLOAD))).toEqual([['main/download inbound_download:it', 0], ['internal inbound_link:it', 1_000]]);
-  });
-
-  it('that went out in our name: status on the grid after 3 s, receipt 5 s after the answer that showed the final status', () => {
-    expect(planned(life(seen(seenOutgoing), observe('processed'), DOWNLOAD, RECEIPT))).toEqual([
-      ['main/status inbound_status:it', 3_750],
-      ['main/download inbound_download:it', 1_000],
-      ['main/receipt inbound_receipt:it', 6_000],
+    expect(planned(life(seen(seenIncoming), DOWNLOAD))).toEqual([
+      ['main/download inbound_download:it', 0],
+      ['internal inbound_link:it', 1_000],
     ]);
   });
 
+  it(
+    'that went out in our name: status on the grid after 3 s, receipt 5 s after the answer that showed the final ' +
+      'status',
+    () => {
+      expect(planned(life(seen(seenOutgoing), observe('processed'), DOWNLOAD, RECEIPT))).toEqual([
+        ['main/status inbound_status:it', 3_750],
+        ['main/download inbound_download:it', 1_000],
+        ['main/receipt inbound_receipt:it', 6_000],
+      ]);
+    },
+  );
+
   it('that was final when it was seen: the list’s answer counts as the one that showed it', () => {
-    expect(planned([seen({ ...seenOutgoing, status: 'failed_result_ready' })])).toEqual([['main/download inbound_download:it', 0], ['main/receipt inbound_receipt:it', 5_000]]);
+    expect(planned([seen({ ...seenOutgoing, status: 'failed_result_ready' })])).toEqual([
+      ['main/download inbound_download:it', 0],
+      ['main/receipt inbound_receipt:it', 5_000],
+    ]);
   });
 
   it('that FAILED: it is read again after the grace, and then fetched', () => {
     const rules = { ...RULES, failedGraceMs: 60_000 };
-    expect(planned([seen({ ...seenOutgoing, status: 'failed' })], rules)).toEqual([['main/status inbound_status:it:after-failed', 60_000]]);
-    expect(planned(life(seen({ ...seenOutgoing, status: 'failed' }), observe('failed', true)), rules).at(-1)).toEqual(['main/download inbound_download:it', 1_000]);
+    expect(planned([seen({ ...seenOutgoing, status: 'failed' })], rules)).toEqual([
+      ['main/status inbound_status:it:after-failed', 60_000],
+    ]);
+    expect(planned(life(seen({ ...seenOutgoing, status: 'failed' }), observe('failed', true)), rules).at(-1)).toEqual([
+      'main/download inbound_download:it',
+      1_000,
+    ]);
     expect(planned([seen({ ...seenOutgoing, status: 'failed' })])).toEqual([['main/download inbound_download:it', 0]]);
   });
 
   it('that still goes on: the status task comes again by itself, and makes no second one', () => {
-    expect(planned(life(seen({ ...seenOutgoing, status: 'uploading' }), observe('processing'))).map(([key]) => key)).toEqual(['main/status inbound_status:it']);
+    expect(
+      planned(life(seen({ ...seenOutgoing, status: 'uploading' }), observe('processing'))).map(([key]) => key),
+    ).toEqual(['main/status inbound_status:it']);
   });
 
   it('that is over: nothing is remembered of it', () => {
     const react = reactToInboundEvent(RULES);
-    for (const event of [life(seen(seenIncoming), DOWNLOAD).at(-1), life(seen(seenIncoming), { type: 'Recognise', requestId: 'r' }).at(-1)]) {
-      const { state, tasks } = react({ account: 'main', direction: 'incoming', isOver: false }, { stream: inboundStream(OTHERS_ID), ...(event as InboundEvent), position: 9n, handledAt: new Date() });
+    for (const event of [
+      life(seen(seenIncoming), DOWNLOAD).at(-1),
+      life(seen(seenIncoming), { type: 'Recognise', requestId: 'r' }).at(-1),
+    ]) {
+      const { state, tasks } = react(
+        { account: 'main', direction: 'incoming', isOver: false },
+        { stream: inboundStream(OTHERS_ID), ...(event as InboundEvent), position: 9n, handledAt: new Date() },
+      );
       expect([INBOUND_SAGA.isDone(state), tasks]).toEqual([true, []]);
     }
   });

@@ -3,7 +3,10 @@ import type { RegistryStatus } from '../document/events.js';
 import type { DocumentRules } from '../document/planned-task.js';
 import { documentIdOfStream, INBOUND_STREAM_PREFIX, type InboundDirection, type InboundEvent } from './events.js';
 
-type InboundRules = Pick<DocumentRules, 'statusAfterSendMs' | 'receiptAfterStatusMs' | 'failedGraceMs' | 'statusGridMs'>;
+type InboundRules = Pick<
+  DocumentRules,
+  'statusAfterSendMs' | 'receiptAfterStatusMs' | 'failedGraceMs' | 'statusGridMs'
+>;
 
 /** A task as the saga plans it; the task table's shape. */
 export interface PlannedInboundTask {
@@ -45,7 +48,10 @@ type Reaction = { state: InboundSagaState; tasks: PlannedInboundTask[] };
 const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
 const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime() / gridMs) * gridMs);
 
-/** What follows from one event. Due times count from the handling of its page, which is after the answer that caused it had arrived (interface 8). */
+/**
+ * What follows from one event. Due times count from the handling of its page, which is after the answer that caused it
+ * had arrived (interface 8).
+ */
 export function reactToInboundEvent(rules: InboundRules) {
   return (state: InboundSagaState, recorded: SagaEvent): Reaction => {
     const event = recorded as unknown as InboundEvent;
@@ -54,7 +60,16 @@ export function reactToInboundEvent(rules: InboundRules) {
       case 'InboundSeen': {
         const { account, direction, status } = event.data;
         const known: InboundSagaState = { account, direction, isOver: false };
-        return { state: known, tasks: afterStatus(rules, known, { documentId: event.data.documentId, status, isLastWord: false, isNew: true, at }) };
+        return {
+          state: known,
+          tasks: afterStatus(rules, known, {
+            documentId: event.data.documentId,
+            status,
+            isLastWord: false,
+            isNew: true,
+            at,
+          }),
+        };
       }
       case 'InboundStatusObserved': {
         const { documentId, status, isLastWord = false } = event.data;
@@ -62,7 +77,13 @@ export function reactToInboundEvent(rules: InboundRules) {
       }
       case 'InboundDownloaded':
       case 'InboundDownloadGivenUp':
-        return { state, tasks: state.direction === 'incoming' ? [link(state, event.data.documentId, { position: recorded.position, at })] : [] };
+        return {
+          state,
+          tasks:
+            state.direction === 'incoming'
+              ? [link(state, event.data.documentId, { position: recorded.position, at })]
+              : [],
+        };
       case 'InboundConcluded':
       case 'InboundRecognised':
         return { state: { ...state, isOver: true }, tasks: [] };
@@ -76,8 +97,15 @@ export function reactToInboundEvent(rules: InboundRules) {
   };
 }
 
-/** Read models may be behind: the task knows how far they must have come, so that what it finds does not depend on when it runs. */
-function link(state: InboundSagaState, documentId: string, { position, at }: { position: bigint; at: Date }): PlannedInboundTask {
+/**
+ * Read models may be behind: the task knows how far they must have come, so that what it finds does not depend on when
+ * it runs.
+ */
+function link(
+  state: InboundSagaState,
+  documentId: string,
+  { position, at }: { position: bigint; at: Date },
+): PlannedInboundTask {
   const planned = task(state, documentId, { kind: 'inbound_link', dueAt: at });
   return { ...planned, payload: { ...planned.payload, plannedAt: position.toString() } };
 }
@@ -91,15 +119,31 @@ interface Observed {
   at: Date;
 }
 
-function afterStatus(rules: InboundRules, state: InboundSagaState, { documentId, status, isLastWord, isNew, at }: Observed): PlannedInboundTask[] {
+function afterStatus(
+  rules: InboundRules,
+  state: InboundSagaState,
+  { documentId, status, isLastWord, isNew, at }: Observed,
+): PlannedInboundTask[] {
   const download = task(state, documentId, { kind: 'inbound_download', dueAt: at });
   switch (status) {
     case 'uploading':
     case 'processing':
-      return isNew ? [task(state, documentId, { kind: 'inbound_status', dueAt: onGrid(later(at, rules.statusAfterSendMs), rules.statusGridMs) })] : [];
+      return isNew
+        ? [
+            task(state, documentId, {
+              kind: 'inbound_status',
+              dueAt: onGrid(later(at, rules.statusAfterSendMs), rules.statusGridMs),
+            }),
+          ]
+        : [];
     case 'processed':
     case 'failed_result_ready':
-      return state.direction === 'incoming' ? [download] : [download, task(state, documentId, { kind: 'inbound_receipt', dueAt: later(at, rules.receiptAfterStatusMs) })];
+      return state.direction === 'incoming'
+        ? [download]
+        : [
+            download,
+            task(state, documentId, { kind: 'inbound_receipt', dueAt: later(at, rules.receiptAfterStatusMs) }),
+          ];
     case 'failed': {
       if (isLastWord || rules.failedGraceMs === 0) return [download];
       // A bare FAILED can still turn out otherwise: it is read once more after the grace (public-facts 4).
@@ -118,6 +162,16 @@ const LANES: Record<PlannedInboundTask['kind'], (account: string) => string> = {
   inbound_link: () => 'internal',
 };
 
-function task({ account, direction }: InboundSagaState, documentId: string, { kind, dueAt }: Pick<PlannedInboundTask, 'kind' | 'dueAt'>): PlannedInboundTask {
-  return { key: `${kind}:${documentId}`, kind, lane: LANES[kind](account), dueAt, payload: { documentId, account, direction } };
+function task(
+  { account, direction }: InboundSagaState,
+  documentId: string,
+  { kind, dueAt }: Pick<PlannedInboundTask, 'kind' | 'dueAt'>,
+): PlannedInboundTask {
+  return {
+    key: `${kind}:${documentId}`,
+    kind,
+    lane: LANES[kind](account),
+    dueAt,
+    payload: { documentId, account, direction },
+  };
 }

@@ -1,6 +1,14 @@
 import { neverReached, type Sha256 } from '#kernel';
 import type { RegistryStatus } from '../document/events.js';
-import type { InboundContent, InboundDownloaded, InboundEvent, InboundOutcome, InboundReceiptStored, InboundSeen, LinkedBy } from './events.js';
+import type {
+  InboundContent,
+  InboundDownloaded,
+  InboundEvent,
+  InboundOutcome,
+  InboundReceiptStored,
+  InboundSeen,
+  LinkedBy,
+} from './events.js';
 
 export type Seen = InboundSeen['data'];
 
@@ -21,7 +29,14 @@ export type InboundState =
       receipt: Asked<InboundReceiptStored['data']>;
       link: Link | undefined;
     }
-  | { phase: 'concluded'; seen: Seen; outcome: InboundOutcome; documentSha256: Sha256 | undefined; content: InboundContent | undefined; link: Link | undefined }
+  | {
+      phase: 'concluded';
+      seen: Seen;
+      outcome: InboundOutcome;
+      documentSha256: Sha256 | undefined;
+      content: InboundContent | undefined;
+      link: Link | undefined;
+    }
   /** Recognised as a document of ours: that one is followed, and not this. */
   | { phase: 'ours'; seen: Seen; requestId: string };
 
@@ -35,12 +50,23 @@ export const INBOUND_ABSENT: InboundState = { phase: 'absent' };
 type Known = Exclude<InboundState, { phase: 'absent' }>;
 export type Followed = Extract<InboundState, { phase: 'followed' }>;
 
-/** The state after one event. Throws on an event that cannot follow: the stream is damaged and must not be worked on. */
+/**
+ * The state after one event. Throws on an event that cannot follow: the stream is damaged and must not be worked on.
+ */
 export function evolveInbound(state: InboundState, event: InboundEvent): InboundState {
   if (event.type === 'InboundSeen') {
     if (state.phase !== 'absent') throw new Error(`InboundSeen in phase ${state.phase}`);
     const { data } = event;
-    return { phase: 'followed', seen: data, status: data.status, isLastWord: false, processedAt: data.processedAt, download: undefined, receipt: undefined, link: undefined };
+    return {
+      phase: 'followed',
+      seen: data,
+      status: data.status,
+      isLastWord: false,
+      processedAt: data.processedAt,
+      download: undefined,
+      receipt: undefined,
+      link: undefined,
+    };
   }
   if (state.phase === 'absent') throw new Error(`${event.type} before InboundSeen`);
   return evolveKnown(state, event);
@@ -50,7 +76,12 @@ function evolveKnown(state: Known, event: Exclude<InboundEvent, InboundSeen>): I
   switch (event.type) {
     case 'InboundStatusObserved': {
       const { status, isLastWord = false, processedAt } = event.data;
-      return { ...followed(state, event), status, isLastWord, processedAt: processedAt ?? followed(state, event).processedAt };
+      return {
+        ...followed(state, event),
+        status,
+        isLastWord,
+        processedAt: processedAt ?? followed(state, event).processedAt,
+      };
     }
     case 'InboundDownloaded':
       return { ...followed(state, event), download: event.data };
@@ -63,7 +94,14 @@ function evolveKnown(state: Known, event: Exclude<InboundEvent, InboundSeen>): I
     case 'InboundConcluded': {
       const { seen, download, link } = followed(state, event);
       const content = typeof download === 'object' && 'docType' in download.content ? download.content : undefined;
-      return { phase: 'concluded', seen, outcome: event.data.outcome, documentSha256: event.data.documentSha256, content, link };
+      return {
+        phase: 'concluded',
+        seen,
+        outcome: event.data.outcome,
+        documentSha256: event.data.documentSha256,
+        content,
+        link,
+      };
     }
     case 'InboundLinked': {
       const { requestId, by } = event.data;

@@ -1,4 +1,7 @@
-/** A command that came over the bus and is never carried out. Its bytes are not in the log: they lie among the dead letters. */
+/**
+ * A command that came over the bus and is never carried out. Its bytes are not in the log: they lie among the dead
+ * letters.
+ */
 export interface CommandRefused {
   type: 'CommandRefused';
   data: {
@@ -13,7 +16,10 @@ export interface CommandRefused {
     text: string;
     /** Where in the message the fault lies. */
     place?: { field?: string; line?: number; item?: string; element?: string };
-    /** Set on the last one of a day with too many: what is refused until then is found among the dead letters, and not told. */
+    /**
+     * Set on the last one of a day with too many: what is refused until then is found among the dead letters, and not
+     * told.
+     */
     silentUntil?: string;
   };
 }

@@ -32,8 +32,9 @@ export interface AppendCallOptions {
 }
 
 /**
- * One open call on which the appends of a store go out, each under a number of its own, and are answered in any order. When it breaks, or an answer
- * stays away, every append that waits is rejected: the outcome of each is unknown. What is written waits in memory for the connection; the store limits it.
+ * One open call on which the appends of a store go out, each under a number of its own, and are answered in any order.
+ * When it breaks, or an answer stays away, every append that waits is rejected: the outcome of each is unknown. What is
+ * written waits in memory for the connection; the store limits it.
  */
 export class AppendCall {
   /** By number, the oldest first. */
@@ -94,7 +95,8 @@ export class AppendCall {
     this.isWatching = true;
     for (let [oldest] = this.waiting.values(); oldest !== undefined; [oldest] = this.waiting.values()) {
       const restMs = oldest.sinceMs + answerWithinMs - clock.monotonicMs();
-      if (restMs <= 0) this.cancel(new DeadlineExceededError(undefined, `an append was not answered within ${answerWithinMs} ms`));
+      if (restMs <= 0)
+        this.cancel(new DeadlineExceededError(undefined, `an append was not answered within ${answerWithinMs} ms`));
       else await clock.wait(restMs, this.ending.signal);
     }
     this.isWatching = false;
@@ -105,5 +107,8 @@ export class AppendCall {
 export function errorOf(response: BatchAppendResp): Error | undefined {
   const error = response.getError();
   if (error === undefined) return undefined;
-  return answerErrors.unpackToCommandError(error, Buffer.from(response.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8'));
+  return answerErrors.unpackToCommandError(
+    error,
+    Buffer.from(response.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8'),
+  );
 }

@@ -14,14 +14,20 @@ export interface ReadyAppend extends EncodedAppend {
   metadata: NewEvent['metadata'][];
 }
 
-/** A message of the call carries so much, if an event alone is not more. The server takes 16 MiB at most and counts only whole appends. */
+/**
+ * A message of the call carries so much, if an event alone is not more. The server takes 16 MiB at most and counts only
+ * whole appends.
+ */
 const PART_BYTES = 2 * 1024 * 1024;
 
 /**
- * An append after version `after` (-1: the stream must not exist) in the parts that one call carries. It names no deadline: the server would hold it against its own
- * clock, and one that goes fast would refuse everything.
+ * An append after version `after` (-1: the stream must not exist) in the parts that one call carries. It names no
+ * deadline: the server would hold it against its own clock, and one that goes fast would refuse everything.
  */
-export function appendParts(append: ReadyAppend, { after, note }: { after: number; note: Omit<LogNote, 'schemaVersion'> }): BatchAppendReq[] {
+export function appendParts(
+  append: ReadyAppend,
+  { after, note }: { after: number; note: Omit<LogNote, 'schemaVersion'> },
+): BatchAppendReq[] {
   const parts: BatchAppendReq[] = [];
   let [part, bytes] = [new streams.BatchAppendReq().setOptions(optionsOf(append.stream, after)), 0];
   append.events.forEach((event, n) => {
@@ -31,20 +37,26 @@ export function appendParts(append: ReadyAppend, { after, note }: { after: numbe
       parts.push(part);
       [part, bytes] = [new streams.BatchAppendReq(), 0];
     }
-    part.addProposedMessages(proposedMessage(event, { ...metadata, log: { schemaVersion: event.schemaVersion, ...note } }));
+    part.addProposedMessages(
+      proposedMessage(event, { ...metadata, log: { schemaVersion: event.schemaVersion, ...note } }),
+    );
     bytes += size;
   });
   return [...parts, part.setIsFinal(true)];
 }
 
 function optionsOf(stream: string, after: number): Options {
-  const options = new streams.BatchAppendReq.Options().setStreamIdentifier(new shared.StreamIdentifier().setStreamName(Buffer.from(stream, 'utf8').toString('base64')));
+  const options = new streams.BatchAppendReq.Options().setStreamIdentifier(
+    new shared.StreamIdentifier().setStreamName(Buffer.from(stream, 'utf8').toString('base64')),
+  );
   return after < 0 ? options.setNoStream(new shared.Empty()) : options.setStreamPosition(String(after));
 }
 
 /** An event as it is stored: data and metadata are the RFC 8785 bytes, and JSON for the server's own pages. */
 function proposedMessage(event: EncodedAppend['events'][number], metadata: object): ProposedMessage {
-  const message = new streams.BatchAppendReq.ProposedMessage().setId(new shared.UUID().setString(event.id.toLowerCase()));
+  const message = new streams.BatchAppendReq.ProposedMessage().setId(
+    new shared.UUID().setString(event.id.toLowerCase()),
+  );
   message.getMetadataMap().set('type', event.type).set('content-type', 'application/json');
   return message.setData(plain(event.data)).setCustomMetadata(plain(canonicalBytes(metadata)));
 }

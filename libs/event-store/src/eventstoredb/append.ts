@@ -1,4 +1,9 @@
-import { UnavailableError, WrongExpectedVersionError, type EventStoreDBClient, type RecordedEvent as ServerEvent } from '@eventstore/db-client';
+import {
+  UnavailableError,
+  WrongExpectedVersionError,
+  type EventStoreDBClient,
+  type RecordedEvent as ServerEvent,
+} from '@eventstore/db-client';
 import type { BatchAppendReq } from '@eventstore/db-client/generated/streams_pb.js';
 import type { Clock } from '#kernel';
 import type { AppendResult } from '../port.js';
@@ -31,8 +36,9 @@ export interface AppenderOptions {
 const endCall = (call: AppendCall): void => call.cancel(new UnavailableError(undefined, 'the event log was closed'));
 
 /**
- * Appends by the server's rules. At an expected version the server itself recognises a repeat (same ids at the same versions) and answers as it did the
- * first time. With `any` it promises nothing (its cache forgets), so such an append is made at the version where the stream ends, after looking for its ids there.
+ * Appends by the server's rules. At an expected version the server itself recognises a repeat (same ids at the same
+ * versions) and answers as it did the first time. With `any` it promises nothing (its cache forgets), so such an append
+ * is made at the version where the stream ends, after looking for its ids there.
  */
 export class Appender {
   private readonly known = new Map<string, KnownIds>();
@@ -57,7 +63,10 @@ export class Appender {
     void this.current?.then(endCall, () => undefined);
   }
 
-  private async appendAfter(append: ReadyAppend, at: { after: number; note: { expected?: 'any' } }): Promise<AppendResult> {
+  private async appendAfter(
+    append: ReadyAppend,
+    at: { after: number; note: { expected?: 'any' } },
+  ): Promise<AppendResult> {
     const parts = appendParts(append, at);
     const version = at.after + append.events.length;
     // Made again after a lost answer it is the same append under the same ids: the server knows it.
@@ -66,11 +75,14 @@ export class Appender {
     return { kind: 'appended', version, position: answer.position ?? (await this.positionAt(append.stream, version)) };
   }
 
-  private async tryAppend(parts: BatchAppendReq[]): Promise<{ position: bigint | undefined } | { actualVersion: number }> {
+  private async tryAppend(
+    parts: BatchAppendReq[],
+  ): Promise<{ position: bigint | undefined } | { actualVersion: number }> {
     const call = await this.openCall();
     const response = await call.append(parts);
     const error = errorOf(response);
-    if (error instanceof WrongExpectedVersionError) return { actualVersion: typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : -1 };
+    if (error instanceof WrongExpectedVersionError)
+      return { actualVersion: typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : -1 };
     if (error !== undefined) throw error;
     const position = response.getSuccess()?.getPosition()?.getCommitPosition();
     return { position: position === undefined ? undefined : BigInt(position) };
@@ -83,7 +95,9 @@ export class Appender {
 
   private newCall(): Promise<AppendCall> {
     const { clock, answerWithinMs } = this.options;
-    const opened = openAppendCall(this.client).then((call) => new AppendCall(call, { clock, answerWithinMs, onLost: () => forget() }));
+    const opened = openAppendCall(this.client).then(
+      (call) => new AppendCall(call, { clock, answerWithinMs, onLost: () => forget() }),
+    );
     const forget = (): void => {
       if (this.current === opened) this.current = undefined;
     };
@@ -92,8 +106,11 @@ export class Appender {
   }
 
   private async positionAt(stream: string, version: number): Promise<bigint> {
-    const [event] = await this.options.patiently(() => readServerStream(this.client, stream, { fromVersion: version, limit: 1 }));
-    if (event === undefined) throw new Error(`the event log took an append to ${stream} and does not show version ${version}`);
+    const [event] = await this.options.patiently(() =>
+      readServerStream(this.client, stream, { fromVersion: version, limit: 1 }),
+    );
+    if (event === undefined)
+      throw new Error(`the event log took an append to ${stream} and does not show version ${version}`);
     return positionOf(event);
   }
 
@@ -102,7 +119,8 @@ export class Appender {
     for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
       const known = await this.readOn(append.stream);
       const versions = ids.flatMap((id) => known.versions.get(id) ?? []);
-      if (versions.length > 0) return this.repeatOf(append.stream, { ids, first: Math.min(...versions), last: known.readUpTo });
+      if (versions.length > 0)
+        return this.repeatOf(append.stream, { ids, first: Math.min(...versions), last: known.readUpTo });
       const result = await this.appendAfter(append, { after: known.readUpTo, note: { expected: 'any' } });
       if (result.kind === 'appended') return result;
     }
@@ -111,14 +129,19 @@ export class Appender {
 
   /** Some of the ids are there: a repeat when they are there in this order without others between, else a conflict. */
   private async repeatOf(stream: string, of: { ids: string[]; first: number; last: number }): Promise<AppendResult> {
-    const there = await this.options.patiently(() => readServerStream(this.client, stream, { fromVersion: of.first, limit: of.ids.length }));
+    const there = await this.options.patiently(() =>
+      readServerStream(this.client, stream, { fromVersion: of.first, limit: of.ids.length }),
+    );
     const last = there[of.ids.length - 1];
     const isRepeat = last !== undefined && of.ids.every((id, n) => there[n]?.id === id);
     if (!isRepeat) return { kind: 'conflict', actualVersion: of.last };
     return { kind: 'appended', version: Number(last.revision), position: positionOf(last) };
   }
 
-  /** Brings what is known of a stream up to its end. The first time it reads the whole stream, so streams that grow by `any` should not grow for ever. */
+  /**
+   * Brings what is known of a stream up to its end. The first time it reads the whole stream, so streams that grow by
+   * `any` should not grow for ever.
+   */
   private async readOn(stream: string): Promise<KnownIds> {
     const known = this.known.get(stream) ?? { versions: new Map<string, number>(), readUpTo: -1 };
     // Deleting first moves the stream to the end of the map: its first is the one that was not used for longest.
@@ -127,7 +150,9 @@ export class Appender {
     const oldest = this.known.keys().next();
     if (this.known.size > MOST_STREAMS_KNOWN && !oldest.done) this.known.delete(oldest.value);
     for (let reads = 0; reads < MOST_READS; reads += 1) {
-      const events: ServerEvent[] = await this.options.patiently(() => readServerStream(this.client, stream, { fromVersion: known.readUpTo + 1, limit: READ_EVENTS }));
+      const events: ServerEvent[] = await this.options.patiently(() =>
+        readServerStream(this.client, stream, { fromVersion: known.readUpTo + 1, limit: READ_EVENTS }),
+      );
       for (const event of events) {
         if (noteOf(event).expected === 'any') known.versions.set(event.id, Number(event.revision));
         known.readUpTo = Number(event.revision);

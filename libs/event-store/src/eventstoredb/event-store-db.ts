@@ -3,7 +3,15 @@ import { setMaxListeners } from 'node:events';
 import { PedigreeError, systemClock, type Clock } from '#kernel';
 import { encodeAppend } from '../encode.js';
 import { checkAppend, checkRead, DEFAULT_LIMITS, type EventStoreLimits } from '../limits.js';
-import type { AppendResult, EventFilter, EventStore, ExpectedVersion, NewEvent, ReadPage, RecordedEvent } from '../port.js';
+import type {
+  AppendResult,
+  EventFilter,
+  EventStore,
+  ExpectedVersion,
+  NewEvent,
+  ReadPage,
+  RecordedEvent,
+} from '../port.js';
 import type { Upcast } from '../read.js';
 import { Appender } from './append.js';
 import { answerWithinMs, closeClient, openClient, patiently } from './connection.js';
@@ -24,7 +32,9 @@ export interface EventStoreDbOptions extends Partial<EventStoreLimits> {
   url: string;
   /** Applied to every event read: brings older schema versions to the newest. */
   upcast?: Upcast;
-  /** A page without events, which only tells progress past events of others, comes at most this often. Default 1,000. */
+  /**
+   * A page without events, which only tells progress past events of others, comes at most this often. Default 1,000.
+   */
   emptyPageIntervalMs?: number;
   /** Most events that one read looks at. Default 20,000. */
   maxScan?: number;
@@ -32,8 +42,9 @@ export interface EventStoreDbOptions extends Partial<EventStoreLimits> {
 }
 
 /**
- * The event log in EventStoreDB or KurrentDB (DESIGN section 5). A position is where an event's record begins in the server's log, so positions grow with
- * gaps. A call waits about three seconds for a server that is away, then throws PedigreeError `unavailable`: the outcome of an append is then unknown, and it is repeated.
+ * The event log in EventStoreDB or KurrentDB (DESIGN section 5). A position is where an event's record begins in the
+ * server's log, so positions grow with gaps. A call waits about three seconds for a server that is away, then throws
+ * PedigreeError `unavailable`: the outcome of an append is then unknown, and it is repeated.
  */
 export class EventStoreDbEventStore implements EventStore {
   readonly positionUnit = 'byte';
@@ -54,17 +65,28 @@ export class EventStoreDbEventStore implements EventStore {
     this.client = openClient(options.url);
     // Each call under way listens for it.
     setMaxListeners(0, this.closing.signal);
-    this.appender = new Appender(this.client, { clock: this.clock, answerWithinMs: answerWithinMs(this.client), patiently: (call) => this.call(call) });
+    this.appender = new Appender(this.client, {
+      clock: this.clock,
+      answerWithinMs: answerWithinMs(this.client),
+      patiently: (call) => this.call(call),
+    });
     this.shared = new SharedFollowing(this.follow, this.clock);
   }
 
-  /** Throws PedigreeError `invalid_parameter`, `body_too_large` or `unavailable`. After `unavailable` the outcome is unknown; repeat it. */
+  /**
+   * Throws PedigreeError `invalid_parameter`, `body_too_large` or `unavailable`. After `unavailable` the outcome is
+   * unknown; repeat it.
+   */
   async append(stream: string, expectedVersion: ExpectedVersion, events: NewEvent[]): Promise<AppendResult> {
     const asked = { stream, expectedVersion, events };
     checkAppend(asked, this.limits);
-    if (isSystemStream(stream)) throw new PedigreeError('invalid_parameter', `stream names that begin with $ belong to the server: ${stream}`, { field: '/stream' });
+    if (isSystemStream(stream))
+      throw new PedigreeError('invalid_parameter', `stream names that begin with $ belong to the server: ${stream}`, {
+        field: '/stream',
+      });
     const ready = { ...encodeAppend(asked, this.limits), metadata: events.map((event) => event.metadata) };
-    if (this.waiting >= this.limits.maxWaitingAppends) throw new PedigreeError('unavailable', `${this.waiting} appends already wait for the event log`);
+    if (this.waiting >= this.limits.maxWaitingAppends)
+      throw new PedigreeError('unavailable', `${this.waiting} appends already wait for the event log`);
     return this.inTurn(stream, () => this.appender.append(ready));
   }
 
@@ -84,11 +106,21 @@ export class EventStoreDbEventStore implements EventStore {
     });
   }
 
-  async *subscribeAll(after: bigint, options: { filter?: EventFilter; limit?: number; signal: AbortSignal }): AsyncGenerator<ReadPage, void, undefined> {
+  async *subscribeAll(
+    after: bigint,
+    options: { filter?: EventFilter; limit?: number; signal: AbortSignal },
+  ): AsyncGenerator<ReadPage, void, undefined> {
     const { filter, limit = 1_000 } = options;
     checkRead(limit, filter, this.limits);
     const signal = AbortSignal.any([options.signal, this.closing.signal]);
-    yield* followTogether(after, this.shared, { follow: this.follow, clock: this.clock, idleLookMs: this.idleLookMs, filter, limit, signal });
+    yield* followTogether(after, this.shared, {
+      follow: this.follow,
+      clock: this.clock,
+      idleLookMs: this.idleLookMs,
+      filter,
+      limit,
+      signal,
+    });
   }
 
   head(): Promise<bigint> {
@@ -96,8 +128,9 @@ export class EventStoreDbEventStore implements EventStore {
   }
 
   /**
-   * Offers a persistent subscription to consumers outside Pedigree, which take events by name with any client of the server. It may hand out an event
-   * twice and out of order (a redelivery comes after younger events), so nothing of ours reads by it. Throws PedigreeError.
+   * Offers a persistent subscription to consumers outside Pedigree, which take events by name with any client of the
+   * server. It may hand out an event twice and out of order (a redelivery comes after younger events), so nothing of
+   * ours reads by it. Throws PedigreeError.
    */
   offerPersistentSubscription(name: string, offer: PersistentSubscriptionOffer = {}): Promise<void> {
     checkRead(1, offer.filter, this.limits);

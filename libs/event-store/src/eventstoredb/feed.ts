@@ -1,4 +1,9 @@
-import { START, type AllStreamSubscription, type EventStoreDBClient, type RecordedEvent as ServerEvent } from '@eventstore/db-client';
+import {
+  START,
+  type AllStreamSubscription,
+  type EventStoreDBClient,
+  type RecordedEvent as ServerEvent,
+} from '@eventstore/db-client';
 import type { Clock } from '#kernel';
 import type { EventFilter } from '../port.js';
 import { matches, serverFilter } from './filter.js';
@@ -13,7 +18,10 @@ const MOST_POSITION = 2n ** 63n - 1n;
 /** The server does not serve the subscription any more; another one goes on from the last place. */
 export class SubscriptionLost extends Error {}
 
-/** One subscription at the server, taken page by page. A consumer that takes its time holds up the server's sending and nobody else. */
+/**
+ * One subscription at the server, taken page by page. A consumer that takes its time holds up the server's sending and
+ * nobody else.
+ */
 export class Feed {
   private readonly subscription: AllStreamSubscription;
   private checkpoint = 0n;
@@ -27,17 +35,25 @@ export class Feed {
   ) {
     const fromPosition = after === 0n ? START : { commit: after, prepare: after };
     const filterOnServer = serverFilter(filter, (position) => this.checkpointReached(position));
-    this.subscription = client.subscribeToAll({ fromPosition, filter: filterOnServer }, { highWaterMark: BUFFERED_EVENTS });
+    this.subscription = client.subscribeToAll(
+      { fromPosition, filter: filterOnServer },
+      { highWaterMark: BUFFERED_EVENTS },
+    );
     this.subscription.on('readable', () => this.wake());
     this.subscription.on('error', (error: Error) => this.failed(error));
-    for (const ending of ['end', 'close'] as const) this.subscription.on(ending, () => this.failed(new Error('the subscription ended')));
+    for (const ending of ['end', 'close'] as const)
+      this.subscription.on(ending, () => this.failed(new Error('the subscription ended')));
   }
 
   /**
-   * What has come, at most `limit` events; waits up to `waitMs` while there is nothing. `readUpTo` is how far the server has looked, 0 when it did not
-   * say. Throws when the subscription is lost and everything that came before was taken.
+   * What has come, at most `limit` events; waits up to `waitMs` while there is nothing. `readUpTo` is how far the
+   * server has looked, 0 when it did not say. Throws when the subscription is lost and everything that came before was
+   * taken.
    */
-  async take(limit: number, options: { waitMs: number; clock: Clock; signal: AbortSignal }): Promise<{ events: ServerEvent[]; readUpTo: bigint }> {
+  async take(
+    limit: number,
+    options: { waitMs: number; clock: Clock; signal: AbortSignal },
+  ): Promise<{ events: ServerEvent[]; readUpTo: bigint }> {
     const first = this.drain(limit);
     if (first.events.length > 0 || first.readUpTo > 0n) return first;
     if (this.failure !== undefined) throw new SubscriptionLost(this.failure.message);

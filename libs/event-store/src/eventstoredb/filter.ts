@@ -6,8 +6,8 @@ import { isSystemStream } from './stored-event.js';
 const CHECKPOINT_EVENTS = 500;
 
 /**
- * The part of a filter that the server applies. It knows one kind at a time, so streams go before types, and what it lets through is looked at
- * again here. Streams of the system never pass.
+ * The part of a filter that the server applies. It knows one kind at a time, so streams go before types, and what it
+ * lets through is looked at again here. Streams of the system never pass.
  */
 export function serverFilter(filter: EventFilter | undefined, checkpointReached: (position: bigint) => void): Filter {
   const common = {

@@ -7,7 +7,10 @@ import { waitUntil } from './wait-until.js';
 const PAGE_EVENTS = 1_000;
 
 /** Makes a subscription at the server, which gives pages until its signal aborts. */
-export type Follow = (after: bigint, wanted: Wanted & { signal: AbortSignal }) => AsyncGenerator<ReadPage, void, undefined>;
+export type Follow = (
+  after: bigint,
+  wanted: Wanted & { signal: AbortSignal },
+) => AsyncGenerator<ReadPage, void, undefined>;
 
 /** A subscription at the server, and how far its events were taken. */
 interface Source {
@@ -16,7 +19,10 @@ interface Source {
   end: AbortController;
 }
 
-/** The newest stretch of the log, which the subscriptions of a store that are up to date read together, by one subscription at the server. It is there while there are two. */
+/**
+ * The newest stretch of the log, which the subscriptions of a store that are up to date read together, by one
+ * subscription at the server. It is there while there are two.
+ */
 export class SharedFollowing {
   private members = 0;
   private source: Source | undefined;
@@ -36,8 +42,15 @@ export class SharedFollowing {
     if (this.members < 2 && this.source !== undefined) this.forget(this.source);
   }
 
-  /** The page after a position; undefined when nothing came within `waitMs`, `behind` for a position that is not shared. Throws when the server stays away. */
-  async after(position: bigint, wanted: Wanted, { signal, waitMs }: { signal: AbortSignal; waitMs: number }): Promise<ReadPage | 'behind' | undefined> {
+  /**
+   * The page after a position; undefined when nothing came within `waitMs`, `behind` for a position that is not shared.
+   * Throws when the server stays away.
+   */
+  async after(
+    position: bigint,
+    wanted: Wanted,
+    { signal, waitMs }: { signal: AbortSignal; waitMs: number },
+  ): Promise<ReadPage | 'behind' | undefined> {
     if (this.members < 2) return 'behind';
     const came = new AbortController();
     const page = this.tail.after(position, wanted).then((found) => found ?? ('behind' as const));
@@ -48,7 +61,10 @@ export class SharedFollowing {
     }
   }
 
-  /** The next events of the shared subscription; a new one where the last failed or went another way. None when nobody shares any more. */
+  /**
+   * The next events of the shared subscription; a new one where the last failed or went another way. None when nobody
+   * shares any more.
+   */
   private async read(after: bigint): Promise<PageRead> {
     const source = this.source?.at === after ? this.source : this.begin(after);
     const page = await this.nextOf(source);
@@ -60,7 +76,8 @@ export class SharedFollowing {
 
   /** Its next page with events; none when it has ended or failed, and then it does not go on. */
   private async nextOf(source: Source): Promise<ReadPage | undefined> {
-    for (let page = await source.pages.next(); !page.done; page = await source.pages.next()) if (page.value.events.length > 0) return page.value;
+    for (let page = await source.pages.next(); !page.done; page = await source.pages.next())
+      if (page.value.events.length > 0) return page.value;
     this.forget(source);
     return undefined;
   }
@@ -75,7 +92,11 @@ export class SharedFollowing {
   private begin(after: bigint): Source {
     if (this.source !== undefined) this.forget(this.source);
     const end = new AbortController();
-    return (this.source = { pages: this.follow(after, { filter: undefined, limit: PAGE_EVENTS, signal: end.signal }), at: after, end });
+    return (this.source = {
+      pages: this.follow(after, { filter: undefined, limit: PAGE_EVENTS, signal: end.signal }),
+      at: after,
+      end,
+    });
   }
 }
 
@@ -87,8 +108,15 @@ export interface FollowTogetherOptions extends Wanted {
   signal: AbortSignal;
 }
 
-/** Pages as they come, out of what is shared where this subscription is up to date, else by one of its own at the server. */
-export async function* followTogether(after: bigint, shared: SharedFollowing, options: FollowTogetherOptions): AsyncGenerator<ReadPage, void, undefined> {
+/**
+ * Pages as they come, out of what is shared where this subscription is up to date, else by one of its own at the
+ * server.
+ */
+export async function* followTogether(
+  after: bigint,
+  shared: SharedFollowing,
+  options: FollowTogetherOptions,
+): AsyncGenerator<ReadPage, void, undefined> {
   const { follow, clock, filter, limit, signal, idleLookMs } = options;
   let alone: AsyncGenerator<ReadPage, void, undefined> | undefined;
   let [from, told, toldAtMs] = [after, after, clock.monotonicMs()];

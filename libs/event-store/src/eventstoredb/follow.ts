@@ -13,22 +13,29 @@ export interface FollowOptions {
   filter: EventFilter | undefined;
   limit: number;
   upcast: Upcast | undefined;
-  /** A page without events, which only tells progress, comes at most this often; as often the end of the log is looked at. */
+  /**
+   * A page without events, which only tells progress, comes at most this often; as often the end of the log is looked
+   * at.
+   */
   idleLookMs: number;
   signal: AbortSignal;
 }
 
 const RECONNECT_FIRST_DELAY_MS = 100;
 const RECONNECT_MAX_DELAY_MS = 2_000;
-/** About ten seconds: a restart of the server passes unnoticed; whoever follows is told of anything longer, and goes on from its last page. */
+/**
+ * About ten seconds: a restart of the server passes unnoticed; whoever follows is told of anything longer, and goes on
+ * from its last page.
+ */
 const MOST_RECONNECTS = 8;
 const LOOK_EVENTS = 1_000;
 /** Least time between two pages: the server brings them one by one, and a busy log is taken in pages. */
 const PAGE_INTERVAL_MS = 10;
 
 /**
- * Pages for ever. The server's subscription brings the events that pass the filter. How far it has looked past others it tells only now and then, so that
- * while nothing comes the end of the log is looked at from here; a look that finds an event which the subscription owes us twice in a row means that it is dead.
+ * Pages for ever. The server's subscription brings the events that pass the filter. How far it has looked past others
+ * it tells only now and then, so that while nothing comes the end of the log is looked at from here; a look that finds
+ * an event which the subscription owes us twice in a row means that it is dead.
  */
 export async function* followAll(after: bigint, options: FollowOptions): AsyncGenerator<ReadPage, void, undefined> {
   const { client, clock, filter, signal } = options;
@@ -46,7 +53,11 @@ export async function* followAll(after: bigint, options: FollowOptions): AsyncGe
       // An event that cannot be understood stays so, however often it is asked for.
       if (!(error instanceof SubscriptionLost) && !isAway(error)) throw error;
       failures += 1;
-      if (failures > MOST_RECONNECTS) throw new PedigreeError('unavailable', `the subscription to the event log was lost ${failures} times in a row: ${(error as Error).message}`);
+      if (failures > MOST_RECONNECTS)
+        throw new PedigreeError(
+          'unavailable',
+          `the subscription to the event log was lost ${failures} times in a row: ${(error as Error).message}`,
+        );
       await clock.wait(Math.min(RECONNECT_FIRST_DELAY_MS * 2 ** (failures - 1), RECONNECT_MAX_DELAY_MS), signal);
     } finally {
       await feed.close();
@@ -55,7 +66,11 @@ export async function* followAll(after: bigint, options: FollowOptions): AsyncGe
 }
 
 /** Pages of one subscription until it is lost, which throws, or the signal aborts. */
-async function* pagesOf(feed: Feed, place: { from: bigint }, options: FollowOptions): AsyncGenerator<ReadPage, void, undefined> {
+async function* pagesOf(
+  feed: Feed,
+  place: { from: bigint },
+  options: FollowOptions,
+): AsyncGenerator<ReadPage, void, undefined> {
   const { clock, limit, signal, idleLookMs, upcast } = options;
   let toldAtMs = clock.monotonicMs();
   let told = place.from;
@@ -70,7 +85,8 @@ async function* pagesOf(feed: Feed, place: { from: bigint }, options: FollowOpti
     const isIdle = taken.events.length === 0 && clock.monotonicMs() - toldAtMs >= idleLookMs;
     if (isIdle) {
       const missed = await lookOn(place, options);
-      if (missed !== undefined && missed === owed) throw new SubscriptionLost(`the subscription does not bring the event at ${missed}`);
+      if (missed !== undefined && missed === owed)
+        throw new SubscriptionLost(`the subscription does not bring the event at ${missed}`);
       owed = missed ?? 0n;
       toldAtMs = clock.monotonicMs();
     }
@@ -84,9 +100,15 @@ async function* pagesOf(feed: Feed, place: { from: bigint }, options: FollowOpti
   }
 }
 
-/** Moves the place past events that the filter leaves out. Gives the position of the first one that it does not, when there is one. */
+/**
+ * Moves the place past events that the filter leaves out. Gives the position of the first one that it does not, when
+ * there is one.
+ */
 async function lookOn(place: { from: bigint }, { client, filter, signal }: FollowOptions): Promise<bigint | undefined> {
-  const { events, readUpTo } = await whileOpen(signal, scanAll(client, place.from, { filter, limit: 1, maxScan: LOOK_EVENTS, upcast: undefined }));
+  const { events, readUpTo } = await whileOpen(
+    signal,
+    scanAll(client, place.from, { filter, limit: 1, maxScan: LOOK_EVENTS, upcast: undefined }),
+  );
   const [found] = events;
   if (found === undefined) place.from = readUpTo;
   return found?.position;

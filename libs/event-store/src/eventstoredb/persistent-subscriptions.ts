@@ -1,9 +1,19 @@
-import { END, PersistentSubscriptionDoesNotExistError, PersistentSubscriptionExistsError, persistentSubscriptionToAllSettingsFromDefaults, START, type EventStoreDBClient } from '@eventstore/db-client';
+import {
+  END,
+  PersistentSubscriptionDoesNotExistError,
+  PersistentSubscriptionExistsError,
+  persistentSubscriptionToAllSettingsFromDefaults,
+  START,
+  type EventStoreDBClient,
+} from '@eventstore/db-client';
 import { eventTypeFilter, streamNameFilter, type Filter } from '@eventstore/db-client';
 import { PedigreeError } from '#kernel';
 import type { EventFilter } from '../port.js';
 
-/** What an outside consumer is offered: a group at the server that hands out events, keeps its place, and wants each acknowledged. */
+/**
+ * What an outside consumer is offered: a group at the server that hands out events, keeps its place, and wants each
+ * acknowledged.
+ */
 export interface PersistentSubscriptionOffer {
   /** By streams or by types, not by both: the server knows one kind at a time. Absent: every event of ours. */
   filter?: EventFilter;
@@ -32,38 +42,75 @@ const NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$/;
 
 function checkedName(name: string): string {
   if (NAME.test(name)) return name;
-  throw new PedigreeError('invalid_parameter', `the name of a persistent subscription has 1 to 100 letters, digits, dots, dashes and underscores, not ${JSON.stringify(name)}`, { field: 'name' });
+  throw new PedigreeError(
+    'invalid_parameter',
+    'the name of a persistent subscription has 1 to 100 letters, digits, dots, dashes and underscores, not ' +
+      `${JSON.stringify(name)}`,
+    { field: 'name' },
+  );
 }
 
 /** The server applies this filter alone, so it must say everything. */
 function wholeFilter({ streamPrefixes, types }: EventFilter = {}): Filter {
   if (streamPrefixes !== undefined && types !== undefined) {
-    throw new PedigreeError('invalid_parameter', 'a persistent subscription is filtered by streams or by types, not by both', { field: 'filter' });
+    throw new PedigreeError(
+      'invalid_parameter',
+      'a persistent subscription is filtered by streams or by types, not by both',
+      { field: 'filter' },
+    );
   }
   const system = streamPrefixes?.find((prefix) => prefix.startsWith('$'));
-  if (system !== undefined) throw new PedigreeError('invalid_parameter', `streams of the system are not offered: ${system}`, { field: 'filter' });
+  if (system !== undefined)
+    throw new PedigreeError('invalid_parameter', `streams of the system are not offered: ${system}`, {
+      field: 'filter',
+    });
   if (streamPrefixes !== undefined) return streamNameFilter({ prefixes: streamPrefixes });
-  if (types !== undefined) return eventTypeFilter({ regex: `^(${types.map((type) => type.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})$` });
+  if (types !== undefined)
+    return eventTypeFilter({
+      regex: `^(${types.map((type) => type.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})$`,
+    });
   return streamNameFilter({ regex: '^[^$]' });
 }
 
 /** Makes the group. Throws PedigreeError `invalid_parameter` when its name is taken. */
-export async function offerPersistentSubscription(client: EventStoreDBClient, name: string, offer: PersistentSubscriptionOffer): Promise<void> {
+export async function offerPersistentSubscription(
+  client: EventStoreDBClient,
+  name: string,
+  offer: PersistentSubscriptionOffer,
+): Promise<void> {
   const { from = 'start', maxRetries = 10 } = offer;
-  const settings = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: from === 'start' ? START : END, messageTimeout: MESSAGE_TIMEOUT_MS, maxRetryCount: maxRetries });
+  const settings = persistentSubscriptionToAllSettingsFromDefaults({
+    startFrom: from === 'start' ? START : END,
+    messageTimeout: MESSAGE_TIMEOUT_MS,
+    maxRetryCount: maxRetries,
+  });
   try {
     await client.createPersistentSubscriptionToAll(checkedName(name), settings, { filter: wholeFilter(offer.filter) });
   } catch (error) {
     if (!(error instanceof PersistentSubscriptionExistsError)) throw error;
-    throw new PedigreeError('invalid_parameter', `a persistent subscription called ${name} exists; withdraw it first`, { field: 'name', item: name });
+    throw new PedigreeError('invalid_parameter', `a persistent subscription called ${name} exists; withdraw it first`, {
+      field: 'name',
+      item: name,
+    });
   }
 }
 
 /** Throws PedigreeError `not_found`. */
-export async function describePersistentSubscription(client: EventStoreDBClient, name: string): Promise<PersistentSubscriptionState> {
-  const { status, connections, stats } = await existing(name, () => client.getPersistentSubscriptionToAllInfo(checkedName(name)));
+export async function describePersistentSubscription(
+  client: EventStoreDBClient,
+  name: string,
+): Promise<PersistentSubscriptionState> {
+  const { status, connections, stats } = await existing(name, () =>
+    client.getPersistentSubscriptionToAllInfo(checkedName(name)),
+  );
   return {
-    ...{ name, status, consumers: connections.length, inFlight: stats.totalInFlightMessages, parked: Number(stats.parkedMessageCount) },
+    ...{
+      name,
+      status,
+      consumers: connections.length,
+      inFlight: stats.totalInFlightMessages,
+      parked: Number(stats.parkedMessageCount),
+    },
     ...{ checkpoint: stats.lastCheckpointedEventPosition?.commit, newest: stats.lastKnownEventPosition?.commit },
   };
 }

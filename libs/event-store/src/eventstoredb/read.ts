@@ -1,11 +1,23 @@
-import { BACKWARDS, END, FORWARDS, START, StreamNotFoundError, type EventStoreDBClient, type RecordedEvent as ServerEvent, type ResolvedEvent } from '@eventstore/db-client';
+import {
+  BACKWARDS,
+  END,
+  FORWARDS,
+  START,
+  StreamNotFoundError,
+  type EventStoreDBClient,
+  type RecordedEvent as ServerEvent,
+  type ResolvedEvent,
+} from '@eventstore/db-client';
 import type { EventFilter, ReadPage } from '../port.js';
 import type { Upcast } from '../read.js';
 import { AT_THE_LEADER } from './connection.js';
 import { matches } from './filter.js';
 import { isSystemStream, positionOf, recordedEvent } from './stored-event.js';
 
-/** Everything that a read of the server gives. An event whose record was deleted behind a link has no body; links are not followed here. */
+/**
+ * Everything that a read of the server gives. An event whose record was deleted behind a link has no body; links are
+ * not followed here.
+ */
 async function collect(events: AsyncIterable<ResolvedEvent>): Promise<ServerEvent[]> {
   const all: ServerEvent[] = [];
   for await (const { event } of events) if (event !== undefined) all.push(event as ServerEvent);
@@ -13,17 +25,32 @@ async function collect(events: AsyncIterable<ResolvedEvent>): Promise<ServerEven
 }
 
 /** Events of one stream; none when there is no such stream. */
-export async function readServerStream(client: EventStoreDBClient, stream: string, range: { fromVersion: number; limit: number }): Promise<ServerEvent[]> {
+export async function readServerStream(
+  client: EventStoreDBClient,
+  stream: string,
+  range: { fromVersion: number; limit: number },
+): Promise<ServerEvent[]> {
   try {
-    return await collect(client.readStream(stream, { fromRevision: BigInt(range.fromVersion), maxCount: range.limit, direction: FORWARDS, ...AT_THE_LEADER }));
+    return await collect(
+      client.readStream(stream, {
+        fromRevision: BigInt(range.fromVersion),
+        maxCount: range.limit,
+        direction: FORWARDS,
+        ...AT_THE_LEADER,
+      }),
+    );
   } catch (error) {
     if (error instanceof StreamNotFoundError) return [];
     throw error;
   }
 }
 
-/** The server reads from its place on, this event included, and takes only places where an event begins: those that it gave. */
-const placeOf = (after: bigint): typeof START | { commit: bigint; prepare: bigint } => (after === 0n ? START : { commit: after, prepare: after });
+/**
+ * The server reads from its place on, this event included, and takes only places where an event begins: those that it
+ * gave.
+ */
+const placeOf = (after: bigint): typeof START | { commit: bigint; prepare: bigint } =>
+  after === 0n ? START : { commit: after, prepare: after };
 
 export interface Scan {
   filter: EventFilter | undefined;
@@ -36,15 +63,18 @@ export interface Scan {
 const CHUNK_EVENTS = 1_000;
 
 /**
- * Events after a position, in order. This client can hand a filter to a subscription but not to a read, so a read looks at every event itself; it says how
- * far it came, and never looks at more than `maxScan`.
+ * Events after a position, in order. This client can hand a filter to a subscription but not to a read, so a read looks
+ * at every event itself; it says how far it came, and never looks at more than `maxScan`.
  */
 export async function scanAll(client: EventStoreDBClient, after: bigint, scan: Scan): Promise<ReadPage> {
   const page: ReadPage = { events: [], readUpTo: after };
-  for (let looked = 0; looked < scan.maxScan; ) {
+  for (let looked = 0; looked < scan.maxScan;) {
     // One more than wanted, for the event at which the read begins was seen before.
-    const wanted = Math.min(scan.maxScan - looked, scan.filter === undefined ? scan.limit - page.events.length : CHUNK_EVENTS) + 1;
-    const chunk = await collect(client.readAll({ fromPosition: placeOf(page.readUpTo), maxCount: wanted, direction: FORWARDS, ...AT_THE_LEADER }));
+    const wanted =
+      Math.min(scan.maxScan - looked, scan.filter === undefined ? scan.limit - page.events.length : CHUNK_EVENTS) + 1;
+    const chunk = await collect(
+      client.readAll({ fromPosition: placeOf(page.readUpTo), maxCount: wanted, direction: FORWARDS, ...AT_THE_LEADER }),
+    );
     for (const event of chunk) {
       const position = positionOf(event);
       if (position <= page.readUpTo && page.readUpTo !== 0n) continue;
@@ -58,10 +88,15 @@ export async function scanAll(client: EventStoreDBClient, after: bigint, scan: S
   return page;
 }
 
-/** Position of the newest event that is not the system's, 0 when there is none. Looks back over at most `maxScan` events of the system. */
+/**
+ * Position of the newest event that is not the system's, 0 when there is none. Looks back over at most `maxScan` events
+ * of the system.
+ */
 export async function newestPosition(client: EventStoreDBClient, maxScan: number): Promise<bigint> {
   for (let count = 32; ; count = Math.min(count * 16, maxScan)) {
-    const events = await collect(client.readAll({ fromPosition: END, maxCount: count, direction: BACKWARDS, ...AT_THE_LEADER }));
+    const events = await collect(
+      client.readAll({ fromPosition: END, maxCount: count, direction: BACKWARDS, ...AT_THE_LEADER }),
+    );
     const newest = events.find((event) => !isSystemStream(event.streamId));
     if (newest !== undefined) return positionOf(newest);
     if (events.length < count) return 0n;

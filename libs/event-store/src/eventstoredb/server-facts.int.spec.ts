@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FakeEventStore, type FakeEventStoreOptions } from '../../../../test/support/event-store-fake/fake-event-store.js';
+import {
+  FakeEventStore,
+  type FakeEventStoreOptions,
+} from '../../../../test/support/event-store-fake/fake-event-store.js';
 import { selfSigned } from '../../../../test/support/self-signed.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { until } from '../../../../test/support/until.js';
@@ -49,7 +52,10 @@ describe('the event log on a FAKE server that does as a real one was seen to', (
   it('begins on an empty server, whose first checkpoint is -1', async () => {
     const fake = await start();
     const store = open(fake, { emptyPageIntervalMs: 20 });
-    const pages = store.subscribeAll(0n, { filter: { streamPrefixes: ['wanted-'] }, signal: AbortSignal.timeout(30_000) });
+    const pages = store.subscribeAll(0n, {
+      filter: { streamPrefixes: ['wanted-'] },
+      signal: AbortSignal.timeout(30_000),
+    });
     let next = pages.next();
     await until('the subscription is there', () => fake.subscriptions === 1);
     await mustAppend(store, newStream(), { expected: 'none', events: [newEvent()] });
@@ -70,7 +76,9 @@ describe('the event log on a FAKE server that does as a real one was seen to', (
     const fake = await start();
     const store = open(fake);
     const events = upTo(100).map((n) => newEvent({ n }));
-    const results = await Promise.all(events.map((event) => mustAppend(store, newStream(), { expected: 'none', events: [event] })));
+    const results = await Promise.all(
+      events.map((event) => mustAppend(store, newStream(), { expected: 'none', events: [event] })),
+    );
     const there = new Map((await readEverything(store)).map((event) => [event.id, event.position]));
     expect(results.map(({ position }) => position)).toEqual(events.map(({ id }) => there.get(id)));
   });
@@ -114,7 +122,9 @@ describe('the event log on a FAKE server that does as a real one was seen to', (
     await started(store, 1);
     await fake.stop();
     const stream = newStream();
-    const [first, second] = [store.append(stream, 'none', [newEvent()]), store.append(stream, 0, [newEvent()])].map((append) => append.catch((error: unknown) => error));
+    const [first, second] = [store.append(stream, 'none', [newEvent()]), store.append(stream, 0, [newEvent()])].map(
+      (append) => append.catch((error: unknown) => error),
+    );
     await store.close();
     await fake.start();
     expect(await Promise.all([first, second])).toMatchObject([{ code: 'unavailable' }, { code: 'unavailable' }]);
@@ -126,24 +136,37 @@ describe('the event log on a FAKE server that does as a real one was seen to', (
     const store = open(`${fake.url}&defaultDeadline=300`);
     fake.faults.answersToHold = 1;
     const stream = newStream();
-    expect(await store.append(stream, 'none', [newEvent(), newEvent()])).toMatchObject({ kind: 'appended', version: 1 });
+    expect(await store.append(stream, 'none', [newEvent(), newEvent()])).toMatchObject({
+      kind: 'appended',
+      version: 1,
+    });
     expect(await store.readStream(stream)).toHaveLength(2);
     expect(fake.faults.answersToHold).toBe(0);
   });
 
-  it.each([HOUR_MS, -HOUR_MS])('has a clock that is %s ms off: appends are made, and their times are the server\'s', async (clockAheadMs) => {
-    const store = open(await start({ clockAheadMs }));
-    const stream = newStream();
-    await mustAppend(store, stream, { expected: 'none', events: [newEvent()] });
-    const [event] = await store.readStream(stream);
-    expect(Math.abs(event!.recordedAt.getTime() - Date.now() - clockAheadMs)).toBeLessThan(60_000);
-  });
+  it.each([HOUR_MS, -HOUR_MS])(
+    "has a clock that is %s ms off: appends are made, and their times are the server's",
+    async (clockAheadMs) => {
+      const store = open(await start({ clockAheadMs }));
+      const stream = newStream();
+      await mustAppend(store, stream, { expected: 'none', events: [newEvent()] });
+      const [event] = await store.readStream(stream);
+      expect(Math.abs(event!.recordedAt.getTime() - Date.now() - clockAheadMs)).toBeLessThan(60_000);
+    },
+  );
 
   it('refuses one append as too large; those that wait beside it are made', async () => {
     const store = open(await start({ maxAppendBytes: 3_000_000 }));
     const large = upTo(6).map(() => newEvent({ text: 'x'.repeat(1_000_000) }));
-    const [refused, ...others] = await Promise.allSettled([store.append(newStream(), 'none', large), started(store, 10), store.append(newStream(), 'none', large.slice(0, 2))]);
-    expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'body_too_large', message: expect.stringContaining('3000000') } });
+    const [refused, ...others] = await Promise.allSettled([
+      store.append(newStream(), 'none', large),
+      started(store, 10),
+      store.append(newStream(), 'none', large.slice(0, 2)),
+    ]);
+    expect(refused).toMatchObject({
+      status: 'rejected',
+      reason: { code: 'body_too_large', message: expect.stringContaining('3000000') },
+    });
     expect(others.map((one) => one.status)).toEqual(['fulfilled', 'fulfilled']);
     expect(await readEverything(store)).toHaveLength(12);
   });
@@ -176,48 +199,83 @@ describe('the event log on a FAKE server that does as a real one was seen to', (
     expect(await store.append(newStream(), 5, [newEvent()])).toEqual({ kind: 'conflict', actualVersion: -1 });
   });
 
-  it('has events that a version before wrote, with a mark of their own and as octets where the client would have moved a member', async () => {
-    const fake = await start();
-    const [stream, store] = [newStream(), open(fake)];
-    await mustAppend(store, stream, { expected: 'any', events: [newEvent({ n: 1 })] });
-    const [record] = fake.log.stream(stream);
-    const metadata = JSON.parse(Buffer.from(record!.metadata).toString('utf8')) as { log: object };
-    const old = { ...metadata, log: { append: '3c9f0f3e-58a5-4d3e-9f57-0d7f3f7d1c13', ...metadata.log } };
-    fake.log.append('old-1', 'none', [{ ...record!, isJson: false, data: Buffer.from('{"10":"ten","9":"nine"}'), metadata: Buffer.from(JSON.stringify(old)) }]);
-    const [event] = await store.readStream('old-1');
-    expect(event).toMatchObject({ schemaVersion: 1, data: { 9: 'nine', 10: 'ten' } });
-    expect(event?.metadata).not.toHaveProperty('log');
-    // It came with `any`, so by its id alone it is known again.
-    expect(await store.append('old-1', 'any', [newEvent({ n: 1 }, { id: event!.id })])).toMatchObject({ kind: 'appended', version: 0 });
-  });
+  it(
+    'has events that a version before wrote, with a mark of their own and as octets where the client would have ' +
+      'moved a member',
+    async () => {
+      const fake = await start();
+      const [stream, store] = [newStream(), open(fake)];
+      await mustAppend(store, stream, { expected: 'any', events: [newEvent({ n: 1 })] });
+      const [record] = fake.log.stream(stream);
+      const metadata = JSON.parse(Buffer.from(record!.metadata).toString('utf8')) as { log: object };
+      const old = { ...metadata, log: { append: '3c9f0f3e-58a5-4d3e-9f57-0d7f3f7d1c13', ...metadata.log } };
+      fake.log.append('old-1', 'none', [
+        {
+          ...record!,
+          isJson: false,
+          data: Buffer.from('{"10":"ten","9":"nine"}'),
+          metadata: Buffer.from(JSON.stringify(old)),
+        },
+      ]);
+      const [event] = await store.readStream('old-1');
+      expect(event).toMatchObject({ schemaVersion: 1, data: { 9: 'nine', 10: 'ten' } });
+      expect(event?.metadata).not.toHaveProperty('log');
+      // It came with `any`, so by its id alone it is known again.
+      expect(await store.append('old-1', 'any', [newEvent({ n: 1 }, { id: event!.id })])).toMatchObject({
+        kind: 'appended',
+        version: 0,
+      });
+    },
+  );
 });
 
 describe('subscriptions of one store that are up to date', () => {
   afterEach(endAll);
 
-  it('share one at the server, each with its own filter, also when the server dies in between; one that lags behind goes on alone', async () => {
-    const fake = await start();
-    const store = open(fake, { emptyPageIntervalMs: 30 });
-    const from = await store.head();
-    const filters = [{ streamPrefixes: ['even-'] }, { streamPrefixes: ['odd-'] }, { types: ['Noted'] }, undefined];
-    const totals = [200, 200, 400, 400];
-    const slow = store.subscribeAll(from, { limit: 10, signal: AbortSignal.timeout(60_000) });
-    const read = filters.map((filter, n) => follow(store, from, { isEnough: (events) => events.length >= totals[n]!, withinMs: 60_000, ...(filter === undefined ? {} : { filter }) }));
-    for (let round = 0; round < 8; round += 1) {
-      if (round === 5) await fake.stop().then(() => fake.start());
-      await Promise.all(upTo(50).map((n) => mustAppend(store, newStream(n % 2 === 0 ? 'even' : 'odd'), { expected: 'none', events: [newEvent({ n: round * 50 + n })] })));
-      if (round === 3) expect((await slow.next()).value?.events).toHaveLength(10);
-    }
-    const seen = await Promise.all(read);
-    expect(seen.map((events) => events.length)).toEqual(totals);
-    const all = (await readEverything(store, from)).map(({ id }) => id);
-    expect(seen[3]?.map(({ id }) => id)).toEqual(all);
-    expect(seen[0]?.map(({ id }) => id)).toEqual(seen[3]?.filter(({ stream }) => stream.startsWith('even-')).map(({ id }) => id));
-    const late: string[] = ((await slow.next()).value?.events ?? []).map(({ id }) => id);
-    for (let pages = 0; pages < 400 && late.length < 390; pages += 1) late.push(...((await slow.next()).value?.events ?? []).map(({ id }) => id));
-    expect(late).toEqual(all.slice(10));
-    await slow.return();
-  }, 60_000);
+  it(
+    'share one at the server, each with its own filter, also when the server dies in between; one that lags behind ' +
+      'goes on alone',
+    async () => {
+      const fake = await start();
+      const store = open(fake, { emptyPageIntervalMs: 30 });
+      const from = await store.head();
+      const filters = [{ streamPrefixes: ['even-'] }, { streamPrefixes: ['odd-'] }, { types: ['Noted'] }, undefined];
+      const totals = [200, 200, 400, 400];
+      const slow = store.subscribeAll(from, { limit: 10, signal: AbortSignal.timeout(60_000) });
+      const read = filters.map((filter, n) =>
+        follow(store, from, {
+          isEnough: (events) => events.length >= totals[n]!,
+          withinMs: 60_000,
+          ...(filter === undefined ? {} : { filter }),
+        }),
+      );
+      for (let round = 0; round < 8; round += 1) {
+        if (round === 5) await fake.stop().then(() => fake.start());
+        await Promise.all(
+          upTo(50).map((n) =>
+            mustAppend(store, newStream(n % 2 === 0 ? 'even' : 'odd'), {
+              expected: 'none',
+              events: [newEvent({ n: round * 50 + n })],
+            }),
+          ),
+        );
+        if (round === 3) expect((await slow.next()).value?.events).toHaveLength(10);
+      }
+      const seen = await Promise.all(read);
+      expect(seen.map((events) => events.length)).toEqual(totals);
+      const all = (await readEverything(store, from)).map(({ id }) => id);
+      expect(seen[3]?.map(({ id }) => id)).toEqual(all);
+      expect(seen[0]?.map(({ id }) => id)).toEqual(
+        seen[3]?.filter(({ stream }) => stream.startsWith('even-')).map(({ id }) => id),
+      );
+      const late: string[] = ((await slow.next()).value?.events ?? []).map(({ id }) => id);
+      for (let pages = 0; pages < 400 && late.length < 390; pages += 1)
+        late.push(...((await slow.next()).value?.events ?? []).map(({ id }) => id));
+      expect(late).toEqual(all.slice(10));
+      await slow.return();
+    },
+    60_000,
+  );
 
   it('need one subscription at the server, however many they are', async () => {
     const fake = await start();
@@ -248,7 +306,10 @@ describe('a server with TLS and users', () => {
     [authorityFile, otherFile] = [join(folder.path, 'authority.pem'), join(folder.path, 'other.pem')];
     writeFileSync(authorityFile, mine.certificate);
     writeFileSync(otherFile, selfSigned().certificate);
-    fake = await start({ certificate: { key: Buffer.from(mine.key), chain: Buffer.from(mine.certificate), authorityFile }, login: 'ops:right' });
+    fake = await start({
+      certificate: { key: Buffer.from(mine.key), chain: Buffer.from(mine.certificate), authorityFile },
+      login: 'ops:right',
+    });
   });
   afterAll(async () => {
     await endAll();
@@ -263,19 +324,50 @@ describe('a server with TLS and users', () => {
   });
 
   it.each([
-    ['a wrong password', (url: string) => url.replace('right', 'wrong'), /EVENTSTORE_URL: .*does not accept this user and password/],
-    ['an unknown authority', (url: string) => url.replace(/\?.*/, ''), /EVENTSTORE_URL: .*no trusted connection .*: .*certificate.*; name its certificate authority by tlsCAFile/],
-    ['another authority', (url: string) => url.replace(authorityFile, otherFile), /EVENTSTORE_URL: .*no trusted connection .*certificate/],
-    ['a name that the certificate does not have', (url: string) => url.replace('127.0.0.1', 'localhost'), /EVENTSTORE_URL: .*no trusted connection .*altnames/],
-    ['an unknown authority, several hosts named', (url: string) => url.replace(/\?.*/, '').replace(/@([^/]+)/, '@$1,$1'), /EVENTSTORE_URL: .*no trusted connection .*certificate/],
-  ])('says %s at once, in a sentence', async (_, change, sentence) => {
-    const beganMs = performance.now();
-    for (const call of [(store: EventStoreDbEventStore) => store.head(), (store: EventStoreDbEventStore) => store.append(newStream(), 'none', [newEvent()])]) {
-      const error: unknown = await call(open(change(fake.url))).catch((thrown: unknown) => thrown);
-      expect(error).toMatchObject({ code: 'invalid_configuration', place: { field: 'EVENTSTORE_URL' }, message: expect.stringMatching(sentence) });
-      expect((error as Error).message).not.toMatch(/right|wrong/);
-    }
-    // No limit of speed: without the sentence it takes seven tries, and 40 s where several hosts are named.
-    expect(performance.now() - beganMs).toBeLessThan(15_000);
-  }, 60_000);
+    [
+      'a wrong password',
+      (url: string) => url.replace('right', 'wrong'),
+      /EVENTSTORE_URL: .*does not accept this user and password/,
+    ],
+    [
+      'an unknown authority',
+      (url: string) => url.replace(/\?.*/, ''),
+      /EVENTSTORE_URL: .*no trusted connection .*: .*certificate.*; name its certificate authority by tlsCAFile/,
+    ],
+    [
+      'another authority',
+      (url: string) => url.replace(authorityFile, otherFile),
+      /EVENTSTORE_URL: .*no trusted connection .*certificate/,
+    ],
+    [
+      'a name that the certificate does not have',
+      (url: string) => url.replace('127.0.0.1', 'localhost'),
+      /EVENTSTORE_URL: .*no trusted connection .*altnames/,
+    ],
+    [
+      'an unknown authority, several hosts named',
+      (url: string) => url.replace(/\?.*/, '').replace(/@([^/]+)/, '@$1,$1'),
+      /EVENTSTORE_URL: .*no trusted connection .*certificate/,
+    ],
+  ])(
+    'says %s at once, in a sentence',
+    async (_, change, sentence) => {
+      const beganMs = performance.now();
+      for (const call of [
+        (store: EventStoreDbEventStore) => store.head(),
+        (store: EventStoreDbEventStore) => store.append(newStream(), 'none', [newEvent()]),
+      ]) {
+        const error: unknown = await call(open(change(fake.url))).catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({
+          code: 'invalid_configuration',
+          place: { field: 'EVENTSTORE_URL' },
+          message: expect.stringMatching(sentence),
+        });
+        expect((error as Error).message).not.toMatch(/right|wrong/);
+      }
+      // No limit of speed: without the sentence it takes seven tries, and 40 s where several hosts are named.
+      expect(performance.now() - beganMs).toBeLessThan(15_000);
+    },
+    60_000,
+  );
 });

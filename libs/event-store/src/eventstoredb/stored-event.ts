@@ -15,15 +15,22 @@ export const isSystemStream = (stream: string): boolean => stream.startsWith('$'
 /** The position of a server's event as this port has it: where its record begins in the server's log. */
 export function positionOf(event: ServerEvent): bigint {
   const { position } = event as { position?: Position };
-  if (position === undefined) throw new Error(`the server gave no position for event ${event.id}: EventStoreDB 22.10 or newer is needed`);
+  if (position === undefined)
+    throw new Error(`the server gave no position for event ${event.id}: EventStoreDB 22.10 or newer is needed`);
   return position.commit;
 }
 
-/** Our own note on an event. Throws on an event that something else has written: a log that others write to proves nothing. */
+/**
+ * Our own note on an event. Throws on an event that something else has written: a log that others write to proves
+ * nothing.
+ */
 export function noteOf(event: ServerEvent): LogNote {
   const { log } = (event.metadata ?? {}) as { log?: LogNote };
   if (typeof log?.schemaVersion === 'number') return log;
-  throw new Error(`event ${event.id} at ${event.revision}@${event.streamId} was not written by Pedigree; its event log must not be shared`);
+  throw new Error(
+    `event ${event.id} at ${event.revision}@${event.streamId} was not written by Pedigree; its event log must ` +
+      'not be shared',
+  );
 }
 
 /** A server's event as the port gives it. */
@@ -31,7 +38,9 @@ export function recordedEvent(event: ServerEvent, upcast: Upcast | undefined): R
   const { schemaVersion } = noteOf(event);
   const { log: _, ...metadata } = event.metadata as unknown as EventMetadata & { log: LogNote };
   // A version before wrote as octets what the client's own writer would have changed.
-  const data = (event.isJson ? event.data : JSON.parse(Buffer.from(event.data as Uint8Array).toString('utf8'))) as JsonObject;
+  const data = (
+    event.isJson ? event.data : JSON.parse(Buffer.from(event.data as Uint8Array).toString('utf8'))
+  ) as JsonObject;
   const recorded: RecordedEvent = {
     position: positionOf(event),
     stream: event.streamId,

@@ -36,7 +36,8 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
   if ((await tryRun(inPlace, options.user)) === undefined) return inPlace;
   if (!(await exists(copyDir))) await copyOnce(packageDir, copyDir);
   const failure = await tryRun(programsIn(copyDir), options.user);
-  if (failure !== undefined) throw new Error(`the embedded PostgreSQL does not run here: ${failure}; set DATABASE_URL to a server of your own`);
+  if (failure !== undefined)
+    throw new Error(`the embedded PostgreSQL does not run here: ${failure}; set DATABASE_URL to a server of your own`);
   return programsIn(copyDir);
 }
 
@@ -45,7 +46,10 @@ function packageFolder(): string {
   try {
     return dirname(dirname(fileURLToPath(import.meta.resolve(name))));
   } catch {
-    throw new Error(`there is no embedded PostgreSQL for this machine (npm package ${name} is not installed): set DATABASE_URL to a server of your own`);
+    throw new Error(
+      `there is no embedded PostgreSQL for this machine (npm package ${name} is not installed): set DATABASE_URL ` +
+        'to a server of your own',
+    );
   }
 }
 
@@ -54,7 +58,10 @@ function programsIn(nativeDir: string): Binaries {
   return { initdb: program('initdb'), postgres: program('postgres'), pgCtl: program('pg_ctl') };
 }
 
-/** npm packages cannot hold symbolic links: the package lists them for its install script, which npm may have been told not to run. */
+/**
+ * npm packages cannot hold symbolic links: the package lists them for its install script, which npm may have been told
+ * not to run.
+ */
 async function restoreLinks(packageDir: string, targetDir: string): Promise<void> {
   const list = await readFile(join(packageDir, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
@@ -86,7 +93,8 @@ async function copyOnce(packageDir: string, copyDir: string): Promise<void> {
     await rename(join(unfinished, 'native'), copyDir);
   } catch (error) {
     // Another process may have finished the same copy first.
-    if (!(await exists(copyDir))) throw new Error(`cannot copy ${basename(copyDir)} to ${dirname(copyDir)}`, { cause: error });
+    if (!(await exists(copyDir)))
+      throw new Error(`cannot copy ${basename(copyDir)} to ${dirname(copyDir)}`, { cause: error });
   } finally {
     await rm(unfinished, { recursive: true, force: true });
   }
@@ -103,10 +111,16 @@ async function openToEverybody(folder: string): Promise<void> {
 }
 
 async function exists(path: string): Promise<boolean> {
-  return stat(path).then(() => true, () => false);
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
-/** What the server's programs see of the environment: nothing of the caller's, whose PG* variables would turn them elsewhere. */
+/**
+ * What the server's programs see of the environment: nothing of the caller's, whose PG* variables would turn them
+ * elsewhere.
+ */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   // Windows programs do not start without the system's own folder.
   const windows = process.platform === 'win32' ? { SystemRoot: 'C:\\Windows' } : {};

@@ -27,8 +27,9 @@ interface ClusterNote {
 }
 
 /**
- * Decides where the cluster of `dataDir` is: in it, or, when the server's user cannot go there, in a folder of its own under
- * `systemDir`, whose random name is kept in `dataDir`; a removed and remade `dataDir` therefore gets a fresh cluster.
+ * Decides where the cluster of `dataDir` is: in it, or, when the server's user cannot go there, in a folder of its own
+ * under `systemDir`, whose random name is kept in `dataDir`; a removed and remade `dataDir` therefore gets a fresh
+ * cluster.
  * @throws Error when a cluster that was ready is gone: starting an empty one instead would look like lost documents.
  */
 export async function openCluster(dataDir: string, systemDir: string): Promise<Cluster> {
@@ -36,16 +37,25 @@ export async function openCluster(dataDir: string, systemDir: string): Promise<C
   const password = await keptPassword(join(dataDir, 'password'));
   const note = (await readNote(dataDir)) ?? (await placeCluster(dataDir, systemDir));
   const directory = isAbsolute(note.directory) ? note.directory : join(dataDir, note.directory);
-  const present = await stat(join(directory, 'PG_VERSION')).then(() => true, () => false);
+  const present = await stat(join(directory, 'PG_VERSION')).then(
+    () => true,
+    () => false,
+  );
   if (note.ready && !present) {
-    throw new Error(`the database of ${dataDir} is gone: ${directory} has no PG_VERSION; restore it, or remove ${dataDir} to begin anew`);
+    throw new Error(
+      `the database of ${dataDir} is gone: ${directory} has no PG_VERSION; restore it, or remove ${dataDir} to ` +
+        'begin anew',
+    );
   }
   return { directory, password, user: await serverUserFor(present ? directory : undefined), ready: present };
 }
 
 async function placeCluster(dataDir: string, systemDir: string): Promise<ClusterNote> {
   const inside = await isReachable(dataDir, await serverUserFor(undefined));
-  const note = { directory: inside ? 'cluster' : join(await openFolder(systemDir, randomUUID()), 'cluster'), ready: false };
+  const note = {
+    directory: inside ? 'cluster' : join(await openFolder(systemDir, randomUUID()), 'cluster'),
+    ready: false,
+  };
   await writeNote(dataDir, note);
   return note;
 }
@@ -58,8 +68,13 @@ async function openFolder(systemDir: string, name: string): Promise<string> {
   return folder;
 }
 
-/** Makes the cluster under another name, then renames it: an initdb that was cut off leaves nothing that looks whole. */
-export async function createCluster(cluster: Cluster, options: { binaries: Binaries; dataDir: string; durable: boolean }): Promise<void> {
+/**
+ * Makes the cluster under another name, then renames it: an initdb that was cut off leaves nothing that looks whole.
+ */
+export async function createCluster(
+  cluster: Cluster,
+  options: { binaries: Binaries; dataDir: string; durable: boolean },
+): Promise<void> {
   const unfinished = `${cluster.directory}-new`;
   const passwordFile = `${cluster.directory}-password`;
   await mkdir(dirname(cluster.directory), { recursive: true });
@@ -85,7 +100,10 @@ export async function createCluster(cluster: Cluster, options: { binaries: Binar
   cluster.ready = true;
 }
 
-/** Encoding and locale are named because a bare environment gives SQL_ASCII, and the builtin provider sorts alike everywhere. */
+/**
+ * Encoding and locale are named because a bare environment gives SQL_ASCII, and the builtin provider sorts alike
+ * everywhere.
+ */
 function initdbArguments(directory: string, passwordFile: string, durable: boolean): string[] {
   return [
     `--pgdata=${directory}`,

@@ -35,7 +35,9 @@ export interface StartOptions {
   settings: Record<string, string>;
 }
 
-/** Reads postmaster.pid (process, folder, start time, port, ...); undefined when there is none or its process is gone. */
+/**
+ * Reads postmaster.pid (process, folder, start time, port, ...); undefined when there is none or its process is gone.
+ */
 export async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined> {
   const path = join(cluster.directory, 'postmaster.pid');
   const [pidText, , , portText] = (await readFile(path, 'utf8').catch(() => '')).split('\n');
@@ -60,7 +62,9 @@ export async function answers(cluster: Cluster, postmaster: Postmaster): Promise
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<{ same: boolean }>("SELECT current_setting('data_directory') = $1 AS same", [cluster.directory]);
+    const { rows } = await client.query<{ same: boolean }>("SELECT current_setting('data_directory') = $1 AS same", [
+      cluster.directory,
+    ]);
     return rows[0]?.same === true;
   } catch {
     return false;
@@ -88,7 +92,8 @@ export async function startPostmaster(cluster: Cluster, options: StartOptions): 
     if (found !== undefined) return found;
     const said = await logEnd(options.logFile);
     reason = `(${ended() ?? 'no answer'}):\n${said}`;
-    // The sessions of a server that was killed end by themselves within moments, and until then hold what the new one needs: that is no attempt.
+    // The sessions of a server that was killed end by themselves within moments, and until then hold what the new one
+    // needs: that is no attempt.
     const [, lastReason = ''] = /[\s\S]*FATAL: +([^\n]*)/.exec(said) ?? [];
     if (lastReason.includes('pre-existing shared memory block') && performance.now() < untilMs) {
       attempt -= 1;
@@ -104,7 +109,10 @@ export async function startPostmaster(cluster: Cluster, options: StartOptions): 
 /** Returns a look at the process: undefined while it lives, else how it ended. */
 async function spawnServer(cluster: Cluster, options: StartOptions, port: number): Promise<() => string | undefined> {
   const log = await open(options.logFile, 'a', 0o600);
-  const settings = Object.entries({ ...options.settings, port: String(port) }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const settings = Object.entries({ ...options.settings, port: String(port) }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
   const server = spawn(options.binaries.postgres, ['-D', cluster.directory, ...settings], {
     ...cluster.user,
     cwd: cluster.directory,
@@ -120,7 +128,9 @@ async function spawnServer(cluster: Cluster, options: StartOptions, port: number
   return () => ended;
 }
 
-/** Waits until the server of the cluster answers; undefined when `ended` says why it never will, or after five minutes. */
+/**
+ * Waits until the server of the cluster answers; undefined when `ended` says why it never will, or after five minutes.
+ */
 export async function untilReady(cluster: Cluster, ended: () => string | undefined): Promise<Postmaster | undefined> {
   for (let waitedMs = 0; waitedMs < READY_WAIT_MS && ended() === undefined; waitedMs += POLL_MS) {
     const text = await readFile(join(cluster.directory, 'postmaster.pid'), 'utf8').catch(() => '');
@@ -134,7 +144,10 @@ export async function untilReady(cluster: Cluster, ended: () => string | undefin
   return undefined;
 }
 
-/** Fast shutdown: open sessions are ended, a checkpoint is written. Returns when the process is gone; nothing to do when it is. */
+/**
+ * Fast shutdown: open sessions are ended, a checkpoint is written. Returns when the process is gone; nothing to do when
+ * it is.
+ */
 export async function stopPostmaster(cluster: Cluster, binaries: Binaries): Promise<void> {
   const found = await findPostmaster(cluster);
   if (found === undefined) return;
@@ -144,19 +157,28 @@ export async function stopPostmaster(cluster: Cluster, binaries: Binaries): Prom
   }
   process.kill(found.pid, 'SIGINT');
   for (let waitedMs = 0; waitedMs < STOP_WAIT_MS; waitedMs += POLL_MS) {
-    // The server removes its pid file as its last deed. An orphan whose new parent never asks for it stays as a process.
+    // The server removes its pid file as its last deed. An orphan whose new parent never asks for it stays as a
+    // process.
     if (!isAlive(found.pid) || !(await hasPidFile(cluster))) return;
     await delay(POLL_MS);
   }
-  throw new Error(`the embedded PostgreSQL (process ${String(found.pid)}) did not stop within ${String(STOP_WAIT_MS)} ms`);
+  throw new Error(
+    `the embedded PostgreSQL (process ${String(found.pid)}) did not stop within ${String(STOP_WAIT_MS)} ms`,
+  );
 }
 
 async function hasPidFile(cluster: Cluster): Promise<boolean> {
-  return stat(join(cluster.directory, 'postmaster.pid')).then(() => true, () => false);
+  return stat(join(cluster.directory, 'postmaster.pid')).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function rotateLog(logFile: string): Promise<void> {
-  const size = await stat(logFile).then((found) => found.size, () => 0);
+  const size = await stat(logFile).then(
+    (found) => found.size,
+    () => 0,
+  );
   if (size > LOG_LIMIT_BYTES) await rename(logFile, `${logFile}.1`);
 }
 

@@ -11,7 +11,8 @@ export interface ServerUser {
 const CANDIDATES = ['postgres', 'nobody'];
 
 /**
- * PostgreSQL refuses to run as root. As root we hand it to `postgres` or `nobody`, or to whoever owns the cluster already.
+ * PostgreSQL refuses to run as root. As root we hand it to `postgres` or `nobody`, or to whoever owns the cluster
+ * already.
  * @throws Error in words when we are root and the system knows neither user.
  */
 export async function serverUserFor(clusterDir: string | undefined): Promise<ServerUser | undefined> {
@@ -20,11 +21,17 @@ export async function serverUserFor(clusterDir: string | undefined): Promise<Ser
   if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   const users = await readFile('/etc/passwd', 'utf8').catch(() => '');
   for (const name of CANDIDATES) {
-    const fields = users.split('\n').find((line) => line.startsWith(`${name}:`))?.split(':');
+    const fields = users
+      .split('\n')
+      .find((line) => line.startsWith(`${name}:`))
+      ?.split(':');
     const [, , uid, gid] = fields ?? [];
     if (Number(uid) > 0 && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
   }
-  throw new Error('PostgreSQL does not run as root, and there is no user "postgres" or "nobody" to run it: start Pedigree as an ordinary user');
+  throw new Error(
+    'PostgreSQL does not run as root, and there is no user "postgres" or "nobody" to run it: start Pedigree as ' +
+      'an ordinary user',
+  );
 }
 
 /** Whether `user` may enter `directory`: it, and every folder above it, lets the user through (file modes; no ACLs). */

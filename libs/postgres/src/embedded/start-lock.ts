@@ -8,8 +8,9 @@ const POLL_MS = 25;
 const BREAKER_LIFE_MS = 10_000;
 
 /**
- * Runs `work` while no other process of this machine runs it for the same `path`. The lock is a file that names its owner
- * (process id and start time), so that the lock of a killed process is taken over, also when its id has been given to another.
+ * Runs `work` while no other process of this machine runs it for the same `path`. The lock is a file that names its
+ * owner (process id and start time), so that the lock of a killed process is taken over, also when its id has been
+ * given to another.
  * @throws Error naming the file and its owner when the lock is not free within `waitMs`.
  */
 export async function withStartLock<T>(path: string, waitMs: number, work: () => Promise<T>): Promise<T> {
@@ -53,13 +54,18 @@ async function isAbandoned(path: string): Promise<boolean> {
   return processIdentity(Number.parseInt(owner, 10)) !== owner;
 }
 
-/** Only one process may look again and remove, else the second would remove the lock that the first has just taken anew. */
+/**
+ * Only one process may look again and remove, else the second would remove the lock that the first has just taken anew.
+ */
 async function breakLock(path: string): Promise<void> {
   const breaker = `${path}.breaking`;
   try {
     await mkdir(breaker);
   } catch {
-    const age = await stat(breaker).then((found) => Date.now() - found.mtimeMs, () => 0);
+    const age = await stat(breaker).then(
+      (found) => Date.now() - found.mtimeMs,
+      () => 0,
+    );
     if (age > BREAKER_LIFE_MS) await rmdir(breaker).catch(() => undefined);
     await delay(POLL_MS);
     return;
@@ -71,12 +77,17 @@ async function breakLock(path: string): Promise<void> {
   }
 }
 
-/** The process's id, and on Linux its start time, which tells it from a later process with the same id; undefined when there is none. */
+/**
+ * The process's id, and on Linux its start time, which tells it from a later process with the same id; undefined when
+ * there is none.
+ */
 export function processIdentity(pid: number): string | undefined {
   if (!isAlive(pid)) return undefined;
   try {
     // Field 22 of proc(5) `stat`; the name in brackets before it may hold blanks.
-    const fields = readFileSync(`/proc/${String(pid)}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+    const fields = readFileSync(`/proc/${String(pid)}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
     return `${String(pid)} ${fields[19] ?? ''}`;
   } catch {
     return String(pid);

@@ -1,4 +1,11 @@
-import { accountStream, evolveAccount, NEW_ACCOUNT, type AccountCause, type AccountCertificate, type AccountEvent } from '#domain';
+import {
+  accountStream,
+  evolveAccount,
+  NEW_ACCOUNT,
+  type AccountCause,
+  type AccountCertificate,
+  type AccountEvent,
+} from '#domain';
 import type { EventStore } from '#event-store';
 import { wholeStream } from '../document-timeline/whole-stream.js';
 import type { AccountHold, DocumentPhase } from '../port.js';
@@ -21,7 +28,10 @@ export interface AccountStanding {
 }
 
 /** Folded from the account's own stream, so that it is never behind the log. */
-export async function accountStanding(store: Pick<EventStore, 'readStream'>, account: string): Promise<AccountStanding> {
+export async function accountStanding(
+  store: Pick<EventStore, 'readStream'>,
+  account: string,
+): Promise<AccountStanding> {
   const recorded = await wholeStream(store, accountStream(account));
   const state = (recorded as unknown as AccountEvent[]).reduce(evolveAccount, NEW_ACCOUNT);
   const certificate = state.certificate === undefined ? {} : { certificate: state.certificate };
@@ -29,7 +39,16 @@ export async function accountStanding(store: Pick<EventStore, 'readStream'>, acc
   if (state.phase === 'active') return { ...common, state: 'active' };
   const since = recorded.findLast((event) => event.type === 'AccountPaused')?.recordedAt.toISOString() ?? '';
   const { cause, code, text, answerSha256, requestId } = state.because;
-  return { ...common, state: 'paused', cause, code, text, since, ...(answerSha256 === undefined ? {} : { answerSha256 }), ...(requestId === undefined ? {} : { requestId }) };
+  return {
+    ...common,
+    state: 'paused',
+    cause,
+    code,
+    text,
+    since,
+    ...(answerSha256 === undefined ? {} : { answerSha256 }),
+    ...(requestId === undefined ? {} : { requestId }),
+  };
 }
 
 /** Phases in which a document is still to be sent, or to be brought up to its end. */

@@ -1,7 +1,10 @@
 import type { Queryable } from '#postgres';
 import { countOutcomes } from './query.js';
 
-/** How the documents stand, for metrics: what is in flight by phase with the age of the oldest, what is concluded by outcome. */
+/**
+ * How the documents stand, for metrics: what is in flight by phase with the age of the oldest, what is concluded by
+ * outcome.
+ */
 export interface DocumentFigures {
   phases: { phase: string; documents: number; oldestSeconds: number }[];
   outcomes: { accepted: number; partial: number; rejected: number; failed: number };
@@ -13,10 +16,14 @@ export interface DocumentFigures {
 export async function documentFigures(db: Queryable): Promise<DocumentFigures> {
   const phases = await db.query<{ phase: string; documents: number; seconds: number }>({
     name: 'document-phases',
-    text: `SELECT phase, count(*)::int AS documents, greatest(0, extract(epoch FROM clock_timestamp() - min(registered_at)))::float8 AS seconds
+    text: `SELECT phase, count(*)::int AS documents, greatest(0, extract(epoch
+        FROM clock_timestamp() - min(registered_at)))::float8 AS seconds
            FROM document_outcome WHERE outcome IS NULL GROUP BY phase`,
   });
-  const alarms = await db.query<{ duplicates: number }>({ name: 'document-duplicates', text: 'SELECT count(*)::int AS duplicates FROM document_outcome WHERE duplicate' });
+  const alarms = await db.query<{ duplicates: number }>({
+    name: 'document-duplicates',
+    text: 'SELECT count(*)::int AS duplicates FROM document_outcome WHERE duplicate',
+  });
   const { accepted, partial, rejected, failed } = await countOutcomes(db);
   return {
     phases: phases.rows.map(({ phase, documents, seconds }) => ({ phase, documents, oldestSeconds: seconds })),

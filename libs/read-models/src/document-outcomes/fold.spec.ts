@@ -22,45 +22,99 @@ function given(events: DocumentEvent[], options: { sent?: boolean } = {}): Docum
 
 describe('a row of the document list', () => {
   it('begins with the registration, ready', () => {
-    expect(given([], { sent: false })).toMatchObject({ phase: 'ready', attempts: 0, itemCount: 2, reference: 'ERP-1', registeredPosition: 1n, position: 1n, outcome: null });
+    expect(given([], { sent: false })).toMatchObject({
+      phase: 'ready',
+      attempts: 0,
+      itemCount: 2,
+      reference: 'ERP-1',
+      registeredPosition: 1n,
+      position: 1n,
+      outcome: null,
+    });
   });
 
   it('waits for its predecessors, one by one, and is released', () => {
     const waiting: DocumentEvent = { type: 'DocumentWaiting', data: { for: after } };
     const noted: DocumentEvent = { type: 'PredecessorConcluded', data: { requestId: 'r-1', outcome: 'accepted' } };
     expect(given([waiting], { sent: false })).toMatchObject({ phase: 'waiting', waitingFor: after });
-    expect(given([waiting, noted], { sent: false })).toMatchObject({ phase: 'waiting', waitingFor: [{ commandId: 'c-2', requestId: 'r-2' }] });
-    expect(given([waiting, { type: 'DocumentReleased', data: {} }], { sent: false })).toMatchObject({ phase: 'ready', waitingFor: [] });
+    expect(given([waiting, noted], { sent: false })).toMatchObject({
+      phase: 'waiting',
+      waitingFor: [{ commandId: 'c-2', requestId: 'r-2' }],
+    });
+    expect(given([waiting, { type: 'DocumentReleased', data: {} }], { sent: false })).toMatchObject({
+      phase: 'ready',
+      waitingFor: [],
+    });
   });
 
   it('counts attempts and keeps the problem until the registry has the document', () => {
     const unconfirmed: DocumentEvent = { type: 'SendUnconfirmed', data: { attempt: 1, reason: 'timeout' } };
-    const proven: DocumentEvent = { type: 'SendAbsenceProven', data: { attempt: 1, lookUps: 2, sinceAttemptEndedMs: 60_000, answerSha256: SHA } };
-    const again: DocumentEvent = { type: 'SendAttempted', data: { attempt: 2, account: 'main', signatureSha256: SHA, certificateSha256: SHA } };
-    const sent: DocumentEvent = { type: 'DocumentSent', data: { attempt: 2, documentId: 'd-2', answerSha256: SHA, foundByLookUp: false } };
+    const proven: DocumentEvent = {
+      type: 'SendAbsenceProven',
+      data: { attempt: 1, lookUps: 2, sinceAttemptEndedMs: 60_000, answerSha256: SHA },
+    };
+    const again: DocumentEvent = {
+      type: 'SendAttempted',
+      data: { attempt: 2, account: 'main', signatureSha256: SHA, certificateSha256: SHA },
+    };
+    const sent: DocumentEvent = {
+      type: 'DocumentSent',
+      data: { attempt: 2, documentId: 'd-2', answerSha256: SHA, foundByLookUp: false },
+    };
     expect(given([unconfirmed])).toMatchObject({ phase: 'unconfirmed', attempts: 1, problem: 'timeout' });
     expect(given([unconfirmed, proven])).toMatchObject({ phase: 'ready', problem: 'timeout' });
     expect(given([unconfirmed, proven, again])).toMatchObject({ phase: 'sending', attempts: 2, problem: 'timeout' });
-    expect(given([unconfirmed, proven, again, sent])).toMatchObject({ phase: 'sent', documentId: 'd-2', problem: null });
+    expect(given([unconfirmed, proven, again, sent])).toMatchObject({
+      phase: 'sent',
+      documentId: 'd-2',
+      problem: null,
+    });
   });
 
   it('marks a duplicate, whatever comes after', () => {
-    const duplicate: DocumentEvent = { type: 'DuplicateDetected', data: { documentIds: ['d-1', 'd-2'], answerSha256: SHA } };
-    const status: DocumentEvent = { type: 'StatusObserved', data: { documentId: 'd-1', status: 'processing', answerSha256: SHA } };
+    const duplicate: DocumentEvent = {
+      type: 'DuplicateDetected',
+      data: { documentIds: ['d-1', 'd-2'], answerSha256: SHA },
+    };
+    const status: DocumentEvent = {
+      type: 'StatusObserved',
+      data: { documentId: 'd-1', status: 'processing', answerSha256: SHA },
+    };
     expect(given([duplicate, status])).toMatchObject({ duplicate: true, status: 'processing', phase: 'sent' });
   });
 
   it('concludes with the receipt, and is revised', () => {
-    const failed: DocumentEvent = { type: 'DocumentConcluded', data: { outcome: 'failed', cause: 'registry_failed', docType: 415, documentSha256: SHA } };
+    const failed: DocumentEvent = {
+      type: 'DocumentConcluded',
+      data: { outcome: 'failed', cause: 'registry_failed', docType: 415, documentSha256: SHA },
+    };
     const receipt: DocumentEvent = {
       type: 'ReceiptStored',
-      data: { documentId: 'd-1', receiptSha256: OTHER, result: 'partial', acceptedAt: '2026-03-01T10:00:00+03:00', errorCount: 1 },
+      data: {
+        documentId: 'd-1',
+        receiptSha256: OTHER,
+        result: 'partial',
+        acceptedAt: '2026-03-01T10:00:00+03:00',
+        errorCount: 1,
+      },
     };
     const revised: DocumentEvent = {
       type: 'ConclusionRevised',
-      data: { outcome: 'partial', previousOutcome: 'failed', docType: 415, documentSha256: SHA, receiptSha256: OTHER, acceptedAt: '2026-03-01T10:00:00+03:00' },
+      data: {
+        outcome: 'partial',
+        previousOutcome: 'failed',
+        docType: 415,
+        documentSha256: SHA,
+        receiptSha256: OTHER,
+        acceptedAt: '2026-03-01T10:00:00+03:00',
+      },
     };
-    expect(given([failed])).toMatchObject({ phase: 'concluded', outcome: 'failed', cause: 'registry_failed', acceptedAt: null });
+    expect(given([failed])).toMatchObject({
+      phase: 'concluded',
+      outcome: 'failed',
+      cause: 'registry_failed',
+      acceptedAt: null,
+    });
     // Between the receipt and the revision the document never looks unfinished again.
     expect(given([failed, receipt])).toMatchObject({ phase: 'concluded', outcome: 'failed' });
     expect(given([failed, receipt, revised])).toMatchObject({
@@ -78,7 +132,9 @@ describe('a row of the document list', () => {
     const requestId = log.send({ docType: 415, items: [pack(1)] });
     const row = log.events.reduce<DocumentOutcomeRow | undefined>(foldDocumentOutcome, undefined);
     for (const event of log.events) expect(foldDocumentOutcome(row, event)).toBe(row);
-    expect(() => foldDocumentOutcome(undefined, log.events[1]!)).toThrow(/SendAttempted at position 2 .* before DocumentRegistered/);
+    expect(() => foldDocumentOutcome(undefined, log.events[1]!)).toThrow(
+      /SendAttempted at position 2 .* before DocumentRegistered/,
+    );
     log.add(requestId, { type: 'DocumentForgotten', data: {} } as unknown as DocumentEvent);
     expect(() => foldDocumentOutcome(row, log.events.at(-1)!)).toThrow(/unknown document event/);
   });
@@ -87,10 +143,19 @@ describe('a row of the document list', () => {
 describe('the tally', () => {
   it('is the difference that a page made', () => {
     const open = given([]);
-    const failed: DocumentEvent = { type: 'DocumentConcluded', data: { outcome: 'failed', cause: 'registry_failed', docType: 415, documentSha256: SHA } };
+    const failed: DocumentEvent = {
+      type: 'DocumentConcluded',
+      data: { outcome: 'failed', cause: 'registry_failed', docType: 415, documentSha256: SHA },
+    };
     const done = given([failed]);
     expect(tallyChange([], [open, done])).toEqual({ documents: 2, accepted: 0, partial: 0, rejected: 0, failed: 1 });
     expect(tallyChange([open], [done])).toEqual({ documents: 0, accepted: 0, partial: 0, rejected: 0, failed: 1 });
-    expect(tallyChange([done], [{ ...done, outcome: 'accepted' }])).toEqual({ documents: 0, accepted: 1, partial: 0, rejected: 0, failed: -1 });
+    expect(tallyChange([done], [{ ...done, outcome: 'accepted' }])).toEqual({
+      documents: 0,
+      accepted: 1,
+      partial: 0,
+      rejected: 0,
+      failed: -1,
+    });
   });
 });

@@ -1,19 +1,31 @@
-import { isAboutUpload, isAboutWaiting, type DocumentConcluded, type DocumentEvent, type DocumentRegistered, type ReceiptStored, type UploadEvent, type WaitEvent } from '#domain';
+import {
+  isAboutUpload,
+  isAboutWaiting,
+  type DocumentConcluded,
+  type DocumentEvent,
+  type DocumentRegistered,
+  type ReceiptStored,
+  type UploadEvent,
+  type WaitEvent,
+} from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { neverReached } from '#kernel';
 import { changedHolds } from './holds.js';
 import type { DocumentOutcomeRow } from './row.js';
 
 /**
- * The row after one more event of its document. Pure. An event that the row already holds (its position is not newer) changes nothing,
- * so a page that comes twice is harmless. Throws on an event type that it does not know and on an event before the registration:
- * a list that silently lacks documents would be worse than one that stands still.
+ * The row after one more event of its document. Pure. An event that the row already holds (its position is not newer)
+ * changes nothing, so a page that comes twice is harmless. Throws on an event type that it does not know and on an
+ * event before the registration: a list that silently lacks documents would be worse than one that stands still.
  */
 export function foldDocumentOutcome(row: DocumentOutcomeRow | undefined, recorded: RecordedEvent): DocumentOutcomeRow {
   const event = { type: recorded.type, data: recorded.data } as unknown as DocumentEvent;
   if (row !== undefined && recorded.position <= row.position) return row;
   if (event.type === 'DocumentRegistered') return registered(event, recorded);
-  if (row === undefined) throw new Error(`${recorded.type} at position ${recorded.position} of ${recorded.stream} comes before DocumentRegistered`);
+  if (row === undefined)
+    throw new Error(
+      `${recorded.type} at position ${recorded.position} of ${recorded.stream} comes before DocumentRegistered`,
+    );
   return { ...row, ...changes(row, event, recorded.recordedAt), position: recorded.position };
 }
 
@@ -58,7 +70,11 @@ function registered(event: DocumentRegistered, recorded: RecordedEvent): Documen
   };
 }
 
-function changes(row: DocumentOutcomeRow, event: Exclude<DocumentEvent, DocumentRegistered>, at: Date): Partial<DocumentOutcomeRow> {
+function changes(
+  row: DocumentOutcomeRow,
+  event: Exclude<DocumentEvent, DocumentRegistered>,
+  at: Date,
+): Partial<DocumentOutcomeRow> {
   if (isAboutUpload(event)) return uploadChanges(event);
   if (isAboutWaiting(event)) return waitChanges(row, event, at);
   switch (event.type) {
@@ -73,7 +89,9 @@ function changes(row: DocumentOutcomeRow, event: Exclude<DocumentEvent, Document
     case 'DocumentDownloaded':
       return {};
     case 'DocumentNotProcessed':
-      return { problem: event.data.failed === undefined ? null : `${event.data.failed.commandId} ${event.data.failed.outcome}` };
+      return {
+        problem: event.data.failed === undefined ? null : `${event.data.failed.commandId} ${event.data.failed.outcome}`,
+      };
     case 'DocumentResent':
       return { resentAs: event.data.by.requestId };
     case 'DocumentSuperseded':
@@ -105,17 +123,34 @@ function waitChanges(row: DocumentOutcomeRow, event: WaitEvent, at: Date): Parti
     case 'DocumentReleased':
       return { phase: 'ready', waitingFor: [], heldFor: [] };
     case 'DocumentRefused':
-      return { waitingFor: [], heldFor: [], problem: `${event.data.predecessor.commandId} ${event.data.predecessorOutcome}` };
+      return {
+        waitingFor: [],
+        heldFor: [],
+        problem: `${event.data.predecessor.commandId} ${event.data.predecessorOutcome}`,
+      };
     default:
       return neverReached(event, 'event of a waiting document');
   }
 }
 
-function received(row: DocumentOutcomeRow, { receiptSha256, errorCount, comment, acceptedAt }: ReceiptStored['data']): Partial<DocumentOutcomeRow> {
-  return { phase: row.phase === 'concluded' ? row.phase : 'received', receiptSha256, errorCount, comment: comment ?? null, acceptedAt: new Date(acceptedAt) };
+function received(
+  row: DocumentOutcomeRow,
+  { receiptSha256, errorCount, comment, acceptedAt }: ReceiptStored['data'],
+): Partial<DocumentOutcomeRow> {
+  return {
+    phase: row.phase === 'concluded' ? row.phase : 'received',
+    receiptSha256,
+    errorCount,
+    comment: comment ?? null,
+    acceptedAt: new Date(acceptedAt),
+  };
 }
 
-function concluded(row: DocumentOutcomeRow, data: DocumentConcluded['data'], concludedAt: Date): Partial<DocumentOutcomeRow> {
+function concluded(
+  row: DocumentOutcomeRow,
+  data: DocumentConcluded['data'],
+  concludedAt: Date,
+): Partial<DocumentOutcomeRow> {
   const { outcome, cause, acceptedAt, receiptSha256 } = data;
   return {
     phase: 'concluded',
@@ -127,7 +162,9 @@ function concluded(row: DocumentOutcomeRow, data: DocumentConcluded['data'], con
   };
 }
 
-function sendChanges(event: Extract<DocumentEvent, { type: `Send${string}` | 'DocumentSent' }>): Partial<DocumentOutcomeRow> {
+function sendChanges(
+  event: Extract<DocumentEvent, { type: `Send${string}` | 'DocumentSent' }>,
+): Partial<DocumentOutcomeRow> {
   switch (event.type) {
     case 'SendAttempted':
       return { phase: 'sending', attempts: event.data.attempt };

@@ -27,7 +27,10 @@ afterAll(() => db.drop());
 it('upgrades in place: the phase of every document without an outcome is known, and of no other', async () => {
   const open = `SELECT registered_position, registered_at, phase FROM document_open`;
   const unfinished = `SELECT registered_position, registered_at, phase FROM document_outcome WHERE outcome IS NULL`;
-  const { rows } = await db.pool.query(`SELECT (SELECT count(*)::int FROM document_open) AS n, (SELECT count(*)::int FROM ((${open}) EXCEPT (${unfinished})) x) AS more`);
+  const { rows } = await db.pool.query(
+    `SELECT (SELECT count(*)::int FROM document_open) AS n, (SELECT count(*)::int FROM ((${open}) EXCEPT ` +
+      `(${unfinished})) x) AS more`,
+  );
   expect(rows).toEqual([{ n: ROWS / 10 + 1, more: 0 }]);
 });
 

@@ -79,7 +79,9 @@ const COLUMNS: { name: string; property: keyof DocumentOutcomeRow; type: string;
 
 const LOAD = {
   name: 'document-outcome-load',
-  text: `SELECT ${COLUMNS.map(({ name, property }) => `${name} AS "${property}"`).join(', ')} FROM document_outcome WHERE request_id = ANY($1::text[])`,
+  text:
+    `SELECT ${COLUMNS.map(({ name, property }) => `${name} AS "${property}"`).join(', ')} FROM document_outcome ` +
+    'WHERE request_id = ANY($1::text[])',
 };
 
 async function load(tx: Transaction, requestIds: string[]): Promise<Map<string, DocumentOutcomeRow>> {
@@ -91,41 +93,58 @@ const WRITE = {
   name: 'document-outcome-write',
   text: `INSERT INTO document_outcome (${COLUMNS.map(({ name }) => name).join(', ')})
     SELECT ${COLUMNS.map(({ name }) => name).join(', ')}
-    FROM unnest(${COLUMNS.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ')}) AS page (${COLUMNS.map(({ name }) => name).join(', ')})
+    FROM unnest(${COLUMNS.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ')}) AS page
+      (${COLUMNS.map(({ name }) => name).join(', ')})
     ON CONFLICT (request_id) DO UPDATE SET ${COLUMNS.filter(({ fixed }) => !fixed)
       .map(({ name }) => `${name} = excluded.${name}`)
       .join(', ')}`,
 };
 
 async function write(tx: Transaction, rows: DocumentOutcomeRow[]): Promise<void> {
-  const values = COLUMNS.map(({ property, type }) => rows.map((row) => (type === 'jsonb' ? JSON.stringify(row[property]) : row[property])));
+  const values = COLUMNS.map(({ property, type }) =>
+    rows.map((row) => (type === 'jsonb' ? JSON.stringify(row[property]) : row[property])),
+  );
   await tx.query({ ...WRITE, values });
 }
 
 const NOTE_PHASES = {
   name: 'document-open-write',
   text: `WITH page AS MATERIALIZED (
-      SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::boolean[]) AS given (registered_position, registered_at, phase, is_open)
+      SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::boolean[]) AS given (registered_position,
+        registered_at, phase, is_open)
     ), concluded AS (
-      DELETE FROM document_open WHERE registered_position = ANY (ARRAY(SELECT registered_position FROM page WHERE NOT is_open))
+      DELETE FROM document_open WHERE registered_position = ANY (ARRAY(SELECT registered_position FROM page
+        WHERE NOT is_open))
     )
-    INSERT INTO document_open AS known (registered_position, registered_at, phase) SELECT registered_position, registered_at, phase FROM page WHERE is_open
+    INSERT INTO document_open AS known (registered_position, registered_at, phase) SELECT registered_position,
+      registered_at, phase FROM page WHERE is_open
     ON CONFLICT (registered_position) DO UPDATE SET phase = excluded.phase WHERE known.phase <> excluded.phase`,
 };
 
 async function notePhases(tx: Transaction, rows: DocumentOutcomeRow[]): Promise<void> {
-  const values = [rows.map((row) => row.registeredPosition), rows.map((row) => row.registeredAt), rows.map((row) => row.phase), rows.map((row) => row.outcome === null)];
+  const values = [
+    rows.map((row) => row.registeredPosition),
+    rows.map((row) => row.registeredAt),
+    rows.map((row) => row.phase),
+    rows.map((row) => row.outcome === null),
+  ];
   await tx.query({ ...NOTE_PHASES, values });
 }
 
 const ADD_TO_TALLY = {
   name: 'document-outcome-tally',
-  text: `INSERT INTO document_outcome_count AS total (documents, accepted, partial, rejected, failed) VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (single) DO UPDATE SET documents = total.documents + excluded.documents, accepted = total.accepted + excluded.accepted,
-      partial = total.partial + excluded.partial, rejected = total.rejected + excluded.rejected, failed = total.failed + excluded.failed`,
+  text: `INSERT INTO document_outcome_count AS total (documents, accepted, partial, rejected, failed) VALUES ($1, $2,
+      $3, $4, $5)
+    ON CONFLICT (single) DO UPDATE SET documents = total.documents + excluded.documents,
+      accepted = total.accepted + excluded.accepted,
+      partial = total.partial + excluded.partial, rejected = total.rejected + excluded.rejected,
+        failed = total.failed + excluded.failed`,
 };
 
-async function addToTally(tx: Transaction, { documents, accepted, partial, rejected, failed }: OutcomeTally): Promise<void> {
+async function addToTally(
+  tx: Transaction,
+  { documents, accepted, partial, rejected, failed }: OutcomeTally,
+): Promise<void> {
   if ([documents, accepted, partial, rejected, failed].every((change) => change === 0)) return;
   await tx.query({ ...ADD_TO_TALLY, values: [documents, accepted, partial, rejected, failed] });
 }

@@ -11,14 +11,21 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 
 /**
- * One page of documents, newest registration first. The cursor is the log position of the page's last registration, so documents
- * that arrive meanwhile neither shift nor repeat a line. A page reads its own rows through the index of its filter, which ends in the list's order;
- * where several filters are set, through the one of the rarest. Throws PedigreeError `invalid_parameter` that names the parameter.
+ * One page of documents, newest registration first. The cursor is the log position of the page's last registration, so
+ * documents that arrive meanwhile neither shift nor repeat a line. A page reads its own rows through the index of its
+ * filter, which ends in the list's order; where several filters are set, through the one of the rarest. Throws
+ * PedigreeError `invalid_parameter` that names the parameter.
  */
-export async function listDocuments(dataSource: DataSource, query: DocumentListQuery, received: Received): Promise<Page<DocumentSummary>> {
+export async function listDocuments(
+  dataSource: DataSource,
+  query: DocumentListQuery,
+  received: Received,
+): Promise<Page<DocumentSummary>> {
   const limit = query.limit ?? DEFAULT_LIMIT;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-    throw new PedigreeError('invalid_parameter', `limit must be a whole number from 1 to ${MAX_LIMIT}`, { field: 'limit' });
+    throw new PedigreeError('invalid_parameter', `limit must be a whole number from 1 to ${MAX_LIMIT}`, {
+      field: 'limit',
+    });
   }
   const rows = await selectDocuments(dataSource, query, limit + 1).getMany();
   const items = rows.slice(0, limit);
@@ -31,18 +38,27 @@ export async function listDocuments(dataSource: DataSource, query: DocumentListQ
 }
 
 /** The statement of a page, for the list and for the test of its plan. */
-export function selectDocuments(dataSource: DataSource, query: DocumentListQuery, limit: number): SelectQueryBuilder<DocumentOutcomeRow> {
+export function selectDocuments(
+  dataSource: DataSource,
+  query: DocumentListQuery,
+  limit: number,
+): SelectQueryBuilder<DocumentOutcomeRow> {
   const select = dataSource.getRepository(DocumentOutcomeEntity).createQueryBuilder('d').limit(limit);
   const isOpen = query.phase !== undefined && query.phase !== 'concluded';
-  // The small table leads where it can: place and time are then looked for in its index, and each row of the large one is fetched by its key.
-  if (isOpen) select.innerJoin('DocumentOpen', 'o', 'o.registeredPosition = d.registeredPosition AND o.phase = :phase', { phase: query.phase });
+  // The small table leads where it can: place and time are then looked for in its index, and each row of the large one
+  // is fetched by its key.
+  if (isOpen)
+    select.innerJoin('DocumentOpen', 'o', 'o.registeredPosition = d.registeredPosition AND o.phase = :phase', {
+      phase: query.phase,
+    });
   filter(select, query);
   inOrder(select, query, isOpen ? 'o' : 'd');
   return select;
 }
 
 function filter(select: SelectQueryBuilder<DocumentOutcomeRow>, query: DocumentListQuery): void {
-  if (query.phase === 'concluded') select.andWhere('d.outcome IS NOT NULL AND d.phase = :phase', { phase: query.phase });
+  if (query.phase === 'concluded')
+    select.andWhere('d.outcome IS NOT NULL AND d.phase = :phase', { phase: query.phase });
   if (query.outcome !== undefined) select.andWhere(`d.outcome = :outcome`, { outcome: query.outcome });
   if (query.cause !== undefined) select.andWhere('d.cause = :cause', { cause: query.cause });
   if (query.account !== undefined) select.andWhere('d.account = :account', { account: query.account });
@@ -52,15 +68,24 @@ function filter(select: SelectQueryBuilder<DocumentOutcomeRow>, query: DocumentL
   if (query.reference !== undefined) select.andWhere('d.reference = :reference', { reference: query.reference });
 }
 
-/** Where a cursor stands in the list: at its own row, or, while a rebuild has not come so far, at the newest one before it. */
-const CURSOR_PLACE = `(SELECT c.registered_at FROM document_outcome c WHERE c.registered_position <= :position ORDER BY c.registered_position DESC LIMIT 1), :position`;
+/**
+ * Where a cursor stands in the list: at its own row, or, while a rebuild has not come so far, at the newest one before
+ * it.
+ */
+const CURSOR_PLACE =
+  '(SELECT c.registered_at FROM document_outcome c WHERE c.registered_position <= :position ORDER BY ' +
+  'c.registered_position DESC LIMIT 1), :position';
 
 /** Order, time and place, all by the two columns in which every index of the list ends. */
 function inOrder(select: SelectQueryBuilder<DocumentOutcomeRow>, query: DocumentListQuery, of: 'd' | 'o'): void {
   select.orderBy(`${of}.registeredAt`, 'DESC').addOrderBy(`${of}.registeredPosition`, 'DESC');
-  if (query.registeredFrom !== undefined) select.andWhere(`${of}.registeredAt >= :from`, { from: query.registeredFrom });
+  if (query.registeredFrom !== undefined)
+    select.andWhere(`${of}.registeredAt >= :from`, { from: query.registeredFrom });
   if (query.registeredTo !== undefined) select.andWhere(`${of}.registeredAt < :to`, { to: query.registeredTo });
-  if (query.cursor !== undefined) select.andWhere(`(${of}.registeredAt, ${of}.registeredPosition) < (${CURSOR_PLACE})`, { position: readCursor(query.cursor) });
+  if (query.cursor !== undefined)
+    select.andWhere(`(${of}.registeredAt, ${of}.registeredPosition) < (${CURSOR_PLACE})`, {
+      position: readCursor(query.cursor),
+    });
 }
 
 export async function countOutcomes(db: Queryable): Promise<OutcomeCounts> {
@@ -84,20 +109,30 @@ export async function countOutcomes(db: Queryable): Promise<OutcomeCounts> {
 export type Received = (requestIds: string[]) => Promise<Set<string>>;
 
 /** What each of these documents is held for, asked of `received` all at once. */
-export async function waitedFor(rows: DocumentOutcomeRow[], received: Received): Promise<(row: DocumentOutcomeRow) => WaitedFor[]> {
+export async function waitedFor(
+  rows: DocumentOutcomeRow[],
+  received: Received,
+): Promise<(row: DocumentOutcomeRow) => WaitedFor[]> {
   const requestIds = new Set(rows.flatMap((row) => row.waitingFor.map((one) => one.requestId)));
   const known = requestIds.size === 0 ? new Set<string>() : await received([...requestIds]);
-  return (row) => row.waitingFor.map(({ commandId, requestId }) => ({ commandId, requestId, known: known.has(requestId) }));
+  return (row) =>
+    row.waitingFor.map(({ commandId, requestId }) => ({ commandId, requestId, known: known.has(requestId) }));
 }
 
 /** Where nobody tells of commands that are still to be run: what has a row here was received. */
 export async function registered(db: Queryable, requestIds: string[]): Promise<Set<string>> {
-  const { rows } = await db.query<{ request_id: string }>('SELECT request_id FROM document_outcome WHERE request_id = ANY($1::text[])', [requestIds]);
+  const { rows } = await db.query<{ request_id: string }>(
+    'SELECT request_id FROM document_outcome WHERE request_id = ANY($1::text[])',
+    [requestIds],
+  );
   return new Set(rows.map((row) => row.request_id));
 }
 
 /** The row as the API shows it; with the receipt's errors, where they were read, the sentence names the reasons. */
-export function summaryOf(row: DocumentOutcomeRow, beside: { waitingFor: WaitedFor[]; errors?: { text: string }[] }): DocumentSummary {
+export function summaryOf(
+  row: DocumentOutcomeRow,
+  beside: { waitingFor: WaitedFor[]; errors?: { text: string }[] },
+): DocumentSummary {
   const optional = {
     reference: row.reference,
     docNum: row.docNum,
@@ -141,12 +176,21 @@ export function summaryOf(row: DocumentOutcomeRow, beside: { waitingFor: WaitedF
 type Present<T> = { [K in keyof T]?: Exclude<T[K], null | undefined> };
 
 function withoutAbsent<T extends object>(fields: T): Present<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as Present<T>;
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
+  ) as Present<T>;
 }
 
-/** Which of these request_ids are documents of ours, each with the registry's id as far as it is known. As far as the log has been read. */
+/**
+ * Which of these request_ids are documents of ours, each with the registry's id as far as it is known. As far as the
+ * log has been read.
+ */
 export async function documentIdsOf(db: Queryable, requestIds: string[]): Promise<Map<string, string | undefined>> {
   const text = 'SELECT request_id, document_id FROM document_outcome WHERE request_id = ANY($1::text[])';
-  const { rows } = await db.query<{ request_id: string; document_id: string | null }>({ name: 'document-ids-of', text, values: [requestIds] });
+  const { rows } = await db.query<{ request_id: string; document_id: string | null }>({
+    name: 'document-ids-of',
+    text,
+    values: [requestIds],
+  });
   return new Map(rows.map((row) => [row.request_id, row.document_id ?? undefined]));
 }

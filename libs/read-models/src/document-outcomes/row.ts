@@ -92,7 +92,10 @@ export const DocumentOutcomeEntity = new EntitySchema<DocumentOutcomeRow>({
   },
 });
 
-/** A document without an outcome, in `document_open`: what the list is read by where a phase is asked for. Queries join it by its name. */
+/**
+ * A document without an outcome, in `document_open`: what the list is read by where a phase is asked for. Queries join
+ * it by its name.
+ */
 export interface DocumentOpenRow {
   registeredPosition: bigint;
   registeredAt: Date;

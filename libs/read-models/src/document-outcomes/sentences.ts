@@ -13,7 +13,21 @@ export interface PlainWords {
 /** What the words are made of: the row, and the receipt's errors where they were read. */
 export type Described = Pick<
   DocumentOutcomeRow,
-  'phase' | 'heldFor' | 'attempts' | 'status' | 'outcome' | 'cause' | 'problem' | 'comment' | 'errorCount' | 'itemCount' | 'duplicate' | 'documentId' | 'groupId' | 'supersededBy' | 'resentAs'
+  | 'phase'
+  | 'heldFor'
+  | 'attempts'
+  | 'status'
+  | 'outcome'
+  | 'cause'
+  | 'problem'
+  | 'comment'
+  | 'errorCount'
+  | 'itemCount'
+  | 'duplicate'
+  | 'documentId'
+  | 'groupId'
+  | 'supersededBy'
+  | 'resentAs'
 > & { waitingFor: Pick<WaitedFor, 'commandId' | 'known'>[]; errors?: { text: string }[] };
 
 /** At most this many of the documents waited for are named in a sentence. */
@@ -22,13 +36,18 @@ const NAMED_IN_SENTENCE = 5;
 /** At most this many different reasons are named in a sentence; the items themselves are listed beside it. */
 const REASONS_IN_SENTENCE = 3;
 
-/** A plain sentence and a remedy for a document as it stands: for the person who sees it in the ERP, the console or a terminal. */
+/**
+ * A plain sentence and a remedy for a document as it stands: for the person who sees it in the ERP, the console or a
+ * terminal.
+ */
 export function wordsFor(document: Described): PlainWords {
   const words = wordsByPhase(document);
   return document.duplicate
     ? {
         sentence: `${words.sentence} Attention: the registry holds more than one document under this request_id.`,
-        remedy: `${words.remedy === undefined ? '' : `${words.remedy} `}Compare the registry's documents of this request_id and undo the one too many.`,
+        remedy:
+          `${words.remedy === undefined ? '' : `${words.remedy} `}Compare the registry's documents of this ` +
+          'request_id and undo the one too many.',
       }
     : words;
 }
@@ -41,24 +60,35 @@ function wordsByPhase(document: Described): PlainWords {
     case 'held':
       return held(document);
     case 'ready':
-      if (document.groupId !== null && document.attempts === 0) return { sentence: 'A member of a group: it is sent when its turn comes.' };
+      if (document.groupId !== null && document.attempts === 0)
+        return { sentence: 'A member of a group: it is sent when its turn comes.' };
       return {
         sentence:
-          document.attempts === 0 ? 'Ready to be sent.' : `Attempt ${document.attempts} did not reach the registry${because(document.problem)}; it will be sent again.`,
+          document.attempts === 0
+            ? 'Ready to be sent.'
+            : `Attempt ${document.attempts} did not reach the registry${because(document.problem)}; it will be ` +
+              'sent again.',
       };
     case 'sending':
       return { sentence: 'Being sent to the registry.' };
     case 'uploading':
       return { sentence: `Announced to the registry, and going up in parts${because(document.problem)}.` };
     case 'unconfirmed':
-      return { sentence: `Nobody knows yet whether the registry took it${because(document.problem)}; it is looked up there before anything is sent again.` };
+      return {
+        sentence:
+          `Nobody knows yet whether the registry took it${because(document.problem)}; it is looked up there before ` +
+          'anything is sent again.',
+      };
     case 'sent':
-      if (document.groupId !== null && document.status === null) return { sentence: 'The registry has it, and processes it when its group was started and its turn comes.' };
+      if (document.groupId !== null && document.status === null)
+        return { sentence: 'The registry has it, and processes it when its group was started and its turn comes.' };
       return { sentence: SENT_BY_STATUS[document.status ?? 'unknown'] };
     case 'received':
       return { sentence: 'The registry has answered; its receipt is stored and is being read.' };
     case 'concluded':
-      return document.resentAs === null ? concluded(document) : { ...concluded(document), remedy: `Nothing: an operator sent it again as document ${document.resentAs}.` };
+      return document.resentAs === null
+        ? concluded(document)
+        : { ...concluded(document), remedy: `Nothing: an operator sent it again as document ${document.resentAs}.` };
     default:
       return neverReached(phase, 'document phase');
   }
@@ -69,7 +99,10 @@ export function heldWords(heldFor: { commandId: string; outcome: string }[], wha
   const why = listed(heldFor.map((one) => `${one.commandId} ended ${one.outcome}`));
   return {
     sentence: `Held, and not sent: it comes after others, and ${why}.`,
-    remedy: `It goes when that turns out otherwise, or when the earlier document is sent again, or the earlier group resumed, and accepted. Else decide: pedigree release REQUEST_ID --reason TEXT sends this ${what} all the same, pedigree end REQUEST_ID --reason TEXT ends it.`,
+    remedy:
+      'It goes when that turns out otherwise, or when the earlier document is sent again, or the earlier group ' +
+      `resumed, and accepted. Else decide: pedigree release REQUEST_ID --reason TEXT sends this ${what} all the ` +
+      'same, pedigree end REQUEST_ID --reason TEXT ends it.',
   };
 }
 
@@ -78,15 +111,22 @@ function held({ heldFor, waitingFor }: Described): PlainWords {
   return waitingFor.length === 0 ? words : { ...words, sentence: `${words.sentence} ${waiting(waitingFor).sentence}` };
 }
 
-/** Says in the ERP's words for what a document waits, and what has not even arrived: that alone somebody has to do something about. */
+/**
+ * Says in the ERP's words for what a document waits, and what has not even arrived: that alone somebody has to do
+ * something about.
+ */
 function waiting(waitingFor: Described['waitingFor']): PlainWords {
-  const until = `Held until ${listed(waitingFor.map((one) => one.commandId))} ${waitingFor.length === 1 ? 'has' : 'have'} concluded`;
+  const until =
+    `Held until ${listed(waitingFor.map((one) => one.commandId))} ${waitingFor.length === 1 ? 'has' : 'have'} ` +
+    'concluded';
   const missing = waitingFor.filter((one) => !one.known).map((one) => one.commandId);
   if (missing.length === 0) return { sentence: `${until}.` };
   const who = waitingFor.length === 1 ? 'it' : listed(missing);
   return {
     sentence: `${until}; ${who} ${missing.length === 1 ? 'was' : 'were'} not received yet.`,
-    remedy: `Send the command ${listed(missing)}; where the id in \`after\` is wrong, nothing will ever release this document.`,
+    remedy:
+      `Send the command ${listed(missing)}; where the id in \`after\` is wrong, nothing will ever release this ` +
+      'document.',
   };
 }
 
@@ -103,7 +143,11 @@ function concluded(document: Described): PlainWords {
   const { outcome } = document;
   switch (outcome) {
     case 'accepted':
-      return { sentence: `Accepted by the registry: ${document.itemCount === 1 ? 'its one item' : `all ${document.itemCount} items`}.` };
+      return {
+        sentence:
+          'Accepted by the registry: ' +
+          `${document.itemCount === 1 ? 'its one item' : `all ${document.itemCount} items`}.`,
+      };
     case 'partial':
       return {
         sentence: `Accepted in part: the registry refused ${refused(document)}.`,
@@ -122,7 +166,10 @@ function concluded(document: Described): PlainWords {
 
 function rejected(document: Described): PlainWords {
   return document.errorCount > 0
-    ? { sentence: `Rejected by the registry: ${refused(document)}.`, remedy: 'Correct the items named below and send a new document.' }
+    ? {
+        sentence: `Rejected by the registry: ${refused(document)}.`,
+        remedy: 'Correct the items named below and send a new document.',
+      }
     : {
         sentence: `Rejected by the registry as a whole${because(document.comment)}.`,
         remedy: 'Correct what the registry names and send a new document.',
@@ -135,7 +182,9 @@ function failed(document: Described): PlainWords {
     case 'registry_failed':
       return {
         sentence: 'The registry failed to process it and gave no receipt.',
-        remedy: `Nothing is known to have moved. Send a new document; if that fails too, ask the registry's support about document ${document.documentId ?? 'without a number'}.`,
+        remedy:
+          `Nothing is known to have moved. Send a new document; if that fails too, ask the registry's support ` +
+          `about document ${document.documentId ?? 'without a number'}.`,
       };
     case 'send_refused':
       return {
@@ -157,16 +206,27 @@ function failed(document: Described): PlainWords {
 }
 
 function notProcessed({ problem, groupId, supersededBy }: Described): PlainWords {
-  const why = unquoted(problem ?? '') === '' ? 'its group was not started' : `the registry stopped its group at an earlier document: ${unquoted(problem ?? '')}`;
+  const why =
+    unquoted(problem ?? '') === ''
+      ? 'its group was not started'
+      : `the registry stopped its group at an earlier document: ${unquoted(problem ?? '')}`;
   const sentence = `Not processed: ${why}.`;
   return supersededBy === null
-    ? { sentence, remedy: `Nothing of it has moved. Resume the group with a corrected document: pedigree resume ${groupId} --corrected FILE --reason TEXT.` }
+    ? {
+        sentence,
+        remedy:
+          `Nothing of it has moved. Resume the group with a corrected document: pedigree resume ${groupId} ` +
+          '--corrected FILE --reason TEXT.',
+      }
     : { sentence, remedy: `The group was resumed: document ${supersededBy} stands in its place.` };
 }
 
 /** For example `2 of 100 items, not the owner`. The reasons are the receipt's own words, the most frequent first. */
 function refused({ errorCount, itemCount, errors, comment }: Described): string {
-  const many = errorCount <= itemCount ? `${errorCount} of ${counted(itemCount, 'item')}` : `with ${counted(errorCount, 'error')} on ${counted(itemCount, 'item')}`;
+  const many =
+    errorCount <= itemCount
+      ? `${errorCount} of ${counted(itemCount, 'item')}`
+      : `with ${counted(errorCount, 'error')} on ${counted(itemCount, 'item')}`;
   const reasons = reasonsOf(errors ?? []);
   const words = reasons === '' ? unquoted(comment ?? '') : reasons;
   return words === '' ? many : `${many}, ${words}`;
@@ -180,12 +240,17 @@ function reasonsOf(errors: { text: string }[]): string {
   }
   const reasons = [...frequency].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).map(([text]) => text);
   const others = reasons.length - REASONS_IN_SENTENCE;
-  return reasons.slice(0, REASONS_IN_SENTENCE).join('; ') + (others > 0 ? `; and ${counted(others, 'other reason')}` : '');
+  return (
+    reasons.slice(0, REASONS_IN_SENTENCE).join('; ') + (others > 0 ? `; and ${counted(others, 'other reason')}` : '')
+  );
 }
 
 /** For example `a, b and c`, or `a, b, c, d, e and 7 more`. */
 function listed(names: string[]): string {
-  const parts = names.length > NAMED_IN_SENTENCE ? [...names.slice(0, NAMED_IN_SENTENCE), `${names.length - NAMED_IN_SENTENCE} more`] : names;
+  const parts =
+    names.length > NAMED_IN_SENTENCE
+      ? [...names.slice(0, NAMED_IN_SENTENCE), `${names.length - NAMED_IN_SENTENCE} more`]
+      : names;
   return parts.length < 2 ? (parts[0] ?? 'nothing') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
 

@@ -4,44 +4,78 @@ type SentenceOf = { [Type in DocumentEvent['type']]: (data: Extract<DocumentEven
 
 /** One plain sentence per event of a document. The type makes a forgotten event a compile error. */
 const SENTENCES: SentenceOf = {
-  DocumentRegistered: (data) => `Registered for account ${data.account}: type ${data.docType}, ${counted(data.itemCount, 'item')}, ${counted(data.byteLength, 'byte')}.`,
-  DocumentWaiting: (data) => `Held until ${listed(data.for.map((one) => one.commandId))} ${data.for.length === 1 ? 'is' : 'are'} accepted.`,
-  PredecessorConcluded: (data) => `The earlier document ${data.requestId} ended ${data.outcome}${data.by === undefined ? '' : `, sent again as ${data.by.commandId}`}.`,
+  DocumentRegistered: (data) =>
+    `Registered for account ${data.account}: type ${data.docType}, ${counted(data.itemCount, 'item')}, ` +
+    `${counted(data.byteLength, 'byte')}.`,
+  DocumentWaiting: (data) =>
+    `Held until ${listed(data.for.map((one) => one.commandId))} ${data.for.length === 1 ? 'is' : 'are'} accepted.`,
+  PredecessorConcluded: (data) =>
+    `The earlier document ${data.requestId} ended ` +
+    `${data.outcome}${data.by === undefined ? '' : `, sent again as ${data.by.commandId}`}.`,
   DocumentHeld: ({ hold }) => `Held: the earlier document ${hold.for.commandId} ended ${hold.outcome}.`,
-  HoldWaived: (data) => `A person decided that it need not wait for ${listed(data.holds.map((one) => one.for.commandId))}.`,
+  HoldWaived: (data) =>
+    `A person decided that it need not wait for ${listed(data.holds.map((one) => one.for.commandId))}.`,
   DocumentReleased: () => 'Nothing is waited for any more.',
-  DocumentRefused: (data) => `Not to be sent: the earlier document ${data.predecessor.commandId} ended ${data.predecessorOutcome}.`,
+  DocumentRefused: (data) =>
+    `Not to be sent: the earlier document ${data.predecessor.commandId} ended ${data.predecessorOutcome}.`,
   SendAttempted: (data) => `Attempt ${data.attempt}: signed and handed to the registry as account ${data.account}.`,
   DocumentSent: (data) =>
-    data.foundByLookUp ? `Found at the registry by its request_id, as document ${data.documentId}.` : `Taken by the registry as document ${data.documentId}.`,
+    data.foundByLookUp
+      ? `Found at the registry by its request_id, as document ${data.documentId}.`
+      : `Taken by the registry as document ${data.documentId}.`,
   SendRefused: (data) => `The registry refused to take it (${data.code}): ${sentencePart(data.text)}.`,
   SendNotDelivered: (data) =>
     data.accountCause === undefined
-      ? `Attempt ${data.attempt} did not reach the registry: ${sentencePart(data.reason)}. It goes again after ${data.retryAfterMs} ms.`
-      : `The registry took nothing of attempt ${data.attempt} because of the account (${data.accountCause}): ${sentencePart(data.reason)}. The document waits for its account.`,
-  SendUnconfirmed: (data) => `Attempt ${data.attempt} has no known outcome: ${sentencePart(data.reason)}. It is looked up before anything is sent again.`,
-  LookUpMissed: (data) => `Look-up ${data.lookUp}: the registry does not show it, ${data.sinceAttemptEndedMs} ms after the attempt ended.`,
-  SendAbsenceProven: (data) => `Attempt ${data.attempt} surely did not arrive: ${counted(data.lookUps, 'look-up')} without a hit, the last after ${data.sinceAttemptEndedMs} ms.`,
+      ? `Attempt ${data.attempt} did not reach the registry: ${sentencePart(data.reason)}. It goes again after ` +
+        `${data.retryAfterMs} ms.`
+      : `The registry took nothing of attempt ${data.attempt} because of the account (${data.accountCause}): ` +
+        `${sentencePart(data.reason)}. The document waits for its account.`,
+  SendUnconfirmed: (data) =>
+    `Attempt ${data.attempt} has no known outcome: ${sentencePart(data.reason)}. It is looked up before anything ` +
+    'is sent again.',
+  LookUpMissed: (data) =>
+    `Look-up ${data.lookUp}: the registry does not show it, ${data.sinceAttemptEndedMs} ms after the attempt ended.`,
+  SendAbsenceProven: (data) =>
+    `Attempt ${data.attempt} surely did not arrive: ${counted(data.lookUps, 'look-up')} without a hit, the last ` +
+    `after ${data.sinceAttemptEndedMs} ms.`,
   UploadOpened: (data) =>
-    data.foundByLookUp ? `Found at the registry by its request_id, as document ${data.documentId} whose bytes are awaited.` : `Announced to the registry as document ${data.documentId}; its bytes go up in parts.`,
+    data.foundByLookUp
+      ? `Found at the registry by its request_id, as document ${data.documentId} whose bytes are awaited.`
+      : `Announced to the registry as document ${data.documentId}; its bytes go up in parts.`,
   UploadFinishAttempted: () => 'All its bytes are at the registry; it is told that this was the last of them.',
-  UploadFinishNotDelivered: (data) => `The end of the upload did not reach the registry: ${sentencePart(data.reason)}. It is told again after ${data.retryAfterMs} ms.`,
-  UploadFinishUnconfirmed: (data) => `Whether the upload has ended is not known: ${sentencePart(data.reason)}. It is looked up before anything else is done.`,
-  UploadRefused: (data) => `The registry said no to the upload (${data.code}): ${sentencePart(data.text)}. It is looked up before anything else is done.`,
-  UploadSeenOpen: (data) => `Look-up ${data.lookUp}: the registry still awaits bytes, ${data.sinceAttemptEndedMs} ms after it was told the end.`,
+  UploadFinishNotDelivered: (data) =>
+    `The end of the upload did not reach the registry: ${sentencePart(data.reason)}. It is told again after ` +
+    `${data.retryAfterMs} ms.`,
+  UploadFinishUnconfirmed: (data) =>
+    `Whether the upload has ended is not known: ${sentencePart(data.reason)}. It is looked up before anything ` +
+    'else is done.',
+  UploadRefused: (data) =>
+    `The registry said no to the upload (${data.code}): ${sentencePart(data.text)}. It is looked up before ` +
+    'anything else is done.',
+  UploadSeenOpen: (data) =>
+    `Look-up ${data.lookUp}: the registry still awaits bytes, ${data.sinceAttemptEndedMs} ms after it was told ` +
+    'the end.',
   UploadProvenOpen: () => 'The registry still awaits bytes: the upload goes on.',
-  DuplicateDetected: (data) => `Alarm: the registry holds ${data.documentIds.length} documents under this request_id: ${listed(data.documentIds)}.`,
+  DuplicateDetected: (data) =>
+    `Alarm: the registry holds ${data.documentIds.length} documents under this request_id: ` +
+    `${listed(data.documentIds)}.`,
   StatusObserved: (data) => `The registry's status is ${data.status}.`,
-  ReceiptStored: (data) => `Receipt stored: ${data.result}, ${counted(data.errorCount, 'error')}, accepted at ${data.acceptedAt}.`,
+  ReceiptStored: (data) =>
+    `Receipt stored: ${data.result}, ${counted(data.errorCount, 'error')}, accepted at ${data.acceptedAt}.`,
   DocumentDownloaded: (data) =>
-    data.sameBytes ? "The registry's copy was fetched; it is byte for byte what was sent." : "The registry's copy was fetched; it differs from what was sent.",
+    data.sameBytes
+      ? "The registry's copy was fetched; it is byte for byte what was sent."
+      : "The registry's copy was fetched; it differs from what was sent.",
   DocumentNotProcessed: (data) =>
     data.failed === undefined
       ? 'Not processed: its group was not started.'
-      : `Not processed: the registry stopped the group at ${data.failed.commandId}, which ended ${data.failed.outcome}.`,
+      : `Not processed: the registry stopped the group at ${data.failed.commandId}, which ended ` +
+        `${data.failed.outcome}.`,
   DocumentResent: (data) => `Sent again by an operator, as ${data.by.commandId} (${data.by.requestId}).`,
-  DocumentSuperseded: (data) => `The group was resumed: ${data.by.commandId} (${data.by.requestId}) stands in its place.`,
-  DocumentConcluded: (data) => `Concluded: ${data.outcome}${data.cause === undefined ? '' : ` (${CAUSES[data.cause]})`}.`,
+  DocumentSuperseded: (data) =>
+    `The group was resumed: ${data.by.commandId} (${data.by.requestId}) stands in its place.`,
+  DocumentConcluded: (data) =>
+    `Concluded: ${data.outcome}${data.cause === undefined ? '' : ` (${CAUSES[data.cause]})`}.`,
   ConclusionRevised: (data) => `What counted as ${data.previousOutcome} turned out ${data.outcome}.`,
 };
 
@@ -52,7 +86,9 @@ const CAUSES: Record<NonNullable<Extract<DocumentEvent, { type: 'DocumentConclud
   not_processed: 'its group stopped before its turn',
 };
 
-/** The sentence of one stored event. Throws on a type that it does not know: the log is then newer than this program. */
+/**
+ * The sentence of one stored event. Throws on a type that it does not know: the log is then newer than this program.
+ */
 export function sentenceOfEvent(event: { type: string; data: object }): string {
   if (!Object.hasOwn(SENTENCES, event.type)) throw new Error(`unknown document event: ${event.type}`);
   // The table's type ties each sentence to its own data; a stored event's type is only known at run time.
@@ -63,4 +99,5 @@ export function sentenceOfEvent(event: { type: string; data: object }): string {
 const counted = (many: number, noun: string): string => `${many} ${noun}${many === 1 ? '' : 's'}`;
 const sentencePart = (text: string): string => text.replace(/\s+/g, ' ').trim().replace(/\.+$/, '');
 const NAMED = 5;
-const listed = (names: string[]): string => names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '');
+const listed = (names: string[]): string =>
+  names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '');

@@ -20,16 +20,26 @@ describe('the timeline of a document', () => {
       'Concluded: accepted.',
     ]);
     const { documentSha256, receiptSha256 } = log.events[5]?.data as { documentSha256: string; receiptSha256: string };
-    expect(timeline[5]).toMatchObject({ position: '6', version: 5, type: 'DocumentConcluded', actor: 'worker (system, process)', evidence: [documentSha256, receiptSha256] });
+    expect(timeline[5]).toMatchObject({
+      position: '6',
+      version: 5,
+      type: 'DocumentConcluded',
+      actor: 'worker (system, process)',
+      evidence: [documentSha256, receiptSha256],
+    });
   });
 
   it('halts on an event that this program does not know', () => {
-    expect(() => sentenceOfEvent({ type: 'DocumentForgotten', data: {} })).toThrow('unknown document event: DocumentForgotten');
+    expect(() => sentenceOfEvent({ type: 'DocumentForgotten', data: {} })).toThrow(
+      'unknown document event: DocumentForgotten',
+    );
     expect(() => sentenceOfEvent({ type: 'toString', data: {} })).toThrow('unknown document event');
   });
 
   it('collects digests by name and shape, each once', () => {
     const sha = 'a'.repeat(64);
-    expect(digestsIn({ receiptSha256: sha, documentSha256: sha, answerSha256: 'short', comment: 'b'.repeat(64) })).toEqual([sha]);
+    expect(
+      digestsIn({ receiptSha256: sha, documentSha256: sha, answerSha256: 'short', comment: 'b'.repeat(64) }),
+    ).toEqual([sha]);
   });
 });

@@ -7,7 +7,12 @@ function storeOf(count: number): { store: Pick<EventStore, 'readStream'>; reads:
   const reads: number[] = [];
   const readStream: EventStore['readStream'] = (_, { fromVersion = 0, limit = 10_000 } = {}) => {
     reads.push(fromVersion);
-    return Promise.resolve(Array.from({ length: Math.max(0, Math.min(limit, count - fromVersion)) }, (__, n) => ({ version: fromVersion + n }) as RecordedEvent));
+    return Promise.resolve(
+      Array.from(
+        { length: Math.max(0, Math.min(limit, count - fromVersion)) },
+        (__, n) => ({ version: fromVersion + n }) as RecordedEvent,
+      ),
+    );
   };
   return { store: { readStream }, reads };
 }
@@ -25,6 +30,8 @@ describe('a whole stream', () => {
   });
 
   it('without end is refused, and not shown in part', async () => {
-    await expect(wholeStream(storeOf(600_000).store, 'document-r')).rejects.toThrow('document-r has more than 500000 events');
+    await expect(wholeStream(storeOf(600_000).store, 'document-r')).rejects.toThrow(
+      'document-r has more than 500000 events',
+    );
   });
 });

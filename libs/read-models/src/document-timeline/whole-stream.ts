@@ -1,6 +1,9 @@
 import type { EventStore, RecordedEvent } from '#event-store';
 
-/** Events of one read, and the most reads: a document whose registry is away for weeks has long streams, and none has half a million events. */
+/**
+ * Events of one read, and the most reads: a document whose registry is away for weeks has long streams, and none has
+ * half a million events.
+ */
 const READ_EVENTS = 10_000;
 const MOST_READS = 50;
 

@@ -5,15 +5,20 @@ import { changedHolds } from '../document-outcomes/holds.js';
 import type { GroupRow } from './row.js';
 
 /**
- * The row after one more event of its group. Pure. An event that the row already holds changes nothing. Throws on an event type that it does not know
- * and on an event before the registration.
+ * The row after one more event of its group. Pure. An event that the row already holds changes nothing. Throws on an
+ * event type that it does not know and on an event before the registration.
  */
 export function foldGroup(row: GroupRow | undefined, recorded: RecordedEvent): GroupRow {
   const event = { type: recorded.type, data: recorded.data } as unknown as GroupEvent;
   if (row !== undefined && recorded.position <= row.position) return row;
   if (event.type === 'GroupRegistered') return registered(event, recorded);
-  if (row === undefined) throw new Error(`${recorded.type} at position ${recorded.position} of ${recorded.stream} comes before GroupRegistered`);
-  const changes = isAboutStart(event) ? startChanges(event, recorded.recordedAt) : otherChanges(row, event, recorded.recordedAt);
+  if (row === undefined)
+    throw new Error(
+      `${recorded.type} at position ${recorded.position} of ${recorded.stream} comes before GroupRegistered`,
+    );
+  const changes = isAboutStart(event)
+    ? startChanges(event, recorded.recordedAt)
+    : otherChanges(row, event, recorded.recordedAt);
   return { ...row, ...changes, position: recorded.position };
 }
 
@@ -71,7 +76,11 @@ function startChanges(event: StartEvent, at: Date): Partial<GroupRow> {
   }
 }
 
-function otherChanges(row: GroupRow, event: Exclude<GroupEvent, GroupRegistered | StartEvent>, at: Date): Partial<GroupRow> {
+function otherChanges(
+  row: GroupRow,
+  event: Exclude<GroupEvent, GroupRegistered | StartEvent>,
+  at: Date,
+): Partial<GroupRow> {
   switch (event.type) {
     case 'GroupWaiting':
       return { phase: 'waiting', waitingFor: event.data.for };
@@ -94,7 +103,14 @@ function otherChanges(row: GroupRow, event: Exclude<GroupEvent, GroupRegistered 
     case 'GroupHalted': {
       const { cause, member, predecessor, text } = event.data;
       const by = member ?? predecessor;
-      return { phase: 'halted', halt: cause, waitingFor: [], heldFor: [], stoppedBy: by === undefined ? null : `${by.commandId} ${by.outcome}`, ...(text === undefined ? {} : { problem: text }) };
+      return {
+        phase: 'halted',
+        halt: cause,
+        waitingFor: [],
+        heldFor: [],
+        stoppedBy: by === undefined ? null : `${by.commandId} ${by.outcome}`,
+        ...(text === undefined ? {} : { problem: text }),
+      };
     }
     case 'GroupHaltLifted':
       return { phase: 'started', halt: null, stoppedBy: null };

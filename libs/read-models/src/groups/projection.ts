@@ -28,7 +28,11 @@ async function projectPage(events: RecordedEvent[], tx: Transaction): Promise<vo
     rows.set(groupId, next);
     touched.add(groupId);
   }
-  if (touched.size > 0) await write(tx, [...touched].map((groupId) => rows.get(groupId) as GroupRow));
+  if (touched.size > 0)
+    await write(
+      tx,
+      [...touched].map((groupId) => rows.get(groupId) as GroupRow),
+    );
 }
 
 /** Every column with its SQL type; `fixed` ones are written at registration and never again. */
@@ -78,6 +82,8 @@ const WRITE = {
 };
 
 async function write(tx: Transaction, rows: GroupRow[]): Promise<void> {
-  const values = COLUMNS.map(({ property, type }) => rows.map((row) => (type === 'jsonb' ? JSON.stringify(row[property]) : row[property])));
+  const values = COLUMNS.map(({ property, type }) =>
+    rows.map((row) => (type === 'jsonb' ? JSON.stringify(row[property]) : row[property])),
+  );
   await tx.query({ ...WRITE, values });
 }

@@ -11,7 +11,17 @@ export interface HeldFor {
 }
 
 /** Where a group stands, in the operator's words. */
-export const GROUP_PHASES = ['waiting', 'held', 'sending', 'checking', 'starting', 'unconfirmed', 'started', 'halted', 'concluded'] as const;
+export const GROUP_PHASES = [
+  'waiting',
+  'held',
+  'sending',
+  'checking',
+  'starting',
+  'unconfirmed',
+  'started',
+  'halted',
+  'concluded',
+] as const;
 export type GroupPhase = (typeof GROUP_PHASES)[number];
 
 /** One row of `document_group`, as the fold makes it and the table keeps it. */

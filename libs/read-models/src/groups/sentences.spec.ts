@@ -3,45 +3,127 @@ import { sentenceOfGroupEvent } from './event-sentences.js';
 import { wordsForGroup, type DescribedGroup } from './sentences.js';
 
 const GROUP: DescribedGroup = {
-  ...{ groupId: 'g', kind: 'given', phase: 'concluded', waitingFor: [], heldFor: [], memberCount: 3, sentCount: 3, endedCount: 1, outcome: null },
+  ...{
+    groupId: 'g',
+    kind: 'given',
+    phase: 'concluded',
+    waitingFor: [],
+    heldFor: [],
+    memberCount: 3,
+    sentCount: 3,
+    endedCount: 1,
+    outcome: null,
+  },
   ...{ halt: null, stoppedBy: null, problem: null, resumedBy: null },
 };
-const waitingFor = (many: number) => Array.from({ length: many }, (_, n) => ({ commandId: `c-${n}`, requestId: `r-${n}` }));
+const waitingFor = (many: number) =>
+  Array.from({ length: many }, (_, n) => ({ commandId: `c-${n}`, requestId: `r-${n}` }));
 
 describe('the words for a group', () => {
   it.each<[string, Partial<DescribedGroup>, string]>([
     ['waiting for one', { phase: 'waiting', waitingFor: waitingFor(1) }, 'Held until c-0 has concluded.'],
-    ['waiting for many', { phase: 'waiting', waitingFor: waitingFor(7) }, 'Held until c-0, c-1, c-2, c-3, c-4 and 2 more have concluded.'],
-    ['being sent', { phase: 'sending', sentCount: 1 }, 'Its documents are sent one after the other: 1 of 3 are with the registry.'],
-    ['being checked', { phase: 'checking', problem: ' closed\ntoday. ' }, 'All 3 documents are with the registry, and it is asked whether it can begin: closed today.'],
+    [
+      'waiting for many',
+      { phase: 'waiting', waitingFor: waitingFor(7) },
+      'Held until c-0, c-1, c-2, c-3, c-4 and 2 more have concluded.',
+    ],
+    [
+      'being sent',
+      { phase: 'sending', sentCount: 1 },
+      'Its documents are sent one after the other: 1 of 3 are with the registry.',
+    ],
+    [
+      'being checked',
+      { phase: 'checking', problem: ' closed\ntoday. ' },
+      'All 3 documents are with the registry, and it is asked whether it can begin: closed today.',
+    ],
     ['being started', { phase: 'starting' }, 'The registry is asked to begin.'],
-    ['started or not', { phase: 'unconfirmed', problem: 'timeout' }, 'Nobody knows yet whether the registry has begun: timeout; the status of its documents tells.'],
+    [
+      'started or not',
+      { phase: 'unconfirmed', problem: 'timeout' },
+      'Nobody knows yet whether the registry has begun: timeout; the status of its documents tells.',
+    ],
     ['started', { phase: 'started' }, 'The registry processes it in order: 1 of 3 documents have ended.'],
-    ['halted', { phase: 'halted', halt: 'member_rejected', stoppedBy: 'c-1 rejected' }, 'The registry stopped at c-1 rejected; what stands behind is not processed, and is ended when that is sure.'],
-    ['not begun', { phase: 'halted', halt: 'check_denied', problem: 'closed' }, 'The registry would not begin: closed; what stands behind is not processed, and is ended when that is sure.'],
+    [
+      'halted',
+      { phase: 'halted', halt: 'member_rejected', stoppedBy: 'c-1 rejected' },
+      'The registry stopped at c-1 rejected; what stands behind is not processed, and is ended when that is sure.',
+    ],
+    [
+      'not begun',
+      { phase: 'halted', halt: 'check_denied', problem: 'closed' },
+      'The registry would not begin: closed; what stands behind is not processed, and is ended when that is sure.',
+    ],
     ['accepted', { outcome: 'accepted' }, 'The group has 3 documents; all were accepted.'],
-    ['accepted in part, without a halt', { outcome: 'partial' }, 'The group has 3 documents; all were processed, some of them taken for some items only.'],
-    ['one document in parts', { kind: 'split', outcome: 'accepted' }, 'The document was sent in 3 parts; all were accepted.'],
+    [
+      'accepted in part, without a halt',
+      { outcome: 'partial' },
+      'The group has 3 documents; all were processed, some of them taken for some items only.',
+    ],
+    [
+      'one document in parts',
+      { kind: 'split', outcome: 'accepted' },
+      'The document was sent in 3 parts; all were accepted.',
+    ],
   ])('%s', (_name, of, sentence) => {
     expect(wordsForGroup({ ...GROUP, ...of })).toEqual({ sentence });
   });
 
   it.each<[string, Partial<DescribedGroup>, string, string]>([
-    ['a member was rejected', { halt: 'member_rejected', stoppedBy: 'c-1 rejected' }, 'The registry stopped at c-1 rejected;', 'Correct the document that stopped it, and resume: pedigree resume g --corrected FILE --reason TEXT.'],
-    ['a member was not taken', { halt: 'member_not_sent', stoppedBy: 'c-1 failed' }, 'It was not started, because the registry did not take c-1 failed;', 'Correct the document that stopped it, and resume: pedigree resume g --corrected FILE --reason TEXT.'],
-    ['an earlier document failed', { halt: 'predecessor_failed', stoppedBy: 'c-9 failed' }, 'It was not sent, because it was to come after c-9 failed;', 'Nothing has moved. Correct and send the earlier document, then resume this group: pedigree resume g --reason TEXT.'],
-    ['the registry would not begin', { halt: 'start_refused', problem: 'closed' }, 'The registry would not begin: closed;', 'Nothing has moved. When what the registry names is mended: pedigree resume g --reason TEXT.'],
-    ['it was resumed since', { halt: 'member_failed', stoppedBy: 'c-1 failed', resumedBy: 'h' }, 'The registry stopped at c-1 failed;', 'It was resumed: group h carries on.'],
+    [
+      'a member was rejected',
+      { halt: 'member_rejected', stoppedBy: 'c-1 rejected' },
+      'The registry stopped at c-1 rejected;',
+      'Correct the document that stopped it, and resume: pedigree resume g --corrected FILE --reason TEXT.',
+    ],
+    [
+      'a member was not taken',
+      { halt: 'member_not_sent', stoppedBy: 'c-1 failed' },
+      'It was not started, because the registry did not take c-1 failed;',
+      'Correct the document that stopped it, and resume: pedigree resume g --corrected FILE --reason TEXT.',
+    ],
+    [
+      'an earlier document failed',
+      { halt: 'predecessor_failed', stoppedBy: 'c-9 failed' },
+      'It was not sent, because it was to come after c-9 failed;',
+      'Nothing has moved. Correct and send the earlier document, then resume this group: pedigree resume g ' +
+        '--reason TEXT.',
+    ],
+    [
+      'the registry would not begin',
+      { halt: 'start_refused', problem: 'closed' },
+      'The registry would not begin: closed;',
+      'Nothing has moved. When what the registry names is mended: pedigree resume g --reason TEXT.',
+    ],
+    [
+      'it was resumed since',
+      { halt: 'member_failed', stoppedBy: 'c-1 failed', resumedBy: 'h' },
+      'The registry stopped at c-1 failed;',
+      'It was resumed: group h carries on.',
+    ],
   ])('that halted say what to do: %s', (_name, of, why, remedy) => {
-    expect(wordsForGroup({ ...GROUP, outcome: 'partial', ...of })).toEqual({ sentence: `The group has 3 documents. ${why} what stands behind was not processed.`, remedy });
+    expect(wordsForGroup({ ...GROUP, outcome: 'partial', ...of })).toEqual({
+      sentence: `The group has 3 documents. ${why} what stands behind was not processed.`,
+      remedy,
+    });
   });
 });
 
 describe('the sentence of an event of a group', () => {
   it('names what stopped it and how many stand behind', () => {
     const member = { commandId: 'c-1', requestId: 'r-1', index: 1, outcome: 'rejected' };
-    expect(sentenceOfGroupEvent({ type: 'GroupHalted', data: { cause: 'member_rejected', started: true, member, rest: ['r-2'] } })).toBe('Stopped: c-1 ended rejected. 1 document will not be processed.');
-    expect(sentenceOfGroupEvent({ type: 'GroupHalted', data: { cause: 'check_denied', started: false, text: 'closed.', rest: [] } })).toBe('Stopped: closed. Nothing stands behind it.');
+    expect(
+      sentenceOfGroupEvent({
+        type: 'GroupHalted',
+        data: { cause: 'member_rejected', started: true, member, rest: ['r-2'] },
+      }),
+    ).toBe('Stopped: c-1 ended rejected. 1 document will not be processed.');
+    expect(
+      sentenceOfGroupEvent({
+        type: 'GroupHalted',
+        data: { cause: 'check_denied', started: false, text: 'closed.', rest: [] },
+      }),
+    ).toBe('Stopped: closed. Nothing stands behind it.');
   });
 
   it('is refused for an event that this program does not know', () => {

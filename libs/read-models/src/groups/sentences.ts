@@ -5,7 +5,19 @@ import type { GroupRow } from './row.js';
 /** What the words are made of. */
 export type DescribedGroup = Pick<
   GroupRow,
-  'groupId' | 'kind' | 'phase' | 'waitingFor' | 'heldFor' | 'memberCount' | 'sentCount' | 'endedCount' | 'outcome' | 'halt' | 'stoppedBy' | 'problem' | 'resumedBy'
+  | 'groupId'
+  | 'kind'
+  | 'phase'
+  | 'waitingFor'
+  | 'heldFor'
+  | 'memberCount'
+  | 'sentCount'
+  | 'endedCount'
+  | 'outcome'
+  | 'halt'
+  | 'stoppedBy'
+  | 'problem'
+  | 'resumedBy'
 >;
 
 const MOST_NAMED = 5;
@@ -15,17 +27,31 @@ export function wordsForGroup(group: DescribedGroup): PlainWords {
   const { phase, memberCount, sentCount, endedCount } = group;
   switch (phase) {
     case 'waiting':
-      return { sentence: `Held until ${named(group.waitingFor.map((one) => one.commandId))} ${group.waitingFor.length === 1 ? 'has' : 'have'} concluded.` };
+      return {
+        sentence:
+          `Held until ${named(group.waitingFor.map((one) => one.commandId))} ` +
+          `${group.waitingFor.length === 1 ? 'has' : 'have'} concluded.`,
+      };
     case 'held':
       return heldWords(group.heldFor, 'group');
     case 'sending':
-      return { sentence: `Its documents are sent one after the other: ${sentCount} of ${memberCount} are with the registry.` };
+      return {
+        sentence: `Its documents are sent one after the other: ${sentCount} of ${memberCount} are with the registry.`,
+      };
     case 'checking':
-      return { sentence: `All ${memberCount} documents are with the registry, and it is asked whether it can begin${because(group.problem)}.` };
+      return {
+        sentence:
+          `All ${memberCount} documents are with the registry, and it is asked whether it can ` +
+          `begin${because(group.problem)}.`,
+      };
     case 'starting':
       return { sentence: 'The registry is asked to begin.' };
     case 'unconfirmed':
-      return { sentence: `Nobody knows yet whether the registry has begun${because(group.problem)}; the status of its documents tells.` };
+      return {
+        sentence:
+          `Nobody knows yet whether the registry has begun${because(group.problem)}; the status of its documents ` +
+          'tells.',
+      };
     case 'started':
       return { sentence: `The registry processes it in order: ${endedCount} of ${memberCount} documents have ended.` };
     case 'halted':
@@ -39,13 +65,33 @@ export function wordsForGroup(group: DescribedGroup): PlainWords {
 
 function concluded(group: DescribedGroup): PlainWords {
   const { halt, outcome, memberCount, groupId, kind, resumedBy } = group;
-  const whole = kind === 'split' ? `The document was sent in ${memberCount} parts` : `The group has ${memberCount} documents`;
-  if (halt === null) return { sentence: outcome === 'accepted' ? `${whole}; all were accepted.` : `${whole}; all were processed, some of them taken for some items only.` };
+  const whole =
+    kind === 'split' ? `The document was sent in ${memberCount} parts` : `The group has ${memberCount} documents`;
+  if (halt === null)
+    return {
+      sentence:
+        outcome === 'accepted'
+          ? `${whole}; all were accepted.`
+          : `${whole}; all were processed, some of them taken for some items only.`,
+    };
   const sentence = `${whole}. ${stopped(group)}; what stands behind was not processed.`;
   if (resumedBy !== null) return { sentence, remedy: `It was resumed: group ${resumedBy} carries on.` };
-  if (halt === 'predecessor_failed') return { sentence, remedy: `Nothing has moved. Correct and send the earlier document, then resume this group: pedigree resume ${groupId} --reason TEXT.` };
-  if (halt === 'check_denied' || halt === 'start_refused') return { sentence, remedy: `Nothing has moved. When what the registry names is mended: pedigree resume ${groupId} --reason TEXT.` };
-  return { sentence, remedy: `Correct the document that stopped it, and resume: pedigree resume ${groupId} --corrected FILE --reason TEXT.` };
+  if (halt === 'predecessor_failed')
+    return {
+      sentence,
+      remedy:
+        'Nothing has moved. Correct and send the earlier document, then resume this group: pedigree resume ' +
+        `${groupId} --reason TEXT.`,
+    };
+  if (halt === 'check_denied' || halt === 'start_refused')
+    return {
+      sentence,
+      remedy: `Nothing has moved. When what the registry names is mended: pedigree resume ${groupId} --reason TEXT.`,
+    };
+  return {
+    sentence,
+    remedy: `Correct the document that stopped it, and resume: pedigree resume ${groupId} --corrected FILE --reason TEXT.`,
+  };
 }
 
 function stopped({ halt, stoppedBy, problem }: DescribedGroup): string {
@@ -73,4 +119,5 @@ const because = (reason: string | null): string => {
   return words === '' ? '' : `: ${words}`;
 };
 
-const named = (names: string[]): string => names.slice(0, MOST_NAMED).join(', ') + (names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '');
+const named = (names: string[]): string =>
+  names.slice(0, MOST_NAMED).join(', ') + (names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '');

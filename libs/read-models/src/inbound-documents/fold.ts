@@ -4,23 +4,56 @@ import { neverReached } from '#kernel';
 import type { InboundDocumentRow } from './row.js';
 
 /**
- * The row after one more event. Pure. An event that the row already holds changes nothing, so a page that comes twice is harmless. Throws on an
- * event type that it does not know, and on an event before InboundSeen.
+ * The row after one more event. Pure. An event that the row already holds changes nothing, so a page that comes twice
+ * is harmless. Throws on an event type that it does not know, and on an event before InboundSeen.
  */
 export function foldInbound(row: InboundDocumentRow | undefined, recorded: RecordedEvent): InboundDocumentRow {
   const event = { type: recorded.type, data: recorded.data } as unknown as InboundEvent;
   if (row !== undefined && recorded.position <= row.position) return row;
   if (event.type === 'InboundSeen') return seen(event, recorded);
-  if (row === undefined) throw new Error(`${recorded.type} at position ${recorded.position} of ${recorded.stream} comes before InboundSeen`);
+  if (row === undefined)
+    throw new Error(`${recorded.type} at position ${recorded.position} of ${recorded.stream} comes before InboundSeen`);
   return { ...row, ...changes(event, recorded.recordedAt), position: recorded.position };
 }
 
 function seen({ data }: InboundSeen, recorded: RecordedEvent): InboundDocumentRow {
   return {
-    ...{ documentId: data.documentId, seenPosition: recorded.position, position: recorded.position, direction: data.direction, channel: data.channel, account: data.account },
-    ...{ requestId: data.requestId ?? null, docType: data.docType ?? null, docNum: data.docNum ?? null, sender: data.sender ?? null, receiver: data.receiver ?? null },
-    ...{ subjectId: null, counterpartyId: null, operationDate: null, itemCount: null, phase: 'followed', status: data.status, outcome: null, problem: null, errorCount: 0 },
-    ...{ documentSha256: null, receiptSha256: null, linkedRequestId: null, linkedBy: null, sharedItems: null, seenAt: recorded.recordedAt, acceptedAt: null, concludedAt: null },
+    ...{
+      documentId: data.documentId,
+      seenPosition: recorded.position,
+      position: recorded.position,
+      direction: data.direction,
+      channel: data.channel,
+      account: data.account,
+    },
+    ...{
+      requestId: data.requestId ?? null,
+      docType: data.docType ?? null,
+      docNum: data.docNum ?? null,
+      sender: data.sender ?? null,
+      receiver: data.receiver ?? null,
+    },
+    ...{
+      subjectId: null,
+      counterpartyId: null,
+      operationDate: null,
+      itemCount: null,
+      phase: 'followed',
+      status: data.status,
+      outcome: null,
+      problem: null,
+      errorCount: 0,
+    },
+    ...{
+      documentSha256: null,
+      receiptSha256: null,
+      linkedRequestId: null,
+      linkedBy: null,
+      sharedItems: null,
+      seenAt: recorded.recordedAt,
+      acceptedAt: null,
+      concludedAt: null,
+    },
     receivedAt: data.receivedAt === undefined ? null : new Date(data.receivedAt),
   };
 }
@@ -33,20 +66,40 @@ function changes(event: Exclude<InboundEvent, InboundSeen>, at: Date): Partial<I
       const { documentSha256, content } = event.data;
       if ('problem' in content) return { documentSha256, problem: `The document cannot be read: ${content.problem}` };
       const { docType, docNum, subjectId, counterpartyId = null, operationDate, itemCount } = content;
-      return { documentSha256, docType, subjectId, counterpartyId, operationDate, itemCount, ...(docNum === undefined ? {} : { docNum }) };
+      return {
+        documentSha256,
+        docType,
+        subjectId,
+        counterpartyId,
+        operationDate,
+        itemCount,
+        ...(docNum === undefined ? {} : { docNum }),
+      };
     }
     case 'InboundDownloadGivenUp':
       return { problem: `The registry does not give the document: ${event.data.reason}` };
     case 'InboundReceiptStored':
       return { receiptSha256: event.data.receiptSha256, errorCount: event.data.errorCount };
     case 'InboundReceiptGivenUp':
-      return { problem: `There is no receipt to be had: ${event.data.reason}`, ...(event.data.receiptSha256 === undefined ? {} : { receiptSha256: event.data.receiptSha256 }) };
+      return {
+        problem: `There is no receipt to be had: ${event.data.reason}`,
+        ...(event.data.receiptSha256 === undefined ? {} : { receiptSha256: event.data.receiptSha256 }),
+      };
     case 'InboundConcluded': {
       const { outcome, acceptedAt } = event.data;
-      return { phase: 'concluded', outcome, acceptedAt: acceptedAt === undefined ? null : new Date(acceptedAt), concludedAt: at };
+      return {
+        phase: 'concluded',
+        outcome,
+        acceptedAt: acceptedAt === undefined ? null : new Date(acceptedAt),
+        concludedAt: at,
+      };
     }
     case 'InboundLinked':
-      return { linkedRequestId: event.data.requestId, linkedBy: event.data.by, sharedItems: event.data.sharedItems ?? null };
+      return {
+        linkedRequestId: event.data.requestId,
+        linkedBy: event.data.by,
+        sharedItems: event.data.sharedItems ?? null,
+      };
     case 'InboundRecognised':
       return { phase: 'ours', linkedRequestId: event.data.requestId, linkedBy: 'request_id' };
     default:

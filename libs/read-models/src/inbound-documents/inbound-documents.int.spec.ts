@@ -27,35 +27,97 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 /** What another participant tells, or what went out past us: from the list to its end. */
-function inbound(documentId: string, of: { seen?: Partial<InboundSeen['data']>; docType: number; items: string[]; acceptedAt: string; subjectId?: string; counterpartyId?: string; extra?: InboundEvent[] }): void {
+function inbound(
+  documentId: string,
+  of: {
+    seen?: Partial<InboundSeen['data']>;
+    docType: number;
+    items: string[];
+    acceptedAt: string;
+    subjectId?: string;
+    counterpartyId?: string;
+    extra?: InboundEvent[];
+  },
+): void {
   const { seen, docType, items, acceptedAt, subjectId = THEM, counterpartyId = US, extra = [] } = of;
-  const facts = { docType, element: 'x', schemaVersion: '1.38', subjectId, counterpartyId, operationDate: '', items: items.map((id) => ({ kind: 'sgtin' as const, id })), fields: {} };
+  const facts = {
+    docType,
+    element: 'x',
+    schemaVersion: '1.38',
+    subjectId,
+    counterpartyId,
+    operationDate: '',
+    items: items.map((id) => ({ kind: 'sgtin' as const, id })),
+    fields: {},
+  };
   const documentSha256 = log.evidence.keep(Buffer.from(JSON.stringify(facts)));
-  const data = { documentId, direction: 'incoming' as const, channel: 'counterparty' as const, account: 'main', status: 'processed' as const, answerSha256: SHA, ...seen };
+  const data = {
+    documentId,
+    direction: 'incoming' as const,
+    channel: 'counterparty' as const,
+    account: 'main',
+    status: 'processed' as const,
+    answerSha256: SHA,
+    ...seen,
+  };
   const { direction, channel, requestId } = data;
   log.addInbound(documentId, { type: 'InboundSeen', data });
-  log.addInbound(documentId, { type: 'InboundDownloaded', data: { documentId, documentSha256, byteLength: 9, content: { docType, subjectId, counterpartyId, operationDate: '', itemCount: items.length } } });
+  log.addInbound(documentId, {
+    type: 'InboundDownloaded',
+    data: {
+      documentId,
+      documentSha256,
+      byteLength: 9,
+      content: { docType, subjectId, counterpartyId, operationDate: '', itemCount: items.length },
+    },
+  });
   log.addInbound(documentId, {
     type: 'InboundConcluded',
-    data: { documentId, direction, channel, outcome: 'accepted', docType, documentSha256, isReadable: true, acceptedAt, ...(requestId === undefined ? {} : { requestId }) },
+    data: {
+      documentId,
+      direction,
+      channel,
+      outcome: 'accepted',
+      docType,
+      documentSha256,
+      isReadable: true,
+      acceptedAt,
+      ...(requestId === undefined ? {} : { requestId }),
+    },
   });
   for (const event of extra) log.addInbound(documentId, event);
 }
 
-const projections = () => [inboundDocumentsProjection(), sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments })];
+const projections = () => [
+  inboundDocumentsProjection(),
+  sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments }),
+];
 
 async function project(pageSize: number): Promise<string[]> {
   for (const projection of projections()) {
     const { streamPrefixes = [], types } = projection.filter;
-    const events = log.events.filter((event) => streamPrefixes.some((prefix) => event.stream.startsWith(prefix)) && (types?.includes(event.type) ?? true));
+    const events = log.events.filter(
+      (event) =>
+        streamPrefixes.some((prefix) => event.stream.startsWith(prefix)) && (types?.includes(event.type) ?? true),
+    );
     await inTransaction(db.pool, (tx) => projection.truncate(tx));
-    for (let from = 0; from < events.length; from += pageSize) await inTransaction(db.pool, (tx) => projection.project(events.slice(from, from + pageSize), tx));
+    for (let from = 0; from < events.length; from += pageSize)
+      await inTransaction(db.pool, (tx) => projection.project(events.slice(from, from + pageSize), tx));
   }
-  const lines = await Promise.all(['inbound_document', 'movement_document', 'item_movement'].map((table) => db.pool.query<{ line: string }>(`SELECT row(t.*)::text AS line FROM ${table} t ORDER BY 1`)));
+  const lines = await Promise.all(
+    ['inbound_document', 'movement_document', 'item_movement'].map((table) =>
+      db.pool.query<{ line: string }>(`SELECT row(t.*)::text AS line FROM ${table} t ORDER BY 1`),
+    ),
+  );
   return lines.flatMap(({ rows }) => rows.map((row) => row.line));
 }
 
-const history = async (sgtin: string) => (await historyOf(db.pool, sgtin, { titleOf: titleOfType }))?.movements.map((one) => [one.docType, one.channel ?? 'ours', one.result]);
+const history = async (sgtin: string) =>
+  (await historyOf(db.pool, sgtin, { titleOf: titleOfType }))?.movements.map((one) => [
+    one.docType,
+    one.channel ?? 'ours',
+    one.result,
+  ]);
 
 describe('documents of others in the read models', () => {
   beforeAll(async () => {
@@ -64,19 +126,60 @@ describe('documents of others in the read models', () => {
     log.conclude(ours, { docType: 415, items: [pack(1), pack(2)], counterpartyId: THEM, outcome: 'failed' });
     // Told to us under our own request_id, before our own document turned out otherwise.
     inbound('d-617', { seen: { requestId: ours }, docType: 617, items: [pack(2)], acceptedAt: '2026-03-02T09:00:00Z' });
-    log.conclude(ours, { docType: 415, items: [pack(1), pack(2)], counterpartyId: THEM, acceptedAt: '2026-03-02T08:00:00Z' }, 'failed');
+    log.conclude(
+      ours,
+      { docType: 415, items: [pack(1), pack(2)], counterpartyId: THEM, acceptedAt: '2026-03-02T08:00:00Z' },
+      'failed',
+    );
     inbound('d-607', {
       ...{ seen: { requestId: 'theirs' }, docType: 607, items: [pack(1)], acceptedAt: '2026-03-02T10:00:00Z' },
       extra: [{ type: 'InboundLinked', data: { documentId: 'd-607', requestId: ours, by: 'items', sharedItems: 1 } }],
     });
-    inbound('d-till', { seen: { direction: 'outgoing', channel: 'fiscal_operator' }, docType: 511, items: [pack(3)], subjectId: US, counterpartyId: '', acceptedAt: '2026-03-02T11:00:00Z' });
+    inbound('d-till', {
+      seen: { direction: 'outgoing', channel: 'fiscal_operator' },
+      docType: 511,
+      items: [pack(3)],
+      subjectId: US,
+      counterpartyId: '',
+      acceptedAt: '2026-03-02T11:00:00Z',
+    });
     inbound('d-ours', {
-      ...{ seen: { direction: 'outgoing', channel: 'other_system', requestId: 'r-restored' }, docType: 552, items: [pack(4)], subjectId: US, acceptedAt: '2026-03-02T12:00:00Z' },
+      ...{
+        seen: { direction: 'outgoing', channel: 'other_system', requestId: 'r-restored' },
+        docType: 552,
+        items: [pack(4)],
+        subjectId: US,
+        acceptedAt: '2026-03-02T12:00:00Z',
+      },
       extra: [{ type: 'InboundRecognised', data: { documentId: 'd-ours', requestId: 'r-restored' } }],
     });
-    log.addInbound('d-lost', { type: 'InboundSeen', data: { documentId: 'd-lost', direction: 'incoming', channel: 'counterparty', account: 'main', docType: 606, status: 'processed', answerSha256: SHA } });
-    log.addInbound('d-lost', { type: 'InboundDownloadGivenUp', data: { documentId: 'd-lost', reason: 'not_found: archived', attempts: 6 } });
-    log.addInbound('d-lost', { type: 'InboundConcluded', data: { documentId: 'd-lost', direction: 'incoming', channel: 'counterparty', outcome: 'accepted', docType: 606, isReadable: false } });
+    log.addInbound('d-lost', {
+      type: 'InboundSeen',
+      data: {
+        documentId: 'd-lost',
+        direction: 'incoming',
+        channel: 'counterparty',
+        account: 'main',
+        docType: 606,
+        status: 'processed',
+        answerSha256: SHA,
+      },
+    });
+    log.addInbound('d-lost', {
+      type: 'InboundDownloadGivenUp',
+      data: { documentId: 'd-lost', reason: 'not_found: archived', attempts: 6 },
+    });
+    log.addInbound('d-lost', {
+      type: 'InboundConcluded',
+      data: {
+        documentId: 'd-lost',
+        direction: 'incoming',
+        channel: 'counterparty',
+        outcome: 'accepted',
+        docType: 606,
+        isReadable: false,
+      },
+    });
     await project(500);
   });
 
@@ -88,8 +191,14 @@ describe('documents of others in the read models', () => {
   });
 
   it('stand in the packs’ lives with their channel, beside ours, and a revision of ours leaves them alone', async () => {
-    expect(await history(pack(1))).toEqual([[415, 'ours', 'applied'], [607, 'counterparty', 'applied']]);
-    expect(await history(pack(2))).toEqual([[415, 'ours', 'applied'], [617, 'counterparty', 'applied']]);
+    expect(await history(pack(1))).toEqual([
+      [415, 'ours', 'applied'],
+      [607, 'counterparty', 'applied'],
+    ]);
+    expect(await history(pack(2))).toEqual([
+      [415, 'ours', 'applied'],
+      [617, 'counterparty', 'applied'],
+    ]);
     expect(await history(pack(3))).toEqual([[511, 'fiscal_operator', 'applied']]);
     const [till] = (await historyOf(db.pool, pack(3), { titleOf: titleOfType }))?.movements ?? [];
     expect(till).toMatchObject({ documentId: 'd-till', channel: 'fiscal_operator', status: 'in_sale' });
@@ -98,16 +207,26 @@ describe('documents of others in the read models', () => {
 
   it('count no longer once they turn out to be ours, and as it was known before they still do', async () => {
     expect(await history(pack(4))).toEqual([]);
-    const before = await historyOf(db.pool, pack(4), { titleOf: titleOfType, knownAt: BigInt(log.events.findIndex((event) => event.type === 'InboundRecognised')) });
+    const before = await historyOf(db.pool, pack(4), {
+      titleOf: titleOfType,
+      knownAt: BigInt(log.events.findIndex((event) => event.type === 'InboundRecognised')),
+    });
     expect(before?.movements).toMatchObject([{ documentId: 'd-ours', result: 'applied' }]);
   });
 
   it('are listed newest first, page by page, and by what is asked for', async () => {
     const first = await listInbound(db.pool, { limit: 3 }, titleOfType);
     const rest = await listInbound(db.pool, { limit: 3, cursor: first.nextCursor as string }, titleOfType);
-    expect([...first.items, ...rest.items].map((one) => one.documentId)).toEqual(['d-lost', 'd-ours', 'd-till', 'd-607', 'd-617']);
+    expect([...first.items, ...rest.items].map((one) => one.documentId)).toEqual([
+      'd-lost',
+      'd-ours',
+      'd-till',
+      'd-607',
+      'd-617',
+    ]);
     expect(rest.nextCursor).toBeUndefined();
-    const ids = async (query: Parameters<typeof listInbound>[1]) => (await listInbound(db.pool, query, titleOfType)).items.map((one) => one.documentId);
+    const ids = async (query: Parameters<typeof listInbound>[1]) =>
+      (await listInbound(db.pool, query, titleOfType)).items.map((one) => one.documentId);
     expect(await ids({ channel: 'fiscal_operator' })).toEqual(['d-till']);
     expect(await ids({ direction: 'outgoing', phase: 'ours' })).toEqual(['d-ours']);
     expect(await ids({ requestId: ours })).toEqual(['d-607']);
@@ -118,7 +237,8 @@ describe('documents of others in the read models', () => {
   it('say in a sentence whose they are and what is wrong with them', async () => {
     const { items } = await listInbound(db.pool, {}, titleOfType);
     expect(items.map((one) => one.sentence)).toEqual([
-      'Told to us by another participant; the registry took it. The registry does not give the document: not_found: archived.',
+      'Told to us by another participant; the registry took it. The registry does not give the document: ' +
+        'not_found: archived.',
       'It is our own document r-restored: see there.',
       'Sent in our name by a till, through the fiscal data operator; the registry took it.',
       'Told to us by another participant; the registry took it.',
@@ -127,12 +247,25 @@ describe('documents of others in the read models', () => {
   });
 
   it('are told with the document of ours that they belong to', async () => {
-    expect(await notificationsOf(db.pool, ours, titleOfType)).toMatchObject([{ documentId: 'd-607', docType: 607, title: 'Notification: goods were accepted', by: 'items', sharedItems: 1, outcome: 'accepted' }]);
+    expect(await notificationsOf(db.pool, ours, titleOfType)).toMatchObject([
+      {
+        documentId: 'd-607',
+        docType: 607,
+        title: 'Notification: goods were accepted',
+        by: 'items',
+        sharedItems: 1,
+        outcome: 'accepted',
+      },
+    ]);
   });
 
   it('are found to belong by places and packs', async () => {
     const asked = { items: [pack(1), pack(2), pack(9)], docTypes: [415], subjectId: US, counterpartyId: THEM };
-    expect(await ownDocumentSharing(db.pool, asked)).toEqual({ upTo: expect.any(BigInt), found: { requestId: ours, sharedItems: 2 } });
-    for (const wrong of [{ docTypes: [416] }, { counterpartyId: US }, { items: [pack(9)] }]) expect((await ownDocumentSharing(db.pool, { ...asked, ...wrong })).found).toBeUndefined();
+    expect(await ownDocumentSharing(db.pool, asked)).toEqual({
+      upTo: expect.any(BigInt),
+      found: { requestId: ours, sharedItems: 2 },
+    });
+    for (const wrong of [{ docTypes: [416] }, { counterpartyId: US }, { items: [pack(9)] }])
+      expect((await ownDocumentSharing(db.pool, { ...asked, ...wrong })).found).toBeUndefined();
   });
 });

@@ -10,30 +10,53 @@ const MAX_LIMIT = 1_000;
 /** Notifications that one answer about a document of ours shows; the list finds the others. */
 const MOST_NOTIFICATIONS = 1_000;
 
-/** One page of documents of others, the newest first. @throws PedigreeError `invalid_parameter` that names the parameter. */
-export async function listInbound(db: Queryable, query: InboundListQuery, titleOf: (docType: number) => string): Promise<Page<InboundSummary>> {
+/**
+ * One page of documents of others, the newest first. @throws PedigreeError `invalid_parameter` that names the
+ * parameter.
+ */
+export async function listInbound(
+  db: Queryable,
+  query: InboundListQuery,
+  titleOf: (docType: number) => string,
+): Promise<Page<InboundSummary>> {
   const limit = query.limit ?? DEFAULT_LIMIT;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-    throw new PedigreeError('invalid_parameter', `limit must be a whole number from 1 to ${MAX_LIMIT}`, { field: 'limit' });
+    throw new PedigreeError('invalid_parameter', `limit must be a whole number from 1 to ${MAX_LIMIT}`, {
+      field: 'limit',
+    });
   }
   const values: unknown[] = [limit + 1];
   const conditions = [
-    ...(['direction', 'channel', 'phase', 'outcome', 'account'] as const).flatMap((name) => (query[name] === undefined ? [] : [`${name} = $${values.push(query[name])}`])),
+    ...(['direction', 'channel', 'phase', 'outcome', 'account'] as const).flatMap((name) =>
+      query[name] === undefined ? [] : [`${name} = $${values.push(query[name])}`],
+    ),
     ...(query.docType === undefined ? [] : [`doc_type = $${values.push(query.docType)}`]),
     ...(query.requestId === undefined ? [] : [`linked_request_id = $${values.push(query.requestId)}`]),
     ...(query.linked === undefined ? [] : [`linked_request_id IS ${query.linked ? 'NOT NULL' : 'NULL'}`]),
     ...(query.cursor === undefined ? [] : [`seen_position < $${values.push(readCursor(query.cursor))}`]),
   ];
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-  const { rows } = await db.query<InboundDocumentRow>(`SELECT ${SELECTED} FROM inbound_document ${where} ORDER BY seen_position DESC LIMIT $1`, values);
+  const { rows } = await db.query<InboundDocumentRow>(
+    `SELECT ${SELECTED} FROM inbound_document ${where} ORDER BY seen_position DESC LIMIT $1`,
+    values,
+  );
   const items = rows.slice(0, limit);
   const last = items.at(-1);
-  return { items: items.map((row) => inboundSummary(row, titleOf)), ...(rows.length > limit && last !== undefined ? { nextCursor: writeCursor(last.seenPosition) } : {}) };
+  return {
+    items: items.map((row) => inboundSummary(row, titleOf)),
+    ...(rows.length > limit && last !== undefined ? { nextCursor: writeCursor(last.seenPosition) } : {}),
+  };
 }
 
 /** What others told about a document of ours, the oldest first. */
-export async function notificationsOf(db: Queryable, requestId: string, titleOf: (docType: number) => string): Promise<Notification[]> {
-  const text = `SELECT ${SELECTED} FROM inbound_document WHERE linked_request_id = $1 AND phase <> 'ours' ORDER BY seen_position LIMIT ${MOST_NOTIFICATIONS}`;
+export async function notificationsOf(
+  db: Queryable,
+  requestId: string,
+  titleOf: (docType: number) => string,
+): Promise<Notification[]> {
+  const text =
+    `SELECT ${SELECTED} FROM inbound_document WHERE linked_request_id = $1 AND phase <> 'ours' ORDER BY ` +
+    `seen_position LIMIT ${MOST_NOTIFICATIONS}`;
   const { rows } = await db.query<InboundDocumentRow>(text, [requestId]);
   return rows.map((row) => ({
     documentId: row.documentId,
@@ -48,25 +71,61 @@ export async function notificationsOf(db: Queryable, requestId: string, titleOf:
   }));
 }
 
-const titleFor = (row: InboundDocumentRow, titleOf: (docType: number) => string): string => (row.docType === null ? 'Document of an unknown type' : titleOf(row.docType));
+const titleFor = (row: InboundDocumentRow, titleOf: (docType: number) => string): string =>
+  row.docType === null ? 'Document of an unknown type' : titleOf(row.docType);
 
 /** The row as the API shows it. */
 export function inboundSummary(row: InboundDocumentRow, titleOf: (docType: number) => string): InboundSummary {
   const { linkedRequestId, linkedBy, sharedItems } = row;
-  const belongsTo = linkedRequestId === null || linkedBy === null ? undefined : { requestId: linkedRequestId, by: linkedBy, ...(sharedItems === null ? {} : { sharedItems }) };
+  const belongsTo =
+    linkedRequestId === null || linkedBy === null
+      ? undefined
+      : { requestId: linkedRequestId, by: linkedBy, ...(sharedItems === null ? {} : { sharedItems }) };
   const optional = {
-    ...{ requestId: row.requestId, docType: row.docType, docNum: row.docNum, sender: row.sender, receiver: row.receiver, subjectId: row.subjectId, counterpartyId: row.counterpartyId },
-    ...{ operationDate: row.operationDate === '' ? null : row.operationDate, itemCount: row.itemCount, outcome: row.outcome, problem: row.problem },
-    ...{ documentSha256: row.documentSha256, receiptSha256: row.receiptSha256, belongsTo, receivedAt: row.receivedAt?.toISOString() },
+    ...{
+      requestId: row.requestId,
+      docType: row.docType,
+      docNum: row.docNum,
+      sender: row.sender,
+      receiver: row.receiver,
+      subjectId: row.subjectId,
+      counterpartyId: row.counterpartyId,
+    },
+    ...{
+      operationDate: row.operationDate === '' ? null : row.operationDate,
+      itemCount: row.itemCount,
+      outcome: row.outcome,
+      problem: row.problem,
+    },
+    ...{
+      documentSha256: row.documentSha256,
+      receiptSha256: row.receiptSha256,
+      belongsTo,
+      receivedAt: row.receivedAt?.toISOString(),
+    },
     ...{ acceptedAt: row.acceptedAt?.toISOString(), concludedAt: row.concludedAt?.toISOString() },
   };
   return {
-    ...{ documentId: row.documentId, direction: row.direction, channel: row.channel, account: row.account, title: titleFor(row, titleOf), phase: row.phase, status: row.status },
-    ...{ sentence: inboundSentence(row), errorCount: row.errorCount, seenAt: row.seenAt.toISOString(), position: String(row.position) },
+    ...{
+      documentId: row.documentId,
+      direction: row.direction,
+      channel: row.channel,
+      account: row.account,
+      title: titleFor(row, titleOf),
+      phase: row.phase,
+      status: row.status,
+    },
+    ...{
+      sentence: inboundSentence(row),
+      errorCount: row.errorCount,
+      seenAt: row.seenAt.toISOString(),
+      position: String(row.position),
+    },
     ...present(optional),
   };
 }
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], null | undefined> };
 
-const present = <T extends object>(fields: T): Present<T> => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as Present<T>;
+const present = <T extends object>(fields: T): Present<T> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as Present<T>;

@@ -42,18 +42,30 @@ type SentenceOf = { [Type in InboundEvent['type']]: (data: Extract<InboundEvent,
 /** One plain sentence per event. The type makes a forgotten event a compile error. */
 const SENTENCES: SentenceOf = {
   InboundSeen: (data) => `Seen in the ${data.direction} list of account ${data.account}, with status ${data.status}.`,
-  InboundStatusObserved: (data) => `The registry's status is ${data.status}${data.isLastWord === true ? ', and stays so' : ''}.`,
+  InboundStatusObserved: (data) =>
+    `The registry's status is ${data.status}${data.isLastWord === true ? ', and stays so' : ''}.`,
   InboundDownloaded: (data) =>
-    'problem' in data.content ? `Fetched, ${data.byteLength} bytes; they cannot be read: ${plain(data.content.problem)}.` : `Fetched: type ${data.content.docType}, items: ${data.content.itemCount}, ${data.byteLength} bytes.`,
-  InboundDownloadGivenUp: (data) => `The registry does not give it, asked ${data.attempts} times: ${plain(data.reason)}.`,
-  InboundReceiptStored: (data) => `Receipt stored: ${data.result}, errors: ${data.errorCount}, accepted at ${data.acceptedAt}.`,
-  InboundReceiptGivenUp: (data) => `There is no receipt to be had, asked ${data.attempts} times: ${plain(data.reason)}.`,
+    'problem' in data.content
+      ? `Fetched, ${data.byteLength} bytes; they cannot be read: ${plain(data.content.problem)}.`
+      : `Fetched: type ${data.content.docType}, items: ${data.content.itemCount}, ${data.byteLength} bytes.`,
+  InboundDownloadGivenUp: (data) =>
+    `The registry does not give it, asked ${data.attempts} times: ${plain(data.reason)}.`,
+  InboundReceiptStored: (data) =>
+    `Receipt stored: ${data.result}, errors: ${data.errorCount}, accepted at ${data.acceptedAt}.`,
+  InboundReceiptGivenUp: (data) =>
+    `There is no receipt to be had, asked ${data.attempts} times: ${plain(data.reason)}.`,
   InboundConcluded: (data) => `Concluded: ${data.outcome}.`,
-  InboundLinked: (data) => `It belongs to our document ${data.requestId}, found by ${data.by === 'items' ? `counterparty and ${data.sharedItems ?? 'shared'} items` : data.by}.`,
-  InboundRecognised: (data) => `It is our own document ${data.requestId}, whose command came later than the list showed it: it counts as that one alone.`,
+  InboundLinked: (data) =>
+    `It belongs to our document ${data.requestId}, found by ` +
+    `${data.by === 'items' ? `counterparty and ${data.sharedItems ?? 'shared'} items` : data.by}.`,
+  InboundRecognised: (data) =>
+    `It is our own document ${data.requestId}, whose command came later than the list showed it: it counts as ` +
+    'that one alone.',
 };
 
-/** The sentence of one stored event. Throws on a type that it does not know: the log is then newer than this program. */
+/**
+ * The sentence of one stored event. Throws on a type that it does not know: the log is then newer than this program.
+ */
 export function sentenceOfInboundEvent(event: { type: string; data: object }): string {
   if (!Object.hasOwn(SENTENCES, event.type)) throw new Error(`unknown inbound event: ${event.type}`);
   // The table's type ties each sentence to its own data; a stored event's type is only known at run time.

@@ -1,4 +1,15 @@
-import { ABSENT, documentStream, evolve, evolveGroup, groupStream, NO_GROUP, type DocumentEvent, type DocumentState, type GroupEvent, type GroupState } from '#domain';
+import {
+  ABSENT,
+  documentStream,
+  evolve,
+  evolveGroup,
+  groupStream,
+  NO_GROUP,
+  type DocumentEvent,
+  type DocumentState,
+  type GroupEvent,
+  type GroupState,
+} from '#domain';
 import type { EventStore } from '#event-store';
 import type { Queryable } from '#postgres';
 import { wholeStream } from '../document-timeline/whole-stream.js';
@@ -26,10 +37,11 @@ interface Candidate {
 const MOST_CANDIDATES = 1_000;
 
 /**
- * One statement, so one moment. A document is carried on by a task whose key names it, given up or not: a task that was given up is shown to
- * operators by itself. A download and a second look at a found or ended document carry nothing on. A group and its members are one: any task of any of
- * them counts. A wait is a reason only while something that is waited for has not ended, or is still to be told. Its cost grows with what is open and with
- * the tasks, and not with what has ended: joins alone, by sets or by key.
+ * One statement, so one moment. A document is carried on by a task whose key names it, given up or not: a task that was
+ * given up is shown to operators by itself. A download and a second look at a found or ended document carry nothing on.
+ * A group and its members are one: any task of any of them counts. A wait is a reason only while something that is
+ * waited for has not ended, or is still to be told. Its cost grows with what is open and with the tasks, and not with
+ * what has ended: joins alone, by sets or by key.
  */
 export const CANDIDATES = `
 WITH carried AS MATERIALIZED (
@@ -37,7 +49,8 @@ WITH carried AS MATERIALIZED (
   WHERE kind NOT IN ('download', 'inbound_download', 'inbound_status', 'inbound_receipt', 'inbound_link', 'note_listed')
     AND key NOT LIKE '%:verify' AND key NOT LIKE '%:after-failed' AND key NOT LIKE 'status:%:late-%'
 ), parked AS MATERIALIZED (
-  SELECT CASE WHEN key LIKE 'stream:%' THEN regexp_replace(key, '^stream:(document|group)-', '') ELSE key END AS id FROM parked_instance WHERE saga = 'document'
+  SELECT CASE WHEN key LIKE 'stream:%' THEN regexp_replace(key, '^stream:(document|group)-', '') ELSE key END AS id
+    FROM parked_instance WHERE saga = 'document'
 ), moved AS MATERIALIZED (
   SELECT id FROM carried UNION SELECT id FROM parked
 ), open AS MATERIALIZED (
@@ -46,15 +59,18 @@ WITH carried AS MATERIALIZED (
   UNION ALL
   SELECT 'group', group_id, account, phase, waiting_for, registered_position FROM document_group WHERE outcome IS NULL
 ), named AS MATERIALIZED (
-  SELECT x.id FROM (SELECT o.id, w ->> 'requestId' AS predecessor FROM open o CROSS JOIN LATERAL jsonb_array_elements(o.waiting_for) w WHERE o.phase = 'waiting') x
+  SELECT x.id FROM (SELECT o.id, w ->> 'requestId' AS predecessor FROM open o CROSS
+    JOIN LATERAL jsonb_array_elements(o.waiting_for) w WHERE o.phase = 'waiting') x
   LEFT JOIN carried c ON c.id = x.predecessor
   LEFT JOIN document_outcome d ON d.request_id = x.predecessor
   LEFT JOIN document_group g ON g.group_id = x.predecessor
   WHERE c.id IS NOT NULL OR (d.outcome IS NULL AND g.outcome IS NULL)
 ), busy_groups AS MATERIALIZED (
-  SELECT o.id FROM open o JOIN document_outcome m ON m.group_id = o.id JOIN moved v ON v.id = m.request_id WHERE o.kind = 'group'
+  SELECT o.id FROM open o JOIN document_outcome m ON m.group_id = o.id JOIN moved v ON v.id = m.request_id
+    WHERE o.kind = 'group'
 )
-SELECT o.kind, o.id, o.account, saga.position AS saga_position FROM open o JOIN checkpoint saga ON saga.name = 'saga:document'
+SELECT o.kind, o.id, o.account, saga.position AS saga_position FROM open o JOIN checkpoint saga
+  ON saga.name = 'saga:document'
 WHERE o.registered_position <= saga.position AND o.phase <> 'held'
   AND NOT EXISTS (SELECT FROM moved v WHERE v.id = o.id)
   AND NOT EXISTS (SELECT FROM named n WHERE n.id = o.id)
@@ -62,8 +78,9 @@ WHERE o.registered_position <= saga.position AND o.phase <> 'held'
 ORDER BY o.registered_position LIMIT ${MOST_CANDIDATES}`;
 
 /**
- * Documents and groups that are stuck, the oldest first, at most 1,000. The read models may be behind, so each is looked up in the log: it counts
- * when it has not ended there, and when the saga had handled its newest event before the tasks were looked at, and the newest of all that moves it.
+ * Documents and groups that are stuck, the oldest first, at most 1,000. The read models may be behind, so each is
+ * looked up in the log: it counts when it has not ended there, and when the saga had handled its newest event before
+ * the tasks were looked at, and the newest of all that moves it.
  */
 export async function orphans(db: Queryable, store: Pick<EventStore, 'readStream'>): Promise<Orphan[]> {
   const { rows } = await db.query<Candidate>(CANDIDATES);
@@ -75,11 +92,17 @@ export async function orphans(db: Queryable, store: Pick<EventStore, 'readStream
   return found;
 }
 
-async function confirmed(store: Pick<EventStore, 'readStream'>, { kind, id, account, saga_position: handled }: Candidate): Promise<Orphan | undefined> {
+async function confirmed(
+  store: Pick<EventStore, 'readStream'>,
+  { kind, id, account, saga_position: handled }: Candidate,
+): Promise<Orphan | undefined> {
   const events = await wholeStream(store, kind === 'document' ? documentStream(id) : groupStream(id));
   const newest = events.at(-1);
   if (newest === undefined || newest.position > handled) return undefined;
-  const state = kind === 'document' ? (events as unknown as DocumentEvent[]).reduce(evolve, ABSENT) : (events as unknown as GroupEvent[]).reduce(evolveGroup, NO_GROUP);
+  const state =
+    kind === 'document'
+      ? (events as unknown as DocumentEvent[]).reduce(evolve, ABSENT)
+      : (events as unknown as GroupEvent[]).reduce(evolveGroup, NO_GROUP);
   // The read model may still show it waiting, while the log says what holds it: that has a name.
   if (state.phase === 'concluded' || (state.phase === 'waiting' && state.holds.length > 0)) return undefined;
   for (const stream of moversOf(state)) {
@@ -91,6 +114,11 @@ async function confirmed(store: Pick<EventStore, 'readStream'>, { kind, id, acco
 
 /** Streams whose events move it: of what it waits for, and of its members. */
 function moversOf(state: DocumentState | GroupState): string[] {
-  const waitsFor = state.phase === 'waiting' ? state.waitingFor.flatMap(({ requestId }) => [documentStream(requestId), groupStream(requestId)]) : [];
-  return 'members' in state ? [...waitsFor, ...state.members.map(({ requestId }) => documentStream(requestId))] : waitsFor;
+  const waitsFor =
+    state.phase === 'waiting'
+      ? state.waitingFor.flatMap(({ requestId }) => [documentStream(requestId), groupStream(requestId)])
+      : [];
+  return 'members' in state
+    ? [...waitsFor, ...state.members.map(({ requestId }) => documentStream(requestId))]
+    : waitsFor;
 }

@@ -1,8 +1,8 @@
 import { firstCommandOf, standsFor, type GroupRegistration, type Registration } from '#domain';
 
 /**
- * By what the ERP knows it: the command that it gave, and its reference. What was sent again names besides what it replaces, and the command that did so
- * where that has an id of its own.
+ * By what the ERP knows it: the command that it gave, and its reference. What was sent again names besides what it
+ * replaces, and the command that did so where that has an id of its own.
  */
 export function askedBy(of: Registration | GroupRegistration) {
   const { commandId: command_id, reference } = firstCommandOf(of);

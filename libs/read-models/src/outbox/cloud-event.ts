@@ -1,31 +1,57 @@
 import { z } from 'zod';
 import { uuid5 } from '#kernel';
 
-/** The shapes of what the ERP is told: for the outbox, for the documentation of bus, feed and webhooks, and for the tests. One source. */
+/**
+ * The shapes of what the ERP is told: for the outbox, for the documentation of bus, feed and webhooks, and for the
+ * tests. One source.
+ */
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const instant = z.iso.datetime();
 const outcome = z.enum(['accepted', 'partial', 'rejected', 'failed']);
 const count = z.number().int().min(0);
 
-/** Items of one result are listed when there are at most so many of them; above it they are counted, and read at `href`. */
+/**
+ * Items of one result are listed when there are at most so many of them; above it they are counted, and read at `href`.
+ */
 export const MOST_ITEMS_INLINE = 500;
 
-const reason = { code: z.string().optional().describe("The registry's code, or the cause of a failure."), text: z.string().optional() };
+const reason = {
+  code: z.string().optional().describe("The registry's code, or the cause of a failure."),
+  text: z.string().optional(),
+};
 const itemsOf = <Item extends z.ZodType>(item: Item) =>
-  z.strictObject({ count, items: z.array(item).max(MOST_ITEMS_INLINE).optional().describe(`Absent when there are more than ${MOST_ITEMS_INLINE}: read them at href.`) });
+  z.strictObject({
+    count,
+    items: z
+      .array(item)
+      .max(MOST_ITEMS_INLINE)
+      .optional()
+      .describe(`Absent when there are more than ${MOST_ITEMS_INLINE}: read them at href.`),
+  });
 
 const outcomeItems = z.strictObject({
   count,
   accepted: itemsOf(z.strictObject({ id: z.string() })),
   refused: itemsOf(z.strictObject({ id: z.string(), ...reason })),
-  undetermined: itemsOf(z.strictObject({ id: z.string(), ...reason })).describe('What became of these cannot be told from the receipt alone.'),
+  undetermined: itemsOf(z.strictObject({ id: z.string(), ...reason })).describe(
+    'What became of these cannot be told from the receipt alone.',
+  ),
   href: z.string().describe('Where all of them can be read, page by page: a path of the API.'),
 });
 
 const resent = {
-  resend_of: z.uuid().optional().describe('Set for what was sent again: id of the document, or group, that it replaces. `command_id` and `reference` are those of the very first.'),
-  resend_command_id: z.string().optional().describe('The command by which it was sent again, where that has an id of its own.'),
+  resend_of: z
+    .uuid()
+    .optional()
+    .describe(
+      'Set for what was sent again: id of the document, or group, that it replaces. `command_id` and `reference` ' +
+        'are those of the very first.',
+    ),
+  resend_command_id: z
+    .string()
+    .optional()
+    .describe('The command by which it was sent again, where that has an id of its own.'),
 };
 
 const documentFields = {
@@ -36,11 +62,16 @@ const documentFields = {
   group: z
     .strictObject({ group_id: z.uuid(), index: count, of: count })
     .optional()
-    .describe('Set for a member of a group: what became of all of it is read at /v1/groups/{group_id}. `index` counts from 0.'),
+    .describe(
+      'Set for a member of a group: what became of all of it is read at /v1/groups/{group_id}. `index` counts from 0.',
+    ),
   account: z.string(),
   doc_type: z.number().int(),
   doc_num: z.string().optional(),
-  document_id: z.string().optional().describe("The registry's id; absent while the registry has not taken the document."),
+  document_id: z
+    .string()
+    .optional()
+    .describe("The registry's id; absent while the registry has not taken the document."),
   item_count: count,
   sentence: z.string().describe('What it means, in one plain sentence.'),
   remedy: z.string().optional().describe('What to do, where there is something to do.'),
@@ -51,9 +82,18 @@ const documentFields = {
   href: z.string().describe('Where the document stands now: a path of the API.'),
 };
 
-const cause = z.enum(['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed']).optional().describe('Why it failed.');
+const cause = z
+  .enum(['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed'])
+  .optional()
+  .describe('Why it failed.');
 
-const part = z.strictObject({ request_id: z.uuid(), outcome, cause, document_id: z.string().optional(), receipt_sha256: sha256.optional() });
+const part = z.strictObject({
+  request_id: z.uuid(),
+  outcome,
+  cause,
+  document_id: z.string().optional(),
+  receipt_sha256: sha256.optional(),
+});
 
 const conclusionFields = {
   ...documentFields,
@@ -62,7 +102,13 @@ const conclusionFields = {
   receipt_sha256: sha256.optional(),
   accepted_at: instant.optional().describe('Second time: when the registry took it, as its receipt says.'),
   items: outcomeItems,
-  parts: z.array(part).optional().describe('Of a document that was sent in parts because it was too large: how each ended. `items` are those of all parts; `request_id` is the group of the parts.'),
+  parts: z
+    .array(part)
+    .optional()
+    .describe(
+      'Of a document that was sent in parts because it was too large: how each ended. `items` are those of all ' +
+        'parts; `request_id` is the group of the parts.',
+    ),
 };
 
 const groupFields = {
@@ -72,19 +118,49 @@ const groupFields = {
   ...resent,
   account: z.string(),
   kind: z.enum(['given', 'resumption']).describe('`resumption`: what was left of a group that halted.'),
-  resumes: z.strictObject({ group_id: z.uuid(), command_id: z.string() }).optional().describe('The group that had halted.'),
+  resumes: z
+    .strictObject({ group_id: z.uuid(), command_id: z.string() })
+    .optional()
+    .describe('The group that had halted.'),
   members: z
-    .array(z.strictObject({ request_id: z.uuid(), command_id: z.string(), reference: z.string().optional(), ...resent, doc_type: z.number().int(), document_id: z.string().optional(), outcome: outcome.optional(), cause }))
-    .describe('In the order of processing. One without an outcome has not ended; what became of its items is told by its own document event.'),
+    .array(
+      z.strictObject({
+        request_id: z.uuid(),
+        command_id: z.string(),
+        reference: z.string().optional(),
+        ...resent,
+        doc_type: z.number().int(),
+        document_id: z.string().optional(),
+        outcome: outcome.optional(),
+        cause,
+      }),
+    )
+    .describe(
+      'In the order of processing. One without an outcome has not ended; what became of its items is told by its ' +
+        'own document event.',
+    ),
   sentence: documentFields.sentence,
   remedy: documentFields.remedy,
   known_at: documentFields.known_at,
   href: z.string().describe('Where the group stands now: a path of the API.'),
 };
 
-const halt = z.enum(['member_rejected', 'member_failed', 'member_partial', 'member_not_sent', 'predecessor_failed', 'check_denied', 'start_refused']).describe('Why it stopped before its end.');
+const halt = z
+  .enum([
+    'member_rejected',
+    'member_failed',
+    'member_partial',
+    'member_not_sent',
+    'predecessor_failed',
+    'check_denied',
+    'start_refused',
+  ])
+  .describe('Why it stopped before its end.');
 const haltDetails = {
-  stopped_by: z.strictObject({ command_id: z.string(), request_id: z.uuid(), outcome }).optional().describe('The member, or what the group was to come after.'),
+  stopped_by: z
+    .strictObject({ command_id: z.string(), request_id: z.uuid(), outcome })
+    .optional()
+    .describe('The member, or what the group was to come after.'),
   text: z.string().optional().describe("The registry's words where it would not begin."),
 };
 const groupConclusionFields = { ...groupFields, outcome, halt: halt.optional(), ...haltDetails };
@@ -97,15 +173,28 @@ const refusalFields = {
   command_id: z.string().optional().describe("The ERP's id of the command; absent where it could not be read."),
   reference: documentFields.reference,
   message_id: z.string().optional().describe('What the publisher called the message (AMQP property message_id).'),
-  code: z.string().describe('The code with which HTTP would refuse the same command; `delivery_limit`: our own code failed on it each time.'),
+  code: z
+    .string()
+    .describe(
+      'The code with which HTTP would refuse the same command; `delivery_limit`: our own code failed on it each time.',
+    ),
   sentence: documentFields.sentence,
   remedy: z.string(),
   place: z
-    .strictObject({ field: z.string().optional().describe('RFC 6901 pointer.'), line: z.number().int().optional(), item: z.string().optional(), element: z.string().optional() })
+    .strictObject({
+      field: z.string().optional().describe('RFC 6901 pointer.'),
+      line: z.number().int().optional(),
+      item: z.string().optional(),
+      element: z.string().optional(),
+    })
     .optional()
     .describe('Where in the message the fault lies.'),
   dead_letter_id: z.string().describe('The message itself, as it came, lies among the dead letters under this id.'),
-  silent_until: instant.optional().describe('Set on the last refusal of a flood: what is refused until then is found among the dead letters, and not told.'),
+  silent_until: instant
+    .optional()
+    .describe(
+      'Set on the last refusal of a flood: what is refused until then is found among the dead letters, and not told.',
+    ),
   known_at: documentFields.known_at,
   href: z.string().describe('The dead letter: a path of the API for operators.'),
 };
@@ -113,21 +202,47 @@ const refusalFields = {
 /** The data of each type of event. A new type is a new line here and one in outcome-table.ts. */
 export const OUTCOME_DATA = {
   'pedigree.document.waiting.v1': z
-    .strictObject({ ...documentFields, waiting_for: z.array(z.strictObject({ command_id: z.string(), request_id: z.uuid() })) })
+    .strictObject({
+      ...documentFields,
+      waiting_for: z.array(z.strictObject({ command_id: z.string(), request_id: z.uuid() })),
+    })
     .describe('Held until other documents have concluded.'),
   'pedigree.document.held.v1': z
     .strictObject({ ...documentFields, held_for: heldFor })
-    .describe('A document that it comes after ended badly: nothing is sent until that end is revised, or a person releases or ends this one. It is no end.'),
-  'pedigree.document.concluded.v1': z.strictObject(conclusionFields).describe('Ended: accepted, partial, rejected or failed.'),
-  'pedigree.document.revised.v1': z.strictObject({ ...conclusionFields, previous_outcome: outcome }).describe('What counted as ended turned out otherwise; this replaces what was told before.'),
+    .describe(
+      'A document that it comes after ended badly: nothing is sent until that end is revised, or a person ' +
+        'releases or ends this one. It is no end.',
+    ),
+  'pedigree.document.concluded.v1': z
+    .strictObject(conclusionFields)
+    .describe('Ended: accepted, partial, rejected or failed.'),
+  'pedigree.document.revised.v1': z
+    .strictObject({ ...conclusionFields, previous_outcome: outcome })
+    .describe('What counted as ended turned out otherwise; this replaces what was told before.'),
   'pedigree.document.duplicate.v1': z
-    .strictObject({ ...documentFields, document_ids: z.array(z.string()).describe("The registry's documents under this request_id.") })
+    .strictObject({
+      ...documentFields,
+      document_ids: z.array(z.string()).describe("The registry's documents under this request_id."),
+    })
     .describe('Alarm: the registry holds more than one document under one request_id.'),
-  'pedigree.group.held.v1': z.strictObject({ ...groupFields, held_for: heldFor }).describe('The same for a group: none of its members is sent meanwhile.'),
-  'pedigree.group.halted.v1': z.strictObject({ ...groupFields, halt, ...haltDetails }).describe('A group stopped before its end: what stands behind is not processed, and can be resumed once it has concluded.'),
+  'pedigree.group.held.v1': z
+    .strictObject({ ...groupFields, held_for: heldFor })
+    .describe('The same for a group: none of its members is sent meanwhile.'),
+  'pedigree.group.halted.v1': z
+    .strictObject({ ...groupFields, halt, ...haltDetails })
+    .describe(
+      'A group stopped before its end: what stands behind is not processed, and can be resumed once it has concluded.',
+    ),
   'pedigree.group.concluded.v1': z.strictObject(groupConclusionFields).describe('Every member of a group has ended.'),
-  'pedigree.command.refused.v1': z.strictObject(refusalFields).describe('A message of the bus was refused, and nothing of it is carried out. What HTTP refuses is said in its answer, and not here.'),
-  'pedigree.group.revised.v1': z.strictObject({ ...groupConclusionFields, previous_outcome: outcome }).describe('A member turned out otherwise, and with it the whole; this replaces what was told before.'),
+  'pedigree.command.refused.v1': z
+    .strictObject(refusalFields)
+    .describe(
+      'A message of the bus was refused, and nothing of it is carried out. What HTTP refuses is said in its ' +
+        'answer, and not here.',
+    ),
+  'pedigree.group.revised.v1': z
+    .strictObject({ ...groupConclusionFields, previous_outcome: outcome })
+    .describe('A member turned out otherwise, and with it the whole; this replaces what was told before.'),
 } as const;
 
 export type OutcomeType = keyof typeof OUTCOME_DATA;
@@ -161,9 +276,19 @@ export const cloudEventOf = (type: OutcomeType) =>
       id: z.uuid().describe('The same event again has the same id: take it once.'),
       source: z.string().describe('urn:uuid of the installation.'),
       type: z.literal(type),
-      subject: z.string().describe('request_id of the document, id of the group, or id of the dead letter. Events of one subject come in their order.'),
+      subject: z
+        .string()
+        .describe(
+          'request_id of the document, id of the group, or id of the dead letter. Events of one subject come in ' +
+            'their order.',
+        ),
       time: instant.describe('When it was recorded.'),
-      sequence: z.string().regex(/^\d{20}$/).describe('Log position with leading zeros: orders events as text (extension `sequence`). Also the cursor of the feed.'),
+      sequence: z
+        .string()
+        .regex(/^\d{20}$/)
+        .describe(
+          'Log position with leading zeros: orders events as text (extension `sequence`). Also the cursor of the feed.',
+        ),
       datacontenttype: z.literal('application/json'),
       data: OUTCOME_DATA[type],
     })

@@ -1,4 +1,13 @@
-import { firstCommandOf, haltOf, outcomeOf, type DocumentOutcome, type GroupConclusionRevised, type Halt, type RegisteredGroup, type Registration } from '#domain';
+import {
+  firstCommandOf,
+  haltOf,
+  outcomeOf,
+  type DocumentOutcome,
+  type GroupConclusionRevised,
+  type Halt,
+  type RegisteredGroup,
+  type Registration,
+} from '#domain';
 import { wordsForGroup } from '../groups/sentences.js';
 import { askedBy } from './asked.js';
 import type { ConclusionData, GroupConclusionData } from './cloud-event.js';
@@ -11,15 +20,29 @@ const groupPath = (groupId: string): string => `/v1/groups/${groupId}`;
 /** The ERP gave one document and is told of one: that it went in parts is ours. Where it waits, and how it ended. */
 export function groupWaiting(known: KnownGroup): Told | undefined {
   if (!isSplit(known)) return undefined;
-  const waiting_for = known.row.waitingFor.map(({ commandId, requestId }) => ({ command_id: commandId, request_id: requestId }));
-  return { type: 'pedigree.document.waiting.v1', topic: 'document.waiting', subject: known.row.groupId, data: { ...splitFields(known), waiting_for } };
+  const waiting_for = known.row.waitingFor.map(({ commandId, requestId }) => ({
+    command_id: commandId,
+    request_id: requestId,
+  }));
+  return {
+    type: 'pedigree.document.waiting.v1',
+    topic: 'document.waiting',
+    subject: known.row.groupId,
+    data: { ...splitFields(known), waiting_for },
+  };
 }
 
 /** A bad end before it holds it: of a document that was split as of one document. */
 export function groupHeld(known: KnownGroup): Told {
   const { groupId: subject } = known.row;
   const held_for = heldForOf(known.row);
-  if (isSplit(known)) return { type: 'pedigree.document.held.v1', topic: 'document.held', subject, data: { ...splitFields(known), held_for } };
+  if (isSplit(known))
+    return {
+      type: 'pedigree.document.held.v1',
+      topic: 'document.held',
+      subject,
+      data: { ...splitFields(known), held_for },
+    };
   return { type: 'pedigree.group.held.v1', topic: 'group.held', subject, data: { ...groupFields(known), held_for } };
 }
 
@@ -27,28 +50,57 @@ export function groupHeld(known: KnownGroup): Told {
 export function groupHalted(known: KnownGroup): Told | undefined {
   const halt = haltOf(known.state);
   if (isSplit(known) || halt === undefined) return undefined;
-  return { type: 'pedigree.group.halted.v1', topic: 'group.halted', subject: known.row.groupId, data: { ...groupFields(known), ...whyHalted(halt, known) } };
+  return {
+    type: 'pedigree.group.halted.v1',
+    topic: 'group.halted',
+    subject: known.row.groupId,
+    data: { ...groupFields(known), ...whyHalted(halt, known) },
+  };
 }
 
 export function groupConcluded(known: KnownGroup): Told {
   const { row, state } = known;
   const outcome = outcomeOf(state.members);
-  if (known.read !== undefined) return { type: 'pedigree.document.concluded.v1', topic: `document.concluded.${outcome}`, subject: row.groupId, data: splitConclusion(known, known.read) };
-  return { type: 'pedigree.group.concluded.v1', topic: `group.concluded.${outcome}`, subject: row.groupId, data: conclusionOf(known, outcome) };
+  if (known.read !== undefined)
+    return {
+      type: 'pedigree.document.concluded.v1',
+      topic: `document.concluded.${outcome}`,
+      subject: row.groupId,
+      data: splitConclusion(known, known.read),
+    };
+  return {
+    type: 'pedigree.group.concluded.v1',
+    topic: `group.concluded.${outcome}`,
+    subject: row.groupId,
+    data: conclusionOf(known, outcome),
+  };
 }
 
 export function groupRevised(known: KnownGroup): Told | undefined {
   if (isSplit(known)) return undefined;
   const { outcome, previousOutcome } = known.event.data as unknown as GroupConclusionRevised['data'];
-  return { type: 'pedigree.group.revised.v1', topic: `group.revised.${outcome}`, subject: known.row.groupId, data: { ...conclusionOf(known, outcome), previous_outcome: previousOutcome } };
+  return {
+    type: 'pedigree.group.revised.v1',
+    topic: `group.revised.${outcome}`,
+    subject: known.row.groupId,
+    data: { ...conclusionOf(known, outcome), previous_outcome: previousOutcome },
+  };
 }
 
-/** A part turned out otherwise after the whole had been told: its items are others now, also where the whole has the same outcome. */
+/**
+ * A part turned out otherwise after the whole had been told: its items are others now, also where the whole has the
+ * same outcome.
+ */
 export function memberRevised(known: KnownGroup): Told | undefined {
   const { state, row } = known;
   if (known.read === undefined || state.phase !== 'concluded') return undefined;
   const data = splitConclusion(known, known.read);
-  return { type: 'pedigree.document.revised.v1', topic: `document.revised.${data.outcome}`, subject: row.groupId, data: { ...data, previous_outcome: state.outcome } };
+  return {
+    type: 'pedigree.document.revised.v1',
+    topic: `document.revised.${data.outcome}`,
+    subject: row.groupId,
+    data: { ...data, previous_outcome: state.outcome },
+  };
 }
 
 function groupFields({ event, state, row }: KnownGroup) {
@@ -78,8 +130,12 @@ function conclusionOf(known: KnownGroup, outcome: DocumentOutcome): GroupConclus
 }
 
 function whyHalted({ cause, member, predecessor, text }: Halt, { state }: KnownGroup) {
-  const by = member === undefined ? predecessor : { ...member, ...firstCommandOf(state.registration.members[member.index] as Registration) };
-  const stopped_by = by === undefined ? undefined : { command_id: by.commandId, request_id: by.requestId, outcome: by.outcome };
+  const by =
+    member === undefined
+      ? predecessor
+      : { ...member, ...firstCommandOf(state.registration.members[member.index] as Registration) };
+  const stopped_by =
+    by === undefined ? undefined : { command_id: by.commandId, request_id: by.requestId, outcome: by.outcome };
   return { halt: cause, ...present({ stopped_by, text }) };
 }
 
@@ -87,7 +143,8 @@ function splitFields({ event, state, row, read }: KnownGroup) {
   const { registration } = state;
   const { original, members } = registration;
   const [first] = members;
-  if (original === undefined || first === undefined) throw new Error(`group ${row.groupId} is a split document without an original`);
+  if (original === undefined || first === undefined)
+    throw new Error(`group ${row.groupId} is a split document without an original`);
   return {
     request_id: row.groupId,
     ...askedBy(registration),
@@ -107,11 +164,21 @@ function splitFields({ event, state, row, read }: KnownGroup) {
 function splitConclusion(known: KnownGroup, { conclusions, items }: ReadParts): ConclusionData {
   const { members } = known.state;
   const outcome = outcomeOf(members);
-  const accepted = conclusions.flatMap(({ data }) => (data.acceptedAt === undefined ? [] : [data.acceptedAt])).sort((a, b) => Date.parse(a) - Date.parse(b));
+  const accepted = conclusions
+    .flatMap(({ data }) => (data.acceptedAt === undefined ? [] : [data.acceptedAt]))
+    .sort((a, b) => Date.parse(a) - Date.parse(b));
   const acceptedAt = accepted.at(-1);
   const parts = members.map(({ requestId, documentId, cause }, i) => {
     const { data } = conclusions[i] as ReadParts['conclusions'][number];
-    return { request_id: requestId, outcome: data.outcome, ...present({ cause: data.cause ?? (data.outcome === 'failed' ? cause : undefined), document_id: documentId, receipt_sha256: data.receiptSha256 }) };
+    return {
+      request_id: requestId,
+      outcome: data.outcome,
+      ...present({
+        cause: data.cause ?? (data.outcome === 'failed' ? cause : undefined),
+        document_id: documentId,
+        receipt_sha256: data.receiptSha256,
+      }),
+    };
   });
   return {
     ...splitFields(known),
@@ -131,4 +198,5 @@ function causeOf(state: RegisteredGroup) {
 }
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-const present = <T extends object>(fields: T): Present<T> => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
+const present = <T extends object>(fields: T): Present<T> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;

@@ -1,7 +1,11 @@
 import type { EventStore, RecordedEvent } from '#event-store';
 
 /** A stream up to a position. One read gives only so much of it, and a document that was tried for days has more. */
-export async function historyOf(store: Pick<EventStore, 'readStream'>, stream: string, upTo?: bigint): Promise<RecordedEvent[]> {
+export async function historyOf(
+  store: Pick<EventStore, 'readStream'>,
+  stream: string,
+  upTo?: bigint,
+): Promise<RecordedEvent[]> {
   const history: RecordedEvent[] = [];
   for (;;) {
     // Versions count from 0 without gaps, so each read goes on where the one before ended.

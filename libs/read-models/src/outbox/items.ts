@@ -20,8 +20,15 @@ export interface OutcomeItem {
   text?: string;
 }
 
-/** What a conclusion's evidence says, from bytes that were fetched before. Throws when evidence that the event names is missing. */
-export function readConclusion(event: Conclusion, bytes: Map<Sha256, Buffer>, documents: OwnReading): ReadConclusion & { all: OutcomeItem[] } {
+/**
+ * What a conclusion's evidence says, from bytes that were fetched before. Throws when evidence that the event names is
+ * missing.
+ */
+export function readConclusion(
+  event: Conclusion,
+  bytes: Map<Sha256, Buffer>,
+  documents: OwnReading,
+): ReadConclusion & { all: OutcomeItem[] } {
   const { receiptSha256, documentSha256 } = event.data;
   const receipt = receiptSha256 === undefined ? undefined : documents.readReceipt(present(bytes, receiptSha256, event));
   const facts = documents.readDocument(present(bytes, documentSha256, event), documentSha256);
@@ -29,14 +36,23 @@ export function readConclusion(event: Conclusion, bytes: Map<Sha256, Buffer>, do
   return { all, items: new ItemsByResult().add(all).told(requestIdOfStream(event.stream)), receipt };
 }
 
-export const digestsOf = ({ data }: Conclusion): Sha256[] => (data.receiptSha256 === undefined ? [data.documentSha256] : [data.documentSha256, data.receiptSha256]);
+export const digestsOf = ({ data }: Conclusion): Sha256[] =>
+  data.receiptSha256 === undefined ? [data.documentSha256] : [data.documentSha256, data.receiptSha256];
 
 /** Every item of a concluded document with its result, read from the evidence. */
-export async function conclusionItems(event: Conclusion, evidence: EvidenceStore, documents: OwnReading): Promise<OutcomeItem[]> {
+export async function conclusionItems(
+  event: Conclusion,
+  evidence: EvidenceStore,
+  documents: OwnReading,
+): Promise<OutcomeItem[]> {
   return readConclusion(event, await evidence.getMany(digestsOf(event)), documents).all;
 }
 
-function itemsIn(event: Conclusion, read: { facts: DocumentFacts; receipt: ReceiptFacts | undefined }, documents: OwnReading): OutcomeItem[] {
+function itemsIn(
+  event: Conclusion,
+  read: { facts: DocumentFacts; receipt: ReceiptFacts | undefined },
+  documents: OwnReading,
+): OutcomeItem[] {
   return itemEffectsOf(event, read, documents).map(({ item, result, errorCode, errorText }) => ({
     id: item.id,
     result: resultOf(result),
@@ -60,7 +76,11 @@ function resultOf(result: ItemEffect['result']): OutcomeItem['result'] {
 /** Items by result, of one document or of all parts of one. Of many it keeps no more than are listed. */
 export class ItemsByResult {
   private readonly counts = { accepted: 0, refused: 0, undetermined: 0 };
-  private readonly listed: Record<OutcomeItem['result'], Omit<OutcomeItem, 'result'>[]> = { accepted: [], refused: [], undetermined: [] };
+  private readonly listed: Record<OutcomeItem['result'], Omit<OutcomeItem, 'result'>[]> = {
+    accepted: [],
+    refused: [],
+    undetermined: [],
+  };
 
   add(all: OutcomeItem[]): this {
     for (const { result, ...item } of all) {
@@ -73,14 +93,26 @@ export class ItemsByResult {
   /** `requestId`: under which they are read page by page. */
   told(requestId: string): OutcomeItems {
     const { counts } = this;
-    const of = (result: OutcomeItem['result']) => ({ count: counts[result], ...(counts[result] > MOST_ITEMS_INLINE ? {} : { items: this.listed[result] }) });
+    const of = (result: OutcomeItem['result']) => ({
+      count: counts[result],
+      ...(counts[result] > MOST_ITEMS_INLINE ? {} : { items: this.listed[result] }),
+    });
     const count = counts.accepted + counts.refused + counts.undetermined;
-    return { count, accepted: of('accepted'), refused: of('refused'), undetermined: of('undetermined'), href: `${documentPath(requestId)}/items` };
+    return {
+      count,
+      accepted: of('accepted'),
+      refused: of('refused'),
+      undetermined: of('undetermined'),
+      href: `${documentPath(requestId)}/items`,
+    };
   }
 }
 
 function present(bytes: Map<Sha256, Buffer>, sha256: Sha256, event: Conclusion): Buffer {
   const found = bytes.get(sha256);
-  if (found === undefined) throw new Error(`evidence ${sha256}, named by ${event.type} at position ${event.position} of ${event.stream}, is missing`);
+  if (found === undefined)
+    throw new Error(
+      `evidence ${sha256}, named by ${event.type} at position ${event.position} of ${event.stream}, is missing`,
+    );
   return found;
 }

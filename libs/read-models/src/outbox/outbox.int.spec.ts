@@ -6,7 +6,15 @@ import { inTransaction, installationId, installationSchema, migrate } from '#pos
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { jsonDocuments, LogOfTest, pack, type DocumentOfTest } from '../fixture.js';
 import { readModelSchemas } from '../schema.js';
-import { cloudEventOf, MOST_ITEMS_INLINE, OUTCOME_DATA, OUTCOME_TOPICS, type ConclusionData, type OutcomeEvent, type OutcomeType } from './cloud-event.js';
+import {
+  cloudEventOf,
+  MOST_ITEMS_INLINE,
+  OUTCOME_DATA,
+  OUTCOME_TOPICS,
+  type ConclusionData,
+  type OutcomeEvent,
+  type OutcomeType,
+} from './cloud-event.js';
 import { OUTCOME_TABLE } from './outcome-table.js';
 import { outboxProjection } from './projection.js';
 import { newestOutcome, outcomesAfter, outcomesRemovedUpTo, removeOutcomes } from './query.js';
@@ -21,67 +29,119 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 /** Empties the outbox, projects the log of the test into it, and gives the events that are in it. */
-async function outbox(events: RecordedEvent[] = log.events, store: Pick<EventStore, 'readStream'> = log): Promise<OutcomeEvent[]> {
+async function outbox(
+  events: RecordedEvent[] = log.events,
+  store: Pick<EventStore, 'readStream'> = log,
+): Promise<OutcomeEvent[]> {
   const projection = outboxProjection({ evidence: log.evidence, documents: jsonDocuments, store });
   await inTransaction(db.pool, (tx) => projection.truncate(tx));
   const { types = [], streamPrefixes = [] } = projection.filter;
-  const wanted = events.filter(({ type, stream }) => types.includes(type) && streamPrefixes.some((prefix) => stream.startsWith(prefix)));
+  const wanted = events.filter(
+    ({ type, stream }) => types.includes(type) && streamPrefixes.some((prefix) => stream.startsWith(prefix)),
+  );
   await inTransaction(db.pool, (tx) => projection.project(wanted, tx));
   return (await outcomesAfter(db.pool, 0n, 1_000)).map((one) => JSON.parse(one.body) as OutcomeEvent);
 }
 const dataOf = (event: OutcomeEvent | undefined) => event?.data as ConclusionData;
 
 describe('the outbox', () => {
-  it('tells how a document ended: by the ERP\'s own reference, item by item, in plain words, with the evidence and three times', async () => {
-    log = new LogOfTest();
-    const errors = [{ code: '4', text: 'not the owner', objectId: pack(2) }];
-    const position = log.document({ docType: 552, items: [pack(1), pack(2)], outcome: 'partial', errors, reference: 'INV-7', acceptedAt: '2026-03-01T10:00:00Z' });
-    const [event] = await outbox();
-    const conclusion = log.events.at(-1)?.data as { documentSha256: string; receiptSha256: string };
-    expect(event).toMatchObject({ type: 'pedigree.document.concluded.v1', sequence: String(position).padStart(20, '0'), source: `urn:uuid:${await installationId(db.pool)}` });
-    expect(event?.data).toMatchObject({
-      ...{ reference: 'INV-7', command_id: 'command-1', request_id: event?.subject, doc_type: 552, outcome: 'partial' },
-      sentence: 'Accepted in part: the registry refused 1 of 2 items, not the owner.',
-      remedy: expect.stringMatching(/^The other items are done\./) as unknown,
-      ...{ document_sha256: conclusion.documentSha256, receipt_sha256: conclusion.receiptSha256 },
-      ...{ operation_date: '2026-02-28T10:00:00+03:00', accepted_at: '2026-03-01T10:00:00.000Z', known_at: String(position) },
-      items: {
-        count: 2,
-        accepted: { count: 1, items: [{ id: pack(1) }] },
-        refused: { count: 1, items: [{ id: pack(2), code: '4', text: 'not the owner' }] },
-        undetermined: { count: 0, items: [] },
-        href: `/v1/documents/${String(event?.subject)}/items`,
-      },
-    });
-  });
+  it(
+    "tells how a document ended: by the ERP's own reference, item by item, in plain words, with the evidence and " +
+      'three times',
+    async () => {
+      log = new LogOfTest();
+      const errors = [{ code: '4', text: 'not the owner', objectId: pack(2) }];
+      const position = log.document({
+        docType: 552,
+        items: [pack(1), pack(2)],
+        outcome: 'partial',
+        errors,
+        reference: 'INV-7',
+        acceptedAt: '2026-03-01T10:00:00Z',
+      });
+      const [event] = await outbox();
+      const conclusion = log.events.at(-1)?.data as { documentSha256: string; receiptSha256: string };
+      expect(event).toMatchObject({
+        type: 'pedigree.document.concluded.v1',
+        sequence: String(position).padStart(20, '0'),
+        source: `urn:uuid:${await installationId(db.pool)}`,
+      });
+      expect(event?.data).toMatchObject({
+        ...{
+          reference: 'INV-7',
+          command_id: 'command-1',
+          request_id: event?.subject,
+          doc_type: 552,
+          outcome: 'partial',
+        },
+        sentence: 'Accepted in part: the registry refused 1 of 2 items, not the owner.',
+        remedy: expect.stringMatching(/^The other items are done\./) as unknown,
+        ...{ document_sha256: conclusion.documentSha256, receipt_sha256: conclusion.receiptSha256 },
+        ...{
+          operation_date: '2026-02-28T10:00:00+03:00',
+          accepted_at: '2026-03-01T10:00:00.000Z',
+          known_at: String(position),
+        },
+        items: {
+          count: 2,
+          accepted: { count: 1, items: [{ id: pack(1) }] },
+          refused: { count: 1, items: [{ id: pack(2), code: '4', text: 'not the owner' }] },
+          undetermined: { count: 0, items: [] },
+          href: `/v1/documents/${String(event?.subject)}/items`,
+        },
+      });
+    },
+  );
 
-  it('tells what waits, what failed and why, what was revised, and that there is a duplicate: each by the shape that is documented', async () => {
-    log = new LogOfTest();
-    const after = [{ commandId: 'command-9', requestId: '00000000-0000-5000-8000-000000000009' }];
-    log.hold({ docType: 552, items: [pack(1)] }, after);
-    const failed: DocumentOfTest = { docType: 552, items: [pack(2)], outcome: 'failed' };
-    const requestId = log.send(failed);
-    log.add(requestId, { type: 'DuplicateDetected', data: { documentIds: ['d-1', 'd-2'], answerSha256: 'a'.repeat(64) } });
-    log.conclude(requestId, failed);
-    log.conclude(requestId, { ...failed, outcome: 'accepted' }, 'failed');
-    const events = await outbox();
-    const topics = (await outcomesAfter(db.pool, 0n, 10)).map((one) => one.topic);
-    expect(topics).toEqual(['document.waiting', 'document.duplicate', 'document.concluded.failed', 'document.revised.accepted']);
-    for (const event of events) expect(cloudEventOf(event.type).safeParse(event).error).toBeUndefined();
-    expect(events.map((event) => event.data)).toMatchObject([
-      { waiting_for: [{ command_id: 'command-9', request_id: after[0]?.requestId }], sentence: 'Held until command-9 has concluded.' },
-      { document_ids: ['d-1', 'd-2'], duplicate: true },
-      { outcome: 'failed', cause: 'registry_failed', items: { refused: { count: 1, items: [{ id: pack(2), code: 'registry_failed' }] } } },
-      { outcome: 'accepted', previous_outcome: 'failed', duplicate: true, items: { accepted: { count: 1 } } },
-    ]);
-  });
+  it(
+    'tells what waits, what failed and why, what was revised, and that there is a duplicate: each by the shape ' +
+      'that is documented',
+    async () => {
+      log = new LogOfTest();
+      const after = [{ commandId: 'command-9', requestId: '00000000-0000-5000-8000-000000000009' }];
+      log.hold({ docType: 552, items: [pack(1)] }, after);
+      const failed: DocumentOfTest = { docType: 552, items: [pack(2)], outcome: 'failed' };
+      const requestId = log.send(failed);
+      log.add(requestId, {
+        type: 'DuplicateDetected',
+        data: { documentIds: ['d-1', 'd-2'], answerSha256: 'a'.repeat(64) },
+      });
+      log.conclude(requestId, failed);
+      log.conclude(requestId, { ...failed, outcome: 'accepted' }, 'failed');
+      const events = await outbox();
+      const topics = (await outcomesAfter(db.pool, 0n, 10)).map((one) => one.topic);
+      expect(topics).toEqual([
+        'document.waiting',
+        'document.duplicate',
+        'document.concluded.failed',
+        'document.revised.accepted',
+      ]);
+      for (const event of events) expect(cloudEventOf(event.type).safeParse(event).error).toBeUndefined();
+      expect(events.map((event) => event.data)).toMatchObject([
+        {
+          waiting_for: [{ command_id: 'command-9', request_id: after[0]?.requestId }],
+          sentence: 'Held until command-9 has concluded.',
+        },
+        { document_ids: ['d-1', 'd-2'], duplicate: true },
+        {
+          outcome: 'failed',
+          cause: 'registry_failed',
+          items: { refused: { count: 1, items: [{ id: pack(2), code: 'registry_failed' }] } },
+        },
+        { outcome: 'accepted', previous_outcome: 'failed', duplicate: true, items: { accepted: { count: 1 } } },
+      ]);
+    },
+  );
 
   it('is read by the libraries of others', async () => {
     log = new LogOfTest();
     log.document({ docType: 552, items: [pack(1)] });
     await outbox();
     const [row] = await outcomesAfter(db.pool, 0n, 1);
-    const event = HTTP.toEvent({ headers: { 'content-type': 'application/cloudevents+json' }, body: row?.body as string }) as CloudEvent;
+    const event = HTTP.toEvent({
+      headers: { 'content-type': 'application/cloudevents+json' },
+      body: row?.body as string,
+    }) as CloudEvent;
     expect(event.validate()).toBe(true);
     expect([event.id, event.sequence]).toEqual([row?.id, String(row?.position).padStart(20, '0')]);
   });
@@ -92,7 +152,11 @@ describe('the outbox', () => {
     log.document({ docType: 552, items, outcome: 'partial', errors: [{ code: '4', text: 'no', objectId: pack(0) }] });
     log.document({ docType: 552, items: items.slice(2) });
     const [many, few] = await outbox();
-    expect(dataOf(many).items).toMatchObject({ count: MOST_ITEMS_INLINE + 2, accepted: { count: MOST_ITEMS_INLINE + 1 }, refused: { count: 1, items: [{ id: pack(0) }] } });
+    expect(dataOf(many).items).toMatchObject({
+      count: MOST_ITEMS_INLINE + 2,
+      accepted: { count: MOST_ITEMS_INLINE + 1 },
+      refused: { count: 1, items: [{ id: pack(0) }] },
+    });
     expect(dataOf(many).items.accepted).not.toHaveProperty('items');
     expect(dataOf(few).items.accepted.items).toHaveLength(MOST_ITEMS_INLINE);
   });
@@ -119,17 +183,34 @@ describe('the outbox', () => {
     }
 
     it('is told under the first command of the ERP and its reference, and names the one that it replaces', async () => {
-      const ids = { command_id: 'erp-1', reference: 'INV-1', resend_of: before.requestId, resend_command_id: 'command-1' };
-      expect(await told({ resendOf: before, firstCommand: { commandId: 'erp-1', reference: 'INV-1' } })).toMatchObject(ids);
-      expect(await told({ supersedes: before, firstCommand: { commandId: 'erp-1', reference: 'INV-1' } })).toMatchObject(ids);
+      const ids = {
+        command_id: 'erp-1',
+        reference: 'INV-1',
+        resend_of: before.requestId,
+        resend_command_id: 'command-1',
+      };
+      expect(await told({ resendOf: before, firstCommand: { commandId: 'erp-1', reference: 'INV-1' } })).toMatchObject(
+        ids,
+      );
+      expect(
+        await told({ supersedes: before, firstCommand: { commandId: 'erp-1', reference: 'INV-1' } }),
+      ).toMatchObject(ids);
     });
 
     it('is told under its own reference where the first command had none', async () => {
-      expect(await told({ resendOf: before, firstCommand: { commandId: 'erp-1' } })).toMatchObject({ command_id: 'erp-1', reference: 'own' });
+      expect(await told({ resendOf: before, firstCommand: { commandId: 'erp-1' } })).toMatchObject({
+        command_id: 'erp-1',
+        reference: 'own',
+      });
     });
 
     it('by an older version is told under the command that it replaces, for nothing before that is in its log', async () => {
-      expect(await told({ resendOf: before })).toMatchObject({ command_id: 'resend-2', reference: 'own', resend_of: before.requestId, resend_command_id: 'command-1' });
+      expect(await told({ resendOf: before })).toMatchObject({
+        command_id: 'resend-2',
+        reference: 'own',
+        resend_of: before.requestId,
+        resend_command_id: 'command-1',
+      });
     });
 
     it('and of no other says nothing of the kind', async () => {
@@ -141,14 +222,20 @@ describe('the outbox', () => {
     log = new LogOfTest();
     log.document({ docType: 552, items: [pack(1)] });
     const whole = await outbox();
-    const inPairs: Pick<EventStore, 'readStream'> = { readStream: async (stream, { fromVersion = 0 } = {}) => (await log.readStream(stream)).slice(fromVersion, fromVersion + 2) };
+    const inPairs: Pick<EventStore, 'readStream'> = {
+      readStream: async (stream, { fromVersion = 0 } = {}) =>
+        (await log.readStream(stream)).slice(fromVersion, fromVersion + 2),
+    };
     expect(await outbox(log.events, inPairs)).toEqual(whole);
   });
 
   it('says nothing of what came later than the event', async () => {
     log = new LogOfTest();
     const requestId = log.send({ docType: 552, items: [pack(1)] });
-    log.add(requestId, { type: 'DuplicateDetected', data: { documentIds: ['d-1', 'd-2'], answerSha256: 'a'.repeat(64) } });
+    log.add(requestId, {
+      type: 'DuplicateDetected',
+      data: { documentIds: ['d-1', 'd-2'], answerSha256: 'a'.repeat(64) },
+    });
     const before = await outbox();
     log.conclude(requestId, { docType: 552, items: [pack(1)] });
     expect((await outbox())[0]).toEqual(before[0]);
@@ -164,13 +251,28 @@ describe('the outbox', () => {
   it('covers every documented type of a document, and documents every type that it can tell', async () => {
     const told = new Set<OutcomeType>();
     log = new LogOfTest();
-    const requestId = log.hold({ docType: 552, items: [pack(1)] }, [{ commandId: 'c', requestId: '00000000-0000-5000-8000-000000000009' }]);
-    log.add(requestId, { type: 'DocumentHeld', data: { hold: { kind: 'after', for: { commandId: 'c', requestId: '00000000-0000-5000-8000-000000000009' }, outcome: 'failed' } } });
-    log.add(requestId, { type: 'DuplicateDetected', data: { documentIds: ['d-1', 'd-2'], answerSha256: 'a'.repeat(64) } });
+    const requestId = log.hold({ docType: 552, items: [pack(1)] }, [
+      { commandId: 'c', requestId: '00000000-0000-5000-8000-000000000009' },
+    ]);
+    log.add(requestId, {
+      type: 'DocumentHeld',
+      data: {
+        hold: {
+          kind: 'after',
+          for: { commandId: 'c', requestId: '00000000-0000-5000-8000-000000000009' },
+          outcome: 'failed',
+        },
+      },
+    });
+    log.add(requestId, {
+      type: 'DuplicateDetected',
+      data: { documentIds: ['d-1', 'd-2'], answerSha256: 'a'.repeat(64) },
+    });
     log.conclude(requestId, { docType: 552, items: [pack(1)], outcome: 'failed' });
     log.conclude(requestId, { docType: 552, items: [pack(1)] }, 'failed');
     for (const event of await outbox()) told.add(event.type);
-    for (const { type, topic } of await outcomesAfter(db.pool, 0n, 100)) expect(OUTCOME_TOPICS[type as OutcomeType]).toContain(topic);
+    for (const { type, topic } of await outcomesAfter(db.pool, 0n, 100))
+      expect(OUTCOME_TOPICS[type as OutcomeType]).toContain(topic);
     const ofDocuments = Object.keys(OUTCOME_DATA).filter((type) => type.startsWith('pedigree.document.'));
     expect([...told].sort()).toEqual(ofDocuments.sort());
     expect(told.size).toBe(Object.keys(OUTCOME_TABLE).length);
@@ -178,7 +280,15 @@ describe('the outbox', () => {
 });
 
 describe('a command that the bus refused', () => {
-  const refusal = { deadLetterId: 'l-1', messageId: 'm-1', commandId: 'erp-1', reference: 'INV-1', code: 'invalid_command', text: '/prio: is not a field of a command', place: { field: '/prio' } };
+  const refusal = {
+    deadLetterId: 'l-1',
+    messageId: 'm-1',
+    commandId: 'erp-1',
+    reference: 'INV-1',
+    code: 'invalid_command',
+    text: '/prio: is not a field of a command',
+    place: { field: '/prio' },
+  };
   async function told(data: CommandRefused['data']) {
     log = new LogOfTest();
     log.refuse(data);
@@ -192,24 +302,51 @@ describe('a command that the bus refused', () => {
     const { subject, data } = await told(refusal);
     expect(subject).toBe('l-1');
     expect(data).toEqual({
-      ...{ command_id: 'erp-1', reference: 'INV-1', message_id: 'm-1', code: 'invalid_command', place: { field: '/prio' }, dead_letter_id: 'l-1' },
-      ...{ sentence: 'Refused: /prio: is not a field of a command.', remedy: expect.stringMatching(/^Mend the message/) as unknown, known_at: '1', href: '/v1/operations/dead-letters/l-1' },
+      ...{
+        command_id: 'erp-1',
+        reference: 'INV-1',
+        message_id: 'm-1',
+        code: 'invalid_command',
+        place: { field: '/prio' },
+        dead_letter_id: 'l-1',
+      },
+      ...{
+        sentence: 'Refused: /prio: is not a field of a command.',
+        remedy: expect.stringMatching(/^Mend the message/) as unknown,
+        known_at: '1',
+        href: '/v1/operations/dead-letters/l-1',
+      },
     });
   });
 
   it('is told by the message alone where no name could be read', async () => {
-    const { data } = await told({ deadLetterId: 'l-1', messageId: 'm-1', code: 'invalid_json', text: 'the body is not JSON' });
+    const { data } = await told({
+      deadLetterId: 'l-1',
+      messageId: 'm-1',
+      code: 'invalid_json',
+      text: 'the body is not JSON',
+    });
     expect([data.command_id, data.message_id, data.dead_letter_id]).toEqual([undefined, 'm-1', 'l-1']);
   });
 
   it('through a fault of ours is told so, without our inner words, and is not to be published again', async () => {
-    const { data } = await told({ ...refusal, code: 'delivery_limit', text: 'it was delivered 10 times; the last fault: cannot read x of undefined' });
-    expect([data.sentence, data.remedy]).toEqual(['Refused: our own code failed on it each time that it was delivered.', expect.stringMatching(/Do not publish it again/)]);
+    const { data } = await told({
+      ...refusal,
+      code: 'delivery_limit',
+      text: 'it was delivered 10 times; the last fault: cannot read x of undefined',
+    });
+    expect([data.sentence, data.remedy]).toEqual([
+      'Refused: our own code failed on it each time that it was delivered.',
+      expect.stringMatching(/Do not publish it again/),
+    ]);
   });
 
   it('as the last one of a flood says until when others are not told', async () => {
     const { data } = await told({ ...refusal, silentUntil: '2026-11-23T00:00:00.000Z' });
-    expect([data.silent_until, data.sentence]).toEqual(['2026-11-23T00:00:00.000Z', expect.stringContaining('others are not told before 2026-11-23T00:00:00.000Z')]);
+    expect([data.silent_until, data.sentence]).toEqual([
+      '2026-11-23T00:00:00.000Z',
+      expect.stringContaining('others are not told before 2026-11-23T00:00:00.000Z'),
+    ]);
   });
 });
 

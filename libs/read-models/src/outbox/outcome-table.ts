@@ -1,4 +1,15 @@
-import { DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, REFUSAL_STREAM_PREFIX, requestIdOfStream, type CommandRefused, type ConclusionRevised, type DocumentEvent, type DuplicateDetected, type GroupEvent, type Registration } from '#domain';
+import {
+  DOCUMENT_STREAM_PREFIX,
+  GROUP_STREAM_PREFIX,
+  REFUSAL_STREAM_PREFIX,
+  requestIdOfStream,
+  type CommandRefused,
+  type ConclusionRevised,
+  type DocumentEvent,
+  type DuplicateDetected,
+  type GroupEvent,
+  type Registration,
+} from '#domain';
 import type { ReceiptFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import { foldDocumentOutcome } from '../document-outcomes/fold.js';
@@ -12,7 +23,9 @@ import { heldForOf } from './held.js';
 import type { KnownGroup } from './split.js';
 import type { Told } from './told.js';
 
-/** What an outcome is made of: the event, its stream up to it, and what its evidence says (conclusions alone have any). */
+/**
+ * What an outcome is made of: the event, its stream up to it, and what its evidence says (conclusions alone have any).
+ */
 export interface Known {
   event: RecordedEvent;
   history: RecordedEvent[];
@@ -45,23 +58,42 @@ export const OUTCOME_EVENTS = [...Object.keys(OUTCOME_TABLE), ...Object.keys(GRO
 export const OUTCOME_STREAMS = [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, REFUSAL_STREAM_PREFIX];
 
 /** A part of a document that was split: how it ended is told with the whole, and not by itself. Its alarms are. */
-export const isPart = ([registered]: RecordedEvent[]): boolean => (registered?.data as Partial<Registration> | undefined)?.group?.kind === 'split';
+export const isPart = ([registered]: RecordedEvent[]): boolean =>
+  (registered?.data as Partial<Registration> | undefined)?.group?.kind === 'split';
 
 function waiting(known: Known): Told {
   const row = rowOf(known);
-  const waiting_for = row.waitingFor.map(({ commandId, requestId }) => ({ command_id: commandId, request_id: requestId }));
-  return { type: 'pedigree.document.waiting.v1', topic: 'document.waiting', subject: row.requestId, data: { ...documentFields(row, known), waiting_for } };
+  const waiting_for = row.waitingFor.map(({ commandId, requestId }) => ({
+    command_id: commandId,
+    request_id: requestId,
+  }));
+  return {
+    type: 'pedigree.document.waiting.v1',
+    topic: 'document.waiting',
+    subject: row.requestId,
+    data: { ...documentFields(row, known), waiting_for },
+  };
 }
 
 function held(known: Known): Told {
   const row = rowOf(known);
-  return { type: 'pedigree.document.held.v1', topic: 'document.held', subject: row.requestId, data: { ...documentFields(row, known), held_for: heldForOf(row) } };
+  return {
+    type: 'pedigree.document.held.v1',
+    topic: 'document.held',
+    subject: row.requestId,
+    data: { ...documentFields(row, known), held_for: heldForOf(row) },
+  };
 }
 
 function duplicate(known: Known): Told {
   const row = rowOf(known);
   const { documentIds } = known.event.data as unknown as DuplicateDetected['data'];
-  return { type: 'pedigree.document.duplicate.v1', topic: 'document.duplicate', subject: row.requestId, data: { ...documentFields(row, known), document_ids: documentIds } };
+  return {
+    type: 'pedigree.document.duplicate.v1',
+    topic: 'document.duplicate',
+    subject: row.requestId,
+    data: { ...documentFields(row, known), document_ids: documentIds },
+  };
 }
 
 function revised(known: Known): Told {
@@ -72,7 +104,10 @@ function revised(known: Known): Told {
 
 function concluded(known: Known, word: string): Omit<Told, 'type'> & { data: ConclusionData } {
   const row = rowOf(known);
-  if (row.outcome === null || known.read === undefined) throw new Error(`${known.event.type} at position ${known.event.position} of ${known.event.stream} tells no outcome`);
+  if (row.outcome === null || known.read === undefined)
+    throw new Error(
+      `${known.event.type} at position ${known.event.position} of ${known.event.stream} tells no outcome`,
+    );
   const data = {
     ...documentFields(row, known),
     outcome: row.outcome,
@@ -87,21 +122,28 @@ function concluded(known: Known, word: string): Omit<Told, 'type'> & { data: Con
 /** The document as it stood with this event: what its page of the API showed then. */
 function rowOf({ event, history }: Known): DocumentOutcomeRow {
   const row = history.reduce<DocumentOutcomeRow | undefined>(foldDocumentOutcome, undefined);
-  if (row === undefined || row.position !== event.position) throw new Error(`the stream ${event.stream} ends before ${event.type} at position ${event.position}`);
+  if (row === undefined || row.position !== event.position)
+    throw new Error(`the stream ${event.stream} ends before ${event.type} at position ${event.position}`);
   return row;
 }
 
 /**
- * What every outcome says of its document. Whether a document that is waited for was received at all changes by the minute and is no part of the
- * log's truth at this position: it is asked of the API.
+ * What every outcome says of its document. Whether a document that is waited for was received at all changes by the
+ * minute and is no part of the log's truth at this position: it is asked of the API.
  */
 function documentFields(row: DocumentOutcomeRow, known: Known) {
   const waitingFor = row.waitingFor.map(({ commandId }) => ({ commandId, known: true }));
-  const words = wordsFor({ ...row, waitingFor, ...(known.read?.receipt === undefined ? {} : { errors: known.read.receipt.errors }) });
+  const words = wordsFor({
+    ...row,
+    waitingFor,
+    ...(known.read?.receipt === undefined ? {} : { errors: known.read.receipt.errors }),
+  });
   return {
     request_id: row.requestId,
     ...askedBy(known.history[0]?.data as unknown as Registration),
-    ...(row.groupId === null || row.groupIndex === null || row.groupSize === null ? {} : { group: { group_id: row.groupId, index: row.groupIndex, of: row.groupSize } }),
+    ...(row.groupId === null || row.groupIndex === null || row.groupSize === null
+      ? {}
+      : { group: { group_id: row.groupId, index: row.groupIndex, of: row.groupSize } }),
     account: row.account,
     doc_type: row.docType,
     ...(row.docNum === null ? {} : { doc_num: row.docNum }),

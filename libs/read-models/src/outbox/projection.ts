@@ -9,7 +9,14 @@ import type { DocumentReading } from '../sgtin-history/movements.js';
 import { outcomeIdOf, sequenceOf, sourceOf, type OutcomeEvent } from './cloud-event.js';
 import { historyOf } from './history.js';
 import { digestsOf, readConclusion } from './items.js';
-import { GROUP_OUTCOME_TABLE, isPart, OUTCOME_EVENTS, OUTCOME_STREAMS, OUTCOME_TABLE, type Known } from './outcome-table.js';
+import {
+  GROUP_OUTCOME_TABLE,
+  isPart,
+  OUTCOME_EVENTS,
+  OUTCOME_STREAMS,
+  OUTCOME_TABLE,
+  type Known,
+} from './outcome-table.js';
 import { isConclusion, readParts } from './parts.js';
 import { commandRefused } from './refusals.js';
 import { endsSplit, groupOf } from './split.js';
@@ -36,9 +43,10 @@ interface OutboxRow {
 }
 
 /**
- * Feeds the outbox: each event that the ERP is told of becomes one CloudEvent, written in the transaction that moves the checkpoint. It is a
- * pure function of log, evidence and installation, so that a rebuild gives the same bytes under the same ids; cursors that
- * deliver from it hold log positions and stay right. Missing evidence throws: the outbox halts loudly rather than tell half an outcome.
+ * Feeds the outbox: each event that the ERP is told of becomes one CloudEvent, written in the transaction that moves
+ * the checkpoint. It is a pure function of log, evidence and installation, so that a rebuild gives the same bytes under
+ * the same ids; cursors that deliver from it hold log positions and stay right. Missing evidence throws: the outbox
+ * halts loudly rather than tell half an outcome.
  */
 export function outboxProjection(options: OutboxOptions): Projection {
   return {
@@ -47,9 +55,15 @@ export function outboxProjection(options: OutboxOptions): Projection {
     project: async (events, tx) => {
       const installation = await installationId(tx);
       const { evidence, bounds = PAGE_BOUNDS } = options;
-      const fitting = await withinBytes(events, (event) => (isConclusion(event) ? digestsOf(event) : []), { evidence, bytes: bounds.bytes });
+      const fitting = await withinBytes(events, (event) => (isConclusion(event) ? digestsOf(event) : []), {
+        evidence,
+        bytes: bounds.bytes,
+      });
       for (let from = 0; from < fitting; from += OUTCOMES_AT_ONCE) {
-        await write(tx, await rowsOf(events.slice(from, Math.min(fitting, from + OUTCOMES_AT_ONCE)), installation, options));
+        await write(
+          tx,
+          await rowsOf(events.slice(from, Math.min(fitting, from + OUTCOMES_AT_ONCE)), installation, options),
+        );
       }
       return fitting;
     },
@@ -62,14 +76,29 @@ export function outboxProjection(options: OutboxOptions): Projection {
 async function rowsOf(events: RecordedEvent[], installation: string, options: OutboxOptions): Promise<OutboxRow[]> {
   const { evidence, store } = options;
   const histories = await Promise.all(events.map(({ stream, position }) => historyOf(store, stream, position)));
-  const each = events.map((event, i) => ({ event, history: histories[i] as RecordedEvent[] })).filter(({ event, history }) => !(isConclusion(event) && isPart(history)));
-  const bytes = await evidence.getMany([...new Set(each.map(({ event }) => event).filter(isConclusion).flatMap(digestsOf))]);
+  const each = events
+    .map((event, i) => ({ event, history: histories[i] as RecordedEvent[] }))
+    .filter(({ event, history }) => !(isConclusion(event) && isPart(history)));
+  const bytes = await evidence.getMany([
+    ...new Set(
+      each
+        .map(({ event }) => event)
+        .filter(isConclusion)
+        .flatMap(digestsOf),
+    ),
+  ]);
   const rows: OutboxRow[] = [];
   for (const { event, history } of each) {
     const told = await toldOf({ event, history }, bytes, options);
     if (told === undefined) continue;
     const { position, recordedAt } = event;
-    rows.push({ position, id: outcomeIdOf(event.id, installation), told, body: JSON.stringify(envelopeOf(event, told, installation)), recordedAt });
+    rows.push({
+      position,
+      id: outcomeIdOf(event.id, installation),
+      told,
+      body: JSON.stringify(envelopeOf(event, told, installation)),
+      recordedAt,
+    });
   }
   return rows;
 }
@@ -77,7 +106,9 @@ async function rowsOf(events: RecordedEvent[], installation: string, options: Ou
 async function toldOf(known: Known, bytes: Map<Sha256, Buffer>, options: OutboxOptions): Promise<Told | undefined> {
   const { stream } = known.event;
   if (stream.startsWith(REFUSAL_STREAM_PREFIX)) return commandRefused(known.event);
-  return stream.startsWith(GROUP_STREAM_PREFIX) ? groupTold(known.history, options) : documentTold(known, bytes, options);
+  return stream.startsWith(GROUP_STREAM_PREFIX)
+    ? groupTold(known.history, options)
+    : documentTold(known, bytes, options);
 }
 
 function documentTold(known: Known, bytes: Map<Sha256, Buffer>, { documents }: OutboxOptions): Told {
@@ -92,7 +123,9 @@ async function groupTold(history: RecordedEvent[], options: OutboxOptions): Prom
   const { event, state } = group;
   const tell = GROUP_OUTCOME_TABLE[event.type as keyof typeof GROUP_OUTCOME_TABLE] ?? noLine(event);
   const { groupId, members } = state.registration;
-  const read = endsSplit(group) ? await readParts({ ...options, groupId, parts: members, upTo: event.position }) : undefined;
+  const read = endsSplit(group)
+    ? await readParts({ ...options, groupId, parts: members, upTo: event.position })
+    : undefined;
   return tell({ ...group, read });
 }
 
@@ -116,7 +149,8 @@ async function write(tx: Transaction, rows: OutboxRow[]): Promise<void> {
   await tx.query({
     name: 'outcome-event-write',
     text: `INSERT INTO outcome_event (position, id, type, topic, subject, body, recorded_at)
-      SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])`,
+      SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],
+        $7::timestamptz[])`,
     values: [
       rows.map((row) => row.position),
       rows.map((row) => row.id),

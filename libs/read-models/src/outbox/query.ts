@@ -13,7 +13,10 @@ export interface StoredOutcome {
 /** Most bytes of bodies in one page, the first row aside: what is read at once must fit in memory. */
 const MOST_PAGE_BYTES = 8 * 1024 * 1024;
 
-/** Outcomes after a position in log order, at most `limit`, fewer where they are large. Rows appear in log order, so none comes before one that was read. */
+/**
+ * Outcomes after a position in log order, at most `limit`, fewer where they are large. Rows appear in log order, so
+ * none comes before one that was read.
+ */
 export async function outcomesAfter(db: Queryable, after: bigint, limit: number): Promise<StoredOutcome[]> {
   const { rows } = await db.query<StoredOutcome>({
     name: 'outcomes-after',
@@ -42,10 +45,13 @@ export async function outcomesRemovedUpTo(db: Queryable): Promise<bigint> {
 }
 
 /**
- * Removes outcomes recorded before `before`, up to and including the position `upTo`, at most `limit` of them, oldest first, and keeps up to where. Returns
- * how many. What a cursor has still to deliver lies above `upTo`.
+ * Removes outcomes recorded before `before`, up to and including the position `upTo`, at most `limit` of them, oldest
+ * first, and keeps up to where. Returns how many. What a cursor has still to deliver lies above `upTo`.
  */
-export async function removeOutcomes(db: Queryable, options: { before: Date; upTo: bigint; limit: number }): Promise<number> {
+export async function removeOutcomes(
+  db: Queryable,
+  options: { before: Date; upTo: bigint; limit: number },
+): Promise<number> {
   const { rows } = await db.query<{ removed: bigint }>({
     name: 'remove-outcomes',
     text: `WITH old AS (

@@ -4,15 +4,25 @@ import type { Told } from './told.js';
 
 const AGAIN = 'Mend the message and publish it anew; nothing of this one was carried out.';
 const REMEDIES: Record<string, string> = {
-  command_conflict: 'The command_id was used before with other content, and that stands. Give this command an id of its own, if it is another one.',
-  delivery_limit: 'The fault is ours: an operator mends it and puts the message back into the queue. Do not publish it again.',
+  command_conflict:
+    'The command_id was used before with other content, and that stands. Give this command an id of its own, if ' +
+    'it is another one.',
+  delivery_limit:
+    'The fault is ours: an operator mends it and puts the message back into the queue. Do not publish it again.',
 };
 
-/** The ERP published a command that is never carried out. What is told of it is in the event: its body is with the dead letters. */
+/**
+ * The ERP published a command that is never carried out. What is told of it is in the event: its body is with the dead
+ * letters.
+ */
 export function commandRefused(event: RecordedEvent): Told {
-  const { deadLetterId, messageId, commandId, reference, code, text, place, silentUntil } = event.data as unknown as CommandRefused['data'];
+  const { deadLetterId, messageId, commandId, reference, code, text, place, silentUntil } =
+    event.data as unknown as CommandRefused['data'];
   const why = code === 'delivery_limit' ? 'our own code failed on it each time that it was delivered' : text;
-  const silence = silentUntil === undefined ? '' : ` Too many were refused: others are not told before ${silentUntil}, and lie among the dead letters.`;
+  const silence =
+    silentUntil === undefined
+      ? ''
+      : ` Too many were refused: others are not told before ${silentUntil}, and lie among the dead letters.`;
   return {
     type: 'pedigree.command.refused.v1',
     topic: 'command.refused',
@@ -21,7 +31,11 @@ export function commandRefused(event: RecordedEvent): Told {
       ...(commandId === undefined ? {} : { command_id: commandId }),
       ...(reference === undefined ? {} : { reference }),
       ...(messageId === undefined ? {} : { message_id: messageId }),
-      ...{ code, sentence: `Refused: ${why}${/[.!?]$/.test(why) ? '' : '.'}${silence}`, remedy: REMEDIES[code] ?? AGAIN },
+      ...{
+        code,
+        sentence: `Refused: ${why}${/[.!?]$/.test(why) ? '' : '.'}${silence}`,
+        remedy: REMEDIES[code] ?? AGAIN,
+      },
       ...(place === undefined ? {} : { place }),
       ...{ dead_letter_id: deadLetterId, ...(silentUntil === undefined ? {} : { silent_until: silentUntil }) },
       ...{ known_at: String(event.position), href: `/v1/operations/dead-letters/${encodeURIComponent(deadLetterId)}` },

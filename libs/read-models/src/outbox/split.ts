@@ -26,7 +26,8 @@ export function groupOf(history: RecordedEvent[]): Omit<KnownGroup, 'read'> {
   const state = (history as unknown as GroupEvent[]).reduce(evolveGroup, NO_GROUP);
   const row = history.reduce<GroupRow | undefined>(foldGroup, undefined);
   const event = history.at(-1);
-  if (state.phase === 'absent' || row === undefined || event === undefined) throw new Error('a group without a registration');
+  if (state.phase === 'absent' || row === undefined || event === undefined)
+    throw new Error('a group without a registration');
   return { event, state, row };
 }
 
@@ -37,4 +38,6 @@ export const ENDS_SPLIT: string[] = ['GroupConcluded', 'MemberRevised'] satisfie
 
 /** Whether a document of the ERP that was split has come to its end with this event, or has turned out otherwise. */
 export const endsSplit = (known: Omit<KnownGroup, 'read'>): boolean =>
-  isSplit(known) && (known.event.type === 'GroupConcluded' || (known.event.type === 'MemberRevised' && known.state.phase === 'concluded'));
+  isSplit(known) &&
+  (known.event.type === 'GroupConcluded' ||
+    (known.event.type === 'MemberRevised' && known.state.phase === 'concluded'));

@@ -4,15 +4,19 @@ import type { Connection } from 'pg';
 type Field = string | number | bigint | undefined;
 
 /**
- * Bulk insert by `COPY ... FROM STDIN` (text format), the cheapest way into PostgreSQL: no parameters to parse, no plan per row.
- * `undefined` becomes NULL. Resolves when the server has taken all rows; rejects with its error, which aborts the transaction.
- * `table` is "name (column, ...)" and comes from the code, never from input.
+ * Bulk insert by `COPY ... FROM STDIN` (text format), the cheapest way into PostgreSQL: no parameters to parse, no plan
+ * per row. `undefined` becomes NULL. Resolves when the server has taken all rows; rejects with its error, which aborts
+ * the transaction. `table` is "name (column, ...)" and comes from the code, never from input.
  */
 export async function copyRows(tx: Transaction, table: string, rows: Field[][]): Promise<void> {
   if (rows.length === 0) return;
   const text = rows.map((row) => row.map(copyField).join('\t')).join('\n') + '\n';
   await new Promise<void>((resolve, reject) => {
-    tx.query(new CopyFromBuffer(`COPY ${table} FROM STDIN`, Buffer.from(text), (error) => (error === undefined ? resolve() : reject(error))));
+    tx.query(
+      new CopyFromBuffer(`COPY ${table} FROM STDIN`, Buffer.from(text), (error) =>
+        error === undefined ? resolve() : reject(error),
+      ),
+    );
   });
 }
 
@@ -47,7 +51,8 @@ class CopyFromBuffer {
   }
 
   handleCopyInResponse(connection: CopyConnection): void {
-    for (let from = 0; from < this.bytes.length; from += CHUNK_BYTES) connection.sendCopyFromChunk(this.bytes.subarray(from, from + CHUNK_BYTES));
+    for (let from = 0; from < this.bytes.length; from += CHUNK_BYTES)
+      connection.sendCopyFromChunk(this.bytes.subarray(from, from + CHUNK_BYTES));
     connection.endCopyFrom();
   }
 

@@ -8,33 +8,65 @@ export type InboundConclusion = RecordedEvent & InboundConcluded;
 export type Recognition = RecordedEvent & InboundRecognised;
 
 /** Whether a concluded document of others has bytes that say what it did. */
-export const tellsMovements = ({ data }: InboundConclusion): boolean => data.documentSha256 !== undefined && data.isReadable;
+export const tellsMovements = ({ data }: InboundConclusion): boolean =>
+  data.documentSha256 !== undefined && data.isReadable;
 
 /** What a document of others did to each of its items, as we see it. Pure. */
-export function inboundMovementsOf(event: InboundConclusion, read: { facts: DocumentFacts; receipt: ReceiptFacts | undefined }, reading: Pick<DocumentReading, 'foreignEffectsOf'>): Movements {
+export function inboundMovementsOf(
+  event: InboundConclusion,
+  read: { facts: DocumentFacts; receipt: ReceiptFacts | undefined },
+  reading: Pick<DocumentReading, 'foreignEffectsOf'>,
+): Movements {
   const { data } = event;
   const { facts } = read;
   const document = {
-    ...{ knownFrom: event.position, requestId: data.requestId ?? '', documentId: data.documentId, channel: data.channel, docType: data.docType ?? facts.docType },
-    ...{ outcome: data.outcome, cause: undefined, subjectId: facts.subjectId, counterpartyId: facts.counterpartyId, operationDate: facts.operationDate, operationAt: instantOf(facts.operationDate) },
-    ...{ acceptedAt: data.acceptedAt, orderedAt: orderedAt(event), documentSha256: data.documentSha256 as string, receiptSha256: data.receiptSha256 },
+    ...{
+      knownFrom: event.position,
+      requestId: data.requestId ?? '',
+      documentId: data.documentId,
+      channel: data.channel,
+      docType: data.docType ?? facts.docType,
+    },
+    ...{
+      outcome: data.outcome,
+      cause: undefined,
+      subjectId: facts.subjectId,
+      counterpartyId: facts.counterpartyId,
+      operationDate: facts.operationDate,
+      operationAt: instantOf(facts.operationDate),
+    },
+    ...{
+      acceptedAt: data.acceptedAt,
+      orderedAt: orderedAt(event),
+      documentSha256: data.documentSha256 as string,
+      receiptSha256: data.receiptSha256,
+    },
   };
   return gather(document, effectsOfInbound(event, read, reading));
 }
 
 /**
- * Receipts tell fractions of a second, and lists do not: what is known from a list alone counts last within its second. So a notification
- * comes after the document of which it tells, however soon the other side acted.
+ * Receipts tell fractions of a second, and lists do not: what is known from a list alone counts last within its second.
+ * So a notification comes after the document of which it tells, however soon the other side acted.
  */
 function orderedAt({ data, metadata }: InboundConclusion): string {
   const at = data.acceptedAt ?? metadata.effectiveAt;
   return data.receiptSha256 === undefined ? at.replace(/:(\d\d)(?:\.0+)?Z$/, ':$1.999Z') : at;
 }
 
-function effectsOfInbound({ data }: InboundConclusion, { facts, receipt }: { facts: DocumentFacts; receipt: ReceiptFacts | undefined }, reading: Pick<DocumentReading, 'foreignEffectsOf'>): ItemEffect[] {
+function effectsOfInbound(
+  { data }: InboundConclusion,
+  { facts, receipt }: { facts: DocumentFacts; receipt: ReceiptFacts | undefined },
+  reading: Pick<DocumentReading, 'foreignEffectsOf'>,
+): ItemEffect[] {
   switch (data.outcome) {
     case 'failed':
-      return facts.items.map((item) => ({ item, result: 'refused', errorCode: 'registry_failed', errorText: 'The registry failed to process the document and gave no receipt.' }));
+      return facts.items.map((item) => ({
+        item,
+        result: 'refused',
+        errorCode: 'registry_failed',
+        errorText: 'The registry failed to process the document and gave no receipt.',
+      }));
     case 'undetermined':
       return facts.items.map((item) => ({ item, result: 'undetermined' }));
     case 'accepted':
@@ -46,11 +78,15 @@ function effectsOfInbound({ data }: InboundConclusion, { facts, receipt }: { fac
   }
 }
 
-/** What turned out to be a document of ours counts as that one alone from then on. Runs last, when the page's own rows are there. */
+/**
+ * What turned out to be a document of ours counts as that one alone from then on. Runs last, when the page's own rows
+ * are there.
+ */
 export async function closeRecognised(tx: Transaction, recognised: Recognition[]): Promise<void> {
   if (recognised.length === 0) return;
   await tx.query(
-    `UPDATE movement_document d SET known_to = r.position FROM unnest($1::text[], $2::bigint[]) AS r (document_id, position)
+    `UPDATE movement_document d SET known_to = r.position FROM unnest($1::text[], $2::bigint[]) AS r (document_id,
+        position)
      WHERE d.document_id = r.document_id AND d.known_from < r.position AND d.known_to IS NULL`,
     [recognised.map((event) => event.data.documentId), recognised.map((event) => event.position)],
   );

@@ -1,11 +1,21 @@
-import { requestIdOfStream, type ConclusionRevised, type DocumentConcluded, type FailureCause, type InboundChannel, type InboundOutcome } from '#domain';
+import {
+  requestIdOfStream,
+  type ConclusionRevised,
+  type DocumentConcluded,
+  type FailureCause,
+  type InboundChannel,
+  type InboundOutcome,
+} from '#domain';
 import type { RecordedEvent } from '#event-store';
 import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from '#documents';
 import { neverReached, type Sha256 } from '#kernel';
 
 export type Conclusion = RecordedEvent & (DocumentConcluded | ConclusionRevised);
 
-/** What reads documents of ours: the functions of #documents that this read model needs, so that a test or a cache can stand in. */
+/**
+ * What reads documents of ours: the functions of #documents that this read model needs, so that a test or a cache can
+ * stand in.
+ */
 export interface OwnReading {
   /** The digest names the bytes, so that what was read before need not be read again. */
   readDocument(bytes: Uint8Array, sha256: Sha256): DocumentFacts;
@@ -65,10 +75,14 @@ export interface Movements {
 }
 
 /**
- * What a concluded document did to each of its items. Pure. A document that ended `failed` has no receipt and moved nothing;
- * its items carry the refused attempt with its cause, because an auditor asks for attempts too.
+ * What a concluded document did to each of its items. Pure. A document that ended `failed` has no receipt and moved
+ * nothing; its items carry the refused attempt with its cause, because an auditor asks for attempts too.
  */
-export function movementsOf(event: Conclusion, read: ReadEvidence, reading: Pick<DocumentReading, 'effectsOf'>): Movements {
+export function movementsOf(
+  event: Conclusion,
+  read: ReadEvidence,
+  reading: Pick<DocumentReading, 'effectsOf'>,
+): Movements {
   return gather(documentRow(event, read.facts), itemEffectsOf(event, read, reading));
 }
 
@@ -87,10 +101,15 @@ export function gather(document: MovementDocument, itemEffects: ItemEffect[]): M
 }
 
 /** What became of each item. Pure. */
-export function itemEffectsOf(event: Conclusion, { facts, receipt }: ReadEvidence, reading: Pick<DocumentReading, 'effectsOf'>): ItemEffect[] {
+export function itemEffectsOf(
+  event: Conclusion,
+  { facts, receipt }: ReadEvidence,
+  reading: Pick<DocumentReading, 'effectsOf'>,
+): ItemEffect[] {
   const { outcome, cause } = event.data;
   if (outcome === 'failed') return facts.items.map((item) => attempted(item, cause));
-  if (receipt === undefined) throw new Error(`${event.stream} is ${outcome} at position ${event.position} but names no receipt`);
+  if (receipt === undefined)
+    throw new Error(`${event.stream} is ${outcome} at position ${event.position} but names no receipt`);
   return reading.effectsOf(facts, receipt);
 }
 
@@ -117,7 +136,15 @@ function attemptText(cause: FailureCause | undefined): string {
 
 /** A document names few different effects for many items: each is stored once. */
 function effectNumber(effect: MovementEffect, effects: MovementEffect[], numbers: Map<string, number>): number {
-  const key = [effect.result, effect.status, effect.place, effect.containment, effect.container, effect.errorCode, effect.errorText].join('\u0000');
+  const key = [
+    effect.result,
+    effect.status,
+    effect.place,
+    effect.containment,
+    effect.container,
+    effect.errorCode,
+    effect.errorText,
+  ].join('\u0000');
   const known = numbers.get(key);
   if (known !== undefined) return known;
   effects.push(effect);
@@ -138,7 +165,9 @@ function effectOf({ result, status, place, errorCode, errorText, containment }: 
   };
 }
 
-function containmentWord(containment: NonNullable<ItemEffect['containment']>): NonNullable<MovementEffect['containment']> {
+function containmentWord(
+  containment: NonNullable<ItemEffect['containment']>,
+): NonNullable<MovementEffect['containment']> {
   return containment.kind === 'opened' && containment.recursive === true ? 'opened_all' : containment.kind;
 }
 
@@ -164,12 +193,15 @@ function documentRow(event: Conclusion, facts: DocumentFacts): MovementDocument 
 }
 
 /**
- * The claimed moment as an instant, where the text is one: a date without a zone stays text alone rather than being guessed at, and so does one
- * whose year, in UTC, is none of four digits from 0001 on: PostgreSQL would refuse it, and one odd document would hold up every pack's history.
+ * The claimed moment as an instant, where the text is one: a date without a zone stays text alone rather than being
+ * guessed at, and so does one whose year, in UTC, is none of four digits from 0001 on: PostgreSQL would refuse it, and
+ * one odd document would hold up every pack's history.
  */
 export function instantOf(operationDate: string): string | undefined {
   const withZone = /(?:Z|[+-]\d\d:\d\d)$/.test(operationDate);
   const instant = withZone ? new Date(operationDate) : undefined;
   // A year beyond 9999, an invalid date (NaN) and one before the year 1 all fail this.
-  return instant !== undefined && instant.getUTCFullYear() >= 1 && instant.getUTCFullYear() <= 9_999 ? instant.toISOString() : undefined;
+  return instant !== undefined && instant.getUTCFullYear() >= 1 && instant.getUTCFullYear() <= 9_999
+    ? instant.toISOString()
+    : undefined;
 }

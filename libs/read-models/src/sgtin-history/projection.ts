@@ -1,4 +1,11 @@
-import { DOCUMENT_STREAM_PREFIX, INBOUND_STREAM_PREFIX, requestIdOfStream, type DocumentEvent, type DocumentSent, type InboundEvent } from '#domain';
+import {
+  DOCUMENT_STREAM_PREFIX,
+  INBOUND_STREAM_PREFIX,
+  requestIdOfStream,
+  type DocumentEvent,
+  type DocumentSent,
+  type InboundEvent,
+} from '#domain';
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
@@ -6,7 +13,13 @@ import type { Transaction } from '#postgres';
 import type { Projection } from '#subscriptions';
 import { PAGE_BOUNDS, withinBytes, type PageBounds } from '../page-bounds.js';
 import { copyRows } from './copy-rows.js';
-import { closeRecognised, inboundMovementsOf, tellsMovements, type InboundConclusion, type Recognition } from './inbound-movements.js';
+import {
+  closeRecognised,
+  inboundMovementsOf,
+  tellsMovements,
+  type InboundConclusion,
+  type Recognition,
+} from './inbound-movements.js';
 import { movementsOf, type Conclusion, type DocumentReading, type Movements } from './movements.js';
 
 export interface SgtinHistoryOptions {
@@ -24,19 +37,32 @@ const DOCUMENTS_AT_ONCE = 100;
 const ROWS_AT_ONCE = 20_000;
 
 /**
- * Keeps every item's life. What a document did is read from the evidence, not from the event: the same log and evidence give the same tables.
- * Missing or damaged evidence throws, and the projection halts loudly rather than leave a gap in a pack's history.
+ * Keeps every item's life. What a document did is read from the evidence, not from the event: the same log and evidence
+ * give the same tables. Missing or damaged evidence throws, and the projection halts loudly rather than leave a gap in
+ * a pack's history.
  */
 export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection {
   return {
     name: 'sgtin-history',
-    filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX, INBOUND_STREAM_PREFIX], types: ['DocumentSent', 'DocumentConcluded', 'ConclusionRevised', 'InboundConcluded', 'InboundRecognised'] },
+    filter: {
+      streamPrefixes: [DOCUMENT_STREAM_PREFIX, INBOUND_STREAM_PREFIX],
+      types: ['DocumentSent', 'DocumentConcluded', 'ConclusionRevised', 'InboundConcluded', 'InboundRecognised'],
+    },
     project: async (events, tx) => {
       const typed = events as unknown as Typed[];
       const done = typed.slice(0, await projectConclusions(typed, tx, options));
-      await writeSent(tx, done.filter((event): event is RecordedEvent & DocumentSent => event.type === 'DocumentSent'));
-      await closeRevised(tx, done.filter((event) => event.type === 'ConclusionRevised'));
-      await closeRecognised(tx, done.filter((event): event is Recognition => event.type === 'InboundRecognised'));
+      await writeSent(
+        tx,
+        done.filter((event): event is RecordedEvent & DocumentSent => event.type === 'DocumentSent'),
+      );
+      await closeRevised(
+        tx,
+        done.filter((event) => event.type === 'ConclusionRevised'),
+      );
+      await closeRecognised(
+        tx,
+        done.filter((event): event is Recognition => event.type === 'InboundRecognised'),
+      );
       return done.length;
     },
     truncate: async (tx) => {
@@ -46,7 +72,11 @@ export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection
 }
 
 /** Works the conclusions of a page as far as its bounds go; returns how many events of the page are done with them. */
-async function projectConclusions(events: Typed[], tx: Transaction, { evidence, documents, bounds = PAGE_BOUNDS }: SgtinHistoryOptions): Promise<number> {
+async function projectConclusions(
+  events: Typed[],
+  tx: Transaction,
+  { evidence, documents, bounds = PAGE_BOUNDS }: SgtinHistoryOptions,
+): Promise<number> {
   const places = events.flatMap((event, place) => (tellsItems(event) ? [{ event, place }] : []));
   const fitting = await withinBytes(places, ({ event }) => digestsOf(event), { evidence, bytes: bounds.bytes });
   let [worked, items] = [0, 0];
@@ -62,7 +92,11 @@ async function projectConclusions(events: Typed[], tx: Transaction, { evidence, 
 type Group = Pick<SgtinHistoryOptions, 'evidence' | 'documents'> & { mostItems: number };
 
 /** Stops after the event with which there are as many items as are wanted. */
-async function projectGroup(group: (Conclusion | InboundConclusion)[], tx: Transaction, { evidence, documents, mostItems }: Group): Promise<{ events: number; items: number }> {
+async function projectGroup(
+  group: (Conclusion | InboundConclusion)[],
+  tx: Transaction,
+  { evidence, documents, mostItems }: Group,
+): Promise<{ events: number; items: number }> {
   const bytes = await evidence.getMany([...new Set(group.flatMap(digestsOf))]);
   let [batch, rows]: [Movements[], number] = [[], 0];
   let [events, items] = [0, 0];
@@ -81,7 +115,8 @@ async function projectGroup(group: (Conclusion | InboundConclusion)[], tx: Trans
   return { events, items };
 }
 
-const digestsOf = ({ data }: Conclusion | InboundConclusion): Sha256[] => [data.documentSha256, data.receiptSha256].filter((one) => one !== undefined);
+const digestsOf = ({ data }: Conclusion | InboundConclusion): Sha256[] =>
+  [data.documentSha256, data.receiptSha256].filter((one) => one !== undefined);
 
 /** Ours, and those of others of which there are bytes that tell. */
 function tellsItems(event: Typed): event is Typed & (Conclusion | InboundConclusion) {
@@ -89,12 +124,17 @@ function tellsItems(event: Typed): event is Typed & (Conclusion | InboundConclus
   return event.type === 'InboundConcluded' && tellsMovements(event);
 }
 
-function readMovements(event: Conclusion | InboundConclusion, bytes: Map<Sha256, Buffer>, documents: DocumentReading): Movements {
+function readMovements(
+  event: Conclusion | InboundConclusion,
+  bytes: Map<Sha256, Buffer>,
+  documents: DocumentReading,
+): Movements {
   const { documentSha256, receiptSha256 } = event.data;
   const xml = present(bytes, documentSha256 as Sha256, event);
   if (event.type === 'InboundConcluded') {
     // A receipt that could not be read is kept all the same; only one that told the outcome is read here.
-    const hasTold = receiptSha256 !== undefined && event.data.outcome !== 'undetermined' && event.data.outcome !== 'failed';
+    const hasTold =
+      receiptSha256 !== undefined && event.data.outcome !== 'undetermined' && event.data.outcome !== 'failed';
     const receipt = hasTold ? documents.readReceipt(present(bytes, receiptSha256, event)) : undefined;
     return inboundMovementsOf(event, { facts: documents.readForeignDocument(xml), receipt }, documents);
   }
@@ -104,26 +144,65 @@ function readMovements(event: Conclusion | InboundConclusion, bytes: Map<Sha256,
 
 function present(bytes: Map<Sha256, Buffer>, sha256: Sha256, event: Conclusion | InboundConclusion): Buffer {
   const found = bytes.get(sha256);
-  if (found === undefined) throw new Error(`evidence ${sha256}, named by ${event.type} at position ${event.position} of ${event.stream}, is missing`);
+  if (found === undefined)
+    throw new Error(
+      `evidence ${sha256}, named by ${event.type} at position ${event.position} of ${event.stream}, is missing`,
+    );
   return found;
 }
 
 async function writeMovements(tx: Transaction, batch: Movements[]): Promise<void> {
-  await copyRows(tx, `movement_document (${DOCUMENT_COLUMNS})`, batch.map(({ document: d }) => [
-    d.knownFrom, d.requestId, d.docType, d.outcome, d.cause, d.subjectId, d.counterpartyId,
-    d.operationDate, d.operationAt, d.acceptedAt, d.orderedAt, d.documentSha256, d.receiptSha256, d.documentId, d.channel,
-  ]));
-  await copyRows(tx, `movement_effect (${EFFECT_COLUMNS})`, batch.flatMap(({ document, effects }) =>
-    effects.map((e, effect) => [document.knownFrom, effect, e.result, e.status, e.place, e.errorCode, e.errorText, e.containment, e.container]),
-  ));
-  await copyRows(tx, 'item_movement (known_from, effect, ordinal, item)', batch.flatMap(({ document, items }) =>
-    items.map(({ item, effect, ordinal }) => [document.knownFrom, effect, ordinal, item]),
-  ));
+  await copyRows(
+    tx,
+    `movement_document (${DOCUMENT_COLUMNS})`,
+    batch.map(({ document: d }) => [
+      d.knownFrom,
+      d.requestId,
+      d.docType,
+      d.outcome,
+      d.cause,
+      d.subjectId,
+      d.counterpartyId,
+      d.operationDate,
+      d.operationAt,
+      d.acceptedAt,
+      d.orderedAt,
+      d.documentSha256,
+      d.receiptSha256,
+      d.documentId,
+      d.channel,
+    ]),
+  );
+  await copyRows(
+    tx,
+    `movement_effect (${EFFECT_COLUMNS})`,
+    batch.flatMap(({ document, effects }) =>
+      effects.map((e, effect) => [
+        document.knownFrom,
+        effect,
+        e.result,
+        e.status,
+        e.place,
+        e.errorCode,
+        e.errorText,
+        e.containment,
+        e.container,
+      ]),
+    ),
+  );
+  await copyRows(
+    tx,
+    'item_movement (known_from, effect, ordinal, item)',
+    batch.flatMap(({ document, items }) =>
+      items.map(({ item, effect, ordinal }) => [document.knownFrom, effect, ordinal, item]),
+    ),
+  );
   await copyRows(tx, 'containment (known_from, ordinal, child, parent)', batch.flatMap(packings));
 }
 
 const DOCUMENT_COLUMNS =
-  'known_from, request_id, doc_type, outcome, cause, subject_id, counterparty_id, operation_date, operation_at, accepted_at, ordered_at, document_sha256, receipt_sha256, document_id, channel';
+  'known_from, request_id, doc_type, outcome, cause, subject_id, counterparty_id, operation_date, operation_at, ' +
+  'accepted_at, ordered_at, document_sha256, receipt_sha256, document_id, channel';
 const EFFECT_COLUMNS = 'known_from, effect, result, status, place, error_code, error_text, containment, container';
 
 function packings({ document, effects, items }: Movements): (bigint | number | string)[][] {
@@ -154,7 +233,8 @@ async function closeRevised(tx: Transaction, revisions: Conclusion[]): Promise<v
      FROM (
        SELECT old.known_from, min(r.position) AS position
        FROM unnest($1::text[], $2::bigint[]) AS r (request_id, position)
-       JOIN movement_document old ON old.request_id = r.request_id AND old.known_from < r.position AND old.known_to IS NULL AND old.document_id IS NULL
+       JOIN movement_document old ON old.request_id = r.request_id AND old.known_from < r.position
+         AND old.known_to IS NULL AND old.document_id IS NULL
        GROUP BY old.known_from
      ) revised
      WHERE d.known_from = revised.known_from`,

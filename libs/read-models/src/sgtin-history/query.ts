@@ -6,7 +6,10 @@ const NOW = 9_223_372_036_854_775_807n;
 /** Containers within containers are followed so far; real ones are three or four deep. */
 const MAX_NESTING = 8;
 
-/** $1 item, $2 known at, $3 as of, $4 nesting. `held`: who carried the pack between which two moments (acceptance, log position). */
+/**
+ * $1 item, $2 known at, $3 as of, $4 nesting. `held`: who carried the pack between which two moments (acceptance, log
+ * position).
+ */
 const MOVEMENTS = `
   WITH RECURSIVE held AS (
     SELECT $1::text COLLATE "C" AS item, '-infinity'::timestamptz AS from_at, 0::bigint AS from_position,
@@ -16,17 +19,20 @@ const MOVEMENTS = `
     FROM held
     CROSS JOIN LATERAL containment_of(held.item, $2, $3) c
     CROSS JOIN LATERAL (
-      SELECT at, at_position FROM (VALUES (held.from_at, held.from_position), (c.valid_from, c.from_position)) AS m (at, at_position)
+      SELECT at, at_position FROM (VALUES (held.from_at, held.from_position), (c.valid_from,
+        c.from_position)) AS m (at, at_position)
       ORDER BY at DESC, at_position DESC LIMIT 1
     ) starts
     CROSS JOIN LATERAL (
-      SELECT at, at_position FROM (VALUES (held.to_at, held.to_position), (c.valid_to, c.to_position)) AS m (at, at_position)
+      SELECT at, at_position FROM (VALUES (held.to_at, held.to_position), (c.valid_to, c.to_position)) AS m (at,
+        at_position)
       ORDER BY at, at_position LIMIT 1
     ) ends
     WHERE held.depth < $4 AND (starts.at, starts.at_position) < (ends.at, ends.at_position)
   )
   SELECT DISTINCT ON (d.ordered_at, d.known_from, m.ordinal)
-    held.depth, m.item, d.known_from, d.request_id, coalesce(d.document_id, s.document_id) AS document_id, d.channel, d.doc_type, e.result, e.error_code, e.error_text, e.status, e.place,
+    held.depth, m.item, d.known_from, d.request_id, coalesce(d.document_id, s.document_id) AS document_id, d.channel,
+      d.doc_type, e.result, e.error_code, e.error_text, e.status, e.place,
     d.subject_id, d.counterparty_id, d.operation_date, d.accepted_at, d.document_sha256, d.receipt_sha256
   FROM held
   JOIN item_movement m ON m.item = held.item
@@ -34,12 +40,14 @@ const MOVEMENTS = `
   JOIN movement_effect e ON e.known_from = m.known_from AND e.effect = m.effect
   LEFT JOIN sent_document s ON s.request_id = d.request_id AND d.document_id IS NULL
   WHERE d.known_from <= $2 AND (d.known_to IS NULL OR d.known_to > $2) AND d.ordered_at <= $3
-    AND (held.depth = 0 OR ((d.ordered_at, d.known_from) > (held.from_at, held.from_position) AND (d.ordered_at, d.known_from) <= (held.to_at, held.to_position)))
+    AND (held.depth = 0 OR ((d.ordered_at, d.known_from) > (held.from_at, held.from_position) AND (d.ordered_at,
+      d.known_from) <= (held.to_at, held.to_position)))
   ORDER BY d.ordered_at, d.known_from, m.ordinal, held.depth, m.item`;
 
 const HEARD_OF = `
   SELECT EXISTS (SELECT FROM item_movement WHERE item = $1 AND known_from <= $2) AS heard,
-    (SELECT parent FROM containment_of($1, $2, $3) WHERE valid_to = 'infinity' ORDER BY valid_from DESC, from_position DESC LIMIT 1) AS container`;
+    (SELECT parent FROM containment_of($1, $2, $3) WHERE valid_to = 'infinity' ORDER BY valid_from DESC,
+      from_position DESC LIMIT 1) AS container`;
 
 interface MovementRow {
   depth: number;
@@ -63,17 +71,25 @@ interface MovementRow {
 }
 
 /**
- * One pack's life in the order in which the registry accepted it (then log position): its own movements, and those of every container,
- * nested ones too, while that held it. `undefined` when by `knownAt` no document had named it.
- * A container's movement counts after the pack went in, up to and including the moment that ended the stay.
+ * One pack's life in the order in which the registry accepted it (then log position): its own movements, and those of
+ * every container, nested ones too, while that held it. `undefined` when by `knownAt` no document had named it. A
+ * container's movement counts after the pack went in, up to and including the moment that ended the stay.
  * @param titleOf the plain name of a document type.
  * @throws PedigreeError `invalid_identifier` when `sgtin` has not the shape of one.
  */
-export async function historyOf(db: Queryable, sgtin: Sgtin, options: HistoryQuery & { titleOf: (docType: number) => string }): Promise<SgtinHistory | undefined> {
-  if (!isSgtin(sgtin)) throw new PedigreeError('invalid_identifier', 'an SGTIN has 14 digits (GTIN) and 13 letters or digits (serial)', { item: sgtin });
+export async function historyOf(
+  db: Queryable,
+  sgtin: Sgtin,
+  options: HistoryQuery & { titleOf: (docType: number) => string },
+): Promise<SgtinHistory | undefined> {
+  if (!isSgtin(sgtin))
+    throw new PedigreeError('invalid_identifier', 'an SGTIN has 14 digits (GTIN) and 13 letters or digits (serial)', {
+      item: sgtin,
+    });
   const knownAt = options.knownAt ?? NOW;
   const asOf = options.asOf ?? 'infinity';
-  const about = (await db.query<{ heard: boolean; container: string | null }>(HEARD_OF, [sgtin, knownAt, asOf])).rows[0];
+  const about = (await db.query<{ heard: boolean; container: string | null }>(HEARD_OF, [sgtin, knownAt, asOf]))
+    .rows[0];
   if (about?.heard !== true) return undefined;
   const { rows } = await db.query<MovementRow>(MOVEMENTS, [sgtin, knownAt, asOf, MAX_NESTING]);
   const applied = rows.filter((row) => row.result === 'applied');

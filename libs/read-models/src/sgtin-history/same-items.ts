@@ -18,15 +18,30 @@ const SHARING = `WITH best AS (
   WHERE m.item = ANY ($1::text[]) AND d.doc_type = ANY ($2::int[]) AND d.subject_id = $3 AND d.counterparty_id = $4
     AND d.document_id IS NULL AND d.known_to IS NULL AND d.outcome IN ('accepted', 'partial')
   GROUP BY d.request_id ORDER BY shared DESC, max(d.ordered_at) DESC, d.request_id LIMIT 1
-) SELECT coalesce((SELECT position FROM checkpoint WHERE name = $5), 0) AS up_to, best.request_id, best.shared FROM (VALUES (1)) AS one LEFT JOIN best ON true`;
+) SELECT coalesce((SELECT position FROM checkpoint WHERE name = $5), 0) AS up_to, best.request_id, best.shared
+  FROM (VALUES (1)) AS one LEFT JOIN best ON true`;
 
 /**
- * The document of ours that names most of these items, of these types, between these places; of several the one that the registry took last. As far as
- * the log has been read, which is told beside it, of the same moment: one that is under way is not found yet.
+ * The document of ours that names most of these items, of these types, between these places; of several the one that
+ * the registry took last. As far as the log has been read, which is told beside it, of the same moment: one that is
+ * under way is not found yet.
  */
-export async function ownDocumentSharing(db: Queryable, { items, docTypes, subjectId, counterpartyId }: SharedItemsQuery): Promise<{ upTo: bigint; found: { requestId: string; sharedItems: number } | undefined }> {
-  const values = [items.slice(0, MOST_COMPARED), docTypes, subjectId, counterpartyId, projectionCheckpoint({ name: 'sgtin-history' })];
+export async function ownDocumentSharing(
+  db: Queryable,
+  { items, docTypes, subjectId, counterpartyId }: SharedItemsQuery,
+): Promise<{ upTo: bigint; found: { requestId: string; sharedItems: number } | undefined }> {
+  const values = [
+    items.slice(0, MOST_COMPARED),
+    docTypes,
+    subjectId,
+    counterpartyId,
+    projectionCheckpoint({ name: 'sgtin-history' }),
+  ];
   const { rows } = await db.query<{ up_to: bigint; request_id: string | null; shared: number }>(SHARING, values);
   const [row] = rows;
-  return { upTo: row?.up_to ?? 0n, found: row === undefined || row.request_id === null ? undefined : { requestId: row.request_id, sharedItems: row.shared } };
+  return {
+    upTo: row?.up_to ?? 0n,
+    found:
+      row === undefined || row.request_id === null ? undefined : { requestId: row.request_id, sharedItems: row.shared },
+  };
 }

@@ -23,10 +23,14 @@ beforeEach(async () => {
 const projection = () => sgtinHistoryProjection({ evidence: log.evidence, documents: jsonDocuments });
 const matching = () => log.events.filter((event) => projection().filter.types?.includes(event.type));
 const projectAll = () => inTransaction(db.pool, (tx) => projection().project(matching(), tx));
-const history = (sgtin: string, query: HistoryQuery = {}) => historyOf(db.pool, sgtin, { ...query, titleOf: (docType) => `type ${docType}` });
+const history = (sgtin: string, query: HistoryQuery = {}) =>
+  historyOf(db.pool, sgtin, { ...query, titleOf: (docType) => `type ${docType}` });
 /** A movement in a word: `701`, through a container `415@<container>`. */
 const trail = async (sgtin: string, query: HistoryQuery = {}) =>
-  (await history(sgtin, query))?.movements.map((one) => `${one.docType}${one.through === undefined ? '' : `@${one.item}`}${one.result === 'applied' ? '' : ` ${one.result}`}`);
+  (await history(sgtin, query))?.movements.map(
+    (one) =>
+      `${one.docType}${one.through === undefined ? '' : `@${one.item}`}${one.result === 'applied' ? '' : ` ${one.result}`}`,
+  );
 
 describe('history of one pack', () => {
   it('tells its own movements in the order of acceptance, with place, status, ids and evidence', async () => {
@@ -35,7 +39,12 @@ describe('history of one pack', () => {
     await projectAll();
 
     const told = await history(pack(1));
-    expect(told).toMatchObject({ gtin: '04607001770001', serial: 'AAAAAAAAAAAA1', status: 'in_sale', place: '00000000000464' });
+    expect(told).toMatchObject({
+      gtin: '04607001770001',
+      serial: 'AAAAAAAAAAAA1',
+      status: 'in_sale',
+      place: '00000000000464',
+    });
     expect(told?.movements.map((one) => one.docType)).toEqual([701, 511]);
     const event = log.events[Number(sold) - 1];
     expect(told?.movements[1]).toEqual({
@@ -56,11 +65,21 @@ describe('history of one pack', () => {
   });
 
   it('is kept although a document claims a moment that PostgreSQL cannot store: the text stays as it was written', async () => {
-    const claimed = ['0001-01-01T00:00:00+03:00', '-0044-03-15T12:00:00Z', '12026-01-01T00:00:00Z', '9999-12-31T23:00:00-05:00', '2026-02-30T25:00:00Z', '2026-03-01T10:00:00'];
+    const claimed = [
+      '0001-01-01T00:00:00+03:00',
+      '-0044-03-15T12:00:00Z',
+      '12026-01-01T00:00:00Z',
+      '9999-12-31T23:00:00-05:00',
+      '2026-02-30T25:00:00Z',
+      '2026-03-01T10:00:00',
+    ];
     for (const operationDate of claimed) log.document({ docType: 701, items: [pack(1)], operationDate });
     log.document({ docType: 511, items: [pack(1)] });
     await projectAll();
-    expect((await history(pack(1)))?.movements.map((one) => one.operationDate)).toEqual([...claimed, '2026-02-28T10:00:00+03:00']);
+    expect((await history(pack(1)))?.movements.map((one) => one.operationDate)).toEqual([
+      ...claimed,
+      '2026-02-28T10:00:00+03:00',
+    ]);
     const { rows } = await db.pool.query('SELECT operation_at FROM movement_document ORDER BY known_from');
     expect(rows.map((row) => row.operation_at)).toEqual([...claimed.map(() => null), new Date('2026-02-28T07:00:00Z')]);
   });
@@ -75,7 +94,12 @@ describe('history of one pack', () => {
   it('keeps attempts that the registry refused, and changes neither status nor container by them', async () => {
     log.document({ docType: 701, items: [pack(1)] });
     log.document({ docType: 911, items: [pack(1)], into: box(1) });
-    log.document({ docType: 511, items: [pack(1)], outcome: 'rejected', errors: [{ code: '4', text: 'not the owner', objectId: pack(1) }] });
+    log.document({
+      docType: 511,
+      items: [pack(1)],
+      outcome: 'rejected',
+      errors: [{ code: '4', text: 'not the owner', objectId: pack(1) }],
+    });
     log.document({ docType: 552, items: [pack(1)], outcome: 'failed' });
     await projectAll();
 
@@ -89,9 +113,20 @@ describe('history of one pack', () => {
 
   it('applies a partial receipt to exactly the items that it does not name', async () => {
     const errors = [2, 4].map((n) => ({ code: '2', text: 'unknown pack', objectId: pack(n) }));
-    log.document({ docType: 415, items: [1, 2, 3, 4].map(pack), outcome: 'partial', errors, counterpartyId: '00000000000999' });
+    log.document({
+      docType: 415,
+      items: [1, 2, 3, 4].map(pack),
+      outcome: 'partial',
+      errors,
+      counterpartyId: '00000000000999',
+    });
     await projectAll();
-    expect(await Promise.all([1, 2, 3, 4].map((n) => trail(pack(n))))).toEqual([['415'], ['415 refused'], ['415'], ['415 refused']]);
+    expect(await Promise.all([1, 2, 3, 4].map((n) => trail(pack(n))))).toEqual([
+      ['415'],
+      ['415 refused'],
+      ['415'],
+      ['415 refused'],
+    ]);
     expect((await history(pack(3)))?.place).toBe('00000000000999');
     expect(await history(pack(4))).not.toHaveProperty('place');
   });
@@ -104,7 +139,12 @@ describe('history of one pack', () => {
 
   it('survives every character that a foreign document can carry in its texts', async () => {
     const text = 'tab\t, line\nend\r, back\\slash \\N, quote " and { brace }';
-    log.document({ docType: 511, items: [pack(1)], outcome: 'rejected', errors: [{ code: '4', text, objectId: pack(1) }] });
+    log.document({
+      docType: 511,
+      items: [pack(1)],
+      outcome: 'rejected',
+      errors: [{ code: '4', text, objectId: pack(1) }],
+    });
     await projectAll();
     expect((await history(pack(1)))?.movements[0]?.errorText).toBe(text);
   });
@@ -133,7 +173,9 @@ describe('containers', () => {
     await projectAll();
     expect(await trail(pack(1))).toEqual(['911', '552']);
     expect(await trail(pack(2))).toEqual(['911', `415@${box(1)}`]);
-    expect((await db.pool.query('SELECT child FROM content_of($1, 1000, $2)', [box(1), 'infinity'])).rows).toEqual([{ child: pack(2) }]);
+    expect((await db.pool.query('SELECT child FROM content_of($1, 1000, $2)', [box(1), 'infinity'])).rows).toEqual([
+      { child: pack(2) },
+    ]);
   });
 
   it('follows containers within containers, each only while it was in', async () => {
@@ -158,16 +200,22 @@ describe('containers', () => {
     expect((await history(pack(1)))?.container).toBe(box(2));
   });
 
-  it.each([[true as const, [], undefined], [undefined, [`431@${box(1)}`], box(1)]])('opening the outermost opens what nests in it only when the document says so: %s', async (recursive, then, container) => {
-    log.document({ docType: 911, items: [pack(1)], into: box(1) });
-    log.document({ docType: 911, items: [box(1)], into: box(2) });
-    log.document({ docType: 911, items: [box(2)], into: box(3) });
-    log.document({ docType: 912, items: [box(3)], ...(recursive === undefined ? {} : { recursive }) });
-    log.document({ docType: 431, items: [box(1)] });
-    await projectAll();
-    expect(await trail(pack(1))).toEqual(['911', `911@${box(1)}`, `911@${box(2)}`, `912@${box(3)}`, ...then]);
-    expect((await history(pack(1)))?.container).toBe(container);
-  });
+  it.each([
+    [true as const, [], undefined],
+    [undefined, [`431@${box(1)}`], box(1)],
+  ])(
+    'opening the outermost opens what nests in it only when the document says so: %s',
+    async (recursive, then, container) => {
+      log.document({ docType: 911, items: [pack(1)], into: box(1) });
+      log.document({ docType: 911, items: [box(1)], into: box(2) });
+      log.document({ docType: 911, items: [box(2)], into: box(3) });
+      log.document({ docType: 912, items: [box(3)], ...(recursive === undefined ? {} : { recursive }) });
+      log.document({ docType: 431, items: [box(1)] });
+      await projectAll();
+      expect(await trail(pack(1))).toEqual(['911', `911@${box(1)}`, `911@${box(2)}`, `912@${box(3)}`, ...then]);
+      expect((await history(pack(1)))?.container).toBe(container);
+    },
+  );
 
   it('ends even when wrong documents nest containers in a ring', async () => {
     log.document({ docType: 911, items: [pack(1), box(2)], into: box(1) });
@@ -195,7 +243,9 @@ describe('three times (DESIGN promise 7)', () => {
     expect(await trail(pack(1), { asOf })).toEqual(['911']);
     expect((await history(pack(1), { asOf }))?.container).toBe(box(1));
     // As of a moment after the opening, as known before we learnt of it.
-    expect((await history(pack(1), { asOf: new Date('2026-03-01T13:00:00Z'), knownAt: shipped }))?.container).toBe(box(1));
+    expect((await history(pack(1), { asOf: new Date('2026-03-01T13:00:00Z'), knownAt: shipped }))?.container).toBe(
+      box(1),
+    );
     expect(await history(pack(1), { asOf: new Date('2026-03-01T13:00:00Z') })).not.toHaveProperty('container');
   });
 
@@ -221,12 +271,17 @@ describe('three times (DESIGN promise 7)', () => {
     expect((await history(pack(1), { knownAt: failed }))?.status).toBe('in_circulation');
     expect(await trail(pack(1))).toEqual(['701', '415']);
     expect((await history(pack(1)))?.status).toBe('in_realization');
-    const { rows } = await db.pool.query('SELECT known_from, known_to, outcome FROM movement_document WHERE request_id = $1 ORDER BY known_from', [requestId]);
+    const { rows } = await db.pool.query(
+      'SELECT known_from, known_to, outcome FROM movement_document WHERE request_id = $1 ORDER BY known_from',
+      [requestId],
+    );
     expect(rows).toEqual([
       { known_from: failed, known_to: revised, outcome: 'failed' },
       { known_from: revised, known_to: null, outcome: 'accepted' },
     ]);
-    expect((await db.pool.query('SELECT known_from FROM item_movement WHERE item = $1 ORDER BY 1', [pack(1)])).rows).toHaveLength(3);
+    expect(
+      (await db.pool.query('SELECT known_from FROM item_movement WHERE item = $1 ORDER BY 1', [pack(1)])).rows,
+    ).toHaveLength(3);
   });
 
   it('orders documents of one moment by the log', async () => {

@@ -52,7 +52,12 @@ export interface ComparisonSides {
 }
 
 export interface ComparisonResult {
-  counts: Record<FindingKind, number> & { documents: number; listed: number; /** Not looked for: no list has covered their time. */ notCovered: number; /** The list's status is older than our conclusion. */ staleStatus: number };
+  counts: Record<FindingKind, number> & {
+    documents: number;
+    listed: number;
+    /** Not looked for: no list has covered their time. */ notCovered: number;
+    /** The list's status is older than our conclusion. */ staleStatus: number;
+  };
   digests: { documents: Sha256; listed: Sha256; findings: Sha256 };
 }
 
@@ -69,19 +74,29 @@ const FITTING: Record<DocumentOutcome, string[]> = {
 };
 
 /**
- * Compares both sides in one walk, of which it holds one request_id at a time. `found` gets each finding, in the order of request_id and kind. The same sides and
- * rules give the same findings and the same digests, whenever and wherever (promise 8).
+ * Compares both sides in one walk, of which it holds one request_id at a time. `found` gets each finding, in the order
+ * of request_id and kind. The same sides and rules give the same findings and the same digests, whenever and wherever
+ * (promise 8).
  */
-export async function compareDocuments(rules: ComparisonRules, sides: ComparisonSides, found: (finding: Finding) => Promise<void> | void): Promise<ComparisonResult> {
+export async function compareDocuments(
+  rules: ComparisonRules,
+  sides: ComparisonSides,
+  found: (finding: Finding) => Promise<void> | void,
+): Promise<ComparisonResult> {
   const walk = new Walk(rules, sides.nameless);
-  for await (const { own, listed, count } of together(sides)) for (const finding of walk.step(own, listed, count)) await found(finding);
+  for await (const { own, listed, count } of together(sides))
+    for (const finding of walk.step(own, listed, count)) await found(finding);
   return walk.result();
 }
 
 class Walk {
   private readonly coverage: Map<string, Coverage>;
   private readonly counts: ComparisonResult['counts'];
-  private readonly hashes = { documents: createHash('sha256'), listed: createHash('sha256'), findings: createHash('sha256') };
+  private readonly hashes = {
+    documents: createHash('sha256'),
+    listed: createHash('sha256'),
+    findings: createHash('sha256'),
+  };
 
   constructor(
     private readonly rules: ComparisonRules,
@@ -90,7 +105,8 @@ class Walk {
     this.coverage = new Map(rules.coverage.map((one) => [one.account, one]));
     const none = Object.fromEntries(FINDING_KINDS.map((kind) => [kind, 0])) as Record<FindingKind, number>;
     this.counts = { ...none, documents: 0, listed: nameless.size, notCovered: 0, staleStatus: 0 };
-    for (const one of [...nameless.values()].sort((a, b) => byBytes(a.documentId, b.documentId))) line(this.hashes.listed, one);
+    for (const one of [...nameless.values()].sort((a, b) => byBytes(a.documentId, b.documentId)))
+      line(this.hashes.listed, one);
   }
 
   step(own: OwnDocument | undefined, listed: ListedDocument[], count: number): Finding[] {
@@ -111,7 +127,10 @@ class Walk {
 
   result(): ComparisonResult {
     const { documents, listed, findings } = this.hashes;
-    return { counts: this.counts, digests: { documents: documents.digest('hex'), listed: listed.digest('hex'), findings: findings.digest('hex') } };
+    return {
+      counts: this.counts,
+      digests: { documents: documents.digest('hex'), listed: listed.digest('hex'), findings: findings.digest('hex') },
+    };
   }
 
   private ofOne(own: OwnDocument, listed: ListedDocument[]): Finding[] {
@@ -131,15 +150,31 @@ class Walk {
   private missing(own: Concluded): Finding[] {
     if (own.outcome !== 'accepted' && own.outcome !== 'partial') return [];
     const covered = this.coverage.get(own.account);
-    const isCovered = covered !== undefined && covered.from <= own.registeredAt && Date.parse(covered.to) - Date.parse(own.concludedAt) >= this.rules.missingAfterMs;
+    const isCovered =
+      covered !== undefined &&
+      covered.from <= own.registeredAt &&
+      Date.parse(covered.to) - Date.parse(own.concludedAt) >= this.rules.missingAfterMs;
     if (!isCovered) return ((this.counts.notCovered += 1), []);
-    return [findingOf('missing_at_registry', own, { outcome: own.outcome, concludedAt: own.concludedAt, listReadTo: covered.to })];
+    return [
+      findingOf('missing_at_registry', own, {
+        outcome: own.outcome,
+        concludedAt: own.concludedAt,
+        listReadTo: covered.to,
+      }),
+    ];
   }
 
   private statusOf(own: Concluded, shown: ListedDocument): Finding[] {
     if (!FINAL.has(shown.status) || FITTING[own.outcome].includes(shown.status)) return [];
     if (shown.statusAt < own.concludedAt) return ((this.counts.staleStatus += 1), []);
-    return [findingOf('status_differs', own, { outcome: own.outcome, concludedAt: own.concludedAt, status: shown.status, statusAt: shown.statusAt })];
+    return [
+      findingOf('status_differs', own, {
+        outcome: own.outcome,
+        concludedAt: own.concludedAt,
+        status: shown.status,
+        statusAt: shown.statusAt,
+      }),
+    ];
   }
 }
 
@@ -147,7 +182,15 @@ type Concluded = OwnDocument & { outcome: DocumentOutcome; concludedAt: string }
 
 function findingOf(kind: FindingKind, own: OwnDocument, detail: Finding['detail']): Finding {
   const { requestId, documentId, account, docType } = own;
-  return { kind, reasonCode: REASON_CODES[kind], requestId, ...(documentId === null ? {} : { documentId }), account, docType, detail };
+  return {
+    kind,
+    reasonCode: REASON_CODES[kind],
+    requestId,
+    ...(documentId === null ? {} : { documentId }),
+    account,
+    docType,
+    detail,
+  };
 }
 
 function heldTwice(own: OwnDocument | undefined, listed: ListedDocument[], count: number): Finding[] {
@@ -163,10 +206,20 @@ const line = (hash: Hash, value: object): void => void hash.update(`${canonicalJ
 /** The order of the database's "C" collation. */
 export const byBytes = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
-/** Both sides request_id by request_id. Throws when a side is not in order: what it holds would be compared with nothing. */
-async function* together({ own, listed }: ComparisonSides): AsyncGenerator<{ own: OwnDocument | undefined; listed: ListedDocument[]; count: number }> {
+/**
+ * Both sides request_id by request_id. Throws when a side is not in order: what it holds would be compared with
+ * nothing.
+ */
+async function* together({
+  own,
+  listed,
+}: ComparisonSides): AsyncGenerator<{ own: OwnDocument | undefined; listed: ListedDocument[]; count: number }> {
   const ours = new Ordered(own, (a, b) => byBytes(a.requestId, b.requestId) < 0);
-  const theirs = new Ordered(listed, (a, b) => byBytes(a.requestId, b.requestId) < 0 || (a.requestId === b.requestId && byBytes(a.documentId, b.documentId) < 0));
+  const theirs = new Ordered(
+    listed,
+    (a, b) =>
+      byBytes(a.requestId, b.requestId) < 0 || (a.requestId === b.requestId && byBytes(a.documentId, b.documentId) < 0),
+  );
   await Promise.all([ours.next(), theirs.next()]);
   while (ours.current !== undefined || theirs.current !== undefined) {
     const requestId = least(ours.current?.requestId, theirs.current?.requestId);
@@ -185,7 +238,8 @@ async function* together({ own, listed }: ComparisonSides): AsyncGenerator<{ own
   }
 }
 
-const least = (a: string | undefined, b: string | undefined): string => (a === undefined ? (b as string) : b === undefined || byBytes(a, b) < 0 ? a : b);
+const least = (a: string | undefined, b: string | undefined): string =>
+  a === undefined ? (b as string) : b === undefined || byBytes(a, b) < 0 ? a : b;
 
 class Ordered<T> {
   current: T | undefined;
@@ -202,6 +256,7 @@ class Ordered<T> {
     const last = this.current;
     const { value, done } = await this.source.next();
     this.current = done === true ? undefined : (value as T);
-    if (last !== undefined && this.current !== undefined && !this.isBefore(last, this.current)) throw new Error('a side of the comparison is not in order');
+    if (last !== undefined && this.current !== undefined && !this.isBefore(last, this.current))
+      throw new Error('a side of the comparison is not in order');
   }
 }

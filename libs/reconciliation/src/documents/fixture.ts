@@ -1,4 +1,11 @@
-import { byBytes, compareDocuments, type ComparisonResult, type ComparisonRules, type ListedDocument, type OwnDocument } from './compare.js';
+import {
+  byBytes,
+  compareDocuments,
+  type ComparisonResult,
+  type ComparisonRules,
+  type ListedDocument,
+  type OwnDocument,
+} from './compare.js';
 import type { Finding } from './finding.js';
 
 const HOUR_MS = 3_600_000;
@@ -17,19 +24,36 @@ export const own = (requestId: string, over: Partial<OwnDocument> = {}): OwnDocu
   ...over,
 });
 
-export const listed = (requestId: string, over: Partial<ListedDocument> = {}): ListedDocument => ({ requestId, documentId: `d-${requestId}`, status: 'processed', statusAt: '2026-03-09T09:00:01.000Z', ...over });
+export const listed = (requestId: string, over: Partial<ListedDocument> = {}): ListedDocument => ({
+  requestId,
+  documentId: `d-${requestId}`,
+  status: 'processed',
+  statusAt: '2026-03-09T09:00:01.000Z',
+  ...over,
+});
 
 async function* each<T>(rows: T[]): AsyncGenerator<T> {
   yield* rows;
 }
 
 /** Compares rows that come in any order: they are brought into order as the database does. */
-export async function compare(ours: OwnDocument[], theirs: ListedDocument[], rules: ComparisonRules = RULES): Promise<ComparisonResult & { findings: Finding[] }> {
+export async function compare(
+  ours: OwnDocument[],
+  theirs: ListedDocument[],
+  rules: ComparisonRules = RULES,
+): Promise<ComparisonResult & { findings: Finding[] }> {
   const findings: Finding[] = [];
   const nameless = new Map(theirs.filter((one) => one.requestId === '').map((one) => [one.documentId, one]));
-  const named = theirs.filter((one) => one.requestId !== '').sort((a, b) => byBytes(a.requestId, b.requestId) || byBytes(a.documentId, b.documentId));
-  const result = await compareDocuments(rules, { own: each([...ours].sort((a, b) => byBytes(a.requestId, b.requestId))), listed: each(named), nameless }, (finding) => void findings.push(finding));
+  const named = theirs
+    .filter((one) => one.requestId !== '')
+    .sort((a, b) => byBytes(a.requestId, b.requestId) || byBytes(a.documentId, b.documentId));
+  const result = await compareDocuments(
+    rules,
+    { own: each([...ours].sort((a, b) => byBytes(a.requestId, b.requestId))), listed: each(named), nameless },
+    (finding) => void findings.push(finding),
+  );
   return { ...result, findings };
 }
 
-export const unordered = (ours: OwnDocument[]): Promise<unknown> => compareDocuments(RULES, { own: each(ours), listed: each<ListedDocument>([]), nameless: new Map() }, () => undefined);
+export const unordered = (ours: OwnDocument[]): Promise<unknown> =>
+  compareDocuments(RULES, { own: each(ours), listed: each<ListedDocument>([]), nameless: new Map() }, () => undefined);

@@ -21,16 +21,27 @@ export interface Pinned {
 
 export async function readPinned(db: Queryable): Promise<Pinned> {
   const now = await db.query<{ now: Date }>(`SELECT date_trunc('milliseconds', clock_timestamp()) AS now`);
-  const positions = await db.query<{ name: string; position: bigint }>(`SELECT name, position FROM checkpoint WHERE name = ANY ($1::text[]) ORDER BY name`, [POSITIONS_OF]);
+  const positions = await db.query<{ name: string; position: bigint }>(
+    `SELECT name, position FROM checkpoint WHERE name = ANY ($1::text[]) ORDER BY name`,
+    [POSITIONS_OF],
+  );
   const cursors = await db.query<{ account: string; from: Date; to: Date }>(
     `SELECT account, covered_from AS "from", read_at AS "to" FROM list_cursor
-     WHERE list = 'outgoing' AND covered_from IS NOT NULL AND read_at IS NOT NULL AND problem IS NULL ORDER BY account COLLATE "C"`,
+     WHERE list = 'outgoing' AND covered_from IS NOT NULL AND read_at IS NOT NULL AND problem IS NULL
+       ORDER BY account COLLATE "C"`,
   );
-  const foreign = await db.query<{ channel: string; n: bigint }>(`SELECT channel, count(*) AS n FROM inbound_document WHERE direction = 'outgoing' AND phase <> 'ours' GROUP BY channel ORDER BY channel`);
+  const foreign = await db.query<{ channel: string; n: bigint }>(
+    `SELECT channel, count(*) AS n FROM inbound_document WHERE direction = 'outgoing' AND phase <> 'ours' GROUP ` +
+      'BY channel ORDER BY channel',
+  );
   return {
     asOf: now.rows[0]?.now as Date,
     positions: Object.fromEntries(positions.rows.map(({ name, position }) => [name, position.toString()])),
-    coverage: cursors.rows.map(({ account, from, to }) => ({ account, from: from.toISOString(), to: to.toISOString() })),
+    coverage: cursors.rows.map(({ account, from, to }) => ({
+      account,
+      from: from.toISOString(),
+      to: to.toISOString(),
+    })),
     notOurs: Object.fromEntries(foreign.rows.map(({ channel, n }) => [channel, Number(n)])),
   };
 }
@@ -47,7 +58,7 @@ interface OwnRow {
 
 /** Our documents since a moment, and those without an outcome however old, in the order of request_id. */
 export async function* ownDocuments(db: Queryable, since: Date): AsyncGenerator<OwnDocument> {
-  for (let after = ''; ; ) {
+  for (let after = ''; ;) {
     const { rows } = await db.query<OwnRow>(
       `SELECT request_id, document_id, account, doc_type, outcome, registered_at, concluded_at FROM document_outcome
        WHERE request_id > $1 AND (outcome IS NULL OR registered_at >= $2) ORDER BY request_id LIMIT $3`,
@@ -60,7 +71,13 @@ export async function* ownDocuments(db: Queryable, since: Date): AsyncGenerator<
 }
 
 const ownOf = (row: OwnRow): OwnDocument => ({
-  ...{ requestId: row.request_id, documentId: row.document_id, account: row.account, docType: row.doc_type, outcome: row.outcome },
+  ...{
+    requestId: row.request_id,
+    documentId: row.document_id,
+    account: row.account,
+    docType: row.doc_type,
+    outcome: row.outcome,
+  },
   ...{ registeredAt: row.registered_at.toISOString(), concludedAt: row.concluded_at?.toISOString() ?? null },
 });
 
@@ -71,7 +88,12 @@ interface ListedRow {
   status_at: Date;
 }
 
-const listedOf = (row: ListedRow): ListedDocument => ({ requestId: row.request_id, documentId: row.document_id, status: row.status, statusAt: row.status_at.toISOString() });
+const listedOf = (row: ListedRow): ListedDocument => ({
+  requestId: row.request_id,
+  documentId: row.document_id,
+  status: row.status,
+  statusAt: row.status_at.toISOString(),
+});
 
 /** What the outgoing lists have shown since a moment, in the order of request_id, then document_id. */
 export async function* listedDocuments(db: Queryable, since: Date): AsyncGenerator<ListedDocument> {
@@ -79,7 +101,8 @@ export async function* listedDocuments(db: Queryable, since: Date): AsyncGenerat
   for (;;) {
     const { rows } = await db.query<ListedRow>(
       `SELECT request_id, document_id, status, status_at FROM registry_document
-       WHERE direction = 'outgoing' AND request_id <> '' AND request_id >= $1 AND (request_id, document_id) > ($1, $2) AND seen_at >= $3 ORDER BY request_id, document_id LIMIT $4`,
+       WHERE direction = 'outgoing' AND request_id <> '' AND request_id >= $1 AND (request_id, document_id) > ($1, $2)
+         AND seen_at >= $3 ORDER BY request_id, document_id LIMIT $4`,
       [last.request_id, last.document_id, since, PAGE],
     );
     for (const row of rows) yield listedOf(row);
@@ -91,9 +114,11 @@ export async function* listedDocuments(db: Queryable, since: Date): AsyncGenerat
 /** Listed documents whose list shows no request_id. Throws when there are more than can be held. */
 export async function namelessDocuments(db: Queryable, since: Date): Promise<Map<string, ListedDocument>> {
   const { rows } = await db.query<ListedRow>(
-    `SELECT request_id, document_id, status, status_at FROM registry_document WHERE direction = 'outgoing' AND request_id = '' AND seen_at >= $1 LIMIT $2`,
+    `SELECT request_id, document_id, status, status_at FROM registry_document WHERE direction = 'outgoing' AND ` +
+      `request_id = '' AND seen_at >= $1 LIMIT $2`,
     [since, MOST_NAMELESS + 1],
   );
-  if (rows.length > MOST_NAMELESS) throw new Error(`the lists show more than ${MOST_NAMELESS} outgoing documents without a request_id`);
+  if (rows.length > MOST_NAMELESS)
+    throw new Error(`the lists show more than ${MOST_NAMELESS} outgoing documents without a request_id`);
   return new Map(rows.map((row) => [row.document_id, listedOf(row)]));
 }

@@ -20,7 +20,11 @@ export async function findRun(db: Queryable, store: Reader, runId: string): Prom
 }
 
 /** Runs, newest first; `next` is where the next page goes on. */
-export async function listRuns(db: Queryable, store: Reader, page: { before?: string | undefined; limit: number }): Promise<{ runs: RunShown[]; next: string | undefined }> {
+export async function listRuns(
+  db: Queryable,
+  store: Reader,
+  page: { before?: string | undefined; limit: number },
+): Promise<{ runs: RunShown[]; next: string | undefined }> {
   const requests = await listRequests(db, page);
   const runs: RunShown[] = [];
   for (const request of requests) runs.push(await shown(store, request));
@@ -32,5 +36,11 @@ async function shown(store: Reader, request: KeptRequest): Promise<RunShown> {
   const started = events.find((event) => event.type === 'RunStarted')?.data as unknown as RunStarted | undefined;
   const completed = events.find((event) => event.type === 'RunCompleted');
   if (started === undefined || completed === undefined) return { ...request, state: 'requested' };
-  return { ...request, state: 'completed', started, completed: completed.data as unknown as RunCompleted, completedAt: completed.recordedAt };
+  return {
+    ...request,
+    state: 'completed',
+    started,
+    completed: completed.data as unknown as RunCompleted,
+    completedAt: completed.recordedAt,
+  };
 }

@@ -2,7 +2,10 @@ import type { Actor } from '#event-store';
 import { canonicalJson, uuid5, type JsonObject } from '#kernel';
 import type { MigrationSet, Queryable } from '#postgres';
 
-export const reconciliationSchema: MigrationSet = { name: 'reconciliation', directory: new URL('./migrations/', import.meta.url) };
+export const reconciliationSchema: MigrationSet = {
+  name: 'reconciliation',
+  directory: new URL('./migrations/', import.meta.url),
+};
 
 /** The lane that the reconciler serves, and the kind of its tasks. */
 export const RECONCILE_LANE = 'reconcile';
@@ -19,30 +22,58 @@ export interface RunRequest {
 
 /** Keeps the request, once; the caller schedules its task in the same transaction. */
 export async function keepRequest(db: Queryable, { runId, reason, actor }: RunRequest): Promise<void> {
-  await db.query('INSERT INTO reconciliation_request (run_id, reason, actor) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING', [runId, reason, canonicalJson(actor)]);
+  await db.query(
+    'INSERT INTO reconciliation_request (run_id, reason, actor) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+    [runId, reason, canonicalJson(actor)],
+  );
 }
 
 /** The task by which the reconciler takes a request: the same request is one task for ever. */
-export function runTask(runId: string): { key: string; kind: string; lane: string; priority: number; dueAt: Date; payload: JsonObject } {
-  return { key: `reconcile:${runId}`, kind: RECONCILE_KIND, lane: RECONCILE_LANE, priority: 900, dueAt: new Date(0), payload: { runId } };
+export function runTask(runId: string): {
+  key: string;
+  kind: string;
+  lane: string;
+  priority: number;
+  dueAt: Date;
+  payload: JsonObject;
+} {
+  return {
+    key: `reconcile:${runId}`,
+    kind: RECONCILE_KIND,
+    lane: RECONCILE_LANE,
+    priority: 900,
+    dueAt: new Date(0),
+    payload: { runId },
+  };
 }
 
 /** The day's own run has one id, so that however many reconcilers there are, it is asked for once. */
-export const dailyRunId = (installationId: string, day: string): string => uuid5(`reconciliation:${day}`, installationId);
+export const dailyRunId = (installationId: string, day: string): string =>
+  uuid5(`reconciliation:${day}`, installationId);
 
 /** A request as it is kept. */
-export type KeptRequest = RunRequest & { requestedAt: Date; /** Since when its findings are gone, or going. */ findingsRemovedAt?: Date };
+export type KeptRequest = RunRequest & {
+  requestedAt: Date;
+  /** Since when its findings are gone, or going. */ findingsRemovedAt?: Date;
+};
 
 export async function findRequest(db: Queryable, runId: string): Promise<KeptRequest | undefined> {
-  const { rows } = await db.query<RequestRow>('SELECT run_id, requested_at, reason, actor, findings_removed_at FROM reconciliation_request WHERE run_id = $1', [runId]);
+  const { rows } = await db.query<RequestRow>(
+    'SELECT run_id, requested_at, reason, actor, findings_removed_at FROM reconciliation_request WHERE run_id = $1',
+    [runId],
+  );
   return rows[0] === undefined ? undefined : requestOf(rows[0]);
 }
 
 /** Requests, newest first, from behind the run `before` on. */
-export async function listRequests(db: Queryable, { before, limit }: { before?: string | undefined; limit: number }): Promise<KeptRequest[]> {
+export async function listRequests(
+  db: Queryable,
+  { before, limit }: { before?: string | undefined; limit: number },
+): Promise<KeptRequest[]> {
   const { rows } = await db.query<RequestRow>(
     `SELECT run_id, requested_at, reason, actor, findings_removed_at FROM reconciliation_request
-     WHERE $1::text IS NULL OR (requested_at, run_id) < (SELECT requested_at, run_id FROM reconciliation_request WHERE run_id = $1) ORDER BY requested_at DESC, run_id DESC LIMIT $2`,
+     WHERE $1::text IS NULL OR (requested_at, run_id) < (SELECT requested_at, run_id FROM reconciliation_request
+       WHERE run_id = $1) ORDER BY requested_at DESC, run_id DESC LIMIT $2`,
     [before ?? null, limit],
   );
   return rows.map(requestOf);

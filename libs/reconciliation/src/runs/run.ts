@@ -55,8 +55,9 @@ const MOST_FINDINGS = 100_000;
 const FINDINGS_AT_ONCE = 500;
 
 /**
- * Makes the run that was asked for, once: a repeat after a crash compares anew and records nothing where a run is recorded. Both sides are read in one snapshot of
- * the database; findings are stored before the events that name them. Throws when reading takes longer than a transaction may.
+ * Makes the run that was asked for, once: a repeat after a crash compares anew and records nothing where a run is
+ * recorded. Both sides are read in one snapshot of the database; findings are stored before the events that name them.
+ * Throws when reading takes longer than a transaction may.
  */
 export async function makeRun(options: RunOptions, runId: string): Promise<void> {
   const { pool, store, installation } = options;
@@ -67,7 +68,13 @@ export async function makeRun(options: RunOptions, runId: string): Promise<void>
     const attempt = randomUUID();
     const [started, completed] = await compareNow(options, { runId, attempt });
     const metadata = metadataOf(options, request);
-    const event = (type: string, data: object) => ({ id: uuid5(`${stream}:${type}`, installation.id), type, schemaVersion: 1, data, metadata });
+    const event = (type: string, data: object) => ({
+      id: uuid5(`${stream}:${type}`, installation.id),
+      type,
+      schemaVersion: 1,
+      data,
+      metadata,
+    });
     await store.append(stream, 'none', [event('RunStarted', started), event('RunCompleted', completed)]);
   }
   // Another may have been first: then its findings are the ones.
@@ -75,24 +82,47 @@ export async function makeRun(options: RunOptions, runId: string): Promise<void>
   await removeOtherAttempts(pool, runId, (recorded?.data as unknown as RunCompleted).attempt);
 }
 
-async function compareNow({ pool, rules, clock = systemClock }: RunOptions, { runId, attempt }: { runId: string; attempt: string }): Promise<[RunStarted, RunCompleted]> {
+async function compareNow(
+  { pool, rules, clock = systemClock }: RunOptions,
+  { runId, attempt }: { runId: string; attempt: string },
+): Promise<[RunStarted, RunCompleted]> {
   const keeper = new FindingKeeper(pool, runId, attempt);
   const { pinned, result } = await inSnapshot(pool, async (tx) => {
     const pinned = await readPinned(tx);
     const since = new Date(pinned.asOf.getTime() - rules.windowMs);
-    const sides = { own: inTime(ownDocuments(tx, since), clock), listed: listedDocuments(tx, since), nameless: await namelessDocuments(tx, since) };
-    const result = await compareDocuments({ ...rules, asOf: pinned.asOf.toISOString(), coverage: pinned.coverage }, sides, (finding) => keeper.keep(finding));
+    const sides = {
+      own: inTime(ownDocuments(tx, since), clock),
+      listed: listedDocuments(tx, since),
+      nameless: await namelessDocuments(tx, since),
+    };
+    const result = await compareDocuments(
+      { ...rules, asOf: pinned.asOf.toISOString(), coverage: pinned.coverage },
+      sides,
+      (finding) => keeper.keep(finding),
+    );
     return { pinned, result };
   });
   await keeper.flush();
   const { counts, digests } = result;
-  const inputs = { asOf: pinned.asOf.toISOString(), positions: pinned.positions, coverage: pinned.coverage, rules, digests: { documents: digests.documents, listed: digests.listed } };
+  const inputs = {
+    asOf: pinned.asOf.toISOString(),
+    positions: pinned.positions,
+    coverage: pinned.coverage,
+    rules,
+    digests: { documents: digests.documents, listed: digests.listed },
+  };
   const inputsDigest = sha256Hex(canonicalJson({ ...inputs, notOurs: pinned.notOurs }));
   const outcome = { counts, notOurs: pinned.notOurs, findings: keeper.found, findingsDigest: digests.findings };
   const left = keeper.found - Math.min(keeper.found, MOST_FINDINGS);
   return [
     { runId, ...inputs, inputsDigest },
-    { runId, attempt, ...outcome, ...(left === 0 ? {} : { findingsLeftOut: left }), digest: sha256Hex(canonicalJson({ inputsDigest, ...outcome })) },
+    {
+      runId,
+      attempt,
+      ...outcome,
+      ...(left === 0 ? {} : { findingsLeftOut: left }),
+      digest: sha256Hex(canonicalJson({ inputsDigest, ...outcome })),
+    },
   ];
 }
 
@@ -138,12 +168,25 @@ async function inSnapshot<T>(pool: Pool, work: (tx: Transaction) => Promise<T>):
 async function* inTime<T>(rows: AsyncIterable<T>, clock: Clock): AsyncGenerator<T> {
   const begunMs = clock.monotonicMs();
   for await (const row of rows) {
-    if (clock.monotonicMs() - begunMs > LONGEST_READING_MS) throw new Error(`reading the documents took longer than ${LONGEST_READING_MS} ms: shorten RECONCILE_WINDOW_DAYS`);
+    if (clock.monotonicMs() - begunMs > LONGEST_READING_MS)
+      throw new Error(`reading the documents took longer than ${LONGEST_READING_MS} ms: shorten RECONCILE_WINDOW_DAYS`);
     yield row;
   }
 }
 
-function metadataOf({ installation, clock = systemClock }: RunOptions, { runId, actor, reason }: RunRequest): EventMetadata {
+function metadataOf(
+  { installation, clock = systemClock }: RunOptions,
+  { runId, actor, reason }: RunRequest,
+): EventMetadata {
   const { participant, softwareVersion, profile } = installation;
-  return { participant, actor, reason, softwareVersion, profile, effectiveAt: clock.now().toISOString(), correlationId: runId, causationId: `reconcile:${runId}` };
+  return {
+    participant,
+    actor,
+    reason,
+    softwareVersion,
+    profile,
+    effectiveAt: clock.now().toISOString(),
+    correlationId: runId,
+    causationId: `reconcile:${runId}`,
+  };
 }

@@ -23,7 +23,8 @@ describe('calls', () => {
     counts.add('a', 'send', answered(201));
     counts.add('b', 'status', answered(200));
     const expected = new Map<CallResult, number>();
-    for (const [, result] of [...RESULTS, RESULTS[0] as (typeof RESULTS)[number]]) expected.set(result, (expected.get(result) ?? 0) + 1);
+    for (const [, result] of [...RESULTS, RESULTS[0] as (typeof RESULTS)[number]])
+      expected.set(result, (expected.get(result) ?? 0) + 1);
     const lines = [...expected].map(([result, calls]) => ({ account: 'a', method: 'send', result, calls }));
     expect(counts.all()).toEqual([...lines, { account: 'b', method: 'status', result: 'ok', calls: 1 }]);
   });

@@ -2,10 +2,11 @@ import type { OperationName } from '../profile.js';
 import type { Exchange } from './exchange.js';
 
 /**
- * How a call ended on the wire: answered with 2xx (`ok`), 401, 404, 429, any other 3xx or 4xx (`refused`), 5xx (`server_error`); written and
- * not answered; or not made at all, for want of a slot, a token or a connection.
+ * How a call ended on the wire: answered with 2xx (`ok`), 401, 404, 429, any other 3xx or 4xx (`refused`), 5xx
+ * (`server_error`); written and not answered; or not made at all, for want of a slot, a token or a connection.
  */
-export type CallResult = 'ok' | 'unauthorised' | 'not_found' | 'rate_limited' | 'refused' | 'server_error' | 'unanswered' | 'not_sent';
+export type CallResult =
+  'ok' | 'unauthorised' | 'not_found' | 'rate_limited' | 'refused' | 'server_error' | 'unanswered' | 'not_sent';
 
 export interface CallCount {
   account: string;
@@ -14,7 +15,10 @@ export interface CallCount {
   calls: number;
 }
 
-/** Counts every call of this process, sign-ins and repeats included. All but `not_sent` reached, or may have reached, the registry. */
+/**
+ * Counts every call of this process, sign-ins and repeats included. All but `not_sent` reached, or may have reached,
+ * the registry.
+ */
 export class CallCounts {
   private readonly counts = new Map<string, CallCount>();
 
@@ -39,7 +43,10 @@ function resultOf(exchange: Exchange): CallResult {
   return status === 401 ? 'unauthorised' : status === 404 ? 'not_found' : status === 429 ? 'rate_limited' : 'refused';
 }
 
-/** Calls per concluded document (issue 3): all that went out, sign-ins and reconciliation included, by what they brought. Undefined before the first. */
+/**
+ * Calls per concluded document (issue 3): all that went out, sign-ins and reconciliation included, by what they
+ * brought. Undefined before the first.
+ */
 export function callsPerDocument(counts: CallCount[], concluded: number): number | undefined {
   const calls = counts.filter((count) => count.result !== 'not_sent').reduce((sum, count) => sum + count.calls, 0);
   return concluded > 0 ? calls / concluded : undefined;

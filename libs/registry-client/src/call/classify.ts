@@ -26,7 +26,8 @@ export type Reading<T> = { value: T } | { problem: string };
 const NOT_FOUND_CODE = '2';
 
 /**
- * The outcome of an exchange (port: CallOutcome). HTTP 401 and the learning from 429 are the caller's; here a 401 is a refusal.
+ * The outcome of an exchange (port: CallOutcome). HTTP 401 and the learning from 429 are the caller's; here a 401 is a
+ * refusal.
  *
  * | on the wire                              | read                | call that changes something |
  * |------------------------------------------|---------------------|-----------------------------|
@@ -41,15 +42,21 @@ const NOT_FOUND_CODE = '2';
  * | other 4xx                                | refused             | refused                     |
  * | 5xx, whoever wrote it                    | unknown             | unknown                     |
  */
-export function classify<T>(result: Exchange, manner: CallManner, options: { fields: Profile['fields']; read: (raw: RawAnswer) => Reading<T> }): CallOutcome<T> {
-  if (result.kind === 'failed') return result.written ? { kind: 'unknown', reason: result.reason } : { kind: 'not_sent', reason: result.reason };
+export function classify<T>(
+  result: Exchange,
+  manner: CallManner,
+  options: { fields: Profile['fields']; read: (raw: RawAnswer) => Reading<T> },
+): CallOutcome<T> {
+  if (result.kind === 'failed')
+    return result.written ? { kind: 'unknown', reason: result.reason } : { kind: 'not_sent', reason: result.reason };
   const { raw } = result;
   const status = raw.httpStatus;
   if (status >= 200 && status < 300) return fromSuccess(raw, manner, options);
   const body = readErrorBody(raw, options.fields);
   if (status >= 500) return { kind: 'unknown', reason: `HTTP ${status}: ${body.text}`, raw };
   if (status === 429) return { kind: 'rate_limited', text: body.text, raw };
-  if (manner.changes && (status < 400 || status === 408)) return { kind: 'unknown', reason: `HTTP ${status}: ${body.text}`, raw };
+  if (manner.changes && (status < 400 || status === 408))
+    return { kind: 'unknown', reason: `HTTP ${status}: ${body.text}`, raw };
   if (status === 404 && isAbsent(body, manner)) return { kind: 'not_found', text: body.text, raw };
   return { kind: 'refused', code: body.code ?? `http_${status}`, text: body.text, raw };
 }
@@ -59,19 +66,29 @@ function isAbsent(body: ErrorBody, manner: CallManner): boolean {
   return manner.on404 === 'absent' || body.shape === 'registry';
 }
 
-function fromSuccess<T>(raw: RawAnswer, manner: CallManner, options: { fields: Profile['fields']; read: (raw: RawAnswer) => Reading<T> }): CallOutcome<T> {
+function fromSuccess<T>(
+  raw: RawAnswer,
+  manner: CallManner,
+  options: { fields: Profile['fields']; read: (raw: RawAnswer) => Reading<T> },
+): CallOutcome<T> {
   const reading = options.read(raw);
   if ('value' in reading) return { kind: 'ok', value: reading.value, raw };
   const json = jsonOf(raw);
   const code = isObject(json) ? errorCodeOf(json, options.fields) : undefined;
   if (code === undefined) return { kind: 'unknown', reason: `HTTP ${raw.httpStatus}: ${reading.problem}`, raw };
   const { text } = readErrorBody(raw, options.fields);
-  return code === NOT_FOUND_CODE && !manner.changes ? { kind: 'not_found', text, raw } : { kind: 'refused', code, text, raw };
+  return code === NOT_FOUND_CODE && !manner.changes
+    ? { kind: 'not_found', text, raw }
+    : { kind: 'refused', code, text, raw };
 }
 
-const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Retry-After of a 429 in milliseconds: whole seconds or a date (RFC 9110, 10.2.3). Undefined when absent or nonsense; at most an hour. */
+/**
+ * Retry-After of a 429 in milliseconds: whole seconds or a date (RFC 9110, 10.2.3). Undefined when absent or nonsense;
+ * at most an hour.
+ */
 export function retryAfterMs(header: string | undefined, now: Date): number | undefined {
   if (header === undefined) return undefined;
   const text = header.trim();

@@ -3,7 +3,10 @@ import type { RawAnswer } from '../port.js';
 import type { Profile } from '../profile.js';
 import { parseExactly } from './exact-json.js';
 
-/** Which of the error bodies of public-facts 1.9 it is. `registry`: the service's own words; the others may come from a proxy before it. */
+/**
+ * Which of the error bodies of public-facts 1.9 it is. `registry`: the service's own words; the others may come from a
+ * proxy before it.
+ */
 export type ErrorShape = 'registry' | 'spring' | 'violations' | 'problem' | 'html' | 'text' | 'json' | 'empty';
 
 export interface ErrorBody {
@@ -16,13 +19,19 @@ export interface ErrorBody {
 
 const LONGEST_TEXT = 500;
 
-const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 const scalar = (value: JsonValue | undefined): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+  typeof value === 'string' && value !== ''
+    ? value
+    : typeof value === 'number' || typeof value === 'boolean'
+      ? String(value)
+      : undefined;
 
 /**
- * Foreign text as one line that can be stored and shown anywhere: control characters (PostgreSQL refuses NUL) become blanks, halves of surrogate
- * pairs (UTF-8 cannot carry them) the replacement character. The answer itself is kept byte for byte in the evidence.
+ * Foreign text as one line that can be stored and shown anywhere: control characters (PostgreSQL refuses NUL) become
+ * blanks, halves of surrogate pairs (UTF-8 cannot carry them) the replacement character. The answer itself is kept byte
+ * for byte in the evidence.
  */
 export const oneLine = (text: string): string =>
   text
@@ -32,7 +41,10 @@ export const oneLine = (text: string): string =>
     .replace(/[\uD800-\uDBFF]$/, '')
     .replace(/\p{Surrogate}/gu, '\uFFFD');
 
-/** The answer's JSON, or undefined when it is none. The escaping of interface section 7.3 is undone, once; numbers lose nothing. */
+/**
+ * The answer's JSON, or undefined when it is none. The escaping of interface section 7.3 is undone, once; numbers lose
+ * nothing.
+ */
 export function jsonOf(raw: RawAnswer): JsonValue | undefined {
   try {
     return parseExactly(raw.body.toString('utf8'));
@@ -45,23 +57,41 @@ export function jsonOf(raw: RawAnswer): JsonValue | undefined {
 export function readErrorBody(raw: RawAnswer, fields: Profile['fields']): ErrorBody {
   const json = jsonOf(raw);
   if (isObject(json)) return fromObject(json, raw, fields);
-  const text = raw.body.subarray(0, 64 * 1024).toString('utf8').trim();
+  const text = raw.body
+    .subarray(0, 64 * 1024)
+    .toString('utf8')
+    .trim();
   if (text === '') return { shape: 'empty', code: undefined, text: `HTTP ${raw.httpStatus} without a body` };
   if (json !== undefined) return { shape: 'json', code: undefined, text: oneLine(text) };
-  if (/html/i.test(raw.contentType) || /^<(!doctype|html|head|body)/i.test(text)) return { shape: 'html', code: undefined, text: fromHtml(text) };
+  if (/html/i.test(raw.contentType) || /^<(!doctype|html|head|body)/i.test(text))
+    return { shape: 'html', code: undefined, text: fromHtml(text) };
   return { shape: 'text', code: undefined, text: oneLine(text) };
 }
 
 function fromObject(json: JsonObject, raw: RawAnswer, fields: Profile['fields']): ErrorBody {
   const code = errorCodeOf(json, fields);
   const description = scalar(json[fields.error_description]) ?? scalar(json[fields.error_desc]);
-  if (description !== undefined || code !== undefined) return { shape: 'registry', code, text: oneLine(description ?? `error ${code}`) };
-  if (Array.isArray(json['violations'])) return { shape: 'violations', code: undefined, text: oneLine(json['violations'].map((item) => scalar(item) ?? JSON.stringify(item)).join(', ')) };
+  if (description !== undefined || code !== undefined)
+    return { shape: 'registry', code, text: oneLine(description ?? `error ${code}`) };
+  if (Array.isArray(json['violations']))
+    return {
+      shape: 'violations',
+      code: undefined,
+      text: oneLine(json['violations'].map((item) => scalar(item) ?? JSON.stringify(item)).join(', ')),
+    };
   if (/problem\+json/i.test(raw.contentType) || ('title' in json && 'detail' in json)) {
-    return { shape: 'problem', code: undefined, text: oneLine([scalar(json['title']), scalar(json['detail'])].filter(Boolean).join(': ')) };
+    return {
+      shape: 'problem',
+      code: undefined,
+      text: oneLine([scalar(json['title']), scalar(json['detail'])].filter(Boolean).join(': ')),
+    };
   }
   if ('timestamp' in json && 'path' in json) {
-    return { shape: 'spring', code: undefined, text: oneLine([scalar(json['error']), scalar(json['message']), scalar(json['path'])].filter(Boolean).join(': ')) };
+    return {
+      shape: 'spring',
+      code: undefined,
+      text: oneLine([scalar(json['error']), scalar(json['message']), scalar(json['path'])].filter(Boolean).join(': ')),
+    };
   }
   return { shape: 'json', code: undefined, text: oneLine(raw.body.toString('utf8')) };
 }

@@ -18,15 +18,29 @@ describe('numbers of an answer', () => {
     ['12345678901234567.89', '12345678901234567.89'],
     ['1e400', '1e400'],
   ])('%s stays what it is', (text, value) => {
-    expect(parseExactly(`{"n":[${text}, ${text}],"t":"${text}","f":true,"e":false,"z":null}`)).toEqual({ n: [value, value], t: text, f: true, e: false, z: null });
+    expect(parseExactly(`{"n":[${text}, ${text}],"t":"${text}","f":true,"e":false,"z":null}`)).toEqual({
+      n: [value, value],
+      t: text,
+      f: true,
+      e: false,
+      z: null,
+    });
   });
 
   it('are told from digits in a text, whatever is escaped in it', () => {
-    expect(parseExactly('{"a\\"1.10":"\\\\","b":1.10,"c":"x\\\\\\" 1.10, ["}')).toEqual({ 'a"1.10': '\\', b: '1.10', c: 'x\\" 1.10, [' });
+    expect(parseExactly('{"a\\"1.10":"\\\\","b":1.10,"c":"x\\\\\\" 1.10, ["}')).toEqual({
+      'a"1.10': '\\',
+      b: '1.10',
+      c: 'x\\" 1.10, [',
+    });
   });
 
   it('leave all other JSON as JSON.parse reads it', () => {
-    fc.assert(fc.property(fc.json({ maxDepth: 4 }), (text) => expect(withoutZeroSigns(parseExactly(text))).toEqual(withoutZeroSigns(JSON.parse(text)))));
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 4 }), (text) =>
+        expect(withoutZeroSigns(parseExactly(text))).toEqual(withoutZeroSigns(JSON.parse(text))),
+      ),
+    );
   });
 
   it('are an error where they are none', () => {

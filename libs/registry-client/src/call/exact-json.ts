@@ -1,13 +1,17 @@
 import type { JsonValue } from '#kernel';
 
-/** A number that may not come back as it was written: with a fraction, an exponent or more digits than a double has. It may also lie in a text. */
+/**
+ * A number that may not come back as it was written: with a fraction, an exponent or more digits than a double has. It
+ * may also lie in a text.
+ */
 const SUSPECT = /\d[.eE]|\d{16}/;
 const MOST_EXACT_DIGITS = 15;
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 
 /**
- * JSON.parse, but for numbers that a double does not give back as they were written: these stay the text that came. So no amount loses a digit or a
- * trailing zero, and no long identifier its end. Undoes the escaping of interface section 7.3, once. @throws SyntaxError.
+ * JSON.parse, but for numbers that a double does not give back as they were written: these stay the text that came. So
+ * no amount loses a digit or a trailing zero, and no long identifier its end. Undoes the escaping of interface section
+ * 7.3, once. @throws SyntaxError.
  */
 export function parseExactly(text: string): JsonValue {
   const parsed = JSON.parse(text) as JsonValue;
@@ -18,7 +22,7 @@ export function parseExactly(text: string): JsonValue {
 function withInexactQuoted(text: string): string {
   const parts: string[] = [];
   let taken = 0;
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfText(text, at);
     else if (isOfNumber(code)) {
@@ -43,8 +47,12 @@ function endOfText(text: string, start: number): number {
   return text.length;
 }
 
-/** Digits, the signs, the dot. The exponent's letter as well: outside of texts it stands else in true, false and null alone, whose first letters are others. */
-const isOfNumber = (code: number): boolean => (code >= 0x30 && code <= 0x39) || code === 0x2d || code === 0x2b || code === 0x2e || code === 0x65 || code === 0x45;
+/**
+ * Digits, the signs, the dot. The exponent's letter as well: outside of texts it stands else in true, false and null
+ * alone, whose first letters are others.
+ */
+const isOfNumber = (code: number): boolean =>
+  (code >= 0x30 && code <= 0x39) || code === 0x2d || code === 0x2b || code === 0x2e || code === 0x65 || code === 0x45;
 
 function isExact(token: string): boolean {
   const value = Number(token);

@@ -15,7 +15,11 @@ class FakeDispatcher {
 }
 
 const start = (dispatcher: unknown, timeoutMs = 10_000): Promise<Exchange> =>
-  exchange(dispatcher as Dispatcher, { origin: 'http://x', path: '/', method: 'POST', headers: {}, body: '{}' }, { timeoutMs, maxAnswerBytes: 1000, clock: new VirtualClock() });
+  exchange(
+    dispatcher as Dispatcher,
+    { origin: 'http://x', path: '/', method: 'POST', headers: {}, body: '{}' },
+    { timeoutMs, maxAnswerBytes: 1000, clock: new VirtualClock() },
+  );
 
 describe('exchange', () => {
   it('knows that nothing was written when the error comes before the start', async () => {
@@ -60,11 +64,19 @@ describe('exchange', () => {
     handler?.onResponseStart?.(controller, 429, { 'content-type': 'text/plain', 'retry-after': '1' });
     for (const piece of ['a', 'b']) handler?.onResponseData?.(controller, Buffer.from(piece));
     handler?.onResponseEnd?.(controller, {});
-    expect(await result).toMatchObject({ kind: 'answered', retryAfter: '1', raw: { httpStatus: 429, contentType: 'text/plain', body: Buffer.from('ab') } });
+    expect(await result).toMatchObject({
+      kind: 'answered',
+      retryAfter: '1',
+      raw: { httpStatus: 429, contentType: 'text/plain', body: Buffer.from('ab') },
+    });
   });
 
   it('takes a dispatcher that throws for a request that never went', async () => {
-    const broken = { dispatch: () => { throw new Error('bad header'); } };
+    const broken = {
+      dispatch: () => {
+        throw new Error('bad header');
+      },
+    };
     expect(await start(broken)).toEqual({ kind: 'failed', written: false, reason: 'bad header' });
   });
 });

@@ -20,13 +20,20 @@ export interface ExchangeLimits {
 }
 
 /**
- * What happened on the wire. `written` tells whether any byte of the request may have left: undici says so by `onRequestStart`,
- * which it calls on a connection that is up (TLS included), right before it writes. Without it the request surely never went.
+ * What happened on the wire. `written` tells whether any byte of the request may have left: undici says so by
+ * `onRequestStart`, which it calls on a connection that is up (TLS included), right before it writes. Without it the
+ * request surely never went.
  */
-export type Exchange = { kind: 'answered'; raw: RawAnswer; retryAfter: string | undefined } | { kind: 'failed'; written: boolean; reason: string };
+export type Exchange =
+  | { kind: 'answered'; raw: RawAnswer; retryAfter: string | undefined }
+  | { kind: 'failed'; written: boolean; reason: string };
 
 /** Makes one request, once. Never throws, never repeats, always ends within `timeoutMs`. */
-export function exchange(dispatcher: Dispatcher, request: HttpRequest, limits: ExchangeLimits & { clock: Clock }): Promise<Exchange> {
+export function exchange(
+  dispatcher: Dispatcher,
+  request: HttpRequest,
+  limits: ExchangeLimits & { clock: Clock },
+): Promise<Exchange> {
   return new Promise((resolve) => {
     const handler = new ExchangeHandler(resolve, limits);
     try {
@@ -61,7 +68,11 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.limits.onWrite?.();
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: Record<string, string | string[] | undefined>): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
     if (statusCode < 200) return;
     this.httpStatus = statusCode;
     this.contentType = String(headers['content-type'] ?? '');
@@ -70,14 +81,21 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.bytes += chunk.length;
-    if (this.bytes > this.limits.maxAnswerBytes) return this.fail(`an answer of more than ${this.limits.maxAnswerBytes} bytes (HTTP ${this.httpStatus})`);
+    if (this.bytes > this.limits.maxAnswerBytes)
+      return this.fail(`an answer of more than ${this.limits.maxAnswerBytes} bytes (HTTP ${this.httpStatus})`);
     this.chunks.push(chunk);
   }
 
   onResponseEnd(): void {
     const { clock } = this.limits;
     const body = this.chunks.length === 1 ? (this.chunks[0] as Buffer) : Buffer.concat(this.chunks);
-    const raw = { httpStatus: this.httpStatus, contentType: this.contentType, body, receivedMonotonicMs: clock.monotonicMs(), receivedAt: clock.now() };
+    const raw = {
+      httpStatus: this.httpStatus,
+      contentType: this.contentType,
+      body,
+      receivedMonotonicMs: clock.monotonicMs(),
+      receivedAt: clock.now(),
+    };
     this.end({ kind: 'answered', raw, retryAfter: this.retryAfter });
   }
 

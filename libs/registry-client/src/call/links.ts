@@ -2,8 +2,9 @@ import type { Profile } from '../profile.js';
 import type { Reading } from './classify.js';
 
 /**
- * Where to fetch a link of the registry. The request carries the token, so it goes to our base address or where the installation's
- * rewrite points, and nowhere else (public-facts 1: a TLS proxy stands before the registry, and its links name the registry's own host).
+ * Where to fetch a link of the registry. The request carries the token, so it goes to our base address or where the
+ * installation's rewrite points, and nowhere else (public-facts 1: a TLS proxy stands before the registry, and its
+ * links name the registry's own host).
  */
 export function resolveLink(link: string, base: URL, rewrite: Profile['linkRewrite']): Reading<URL> {
   let url: URL;
@@ -12,10 +13,14 @@ export function resolveLink(link: string, base: URL, rewrite: Profile['linkRewri
   } catch {
     return { problem: 'the link is not an address' };
   }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return { problem: `the link has the scheme ${url.protocol}` };
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return { problem: `the link has the scheme ${url.protocol}` };
   const path = url.pathname + url.search;
   if (rewrite === 'base') return { value: new URL(base.origin + path) };
-  if (rewrite !== null && url.origin === new URL(rewrite.from).origin) return { value: new URL(new URL(rewrite.to).origin + path) };
+  if (rewrite !== null && url.origin === new URL(rewrite.from).origin)
+    return { value: new URL(new URL(rewrite.to).origin + path) };
   if (url.origin === base.origin) return { value: new URL(base.origin + path) };
-  return { problem: `the link leads to ${url.origin}, which is not the registry at ${base.origin}; the token is not sent there` };
+  return {
+    problem: `the link leads to ${url.origin}, which is not the registry at ${base.origin}; the token is not sent there`,
+  };
 }

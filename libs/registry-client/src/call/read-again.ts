@@ -7,10 +7,15 @@ const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 1_000;
 
 /**
- * Whether a page or a part of a long reading is to be read again after it failed, having waited: 100 ms, then 200, then 400, up to a
- * second (interface section 7.1). What the registry refuses, denies or does not have stays so. Never for anything that changes something.
+ * Whether a page or a part of a long reading is to be read again after it failed, having waited: 100 ms, then 200, then
+ * 400, up to a second (interface section 7.1). What the registry refuses, denies or does not have stays so. Never for
+ * anything that changes something.
  */
-export async function mayReadAgain(outcome: Pick<ReadOutcome<unknown>, 'kind'>, failuresInARow: number, clock: Pick<Clock, 'wait'>): Promise<boolean> {
+export async function mayReadAgain(
+  outcome: Pick<ReadOutcome<unknown>, 'kind'>,
+  failuresInARow: number,
+  clock: Pick<Clock, 'wait'>,
+): Promise<boolean> {
   const passing = outcome.kind === 'unknown' || outcome.kind === 'rate_limited' || outcome.kind === 'not_sent';
   if (!passing || failuresInARow >= MOST_IN_A_ROW) return false;
   await clock.wait(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failuresInARow - 1)));

@@ -1,8 +1,8 @@
 import type { CallOutcome, RawAnswer } from '../port.js';
 
 /**
- * The outcomes of reading what others may own too. `access_denied`: the thing is there, and only its owner or counterparty may see it
- * (error_code 4, public-facts 1.9); it is never to be taken for absence.
+ * The outcomes of reading what others may own too. `access_denied`: the thing is there, and only its owner or
+ * counterparty may see it (error_code 4, public-facts 1.9); it is never to be taken for absence.
  */
 export type ReadOutcome<T> = CallOutcome<T> | { kind: 'access_denied'; text: string; raw: RawAnswer };
 
@@ -11,5 +11,7 @@ export const NOT_FOUND_CODE = '2';
 export const ACCESS_DENIED_CODE = '4';
 
 export function readOutcome<T>(outcome: CallOutcome<T>): ReadOutcome<T> {
-  return outcome.kind === 'refused' && outcome.code === ACCESS_DENIED_CODE ? { kind: 'access_denied', text: outcome.text, raw: outcome.raw } : outcome;
+  return outcome.kind === 'refused' && outcome.code === ACCESS_DENIED_CODE
+    ? { kind: 'access_denied', text: outcome.text, raw: outcome.raw }
+    : outcome;
 }

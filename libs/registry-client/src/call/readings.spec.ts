@@ -16,27 +16,51 @@ const answer = (body: string | JsonObject): RawAnswer => ({
 
 describe('metadata of a document', () => {
   const mdlp = new Readings(loadProfile('mdlp'));
-  const entry = { document_id: 'd1', request_id: 'r1', date: '2020-04-07 07:55:33', processed_date: '2018-11-16T13:22:06', sender: 's', doc_type: 415, doc_status: 'PROCESSED_DOCUMENT' };
+  const entry = {
+    document_id: 'd1',
+    request_id: 'r1',
+    date: '2020-04-07 07:55:33',
+    processed_date: '2018-11-16T13:22:06',
+    sender: 's',
+    doc_type: 415,
+    doc_status: 'PROCESSED_DOCUMENT',
+  };
 
   it('is read by the names, statuses and zone of the profile, and keeps every field as it came', () => {
     const fields = { ...entry, version: '1.34', receiver: 'x' };
     expect(mdlp.document(answer(fields))).toEqual({
-      value: { documentId: 'd1', requestId: 'r1', status: 'processed', docType: 415, receivedAt: '2020-04-07T04:55:33.000Z', processedAt: '2018-11-16T10:22:06.000Z', sender: 's', receiver: 'x', fields },
+      value: {
+        documentId: 'd1',
+        requestId: 'r1',
+        status: 'processed',
+        docType: 415,
+        receivedAt: '2020-04-07T04:55:33.000Z',
+        processedAt: '2018-11-16T10:22:06.000Z',
+        sender: 's',
+        receiver: 'x',
+        fields,
+      },
     });
   });
 
   it('undoes the escaping of JSON exactly once (interface 7.3)', () => {
     // On the wire: "A\\B\"C".
-    const reading = mdlp.document(answer(`{"document_id":"d1","request_id":"r1","doc_status":"FAILED","doc_num":"A\\\\B\\"C"}`));
+    const reading = mdlp.document(
+      answer(`{"document_id":"d1","request_id":"r1","doc_status":"FAILED","doc_num":"A\\\\B\\"C"}`),
+    );
     expect(reading).toMatchObject({ value: { docNum: 'A\\B"C' } });
     const doubled = mdlp.document(answer({ ...entry, doc_num: 'A\\\\B' }));
     expect(doubled).toMatchObject({ value: { docNum: 'A\\\\B' } });
   });
 
   it('takes an unknown status for what the profile says, or refuses the answer', () => {
-    expect(mdlp.document(answer({ ...entry, doc_status: 'NEW_STEP' }))).toMatchObject({ value: { status: 'processing', fields: { doc_status: 'NEW_STEP' } } });
+    expect(mdlp.document(answer({ ...entry, doc_status: 'NEW_STEP' }))).toMatchObject({
+      value: { status: 'processing', fields: { doc_status: 'NEW_STEP' } },
+    });
     const strict = new Readings(loadProfile('mdlp', { statusFallback: null }));
-    expect(strict.document(answer({ ...entry, doc_status: 'NEW_STEP' }))).toEqual({ problem: 'document d1 has the unknown status "NEW_STEP"' });
+    expect(strict.document(answer({ ...entry, doc_status: 'NEW_STEP' }))).toEqual({
+      problem: 'document d1 has the unknown status "NEW_STEP"',
+    });
     expect(strict.document(answer({ ...entry, doc_status: 'toString' }))).toHaveProperty('problem');
   });
 
@@ -45,31 +69,47 @@ describe('metadata of a document', () => {
     expect(mdlp.document(answer({ doc_status: 'FAILED' }))).toEqual({ problem: 'a document without "document_id"' });
     // PostgreSQL takes no NUL and UTF-8 no half of a surrogate pair: an id with one could never be stored.
     for (const documentId of ['d\\u0000', 'd\\ud800']) {
-      expect(mdlp.document(answer(`{"document_id":"${documentId}","doc_status":"FAILED"}`))).toEqual({ problem: 'a document without "document_id"' });
+      expect(mdlp.document(answer(`{"document_id":"${documentId}","doc_status":"FAILED"}`))).toEqual({
+        problem: 'a document without "document_id"',
+      });
       expect(mdlp.text(answer(`{"document_id":"${documentId}"}`), 'document_id')).toHaveProperty('problem');
     }
     expect(mdlp.page(answer({ documents: {}, total: 0 }))).toEqual({ problem: '"documents" is not a list' });
     expect(mdlp.page(answer({ documents: [], total: 'many' }))).toEqual({ problem: '"total" is not a count' });
-    expect(mdlp.page(answer({ documents: [entry, { request_id: 'r' }], total: 2 }))).toEqual({ problem: '"documents"[1]: a document without "document_id"' });
+    expect(mdlp.page(answer({ documents: [entry, { request_id: 'r' }], total: 2 }))).toEqual({
+      problem: '"documents"[1]: a document without "document_id"',
+    });
   });
 
   it('under a request_id takes no notification for what was sent, and nothing from an answer about another one', () => {
     const note = { ...entry, document_id: 'n1', doc_type: 607 };
-    const under = (documents: JsonObject[]) => mdlp.documentsUnder(answer({ documents, total: documents.length }), 'R1');
+    const under = (documents: JsonObject[]) =>
+      mdlp.documentsUnder(answer({ documents, total: documents.length }), 'R1');
     expect(under([note, entry])).toMatchObject({ value: [{ documentId: 'd1' }] });
     expect(under([note])).toEqual({ value: [] });
-    expect(under([entry, { document_id: 'd2', doc_status: 'FAILED' }])).toMatchObject({ value: [{ documentId: 'd1' }, { documentId: 'd2' }] });
-    expect(under([entry, { ...entry, document_id: 'd2', request_id: 'r2' }])).toEqual({ problem: 'document d2 is of request r2' });
+    expect(under([entry, { document_id: 'd2', doc_status: 'FAILED' }])).toMatchObject({
+      value: [{ documentId: 'd1' }, { documentId: 'd2' }],
+    });
+    expect(under([entry, { ...entry, document_id: 'd2', request_id: 'r2' }])).toEqual({
+      problem: 'document d2 is of request r2',
+    });
   });
 
   it('takes a list of one that comes as the bare document, and a total in quotes', () => {
-    expect(mdlp.page(answer({ documents: entry, total: '1' }))).toMatchObject({ value: { documents: [{ documentId: 'd1' }], total: 1 } });
+    expect(mdlp.page(answer({ documents: entry, total: '1' }))).toMatchObject({
+      value: { documents: [{ documentId: 'd1' }], total: 1 },
+    });
   });
 
   it('loses no digit of a number, and takes nothing for a scheme number that is none', () => {
-    const reading = mdlp.document(answer(`{"document_id":"d1","doc_status":"FAILED","doc_num":100000000000000000001,"sum":1200.50}`));
-    expect(reading).toMatchObject({ value: { docNum: '100000000000000000001', fields: { doc_num: '100000000000000000001', sum: '1200.50' } } });
-    for (const docType of ['', ' ', '0x10', 41.5, -1]) expect(mdlp.document(answer({ ...entry, doc_type: docType }))).not.toHaveProperty('value.docType');
+    const reading = mdlp.document(
+      answer(`{"document_id":"d1","doc_status":"FAILED","doc_num":100000000000000000001,"sum":1200.50}`),
+    );
+    expect(reading).toMatchObject({
+      value: { docNum: '100000000000000000001', fields: { doc_num: '100000000000000000001', sum: '1200.50' } },
+    });
+    for (const docType of ['', ' ', '0x10', 41.5, -1])
+      expect(mdlp.document(answer({ ...entry, doc_type: docType }))).not.toHaveProperty('value.docType');
     expect(mdlp.document(answer({ ...entry, doc_type: '415' }))).toHaveProperty('value.docType', 415);
   });
 
@@ -82,7 +122,14 @@ describe('metadata of a document', () => {
 });
 
 describe('requests', () => {
-  const query = { documentIds: ['a', 'b'], requestId: 'r', from: new Date('2026-11-20T21:00:00Z'), to: new Date('2026-11-21T20:59:59Z'), offset: 100, limit: 500 };
+  const query = {
+    documentIds: ['a', 'b'],
+    requestId: 'r',
+    from: new Date('2026-11-20T21:00:00Z'),
+    to: new Date('2026-11-21T20:59:59Z'),
+    offset: 100,
+    limit: 500,
+  };
 
   it('carry the filter of a list flat in the query of a GET', () => {
     const { method, path, body } = new Requests(loadProfile('interface-v1')).list('list_outgoing', query);
@@ -105,21 +152,35 @@ describe('requests', () => {
     const { method, path, body } = new Requests(loadProfile('mdlp')).list('list_incoming', query);
     expect([method, path]).toEqual(['POST', '/api/v1/documents/income']);
     expect(JSON.parse(body ?? '')).toEqual({
-      filter: { document_ids: ['a', 'b'], request_id: 'r', start_date: '2026-11-21 00:00:00', end_date: '2026-11-21 23:59:59' },
+      filter: {
+        document_ids: ['a', 'b'],
+        request_id: 'r',
+        start_date: '2026-11-21 00:00:00',
+        end_date: '2026-11-21 23:59:59',
+      },
       start_from: 100,
       count: 100,
     });
   });
 
   it('escape what goes into a path', () => {
-    expect(new Requests(loadProfile('mdlp')).plain('status', { document_id: '../a b?c' }).path).toBe('/api/v1/documents/..%2Fa%20b%3Fc');
+    expect(new Requests(loadProfile('mdlp')).plain('status', { document_id: '../a b?c' }).path).toBe(
+      '/api/v1/documents/..%2Fa%20b%3Fc',
+    );
   });
 
   it('send the document by the field names of the profile, with bulk_processing only when it was said', () => {
     const requests = new Requests(loadProfile('mdlp', { fields: { request_id: 'req' } }));
     const document = { xml: Buffer.from('xx<a/>').subarray(2), signature: Buffer.from('s'), requestId: 'r' };
-    expect(JSON.parse(requests.send(document).body ?? '')).toEqual({ document: Buffer.from('<a/>').toString('base64'), sign: 'cw==', req: 'r' });
-    expect(JSON.parse(requests.send({ ...document, bulkProcessing: false }).body ?? '')).toHaveProperty('bulk_processing', false);
+    expect(JSON.parse(requests.send(document).body ?? '')).toEqual({
+      document: Buffer.from('<a/>').toString('base64'),
+      sign: 'cw==',
+      req: 'r',
+    });
+    expect(JSON.parse(requests.send({ ...document, bulkProcessing: false }).body ?? '')).toHaveProperty(
+      'bulk_processing',
+      false,
+    );
   });
 });
 

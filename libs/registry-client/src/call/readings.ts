@@ -6,11 +6,16 @@ import { countOf } from './answers.js';
 import type { Reading } from './classify.js';
 import { errorCodeOf, jsonOf } from './error-body.js';
 
-/** Readers of good answers, by the names of the profile. None throws: an answer of another shape is a problem in words. */
+/**
+ * Readers of good answers, by the names of the profile. None throws: an answer of another shape is a problem in words.
+ */
 export class Readings {
   constructor(private readonly profile: Profile) {}
 
-  /** One text field of an object. What was asked for wins over an error code beside it: a document_id means that the document is there. */
+  /**
+   * One text field of an object. What was asked for wins over an error code beside it: a document_id means that the
+   * document is there.
+   */
   text(raw: RawAnswer, field: FieldName): Reading<string> {
     const name = this.profile.fields[field];
     const json = jsonOf(raw);
@@ -52,22 +57,30 @@ export class Readings {
   }
 
   /**
-   * The documents that were sent under a request_id. Notifications bear that of the document that they tell of (interface 2.1), and are none of them. An
-   * answer about another request_id is not understood: nothing may follow from it.
+   * The documents that were sent under a request_id. Notifications bear that of the document that they tell of
+   * (interface 2.1), and are none of them. An answer about another request_id is not understood: nothing may follow
+   * from it.
    */
   documentsUnder(raw: RawAnswer, requestId: string): Reading<DocumentMetadata[]> {
     const documents = this.documents(raw);
     if ('problem' in documents) return documents;
-    const other = documents.value.find((one) => one.requestId !== '' && one.requestId.toLowerCase() !== requestId.toLowerCase());
+    const other = documents.value.find(
+      (one) => one.requestId !== '' && one.requestId.toLowerCase() !== requestId.toLowerCase(),
+    );
     if (other !== undefined) return { problem: `document ${other.documentId} is of request ${other.requestId}` };
     return { value: documents.value.filter((one) => !isNotification(one.docType)) };
   }
 
   /** XML bytes as they came; a web page instead of them is not taken for a document. */
   xml(raw: RawAnswer): Reading<{ xml: Buffer }> {
-    const beginning = raw.body.subarray(0, 256).toString('utf8').replace(/^\uFEFF/, '').trimStart();
+    const beginning = raw.body
+      .subarray(0, 256)
+      .toString('utf8')
+      .replace(/^\uFEFF/, '')
+      .trimStart();
     if (beginning === '') return { problem: 'the answer is empty instead of XML' };
-    if (!beginning.startsWith('<') || /^<(!doctype\s+html|html)/i.test(beginning)) return { problem: 'the answer is not XML' };
+    if (!beginning.startsWith('<') || /^<(!doctype\s+html|html)/i.test(beginning))
+      return { problem: 'the answer is not XML' };
     return { value: { xml: raw.body } };
   }
 
@@ -83,10 +96,19 @@ export class Readings {
     const documentId = fields[names.document_id];
     if (!isPlain(documentId)) return { problem: `a document without "${names.document_id}"` };
     const statusName = fields[names.doc_status];
-    const known = typeof statusName === 'string' && Object.hasOwn(this.profile.statuses, statusName) ? this.profile.statuses[statusName] : undefined;
+    const known =
+      typeof statusName === 'string' && Object.hasOwn(this.profile.statuses, statusName)
+        ? this.profile.statuses[statusName]
+        : undefined;
     const status = known ?? (typeof statusName === 'string' ? this.profile.statusFallback : null);
-    if (status === null) return { problem: `document ${documentId} has the unknown status ${JSON.stringify(statusName ?? null)}` };
-    const metadata: DocumentMetadata = { documentId, requestId: textOf(fields[names.request_id]) ?? '', status, fields };
+    if (status === null)
+      return { problem: `document ${documentId} has the unknown status ${JSON.stringify(statusName ?? null)}` };
+    const metadata: DocumentMetadata = {
+      documentId,
+      requestId: textOf(fields[names.request_id]) ?? '',
+      status,
+      fields,
+    };
     const docType = countOf(fields[names.doc_type], names.doc_type);
     if ('value' in docType) metadata.docType = docType.value;
     const docNum = textOf(fields[names.doc_num]);
@@ -103,10 +125,17 @@ export class Readings {
   }
 }
 
-/** The schemes of what the registry tells participants of one another, 601 to 634 so far (public-facts 2.2); nobody sends them. */
-const isNotification = (docType: number | undefined): boolean => docType !== undefined && docType > 600 && docType < 700;
+/**
+ * The schemes of what the registry tells participants of one another, 601 to 634 so far (public-facts 2.2); nobody
+ * sends them.
+ */
+const isNotification = (docType: number | undefined): boolean =>
+  docType !== undefined && docType > 600 && docType < 700;
 
-const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 /** A text that can be stored and sent back anywhere: not empty, no control characters, no halves of surrogate pairs. */
-const isPlain = (value: JsonValue | undefined): value is string => typeof value === 'string' && value !== '' && !/\p{Cc}|\p{Surrogate}/u.test(value);
-const textOf = (value: JsonValue | undefined): string | undefined => (typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined);
+const isPlain = (value: JsonValue | undefined): value is string =>
+  typeof value === 'string' && value !== '' && !/\p{Cc}|\p{Surrogate}/u.test(value);
+const textOf = (value: JsonValue | undefined): string | undefined =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined;

@@ -17,21 +17,34 @@ export class Requests {
   /** An operation whose parameters are in its path, with an optional JSON body. */
   plain(name: OperationName, values: Record<string, string> = {}, body?: JsonObject): RequestParts {
     const { method, path } = this.profile.operations[name];
-    const filled = path.replace(/\{(\w+)\}/g, (whole, key: string) => (key in values ? encodeURIComponent(values[key] as string) : whole));
-    return { method, path: this.profile.basePath + filled, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const filled = path.replace(/\{(\w+)\}/g, (whole, key: string) =>
+      key in values ? encodeURIComponent(values[key] as string) : whole,
+    );
+    return {
+      method,
+      path: this.profile.basePath + filled,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    };
   }
 
   signInCode(account: Pick<Account, 'clientId' | 'clientSecret' | 'userId' | 'signer'>): RequestParts {
     const { fields } = this.profile;
-    return this.plain('sign_in_code', {}, {
-      [fields.client_id]: account.clientId,
-      [fields.client_secret]: account.clientSecret,
-      [fields.user_id]: account.userId,
-      [fields.auth_type]: account.signer.kind === 'password' ? 'PASSWORD' : 'SIGNED_CODE',
-    });
+    return this.plain(
+      'sign_in_code',
+      {},
+      {
+        [fields.client_id]: account.clientId,
+        [fields.client_secret]: account.clientSecret,
+        [fields.user_id]: account.userId,
+        [fields.auth_type]: account.signer.kind === 'password' ? 'PASSWORD' : 'SIGNED_CODE',
+      },
+    );
   }
 
-  /** @param proof A detached CMS over the UTF-8 bytes of the code, in base64; or the password of a user who does not sign. */
+  /**
+   * @param proof A detached CMS over the UTF-8 bytes of the code, in base64; or the password of a user who does not
+   *   sign.
+   */
   signInToken(code: string, proof: { signature: string } | { password: string }): RequestParts {
     const { fields } = this.profile;
     const [name, value] = 'password' in proof ? [fields.password, proof.password] : [fields.signature, proof.signature];
@@ -42,12 +55,16 @@ export class Requests {
   send(document: Pick<DocumentToSend, 'xml' | 'signature' | 'requestId' | 'bulkProcessing'>): RequestParts {
     const { fields } = this.profile;
     const xml = Buffer.from(document.xml.buffer, document.xml.byteOffset, document.xml.byteLength);
-    return this.plain('send', {}, {
-      [fields.document]: xml.toString('base64'),
-      ...(document.signature === undefined ? {} : { [fields.sign]: document.signature.toString('base64') }),
-      [fields.request_id]: document.requestId,
-      ...(document.bulkProcessing === undefined ? {} : { [fields.bulk_processing]: document.bulkProcessing }),
-    });
+    return this.plain(
+      'send',
+      {},
+      {
+        [fields.document]: xml.toString('base64'),
+        ...(document.signature === undefined ? {} : { [fields.sign]: document.signature.toString('base64') }),
+        [fields.request_id]: document.requestId,
+        ...(document.bulkProcessing === undefined ? {} : { [fields.bulk_processing]: document.bulkProcessing }),
+      },
+    );
   }
 
   /** A page of a document list: a GET takes the filter flat in its query, a POST as {filter, start_from, count}. */
@@ -55,7 +72,10 @@ export class Requests {
     const { fields } = this.profile;
     const operation = this.profile.operations[name];
     const pageSize = operation.pageSize ?? 100;
-    const paging = { [fields.start_from]: query.offset ?? 0, [fields.count]: Math.min(query.limit ?? pageSize, pageSize) };
+    const paging = {
+      [fields.start_from]: query.offset ?? 0,
+      [fields.count]: Math.min(query.limit ?? pageSize, pageSize),
+    };
     const filter = this.filter(query);
     if (operation.method === 'POST') return this.plain(name, {}, { [fields.filter]: filter, ...paging });
     return this.inQuery(name, {}, { ...filter, ...paging });
@@ -87,7 +107,9 @@ export class Requests {
     const { statuses, name } = this.profile;
     const names = Object.keys(statuses).filter((one) => statuses[one] === status);
     if (names.length === 1) return names[0] as string;
-    const message = `lists cannot be filtered by status ${status}: profile ${name} has ${names.length === 0 ? 'no name' : `the names ${names.join(', ')}`} for it`;
+    const message =
+      `lists cannot be filtered by status ${status}: profile ${name} has ` +
+      `${names.length === 0 ? 'no name' : `the names ${names.join(', ')}`} for it`;
     throw new PedigreeError('invalid_parameter', message, { field: 'status' });
   }
 }

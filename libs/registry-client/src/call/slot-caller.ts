@@ -59,7 +59,8 @@ export class SlotCaller {
     } catch (error) {
       return { kind: 'failed', written: false, reason: `no slot: ${(error as Error).message}` };
     }
-    if (clock.monotonicMs() > (what.notAfterMonotonicMs ?? Infinity)) return { kind: 'failed', written: false, reason: 'the slot came too late for this attempt' };
+    if (clock.monotonicMs() > (what.notAfterMonotonicMs ?? Infinity))
+      return { kind: 'failed', written: false, reason: 'the slot came too late for this attempt' };
     let writtenMs = NaN;
     const result = await exchange(
       this.options.dispatcher,
@@ -80,7 +81,11 @@ export class SlotCaller {
   }
 
   private answersBytes(operation: OperationName): boolean {
-    return operation === 'fetch_link' || operation === 'export_file' || this.options.profile.operations[operation].answersWith === 'body';
+    return (
+      operation === 'fetch_link' ||
+      operation === 'export_file' ||
+      this.options.profile.operations[operation].answersWith === 'body'
+    );
   }
 
   private headers(operation: OperationName, { target, token }: Call): Record<string, string> {
@@ -93,15 +98,27 @@ export class SlotCaller {
     };
   }
 
-  private async learn(account: string, operation: OperationName, answer: Extract<Exchange, { kind: 'answered' }>): Promise<void> {
+  private async learn(
+    account: string,
+    operation: OperationName,
+    answer: Extract<Exchange, { kind: 'answered' }>,
+  ): Promise<void> {
     const { text } = readErrorBody(answer.raw, this.options.profile.fields);
     const intervalMs = intervalFromText(text);
     const retryMs = retryAfterMs(answer.retryAfter, this.options.clock.now());
-    const told = { ...(intervalMs === undefined ? {} : { intervalMs }), ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }) };
+    const told = {
+      ...(intervalMs === undefined ? {} : { intervalMs }),
+      ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }),
+    };
     // A registry may repeat what it was sent, and a sign-in sends secrets.
-    this.options.log.warn({ account, operation, ...told, ...(isSignIn(operation) ? {} : { text }) }, 'the registry limits our calls');
+    this.options.log.warn(
+      { account, operation, ...told, ...(isSignIn(operation) ? {} : { text }) },
+      'the registry limits our calls',
+    );
     await this.options.budgets
       .learnFrom429(account, operation, told)
-      .catch((error: Error) => this.options.log.warn({ account, operation, error: error.message }, 'an interval was not learnt'));
+      .catch((error: Error) =>
+        this.options.log.warn({ account, operation, error: error.message }, 'an interval was not learnt'),
+      );
   }
 }

@@ -9,18 +9,33 @@ const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 const START = Date.parse('2026-11-21T00:00:00Z');
 const OVERLAP_MS = 60_000;
 
-/** Documents dated and shown at moments that differ by less than the overlap, newest first, as the registry lists them. */
+/**
+ * Documents dated and shown at moments that differ by less than the overlap, newest first, as the registry lists them.
+ */
 class Inbox {
   nowMs = START;
   failing = false;
   constructor(private readonly documents: { id: string; datedMs: number; shownMs: number }[]) {}
 
-  list = ({ from, to, offset = 0, limit = 100 }: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> => {
+  list = ({
+    from,
+    to,
+    offset = 0,
+    limit = 100,
+  }: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> => {
     if (this.failing) return Promise.resolve({ kind: 'not_sent', reason: 'gone' });
     const fromMs = Math.floor((from?.getTime() ?? 0) / 1000) * 1000;
     const toMs = to === undefined ? Infinity : Math.floor(to.getTime() / 1000) * 1000 + 999;
-    const shown = this.shown().filter((one) => one.datedMs >= fromMs && one.datedMs <= toMs).sort((a, b) => b.datedMs - a.datedMs || (a.id < b.id ? -1 : 1));
-    const documents = shown.slice(offset, offset + limit).map(({ id, datedMs }): DocumentMetadata => ({ documentId: id, requestId: '', status: 'processed', receivedAt: new Date(datedMs).toISOString(), fields: {} }));
+    const shown = this.shown()
+      .filter((one) => one.datedMs >= fromMs && one.datedMs <= toMs)
+      .sort((a, b) => b.datedMs - a.datedMs || (a.id < b.id ? -1 : 1));
+    const documents = shown.slice(offset, offset + limit).map(({ id, datedMs }): DocumentMetadata => ({
+      documentId: id,
+      requestId: '',
+      status: 'processed',
+      receivedAt: new Date(datedMs).toISOString(),
+      fields: {},
+    }));
     this.nowMs += 700;
     return Promise.resolve({ kind: 'ok', value: { documents, total: shown.length }, raw: answer({}) });
   };
@@ -31,34 +46,61 @@ class Inbox {
 }
 
 const inboxes = fc.array(fc.record({ datedMs: fc.nat(600_000), lateMs: fc.nat(OVERLAP_MS) }), { maxLength: 60 }).map(
-  (made) => new Inbox(made.map(({ datedMs, lateMs }, index) => ({ id: `d${index}`, datedMs: START + datedMs, shownMs: START + datedMs + lateMs }))),
+  (made) =>
+    new Inbox(
+      made.map(({ datedMs, lateMs }, index) => ({
+        id: `d${index}`,
+        datedMs: START + datedMs,
+        shownMs: START + datedMs + lateMs,
+      })),
+    ),
 );
 
 describe('a document list that is read again and again', () => {
   it('gives each document once, however late it shows up within the overlap, and whatever fails between', async () => {
     await fc.assert(
-      fc.asyncProperty(inboxes, fc.array(fc.record({ waitMs: fc.nat(120_000), fails: fc.boolean() }), { minLength: 1, maxLength: 12 }), fc.option(fc.integer({ min: 5, max: 40 }), { nil: undefined }), async (inbox, readings, maxEntries) => {
-        let cursor = cursorFrom(new Date(START));
-        const given: string[] = [];
-        // Enough readings at the end for the shortest stretches of time.
-        const rest = Array.from({ length: 60 }, () => ({ waitMs: 0, fails: false }));
-        for (const { waitMs, fails } of [...readings, { waitMs: 1_000_000, fails: false }, ...rest]) {
-          inbox.nowMs += waitMs;
-          inbox.failing = fails;
-          const result = await readSince(inbox.list, cursor, { overlapMs: OVERLAP_MS, pageSize: 5, ...(maxEntries === undefined ? {} : { maxEntries }) });
-          // What is kept survives a restart of the program: it is plain data.
-          cursor = JSON.parse(JSON.stringify(result.cursor)) as typeof cursor;
-          given.push(...result.documents.map((document) => document.documentId));
-        }
-        expect([...given].sort()).toEqual(inbox.shown().map((one) => one.id).sort());
-      }),
+      fc.asyncProperty(
+        inboxes,
+        fc.array(fc.record({ waitMs: fc.nat(120_000), fails: fc.boolean() }), { minLength: 1, maxLength: 12 }),
+        fc.option(fc.integer({ min: 5, max: 40 }), { nil: undefined }),
+        async (inbox, readings, maxEntries) => {
+          let cursor = cursorFrom(new Date(START));
+          const given: string[] = [];
+          // Enough readings at the end for the shortest stretches of time.
+          const rest = Array.from({ length: 60 }, () => ({ waitMs: 0, fails: false }));
+          for (const { waitMs, fails } of [...readings, { waitMs: 1_000_000, fails: false }, ...rest]) {
+            inbox.nowMs += waitMs;
+            inbox.failing = fails;
+            const result = await readSince(inbox.list, cursor, {
+              overlapMs: OVERLAP_MS,
+              pageSize: 5,
+              ...(maxEntries === undefined ? {} : { maxEntries }),
+            });
+            // What is kept survives a restart of the program: it is plain data.
+            cursor = JSON.parse(JSON.stringify(result.cursor)) as typeof cursor;
+            given.push(...result.documents.map((document) => document.documentId));
+          }
+          expect([...given].sort()).toEqual(
+            inbox
+              .shown()
+              .map((one) => one.id)
+              .sort(),
+          );
+        },
+      ),
       { seed: SEED },
     );
   });
 
   it('comes to an end while more is sent than a page holds between two pages, and leaves that to the next reading', async () => {
     // 30 documents a page are sent, and a page shows 10.
-    const inbox = new Inbox(Array.from({ length: 1_500 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 23, shownMs: START + index * 23 })));
+    const inbox = new Inbox(
+      Array.from({ length: 1_500 }, (_, index) => ({
+        id: `d${index}`,
+        datedMs: START + index * 23,
+        shownMs: START + index * 23,
+      })),
+    );
     inbox.nowMs += 1_000;
     let cursor = cursorFrom(new Date(START));
     const given: string[] = [];
@@ -70,13 +112,18 @@ describe('a document list that is read again and again', () => {
     }
     expect(new Set(given).size).toBe(given.length);
     const until = Date.parse(cursor.since);
-    const sent = inbox.shown().filter((one) => one.datedMs <= until).map((one) => one.id);
+    const sent = inbox
+      .shown()
+      .filter((one) => one.datedMs <= until)
+      .map((one) => one.id);
     expect(given).toEqual(expect.arrayContaining(sent));
   });
 
   it('takes a long list in stretches of time, the oldest first, and comes further with each reading', async () => {
     // Many more lie within one overlap than a reading is to take.
-    const inbox = new Inbox(Array.from({ length: 400 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 1_000, shownMs: START })));
+    const inbox = new Inbox(
+      Array.from({ length: 400 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 1_000, shownMs: START })),
+    );
     let cursor = cursorFrom(new Date(START));
     const given: string[] = [];
     const readings: boolean[] = [];
@@ -95,22 +142,43 @@ describe('a document list that is read again and again', () => {
   });
 
   it('asks for no further page once it is to stop', async () => {
-    const inbox = new Inbox(Array.from({ length: 50 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 60_000, shownMs: START })));
-    const result = await readSince(inbox.list, cursorFrom(new Date(START)), { overlapMs: OVERLAP_MS, pageSize: 10, signal: AbortSignal.abort(), again: () => Promise.resolve(true) });
-    expect(result).toMatchObject({ documents: [], walk: { kind: 'stopped', outcome: { kind: 'not_sent', reason: 'stopping' } } });
+    const inbox = new Inbox(
+      Array.from({ length: 50 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 60_000, shownMs: START })),
+    );
+    const result = await readSince(inbox.list, cursorFrom(new Date(START)), {
+      overlapMs: OVERLAP_MS,
+      pageSize: 10,
+      signal: AbortSignal.abort(),
+      again: () => Promise.resolve(true),
+    });
+    expect(result).toMatchObject({
+      documents: [],
+      walk: { kind: 'stopped', outcome: { kind: 'not_sent', reason: 'stopping' } },
+    });
   });
 
   it('remembers only what the overlap may show again', async () => {
-    const inbox = new Inbox(Array.from({ length: 50 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 60_000, shownMs: START })));
-    const { cursor, documents } = await readSince(inbox.list, cursorFrom(new Date(START)), { overlapMs: OVERLAP_MS, pageSize: 10 });
+    const inbox = new Inbox(
+      Array.from({ length: 50 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 60_000, shownMs: START })),
+    );
+    const { cursor, documents } = await readSince(inbox.list, cursorFrom(new Date(START)), {
+      overlapMs: OVERLAP_MS,
+      pageSize: 10,
+    });
     expect(documents).toHaveLength(50);
     expect(cursor.since).toBe(new Date(START + 49 * 60_000).toISOString());
     expect(Object.keys(cursor.handedOut)).toEqual(['d49', 'd48']);
   });
 
   it('does not move on when the walk does not end', async () => {
-    const inbox = new Inbox(Array.from({ length: 50 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 60_000, shownMs: START })));
-    const { cursor, walk, documents } = await readSince(inbox.list, cursorFrom(new Date(START)), { overlapMs: OVERLAP_MS, pageSize: 10, maxPages: 2 });
+    const inbox = new Inbox(
+      Array.from({ length: 50 }, (_, index) => ({ id: `d${index}`, datedMs: START + index * 60_000, shownMs: START })),
+    );
+    const { cursor, walk, documents } = await readSince(inbox.list, cursorFrom(new Date(START)), {
+      overlapMs: OVERLAP_MS,
+      pageSize: 10,
+      maxPages: 2,
+    });
     expect(walk.kind).toBe('unsettled');
     expect(cursor.since).toBe(new Date(START).toISOString());
     expect(Object.keys(cursor.handedOut)).toHaveLength(documents.length);

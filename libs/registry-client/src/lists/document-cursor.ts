@@ -1,7 +1,10 @@
 import type { CallOutcome, DocumentMetadata, OutgoingQuery, RawAnswer } from '../port.js';
 import { walkPages, type WalkOptions, type WalkOutcome } from './walk-pages.js';
 
-/** How far a document list has been read: plain data, to be kept by the reader. Times are the registry's, so that no clock of ours matters. */
+/**
+ * How far a document list has been read: plain data, to be kept by the reader. Times are the registry's, so that no
+ * clock of ours matters.
+ */
 export interface DocumentCursor {
   /** Newest time of receipt that a complete reading has seen, ISO 8601; where the first reading begins. */
   since: string;
@@ -11,7 +14,10 @@ export interface DocumentCursor {
 
 export const cursorFrom = (since: Date): DocumentCursor => ({ since: since.toISOString(), handedOut: {} });
 
-/** What is new. `complete`: nothing since the cursor was left out, and the cursor has moved on; else the next reading begins where this one did. */
+/**
+ * What is new. `complete`: nothing since the cursor was left out, and the cursor has moved on; else the next reading
+ * begins where this one did.
+ */
 export interface NewDocuments {
   documents: DocumentMetadata[];
   cursor: DocumentCursor;
@@ -25,14 +31,19 @@ export interface NewDocuments {
 export interface SinceOptions extends Pick<WalkOptions<DocumentMetadata>, 'pageSize' | 'maxPages' | 'again'> {
   /** How late a document may show up and still be seen. */
   overlapMs: number;
-  /** About how many entries one reading takes: a longer list is read from its oldest end, a stretch of time after another. Default: all. */
+  /**
+   * About how many entries one reading takes: a longer list is read from its oldest end, a stretch of time after
+   * another. Default: all.
+   */
   maxEntries?: number;
   /** Once it aborts no further page is asked for. */
   signal?: AbortSignal;
 }
 
 /** What a reader of a list says: from where, and how much at once. */
-export type SinceQuery = Pick<SinceOptions, 'overlapMs' | 'maxPages' | 'maxEntries' | 'signal'> & { cursor: DocumentCursor };
+export type SinceQuery = Pick<SinceOptions, 'overlapMs' | 'maxPages' | 'maxEntries' | 'signal'> & {
+  cursor: DocumentCursor;
+};
 
 /** Reads document lists by cursor (interface section 4; DESIGN 6, inbound and foreign). */
 export interface DocumentLists {
@@ -43,13 +54,14 @@ export interface DocumentLists {
 type List = (query: OutgoingQuery) => Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
 
 /**
- * Reads what a document list received since the cursor, each document once over all readings. The overlap reaches back before the cursor,
- * for documents that the registry shows later than it dates them; what was handed out is told by id.
+ * Reads what a document list received since the cursor, each document once over all readings. The overlap reaches back
+ * before the cursor, for documents that the registry shows later than it dates them; what was handed out is told by id.
  */
 export async function readSince(list: List, cursor: DocumentCursor, options: SinceOptions): Promise<NewDocuments> {
   const { overlapMs, pageSize, maxPages, again, signal } = options;
   const from = new Date(Date.parse(cursor.since) - overlapMs);
-  const stoppable: List = (query) => (signal?.aborted === true ? Promise.resolve({ kind: 'not_sent', reason: 'stopping' }) : list(query));
+  const stoppable: List = (query) =>
+    signal?.aborted === true ? Promise.resolve({ kind: 'not_sent', reason: 'stopping' }) : list(query);
   const first = await firstPage(stoppable, { from, since: cursor.since, ...options });
   let ready: PageOutcome | undefined = first.outcome;
   let { to } = first;
@@ -66,13 +78,25 @@ export async function readSince(list: List, cursor: DocumentCursor, options: Sin
     keyOf: (document) => document.documentId,
     pageSize,
     ...(maxPages === undefined ? {} : { maxPages }),
-    ...(again === undefined ? {} : { again: (outcome, failuresInARow) => (signal?.aborted === true ? Promise.resolve(false) : again(outcome, failuresInARow)) }),
+    ...(again === undefined
+      ? {}
+      : {
+          again: (outcome, failuresInARow) =>
+            signal?.aborted === true ? Promise.resolve(false) : again(outcome, failuresInARow),
+        }),
   });
   const documents = walk.items.filter((document) => !Object.hasOwn(cursor.handedOut, document.documentId));
-  const handedOut = { ...cursor.handedOut, ...Object.fromEntries(documents.map((document) => [document.documentId, document.receivedAt ?? cursor.since])) };
-  if (walk.kind !== 'complete') return { documents, cursor: { since: cursor.since, handedOut }, walk, more: first.isCut, answers };
+  const handedOut = {
+    ...cursor.handedOut,
+    ...Object.fromEntries(documents.map((document) => [document.documentId, document.receivedAt ?? cursor.since])),
+  };
+  if (walk.kind !== 'complete')
+    return { documents, cursor: { since: cursor.since, handedOut }, walk, more: first.isCut, answers };
   const dates = walk.items.map((document) => document.receivedAt ?? cursor.since);
-  const since = first.isCut && to !== undefined ? to.toISOString() : dates.reduce((newest, time) => (time > newest ? time : newest), cursor.since);
+  const since =
+    first.isCut && to !== undefined
+      ? to.toISOString()
+      : dates.reduce((newest, time) => (time > newest ? time : newest), cursor.since);
   const oldest = new Date(Date.parse(since) - overlapMs - SECOND_MS).toISOString();
   const remembered = Object.fromEntries(Object.entries(handedOut).filter(([, time]) => time >= oldest));
   return { documents, cursor: { since, handedOut: remembered }, walk, more: first.isCut, answers };
@@ -89,8 +113,8 @@ interface FirstPage {
 const MAX_HALVINGS = 40;
 
 /**
- * The first page, of a stretch of time that holds no more than it should: the end is moved towards the cursor by halves. It stays behind the
- * cursor, so that each reading comes further, however much lies within the overlap.
+ * The first page, of a stretch of time that holds no more than it should: the end is moved towards the cursor by
+ * halves. It stays behind the cursor, so that each reading comes further, however much lies within the overlap.
  */
 async function firstPage(list: List, options: SinceOptions & { from: Date; since: string }): Promise<FirstPage> {
   const { from, since, pageSize, maxEntries = Infinity } = options;
@@ -102,17 +126,21 @@ async function firstPage(list: List, options: SinceOptions & { from: Date; since
     if (outcome.kind !== 'ok') return { outcome, to, isCut };
     const end = to ?? endOf(outcome.value);
     const restMs = end === undefined ? 0 : end.getTime() - sinceMs;
-    if (outcome.value.total <= maxEntries || restMs <= 2 * SECOND_MS || halvings >= MAX_HALVINGS) return { outcome, to: end, isCut };
+    if (outcome.value.total <= maxEntries || restMs <= 2 * SECOND_MS || halvings >= MAX_HALVINGS)
+      return { outcome, to: end, isCut };
     to = new Date(sinceMs + Math.ceil(restMs / 2 / SECOND_MS) * SECOND_MS);
   }
 }
 
 /**
- * Where a reading of several pages ends: at the newest document of its first page. What comes meanwhile would move every page under us, faster
- * than we may read when much is sent; it is left to the next reading, whose cursor begins here.
+ * Where a reading of several pages ends: at the newest document of its first page. What comes meanwhile would move
+ * every page under us, faster than we may read when much is sent; it is left to the next reading, whose cursor begins
+ * here.
  */
 function endOf({ documents, total }: { documents: DocumentMetadata[]; total: number }): Date | undefined {
-  const times = documents.map((document) => Date.parse(document.receivedAt ?? '')).filter((time) => !Number.isNaN(time));
+  const times = documents
+    .map((document) => Date.parse(document.receivedAt ?? ''))
+    .filter((time) => !Number.isNaN(time));
   if (documents.length >= total || times.length === 0) return undefined;
   return new Date(Math.ceil(Math.max(...times) / SECOND_MS) * SECOND_MS);
 }

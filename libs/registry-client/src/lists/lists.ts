@@ -32,14 +32,34 @@ export interface WalkQuery<N extends ListName> extends ListQuery<N> {
 export class Lists {
   constructor(private readonly caller: Caller) {}
 
-  /** One page. @throws PedigreeError invalid_parameter for a filter that this list does not have, or a path value that is missing. */
-  async page<N extends ListName>(account: string, name: N, query: PageQuery<N> = {}): Promise<ReadOutcome<Page<ListRecord<N>>>> {
+  /**
+   * One page. @throws PedigreeError invalid_parameter for a filter that this list does not have, or a path value that
+   * is missing.
+   */
+  async page<N extends ListName>(
+    account: string,
+    name: N,
+    query: PageQuery<N> = {},
+  ): Promise<ReadOutcome<Page<ListRecord<N>>>> {
     const manner = listRow(name).ofOne === true ? READ_ONE : READ;
-    return readOutcome(await this.caller.call(account, name, { request: this.request(name, query), manner, read: (raw) => this.read(name, raw) }));
+    return readOutcome(
+      await this.caller.call(account, name, {
+        request: this.request(name, query),
+        manner,
+        read: (raw) => this.read(name, raw),
+      }),
+    );
   }
 
-  /** The whole list, however it changes meanwhile. Each page is a call within the budget; one that fails is read again, a few times. */
-  async walk<N extends ListName>(account: string, name: N, query: WalkQuery<N> = {}): Promise<WalkOutcome<ListRecord<N>>> {
+  /**
+   * The whole list, however it changes meanwhile. Each page is a call within the budget; one that fails is read again,
+   * a few times.
+   */
+  async walk<N extends ListName>(
+    account: string,
+    name: N,
+    query: WalkQuery<N> = {},
+  ): Promise<WalkOutcome<ListRecord<N>>> {
     const { maxPages, maxRestarts, patient = true, ...rest } = query;
     const key = listRow(name).key;
     return walkPages<ListRecord<N>>({
@@ -47,7 +67,9 @@ export class Lists {
       keyOf: (record) => keyOf(record as Record<string, unknown>, key),
       pageSize: this.pageSize(name),
       fixedPages: name === 'export_results',
-      ...(patient ? { again: (outcome, failuresInARow) => mayReadAgain(outcome, failuresInARow, this.caller.clock) } : {}),
+      ...(patient
+        ? { again: (outcome, failuresInARow) => mayReadAgain(outcome, failuresInARow, this.caller.clock) }
+        : {}),
       ...(maxPages === undefined ? {} : { maxPages }),
       ...(maxRestarts === undefined ? {} : { maxRestarts }),
     });
@@ -62,13 +84,21 @@ export class Lists {
     const { fields } = profile;
     const { method, path } = profile.operations[name];
     for (const [, key] of path.matchAll(/\{(\w+)\}/g)) {
-      if (query.path?.[key as string] === undefined) throw new PedigreeError('invalid_parameter', `the list ${name} needs ${key}`, { field: key as string });
+      if (query.path?.[key as string] === undefined)
+        throw new PedigreeError('invalid_parameter', `the list ${name} needs ${key}`, { field: key as string });
     }
     const size = Math.min(query.limit ?? this.pageSize(name), this.pageSize(name));
     const offset = query.offset ?? 0;
-    const paging = name === 'export_results' ? { [fields.page]: Math.floor(offset / size), [fields.size]: size } : { [fields.start_from]: offset, [fields.count]: size };
+    const paging =
+      name === 'export_results'
+        ? { [fields.page]: Math.floor(offset / size), [fields.size]: size }
+        : { [fields.start_from]: offset, [fields.count]: size };
     const filter = this.filter(name, query.filter);
-    if (method === 'POST') return requests.plain(name, query.path, { ...(listRow(name).filter === undefined ? {} : { [fields.filter]: filter }), ...paging });
+    if (method === 'POST')
+      return requests.plain(name, query.path, {
+        ...(listRow(name).filter === undefined ? {} : { [fields.filter]: filter }),
+        ...paging,
+      });
     return requests.inQuery(name, query.path, { ...filter, ...paging });
   }
 
@@ -78,8 +108,11 @@ export class Lists {
     const result: JsonObject = {};
     for (const [ours, value] of Object.entries(filter)) {
       const field = Object.hasOwn(known, ours) ? known[ours] : undefined;
-      if (field === undefined) throw new PedigreeError('invalid_parameter', `the list ${name} has no filter "${ours}"`, { field: ours });
-      if (value !== undefined) result[this.caller.profile.fields[field]] = value instanceof Date ? filterDate(value, name, this.caller.profile) : (value as JsonValue);
+      if (field === undefined)
+        throw new PedigreeError('invalid_parameter', `the list ${name} has no filter "${ours}"`, { field: ours });
+      if (value !== undefined)
+        result[this.caller.profile.fields[field]] =
+          value instanceof Date ? filterDate(value, name, this.caller.profile) : (value as JsonValue);
     }
     return result;
   }
@@ -98,7 +131,10 @@ export class Lists {
   }
 }
 
-/** What tells a record from all others; where the registry left all of that empty (a counterparty abroad has no INN), the whole record does. */
+/**
+ * What tells a record from all others; where the registry left all of that empty (a counterparty abroad has no INN),
+ * the whole record does.
+ */
 function keyOf(record: Record<string, unknown>, parts: readonly string[]): string {
   const values = parts.map((part) => record[part] ?? null);
   return JSON.stringify(values.every((value) => value === null) ? record['fields'] : values);

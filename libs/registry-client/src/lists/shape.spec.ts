@@ -4,7 +4,14 @@ import { loadProfile } from '../profile.js';
 import { asList, flag, instant, key, number, readRecord, readRecords, text } from './shape.js';
 
 const profile = loadProfile('mdlp', { fields: { sgtin: 'code' } });
-const SHAPE = { id: key('sgtin'), status: text('sgtin_status'), count: number('total_income'), on: flag('is_admin'), at: instant('op_date'), name: text('prod_sell_name', 'prod_desc_label') };
+const SHAPE = {
+  id: key('sgtin'),
+  status: text('sgtin_status'),
+  count: number('total_income'),
+  on: flag('is_admin'),
+  at: instant('op_date'),
+  name: text('prod_sell_name', 'prod_desc_label'),
+};
 const read = (value: JsonValue, options = {}): unknown => readRecord(value, SHAPE, profile, options);
 
 describe('a record', () => {
@@ -18,7 +25,11 @@ describe('a record', () => {
     ['no number in words', { total_income: '12 packs' }, {}],
     ['flags in every dress', { is_admin: 'false' }, { on: false }],
     ['no flag in anything else', { is_admin: 'yes' }, {}],
-    ['a time without a zone as the profile means it', { op_date: '2020-04-07 07:55:33' }, { at: '2020-04-07T04:55:33.000Z' }],
+    [
+      'a time without a zone as the profile means it',
+      { op_date: '2020-04-07 07:55:33' },
+      { at: '2020-04-07T04:55:33.000Z' },
+    ],
     ['a time with a zone', { op_date: '2020-04-07T07:55:33Z' }, { at: '2020-04-07T07:55:33.000Z' }],
     ['a time of a database', { op_date: { $date: '2020-04-07T07:55:33.5Z' } }, { at: '2020-04-07T07:55:33.500Z' }],
     ['a time of a database in milliseconds', { op_date: { $date: 0 } }, { at: '1970-01-01T00:00:00.000Z' }],
@@ -40,13 +51,18 @@ describe('a record', () => {
 
   it('is read in capitals only where the registry writes so', () => {
     expect(read({ CODE: 'a' })).toHaveProperty('problem');
-    expect(read({ CODE: 'a', Status: 'x' }, { anyCase: true })).toEqual({ value: { id: 'a', status: 'x', fields: { CODE: 'a', Status: 'x' } } });
+    expect(read({ CODE: 'a', Status: 'x' }, { anyCase: true })).toEqual({
+      value: { id: 'a', status: 'x', fields: { CODE: 'a', Status: 'x' } },
+    });
   });
 });
 
 describe('a list', () => {
   it.each([
-    [[1, 2], [1, 2]],
+    [
+      [1, 2],
+      [1, 2],
+    ],
     [{ a: 1 }, [{ a: 1 }]],
     ['one', ['one']],
     [null, []],

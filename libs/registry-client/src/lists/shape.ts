@@ -3,7 +3,10 @@ import type { Reading } from '../call/classify.js';
 import type { FieldName, Profile } from '../profile.js';
 import { parseRegistryDate } from '../registry-dates.js';
 
-/** One property of a record: the registry's fields that may carry it (the first that does wins), and how its value is read. */
+/**
+ * One property of a record: the registry's fields that may carry it (the first that does wins), and how its value is
+ * read.
+ */
 interface Column<T> {
   from: readonly FieldName[];
   read: (value: JsonValue, zone: string) => T | undefined;
@@ -20,17 +23,30 @@ type Keys<S extends Shape> = { [K in keyof S]: S[K] extends KeyColumn ? K : neve
 type Value<C> = C extends Column<infer T> ? T : never;
 
 /** A record as it is handed on: our names, and under `fields` every field as it came. */
-export type RecordOf<S extends Shape> = { [K in Keys<S>]: string } & { [K in Exclude<keyof S, Keys<S>>]?: Value<S[K]> } & { fields: JsonObject };
+export type RecordOf<S extends Shape> = { [K in Keys<S>]: string } & {
+  [K in Exclude<keyof S, Keys<S>>]?: Value<S[K]>;
+} & { fields: JsonObject };
 
-const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const asText = (value: JsonValue): string | undefined => (typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined);
+const asText = (value: JsonValue): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : undefined;
 const asNumber = (value: JsonValue): number | undefined => {
-  const number = typeof value === 'number' ? value : typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : NaN;
+  const number =
+    typeof value === 'number'
+      ? value
+      : typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value)
+        ? Number(value)
+        : NaN;
   return Number.isFinite(number) ? number : undefined;
 };
 const asFlag = (value: JsonValue): boolean | undefined =>
-  value === true || value === 'true' || value === 1 ? true : value === false || value === 'false' || value === 0 ? false : undefined;
+  value === true || value === 'true' || value === 1
+    ? true
+    : value === false || value === 'false' || value === 0
+      ? false
+      : undefined;
 /** Partners carry dates as {"$date": ISO text or milliseconds}. */
 const asInstant = (value: JsonValue, zone: string): string | undefined => {
   if (isObject(value)) return asInstant(value['$date'] ?? null, zone);
@@ -53,13 +69,23 @@ export interface ShapeOptions {
   anyCase?: boolean;
 }
 
-/** Reads one record. A column that is absent or of another kind stays away; a key that does makes the record a problem in words. */
-export function readRecord<S extends Shape>(value: JsonValue, shape: S, profile: Profile, options: ShapeOptions = {}): Reading<RecordOf<S>> {
+/**
+ * Reads one record. A column that is absent or of another kind stays away; a key that does makes the record a problem
+ * in words.
+ */
+export function readRecord<S extends Shape>(
+  value: JsonValue,
+  shape: S,
+  profile: Profile,
+  options: ShapeOptions = {},
+): Reading<RecordOf<S>> {
   if (!isObject(value)) return { problem: 'it is not an object' };
   const source = options.anyCase === true ? lowerCased(value) : value;
   const record: Record<string, unknown> = { fields: value };
   for (const [name, column] of Object.entries(shape)) {
-    const names = column.from.map((field) => (options.anyCase === true ? profile.fields[field].toLowerCase() : profile.fields[field]));
+    const names = column.from.map((field) =>
+      options.anyCase === true ? profile.fields[field].toLowerCase() : profile.fields[field],
+    );
     const read = firstRead(names, source, (found) => column.read(found, profile.zone));
     if (read !== undefined) record[name] = read;
     else if ('key' in column) return { problem: `a record without "${names.join('" or "')}"` };
@@ -76,16 +102,25 @@ function firstRead(names: string[], source: JsonObject, read: (value: JsonValue)
   return undefined;
 }
 
-const lowerCased = (value: JsonObject): JsonObject => Object.fromEntries(Object.entries(value).map(([name, inner]) => [name.toLowerCase(), inner]));
+const lowerCased = (value: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(value).map(([name, inner]) => [name.toLowerCase(), inner]));
 
-/** A list that may come as its only entry, or as nothing at all (public-facts 4: "the same answer comes as array or object"). */
+/**
+ * A list that may come as its only entry, or as nothing at all (public-facts 4: "the same answer comes as array or
+ * object").
+ */
 export function asList(value: JsonValue | undefined): JsonValue[] {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? value : [value];
 }
 
 /** Reads every record of a list, or says which one is not understood. */
-export function readRecords<S extends Shape>(values: JsonValue[], shape: S, profile: Profile, options: ShapeOptions = {}): Reading<RecordOf<S>[]> {
+export function readRecords<S extends Shape>(
+  values: JsonValue[],
+  shape: S,
+  profile: Profile,
+  options: ShapeOptions = {},
+): Reading<RecordOf<S>[]> {
   const records: RecordOf<S>[] = [];
   for (const [index, value] of values.entries()) {
     const reading = readRecord(value, shape, profile, options);

@@ -8,7 +8,10 @@ const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 
 type Change = { kind: 'push' | 'unshift' } | { kind: 'drop'; at: number } | { kind: 'none' };
 
-/** A list that changes right before each page is read. It notes what was in it during every call since the last first page. */
+/**
+ * A list that changes right before each page is read. It notes what was in it during every call since the last first
+ * page.
+ */
 class ChangingList {
   readonly entries: number[];
   /** In the list at every call of the current round. */
@@ -16,7 +19,11 @@ class ChangingList {
   readonly offsets: number[] = [];
   private next: number;
 
-  constructor(size: number, private readonly changes: Change[], private readonly repeats: boolean[] = []) {
+  constructor(
+    size: number,
+    private readonly changes: Change[],
+    private readonly repeats: boolean[] = [],
+  ) {
     this.entries = Array.from({ length: size }, (_, index) => index);
     this.next = size;
   }
@@ -25,7 +32,8 @@ class ChangingList {
     this.change(this.changes[this.offsets.length] ?? { kind: 'none' });
     const repeat = this.repeats[this.offsets.length] ?? false;
     this.offsets.push(offset);
-    this.steady = offset === 0 ? new Set(this.entries) : new Set(this.entries.filter((entry) => this.steady.has(entry)));
+    this.steady =
+      offset === 0 ? new Set(this.entries) : new Set(this.entries.filter((entry) => this.steady.has(entry)));
     let items = this.entries.slice(offset, offset + limit);
     // A registry that repeats an entry in the place of the last one.
     if (repeat && items.length > 1) items = [...items.slice(0, -1), items.at(-2) as number];
@@ -43,7 +51,11 @@ const walk = (list: ChangingList, options: Partial<WalkOptions<number>> = {}): R
   walkPages({ read: list.read, keyOf: String, pageSize: 4, ...options });
 
 const changes = fc.array(
-  fc.oneof({ weight: 2, arbitrary: fc.constant<Change>({ kind: 'none' }) }, fc.constantFrom<Change>({ kind: 'push' }, { kind: 'unshift' }), fc.nat(50).map((at): Change => ({ kind: 'drop', at }))),
+  fc.oneof(
+    { weight: 2, arbitrary: fc.constant<Change>({ kind: 'none' }) },
+    fc.constantFrom<Change>({ kind: 'push' }, { kind: 'unshift' }),
+    fc.nat(50).map((at): Change => ({ kind: 'drop', at })),
+  ),
   { maxLength: 60 },
 );
 
@@ -69,18 +81,24 @@ describe('a walk over a list that changes while it is read', () => {
 
   it('gives the list itself, in order, when nothing changes, whatever is repeated', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.nat(30), fc.integer({ min: 3, max: 9 }), fc.array(fc.boolean(), { maxLength: 40 }), async (size, pageSize, repeats) => {
-        const list = new ChangingList(size, [], repeats);
-        const outcome = await walk(list, { pageSize, maxRestarts: 50 });
-        expect(outcome.kind).toBe('complete');
-        expect([...outcome.items].sort((a, b) => a - b)).toEqual(list.entries);
-      }),
+      fc.asyncProperty(
+        fc.nat(30),
+        fc.integer({ min: 3, max: 9 }),
+        fc.array(fc.boolean(), { maxLength: 40 }),
+        async (size, pageSize, repeats) => {
+          const list = new ChangingList(size, [], repeats);
+          const outcome = await walk(list, { pageSize, maxRestarts: 50 });
+          expect(outcome.kind).toBe('complete');
+          expect([...outcome.items].sort((a, b) => a - b)).toEqual(list.entries);
+        },
+      ),
       { seed: SEED },
     );
   });
 
   it('sees a change that keeps the total: one entry went, another came', async () => {
-    // Before the second page 0 is dropped and 12 comes: 4 moves to where the first page was read, and the total says nothing.
+    // Before the second page 0 is dropped and 12 comes: 4 moves to where the first page was read, and the total says
+    // nothing.
     const list = new ChangingList(12, []);
     const plain = list.read;
     let calls = 0;
@@ -97,7 +115,11 @@ describe('a walk over a list that changes while it is read', () => {
 
 describe('a walk', () => {
   let fresh = 0;
-  const total = (items: number[], of: number): ReadOutcome<Page<number>> => ({ kind: 'ok', value: { items, total: of }, raw: answer({}) });
+  const total = (items: number[], of: number): ReadOutcome<Page<number>> => ({
+    kind: 'ok',
+    value: { items, total: of },
+    raw: answer({}),
+  });
 
   it('begins anew when the total changes', async () => {
     const list = new ChangingList(8, [{ kind: 'none' }, { kind: 'push' }]);
@@ -107,37 +129,74 @@ describe('a walk', () => {
 
   it('ends with what it was told when a page is not answered', async () => {
     const answers: ReadOutcome<Page<number>>[] = [total([1, 2], 3), { kind: 'not_sent', reason: 'gone' }];
-    const outcome = await walkPages({ read: () => Promise.resolve(answers.shift() as ReadOutcome<Page<number>>), keyOf: String, pageSize: 2 });
-    expect(outcome).toEqual({ kind: 'stopped', outcome: { kind: 'not_sent', reason: 'gone' }, items: [1, 2], restarts: 0, pages: 2 });
+    const outcome = await walkPages({
+      read: () => Promise.resolve(answers.shift() as ReadOutcome<Page<number>>),
+      keyOf: String,
+      pageSize: 2,
+    });
+    expect(outcome).toEqual({
+      kind: 'stopped',
+      outcome: { kind: 'not_sent', reason: 'gone' },
+      items: [1, 2],
+      restarts: 0,
+      pages: 2,
+    });
   });
 
   it.each([
-    ['that never holds still', () => total([(fresh += 2), fresh + 1], 9), { maxRestarts: 3 }, 'the list moved in each of 4 rounds'],
+    [
+      'that never holds still',
+      () => total([(fresh += 2), fresh + 1], 9),
+      { maxRestarts: 3 },
+      'the list moved in each of 4 rounds',
+    ],
     ['that has no end', (offset: number) => total([offset, offset + 1], 1e9), { maxPages: 20 }, 'more than 20 pages'],
-    ['that says there is something and shows nothing', () => total([], 5), { maxRestarts: 1 }, 'the list moved in each of 2 rounds'],
-  ] as [string, (offset: number) => ReadOutcome<Page<number>>, object, string][])('claims nothing of a list %s', async (_name, page, limits, reason) => {
-    const outcome = await walkPages({ read: (offset) => Promise.resolve(page(offset)), keyOf: String, pageSize: 2, ...limits });
-    expect(outcome).toMatchObject({ kind: 'unsettled', reason });
-  });
+    [
+      'that says there is something and shows nothing',
+      () => total([], 5),
+      { maxRestarts: 1 },
+      'the list moved in each of 2 rounds',
+    ],
+  ] as [string, (offset: number) => ReadOutcome<Page<number>>, object, string][])(
+    'claims nothing of a list %s',
+    async (_name, page, limits, reason) => {
+      const outcome = await walkPages({
+        read: (offset) => Promise.resolve(page(offset)),
+        keyOf: String,
+        pageSize: 2,
+        ...limits,
+      });
+      expect(outcome).toMatchObject({ kind: 'unsettled', reason });
+    },
+  );
 
   it('goes by whole pages where the registry counts in them', async () => {
     const list = new ChangingList(10, [{ kind: 'none' }, { kind: 'drop', at: 9 }]);
-    expect(await walk(list, { fixedPages: true })).toMatchObject({ kind: 'complete', restarts: 1, items: [0, 1, 2, 3, 4, 5, 6, 7, 8] });
+    expect(await walk(list, { fixedPages: true })).toMatchObject({
+      kind: 'complete',
+      restarts: 1,
+      items: [0, 1, 2, 3, 4, 5, 6, 7, 8],
+    });
     expect(list.offsets).toEqual([0, 4, 0, 4, 8]);
   });
 
-  it('by whole pages counts an entry that comes twice once, and claims nothing where the pages are shorter than asked for', async () => {
-    const repeating = (offset: number, limit: number): Promise<ReadOutcome<Page<number>>> => {
-      const first = Math.floor(offset / limit) * limit;
-      const items = [0, 1, 2, 3, 4].slice(first, first + limit);
-      return Promise.resolve(total([...items, first], 5));
-    };
-    const whole = await walkPages({ read: repeating, keyOf: String, pageSize: 2, fixedPages: true });
-    expect(whole).toMatchObject({ kind: 'complete', items: [0, 1, 2, 3, 4] });
-    const short = (offset: number, limit: number): Promise<ReadOutcome<Page<number>>> => repeating(Math.floor(offset / limit) * 2, 2);
-    const cut = await walkPages({ read: short, keyOf: String, pageSize: 4, fixedPages: true });
-    expect(cut.kind).toBe('unsettled');
-  });
+  it(
+    'by whole pages counts an entry that comes twice once, and claims nothing where the pages are shorter than ' +
+      'asked for',
+    async () => {
+      const repeating = (offset: number, limit: number): Promise<ReadOutcome<Page<number>>> => {
+        const first = Math.floor(offset / limit) * limit;
+        const items = [0, 1, 2, 3, 4].slice(first, first + limit);
+        return Promise.resolve(total([...items, first], 5));
+      };
+      const whole = await walkPages({ read: repeating, keyOf: String, pageSize: 2, fixedPages: true });
+      expect(whole).toMatchObject({ kind: 'complete', items: [0, 1, 2, 3, 4] });
+      const short = (offset: number, limit: number): Promise<ReadOutcome<Page<number>>> =>
+        repeating(Math.floor(offset / limit) * 2, 2);
+      const cut = await walkPages({ read: short, keyOf: String, pageSize: 4, fixedPages: true });
+      expect(cut.kind).toBe('unsettled');
+    },
+  );
 
   it('refuses a page size that has no room for an anchor', async () => {
     await expect(walk(new ChangingList(3, []), { pageSize: 1 })).rejects.toThrow(RangeError);

@@ -13,7 +13,10 @@ interface Walked<T> {
   pages: number;
 }
 
-/** The outcomes of a walk. `unsettled`: the list changed so often, or is so long, that a limit ended the walk: nothing is claimed of its items. */
+/**
+ * The outcomes of a walk. `unsettled`: the list changed so often, or is so long, that a limit ended the walk: nothing
+ * is claimed of its items.
+ */
 export type WalkOutcome<T> =
   | ({ kind: 'complete' } & Walked<T>)
   | ({ kind: 'unsettled'; reason: string } & Walked<T>)
@@ -28,7 +31,10 @@ export interface WalkOptions<T> {
   /** Pages read in all, restarts and failures included; the walk ends there. */
   maxPages?: number;
   maxRestarts?: number;
-  /** The registry counts in whole pages, so that no page can begin with the last entry of the one before; then the total alone tells of changes. */
+  /**
+   * The registry counts in whole pages, so that no page can begin with the last entry of the one before; then the total
+   * alone tells of changes.
+   */
   fixedPages?: boolean;
   /** Whether a page that failed is to be read again, once this resolves. Without it the walk stops at the first. */
   again?: (outcome: ReadFailure<T>, failuresInARow: number) => Promise<boolean>;
@@ -42,11 +48,12 @@ const MAX_RESTARTS = 10;
 /**
  * Reads a whole list page by page while others change it (public-facts 1.2: the total may change between pages).
  *
- * Each page begins with the last entry of the one before, the anchor. Promise of `complete`: every entry that was in the list from the
- * first call of the last round to its end is among the items, as long as the registry keeps the order of those that stay. Proof: what
- * stood before the anchor has been read, and what stood behind it stands behind it in the next page, if that page shows the anchor at all.
- * Where it does not, the list has moved under us, and the walk begins anew. It does so too when the total changes, while restarts are left;
- * after that the anchor alone decides, else a busy list could never be read.
+ * Each page begins with the last entry of the one before, the anchor. Promise of `complete`: every entry that was in
+ * the list from the first call of the last round to its end is among the items, as long as the registry keeps the order
+ * of those that stay. Proof: what stood before the anchor has been read, and what stood behind it stands behind it in
+ * the next page, if that page shows the anchor at all. Where it does not, the list has moved under us, and the walk
+ * begins anew. It does so too when the total changes, while restarts are left; after that the anchor alone decides,
+ * else a busy list could never be read.
  */
 export async function walkPages<T>(options: WalkOptions<T>): Promise<WalkOutcome<T>> {
   const { keyOf, pageSize, again, fixedPages = false, maxPages = MAX_PAGES, maxRestarts = MAX_RESTARTS } = options;
@@ -68,7 +75,8 @@ export async function walkPages<T>(options: WalkOptions<T>): Promise<WalkOutcome
     const keys = items.map(keyOf);
     const step = fixedPages ? stepByPage(place, keys, { total, pageSize }) : stepByAnchor(place, keys, total);
     const changed = place.total !== undefined && place.total !== total;
-    if (step === 'lost' && restarts >= maxRestarts) return { kind: 'unsettled', reason: `the list moved in each of ${restarts + 1} rounds`, ...walked(pages) };
+    if (step === 'lost' && restarts >= maxRestarts)
+      return { kind: 'unsettled', reason: `the list moved in each of ${restarts + 1} rounds`, ...walked(pages) };
     if (step === 'lost' || (changed && restarts < maxRestarts)) {
       restarts += 1;
       [place, seen] = [START, new Map()];
@@ -94,14 +102,18 @@ type Step = Place | 'end' | 'lost';
 function stepByAnchor(place: Place, keys: string[], total: number): Step {
   if (place.anchor !== undefined && !keys.includes(place.anchor)) return 'lost';
   if (keys.length === 0) return place.offset < total ? 'lost' : 'end';
-  // An entry that comes twice may have taken another's place, or none: counted once, it can only make the next page begin too early.
+  // An entry that comes twice may have taken another's place, or none: counted once, it can only make the next page
+  // begin too early.
   const distinct = [...new Set(keys)];
   if (place.offset + distinct.length >= total) return 'end';
   const advance = distinct.length > 1 ? distinct.length - 1 : keys.length - 1;
   return advance === 0 ? 'lost' : { offset: place.offset + advance, anchor: distinct.at(-1), total };
 }
 
-/** A page that is shorter than asked for and not the last: this registry's pages are smaller than ours, and the number of the next one would be wrong. */
+/**
+ * A page that is shorter than asked for and not the last: this registry's pages are smaller than ours, and the number
+ * of the next one would be wrong.
+ */
 function stepByPage(place: Place, keys: string[], { total, pageSize }: { total: number; pageSize: number }): Step {
   const entries = new Set(keys).size;
   if (place.offset + entries >= total) return 'end';

@@ -1,6 +1,9 @@
 import type { Clock } from '#kernel';
 
-/** What a cache knows, with its age. `stale`: older than it should be, because the registry could not be asked; `problem` says why. */
+/**
+ * What a cache knows, with its age. `stale`: older than it should be, because the registry could not be asked;
+ * `problem` says why.
+ */
 export interface Aged<T> {
   value: T;
   readAt: Date;
@@ -27,15 +30,24 @@ export class AgedCache<K, T, F> {
 
   constructor(private readonly options: AgedCacheOptions<K, T, F>) {}
 
-  /** A fresh value; else a new one; else, when the registry does not answer, the old one with its age; else why there is none. */
+  /**
+   * A fresh value; else a new one; else, when the registry does not answer, the old one with its age; else why there is
+   * none.
+   */
   async get(key: K): Promise<{ kind: 'known'; known: Aged<T> } | { kind: 'failed'; failure: F }> {
     const id = JSON.stringify(key);
     const fresh = this.aged(id);
     if (fresh !== undefined && !fresh.stale) return { kind: 'known', known: fresh };
     const fetched = await this.fetch(id, key);
     const known = this.aged(id);
-    if (fetched.kind === 'value') return { kind: 'known', known: known ?? { value: fetched.value, readAt: this.options.clock.now(), ageMs: 0, stale: false } };
-    return known === undefined ? { kind: 'failed', failure: fetched.failure } : { kind: 'known', known: { ...known, problem: fetched.problem } };
+    if (fetched.kind === 'value')
+      return {
+        kind: 'known',
+        known: known ?? { value: fetched.value, readAt: this.options.clock.now(), ageMs: 0, stale: false },
+      };
+    return known === undefined
+      ? { kind: 'failed', failure: fetched.failure }
+      : { kind: 'known', known: { ...known, problem: fetched.problem } };
   }
 
   /** Forgets everything: the next question goes to the registry. */

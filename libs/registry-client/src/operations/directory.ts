@@ -1,6 +1,9 @@
 import { flag, instant, key, number, text } from '../lists/shape.js';
 
-/** A user of the participant (public-facts 1.6). `status` as the registry writes it: ACTIVE, BLOCKED, DELETED and whatever comes. */
+/**
+ * A user of the participant (public-facts 1.6). `status` as the registry writes it: ACTIVE, BLOCKED, DELETED and
+ * whatever comes.
+ */
 export const USER = {
   userId: key('user_id'),
   login: text('login'),
@@ -35,7 +38,10 @@ export const PARTNER = {
   changedAt: instant('op_date'),
 };
 
-/** A product. Its sell name is prod_sell_name; the deprecated prod_desc_label (interface section 9) is read where an answer has nothing newer, and never asked for. */
+/**
+ * A product. Its sell name is prod_sell_name; the deprecated prod_desc_label (interface section 9) is read where an
+ * answer has nothing newer, and never asked for.
+ */
 export const PRODUCT = {
   gtin: key('gtin'),
   prodSellName: text('prod_sell_name', 'prod_desc_label'),

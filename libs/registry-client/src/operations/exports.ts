@@ -20,20 +20,32 @@ export interface ExportState {
   errorMessage?: string;
 }
 
-/** Asynchronous exports: task, state, results by page (the list export_results), file, removal (interface section 4: asynchronous variants; public-facts 1.8). */
+/**
+ * Asynchronous exports: task, state, results by page (the list export_results), file, removal (interface section 4:
+ * asynchronous variants; public-facts 1.8).
+ */
 export class Exports {
   constructor(private readonly caller: Caller) {}
 
   /** Not to be created again after `unknown`: the registry limits the tasks of a user. */
-  async create(account: string, task: { reportId: string; params?: JsonObject }): Promise<CallOutcome<{ taskId: string }>> {
+  async create(
+    account: string,
+    task: { reportId: string; params?: JsonObject },
+  ): Promise<CallOutcome<{ taskId: string }>> {
     const { profile, requests } = this.caller;
     const { fields } = profile;
-    const request = requests.plain('export_create', {}, { [fields.report_id]: task.reportId, ...(task.params === undefined ? {} : { [fields.params]: task.params }) });
+    const request = requests.plain(
+      'export_create',
+      {},
+      { [fields.report_id]: task.reportId, ...(task.params === undefined ? {} : { [fields.params]: task.params }) },
+    );
     const read = (raw: RawAnswer): Reading<{ taskId: string }> => {
       const json = objectOf(raw, profile);
       if ('problem' in json) return json;
       const taskId = json.value[fields.task_id];
-      return typeof taskId === 'string' && taskId !== '' ? { value: { taskId } } : { problem: `the answer has no text in "${fields.task_id}"` };
+      return typeof taskId === 'string' && taskId !== ''
+        ? { value: { taskId } }
+        : { problem: `the answer has no text in "${fields.task_id}"` };
     };
     return this.caller.call(account, 'export_create', { request, manner: CHANGE, read });
   }
@@ -44,28 +56,49 @@ export class Exports {
       const json = objectOf(raw, profile);
       if ('problem' in json) return json;
       const { [profile.fields.current_status]: status, [profile.fields.error_message]: errorMessage } = json.value;
-      if (typeof status !== 'string' || status === '') return { problem: `the answer has no text in "${profile.fields.current_status}"` };
+      if (typeof status !== 'string' || status === '')
+        return { problem: `the answer has no text in "${profile.fields.current_status}"` };
       const phase = Object.hasOwn(profile.exportStatuses, status) ? profile.exportStatuses[status] : undefined;
-      return { value: { phase: phase ?? 'unrecognised', status, ...(typeof errorMessage === 'string' && errorMessage !== '' ? { errorMessage } : {}) } };
+      return {
+        value: {
+          phase: phase ?? 'unrecognised',
+          status,
+          ...(typeof errorMessage === 'string' && errorMessage !== '' ? { errorMessage } : {}),
+        },
+      };
     };
-    return this.caller.call(account, 'export_state', { request: requests.plain('export_state', { task_id: taskId }), manner: READ_ONE, read });
+    return this.caller.call(account, 'export_state', {
+      request: requests.plain('export_state', { task_id: taskId }),
+      manner: READ_ONE,
+      read,
+    });
   }
 
   /** The bytes of one result: a ZIP of CSV files. */
   async file(account: string, resultId: string): Promise<CallOutcome<{ bytes: Buffer }>> {
     const read = (raw: RawAnswer): Reading<{ bytes: Buffer }> => {
       if (raw.body.length === 0) return { problem: 'the file is empty' };
-      // By its beginning, for the content type may be wrong: neither a ZIP nor a CSV begins like a web page or a JSON object.
+      // By its beginning, for the content type may be wrong: neither a ZIP nor a CSV begins like a web page or a JSON
+      // object.
       const beginning = raw.body.subarray(0, 64).toString('latin1').trimStart();
-      return /^[<{]/.test(beginning) ? { problem: `the answer is ${raw.contentType || 'text'} instead of a file` } : { value: { bytes: raw.body } };
+      return /^[<{]/.test(beginning)
+        ? { problem: `the answer is ${raw.contentType || 'text'} instead of a file` }
+        : { value: { bytes: raw.body } };
     };
     const request = this.caller.requests.plain('export_file', { result_id: resultId });
     return this.caller.call(account, 'export_file', { request, manner: READ_ONE, read });
   }
 
-  /** Old results must be removed, else new tasks fail. One that is gone already is `not_found`, so it may be asked twice. */
+  /**
+   * Old results must be removed, else new tasks fail. One that is gone already is `not_found`, so it may be asked
+   * twice.
+   */
   async remove(account: string, resultId: string): Promise<CallOutcome<null>> {
     const { profile, requests } = this.caller;
-    return this.caller.call(account, 'export_delete', { request: requests.plain('export_delete', { result_id: resultId }), manner: READ_ONE, read: (raw) => doneOf(raw, profile) });
+    return this.caller.call(account, 'export_delete', {
+      request: requests.plain('export_delete', { result_id: resultId }),
+      manner: READ_ONE,
+      read: (raw) => doneOf(raw, profile),
+    });
   }
 }

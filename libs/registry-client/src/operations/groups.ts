@@ -8,8 +8,9 @@ import type { CallOutcome, RawAnswer } from '../port.js';
 export type GroupCheck = { canStart: true } | { canStart: false; reason: string };
 
 /**
- * Groups that are processed in order (interface section 4.1). Their members were sent with bulk_processing true. What check and start carry is not
- * shown; here it is their request_ids in the order of processing, as the profile's `request_ids`.
+ * Groups that are processed in order (interface section 4.1). Their members were sent with bulk_processing true. What
+ * check and start carry is not shown; here it is their request_ids in the order of processing, as the profile's
+ * `request_ids`.
  */
 export class Groups {
   constructor(private readonly caller: Caller) {}
@@ -25,20 +26,35 @@ export class Groups {
       if (canStart === false) return { value: { canStart, reason: typeof reason === 'string' ? reason : '' } };
       return { problem: `"${profile.fields.can_start}" is neither true nor false` };
     };
-    return this.caller.call(account, 'group_check', { request: this.request('group_check', requestIds), manner: READ, read });
+    return this.caller.call(account, 'group_check', {
+      request: this.request('group_check', requestIds),
+      manner: READ,
+      read,
+    });
   }
 
   /**
-   * After an outcome `unknown` the members' statuses tell whether it has begun; it is not to be started again before. Nothing is written after
-   * `notAfterMonotonicMs` by the client's clock: then it ends as `not_sent`. @throws PedigreeError invalid_parameter.
+   * After an outcome `unknown` the members' statuses tell whether it has begun; it is not to be started again before.
+   * Nothing is written after `notAfterMonotonicMs` by the client's clock: then it ends as `not_sent`. @throws
+   * PedigreeError invalid_parameter.
    */
-  async start(account: string, requestIds: string[], { notAfterMonotonicMs }: { notAfterMonotonicMs?: number } = {}): Promise<CallOutcome<null>> {
+  async start(
+    account: string,
+    requestIds: string[],
+    { notAfterMonotonicMs }: { notAfterMonotonicMs?: number } = {},
+  ): Promise<CallOutcome<null>> {
     const { profile } = this.caller;
-    return this.caller.call(account, 'group_start', { request: this.request('group_start', requestIds), manner: CHANGE, read: (raw) => doneOf(raw, profile), notAfterMonotonicMs });
+    return this.caller.call(account, 'group_start', {
+      request: this.request('group_start', requestIds),
+      manner: CHANGE,
+      read: (raw) => doneOf(raw, profile),
+      notAfterMonotonicMs,
+    });
   }
 
   private request(name: 'group_check' | 'group_start', requestIds: string[]): ReturnType<Caller['requests']['plain']> {
-    if (requestIds.length === 0) throw new PedigreeError('invalid_parameter', 'a group has at least one document', { field: 'requestIds' });
+    if (requestIds.length === 0)
+      throw new PedigreeError('invalid_parameter', 'a group has at least one document', { field: 'requestIds' });
     return this.caller.requests.plain(name, {}, { [this.caller.profile.fields.request_ids]: requestIds });
   }
 }

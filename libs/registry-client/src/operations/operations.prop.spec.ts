@@ -10,7 +10,11 @@ const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 const profile = loadProfile('mdlp');
 const document = { xml: Buffer.from('<documents/>'), requestId: 'r' };
 type Run = (operations: RegistryOperations) => Promise<{ kind: string }>;
-const LIST_RUNS = Object.keys(LISTS).map((name): Run => (o) => o.lists.page('a', name as ListName, { path: { sscc: 's', halt_id: 'h' } }));
+const LIST_RUNS = Object.keys(LISTS).map(
+  (name): Run =>
+    (o) =>
+      o.lists.page('a', name as ListName, { path: { sscc: 's', halt_id: 'h' } }),
+);
 const RUNS: Run[] = [
   ...LIST_RUNS,
   (o) => o.sgtins.byList('a', ['x']),
@@ -34,16 +38,29 @@ const KINDS = ['ok', 'refused', 'not_found', 'access_denied', 'rate_limited', 'u
 /** JSON that looks like answers: the registry's own names, with anything in them. */
 const names = fc.constantFrom(...Object.values(profile.fields), '__proto__', 'constructor');
 const lookalike = fc.letrec<{ value: unknown }>((tie) => ({
-  value: fc.oneof({ depthSize: 'small' }, fc.jsonValue({ maxDepth: 1 }), fc.dictionary(names, tie('value'), { maxKeys: 8 }), fc.array(tie('value'), { maxLength: 4 })),
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc.jsonValue({ maxDepth: 1 }),
+    fc.dictionary(names, tie('value'), { maxKeys: 8 }),
+    fc.array(tie('value'), { maxLength: 4 }),
+  ),
 })).value;
 
 describe('whatever the registry answers', () => {
   it('every operation ends in a typed outcome and none throws', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...RUNS), fc.oneof(lookalike.map((value) => JSON.stringify(value)), fc.string()), fc.constantFrom(200, 201, 302, 400, 403, 404, 429, 500), async (run, body, status) => {
-        const outcome = await run(new RegistryOperations(new ScriptedCaller(profile, [answer(body, status)])));
-        expect(KINDS).toContain(outcome.kind);
-      }),
+      fc.asyncProperty(
+        fc.constantFrom(...RUNS),
+        fc.oneof(
+          lookalike.map((value) => JSON.stringify(value)),
+          fc.string(),
+        ),
+        fc.constantFrom(200, 201, 302, 400, 403, 404, 429, 500),
+        async (run, body, status) => {
+          const outcome = await run(new RegistryOperations(new ScriptedCaller(profile, [answer(body, status)])));
+          expect(KINDS).toContain(outcome.kind);
+        },
+      ),
       { seed: SEED, numRuns: 3_000 },
     );
   });

@@ -41,8 +41,8 @@ interface Question<N extends Directories> {
 }
 
 /**
- * Users, branches and products as the registry last told them, with their age (interface section 8: cache frequent results). While the
- * registry is away the old answer stays, and says that it is old.
+ * Users, branches and products as the registry last told them, with their age (interface section 8: cache frequent
+ * results). While the registry is away the old answer stays, and says that it is old.
  */
 export class Directory {
   private readonly userLists: AgedCache<Question<'users'>, ListRecord<'users'>[], Failed<unknown>>;
@@ -57,7 +57,9 @@ export class Directory {
       ...options,
       fetch: async ({ account, gtin }) => {
         const outcome = await operations.sgtins.product(account, gtin);
-        return outcome.kind === 'ok' ? { kind: 'value', value: outcome.value } : { kind: 'failed', failure: outcome, problem: wordsOf(outcome) };
+        return outcome.kind === 'ok'
+          ? { kind: 'value', value: outcome.value }
+          : { kind: 'failed', failure: outcome, problem: wordsOf(outcome) };
       },
     });
   }
@@ -85,7 +87,9 @@ function listCache<N extends Directories>(
     fetch: async ({ account, filter }) => {
       // Whoever asks the directory waits for it: an old answer now is better than a new one after many repeats.
       const walk = await lists.walk(account, name, { patient: false, ...(filter === undefined ? {} : { filter }) });
-      return walk.kind === 'complete' ? { kind: 'value', value: walk.items } : { kind: 'failed', failure: walk, problem: wordsOf(walk) };
+      return walk.kind === 'complete'
+        ? { kind: 'value', value: walk.items }
+        : { kind: 'failed', failure: walk, problem: wordsOf(walk) };
     },
   });
 }
@@ -95,4 +99,3 @@ function wordsOf(failure: Failed<unknown>): string {
   if (failure.kind === 'stopped') return wordsOf(failure.outcome);
   return `${failure.kind}: ${'text' in failure ? failure.text : failure.reason}`;
 }
-

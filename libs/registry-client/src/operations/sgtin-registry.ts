@@ -51,8 +51,16 @@ export const PACK_DOCUMENT = {
   sscc: text('sscc'),
 };
 
-/** Why there is no record for a pack that was asked for. `not_told`: the registry named it among the failed and gave no reason. */
-export type NoRecord = { sgtin: string; reason: 'not_found' | 'access_denied' | 'not_told' | 'other'; code?: string; text?: string };
+/**
+ * Why there is no record for a pack that was asked for. `not_told`: the registry named it among the failed and gave no
+ * reason.
+ */
+export type NoRecord = {
+  sgtin: string;
+  reason: 'not_found' | 'access_denied' | 'not_told' | 'other';
+  code?: string;
+  text?: string;
+};
 
 export interface SgtinAnswers {
   found: SgtinRecord[];
@@ -61,24 +69,50 @@ export interface SgtinAnswers {
   unanswered: string[];
 }
 
-/** The registers of packs that are asked by list. The archive holds what reached a final status 60 days ago (interface 3.3). */
+/**
+ * The registers of packs that are asked by list. The archive holds what reached a final status 60 days ago (interface
+ * 3.3).
+ */
 export type SgtinList = 'sgtins_by_list' | 'public_sgtins_by_list' | 'archived_sgtins_by_list';
 
-/** The SGTIN registry and its archive by list and one by one; by filter they are lists of the table (interface 2.3 and 3.3; public-facts 1.3). */
+/**
+ * The SGTIN registry and its archive by list and one by one; by filter they are lists of the table (interface 2.3 and
+ * 3.3; public-facts 1.3).
+ */
 export class SgtinRegistry {
   constructor(private readonly caller: Caller) {}
 
   /** @param sgtins At least one, at most a page of the profile. @throws PedigreeError invalid_parameter. */
-  async byList(account: string, sgtins: string[], list: SgtinList = 'sgtins_by_list'): Promise<ReadOutcome<SgtinAnswers>> {
+  async byList(
+    account: string,
+    sgtins: string[],
+    list: SgtinList = 'sgtins_by_list',
+  ): Promise<ReadOutcome<SgtinAnswers>> {
     const { profile, requests } = this.caller;
     const most = this.most(list);
-    if (sgtins.length === 0 || sgtins.length > most) throw new PedigreeError('invalid_parameter', `${sgtins.length} packs; one call takes 1 to ${most}`, { field: 'sgtins' });
+    if (sgtins.length === 0 || sgtins.length > most)
+      throw new PedigreeError('invalid_parameter', `${sgtins.length} packs; one call takes 1 to ${most}`, {
+        field: 'sgtins',
+      });
     const request = requests.plain(list, {}, { [profile.fields.filter]: { [profile.fields.sgtins]: sgtins } });
-    return readOutcome(await this.caller.call(account, list, { request, manner: READ, read: (raw) => readAnswers(raw, sgtins, profile) }));
+    return readOutcome(
+      await this.caller.call(account, list, {
+        request,
+        manner: READ,
+        read: (raw) => readAnswers(raw, sgtins, profile),
+      }),
+    );
   }
 
-  /** Any number of packs, a page a call; a call that fails is made again, a few times; ends at the first that fails for good. @throws PedigreeError invalid_parameter for none. */
-  async byLists(account: string, sgtins: string[], list: SgtinList = 'sgtins_by_list'): Promise<ReadOutcome<SgtinAnswers>> {
+  /**
+   * Any number of packs, a page a call; a call that fails is made again, a few times; ends at the first that fails for
+   * good. @throws PedigreeError invalid_parameter for none.
+   */
+  async byLists(
+    account: string,
+    sgtins: string[],
+    list: SgtinList = 'sgtins_by_list',
+  ): Promise<ReadOutcome<SgtinAnswers>> {
     const asked = [...new Set(sgtins)];
     const most = this.most(list);
     const all: SgtinAnswers = { found: [], failed: [], unanswered: [] };
@@ -100,8 +134,15 @@ export class SgtinRegistry {
     }
   }
 
-  /** One pack with its product. A pack of somebody else is `access_denied`; one that moved to the archive is `not_found` in the registry. */
-  async one(account: string, sgtin: string, from: 'sgtin' | 'archived_sgtin' = 'sgtin'): Promise<ReadOutcome<{ sgtin: SgtinRecord; product?: RecordOf<typeof PRODUCT> }>> {
+  /**
+   * One pack with its product. A pack of somebody else is `access_denied`; one that moved to the archive is `not_found`
+   * in the registry.
+   */
+  async one(
+    account: string,
+    sgtin: string,
+    from: 'sgtin' | 'archived_sgtin' = 'sgtin',
+  ): Promise<ReadOutcome<{ sgtin: SgtinRecord; product?: RecordOf<typeof PRODUCT> }>> {
     const { profile, requests } = this.caller;
     const read = (raw: RawAnswer): Reading<{ sgtin: SgtinRecord; product?: RecordOf<typeof PRODUCT> }> => {
       const json = objectOf(raw, profile);
@@ -111,7 +152,9 @@ export class SgtinRegistry {
       const product = readRecord(json.value[profile.fields.gtin_info] ?? null, PRODUCT, profile);
       return { value: { sgtin: record.value, ...('value' in product ? { product: product.value } : {}) } };
     };
-    return readOutcome(await this.caller.call(account, from, { request: requests.plain(from, { sgtin }), manner: READ_ONE, read }));
+    return readOutcome(
+      await this.caller.call(account, from, { request: requests.plain(from, { sgtin }), manner: READ_ONE, read }),
+    );
   }
 
   /** One product (interface 2.3). */
@@ -122,7 +165,13 @@ export class SgtinRegistry {
       if ('problem' in json) return json;
       return readRecord(json.value[profile.fields.gtin_info] ?? json.value, PRODUCT, profile);
     };
-    return readOutcome(await this.caller.call(account, 'product', { request: requests.plain('product', { gtin }), manner: READ_ONE, read }));
+    return readOutcome(
+      await this.caller.call(account, 'product', {
+        request: requests.plain('product', { gtin }),
+        manner: READ_ONE,
+        read,
+      }),
+    );
   }
 
   private most(list: SgtinList): number {
@@ -134,7 +183,8 @@ function readAnswers(raw: RawAnswer, asked: string[], profile: Profile): Reading
   const { fields } = profile;
   const json = objectOf(raw, profile);
   if ('problem' in json) return json;
-  if (!(fields.entries in json.value) && !(fields.failed_entries in json.value)) return { problem: `the answer has neither "${fields.entries}" nor "${fields.failed_entries}"` };
+  if (!(fields.entries in json.value) && !(fields.failed_entries in json.value))
+    return { problem: `the answer has neither "${fields.entries}" nor "${fields.failed_entries}"` };
   const failures = asList(json.value[fields.failed_entries]);
   const found = readRecords(asList(json.value[fields.entries]), SGTIN, profile);
   if ('problem' in found) return { problem: `"${fields.entries}"${found.problem}` };
@@ -153,7 +203,14 @@ function noRecord(value: JsonValue, profile: Profile): NoRecord | undefined {
   if (sgtin === undefined) return undefined;
   const code = told(fields.error_code);
   const words = told(fields.error_desc) ?? told(fields.error_description);
-  const reason = code === NOT_FOUND_CODE ? 'not_found' : code === ACCESS_DENIED_CODE ? 'access_denied' : code === undefined ? 'not_told' : 'other';
+  const reason =
+    code === NOT_FOUND_CODE
+      ? 'not_found'
+      : code === ACCESS_DENIED_CODE
+        ? 'access_denied'
+        : code === undefined
+          ? 'not_told'
+          : 'other';
   return { sgtin, reason, ...(code === undefined ? {} : { code }), ...(words === undefined ? {} : { text: words }) };
 }
 

@@ -8,8 +8,17 @@ import type { RawAnswer } from '../port.js';
 import type { OperationName, Profile } from '../profile.js';
 import { SGTIN, type SgtinRecord } from './sgtin-registry.js';
 
-const LINK = { sscc: key('sscc'), packedAt: instant('release_date', 'packing_date'), systemSubjectId: text('system_subj_id') };
-const NODE = { sscc: key('sscc'), packedAt: instant('packing_date', 'release_date'), ownerId: text('owner_id'), ownerName: text('owner_organization_name') };
+const LINK = {
+  sscc: key('sscc'),
+  packedAt: instant('release_date', 'packing_date'),
+  systemSubjectId: text('system_subj_id'),
+};
+const NODE = {
+  sscc: key('sscc'),
+  packedAt: instant('packing_date', 'release_date'),
+  ownerId: text('owner_id'),
+  ownerName: text('owner_organization_name'),
+};
 
 /** The containers around a container and the containers in it. */
 export interface SsccHierarchy {
@@ -31,19 +40,26 @@ export interface FullHierarchy {
 const DEEPEST = 32;
 
 /**
- * Containers (public-facts 1.5). An unknown container, and one of somebody else, are answered with HTTP 200, an error_code and empty
- * lists: they are `not_found` and `access_denied` here. The packs of a container are the list sscc_sgtins.
+ * Containers (public-facts 1.5). An unknown container, and one of somebody else, are answered with HTTP 200, an
+ * error_code and empty lists: they are `not_found` and `access_denied` here. The packs of a container are the list
+ * sscc_sgtins.
  */
 export class SsccRegistry {
   constructor(private readonly caller: Caller) {}
 
   async hierarchy(account: string, sscc: string): Promise<ReadOutcome<SsccHierarchy>> {
-    return this.ask(account, sscc, { operation: 'sscc_hierarchy', branch: (value, profile) => readRecords(value, LINK, profile) });
+    return this.ask(account, sscc, {
+      operation: 'sscc_hierarchy',
+      branch: (value, profile) => readRecords(value, LINK, profile),
+    });
   }
 
   /** Nodes and leaves; the registry mixes both in `childs`, and gives single objects or lists. */
   async fullHierarchy(account: string, sscc: string): Promise<ReadOutcome<FullHierarchy>> {
-    return this.ask(account, sscc, { operation: 'sscc_full_hierarchy', branch: (value, profile) => readNodes(value, profile, DEEPEST) });
+    return this.ask(account, sscc, {
+      operation: 'sscc_full_hierarchy',
+      branch: (value, profile) => readNodes(value, profile, DEEPEST),
+    });
   }
 
   private async ask<T>(
@@ -56,13 +72,20 @@ export class SsccRegistry {
       const json = objectOf(raw, profile);
       if ('problem' in json) return json;
       const { up: upName, down: downName } = profile.fields;
-      if (!(upName in json.value) && !(downName in json.value)) return { problem: `the answer has neither "${upName}" nor "${downName}"` };
+      if (!(upName in json.value) && !(downName in json.value))
+        return { problem: `the answer has neither "${upName}" nor "${downName}"` };
       const up = readBranch(json.value, upName, (value) => branch(value, profile));
       if ('problem' in up) return up;
       const down = readBranch(json.value, downName, (value) => branch(value, profile));
       return 'problem' in down ? down : { value: { up: up.value, down: down.value } };
     };
-    return readOutcome(await this.caller.call(account, operation, { request: requests.plain(operation, { sscc }), manner: READ_ONE, read }));
+    return readOutcome(
+      await this.caller.call(account, operation, {
+        request: requests.plain(operation, { sscc }),
+        manner: READ_ONE,
+        read,
+      }),
+    );
   }
 }
 
@@ -89,12 +112,26 @@ function readNode(value: JsonValue, profile: Profile, depthLeft: number): Readin
   const isPack = (child: JsonValue): boolean => isObject(child) && typeof child[profile.fields.sgtin] === 'string';
   const packs = readRecords(children.filter(isPack), SGTIN, profile);
   if ('problem' in packs) return packs;
-  const containers = readNodes(children.filter((child) => !isPack(child)), profile, depthLeft - 1);
+  const containers = readNodes(
+    children.filter((child) => !isPack(child)),
+    profile,
+    depthLeft - 1,
+  );
   if ('problem' in containers) return containers;
-  return { value: { ...own.value, containers: containers.value, packs: packs.value.map((pack) => withSuspension(pack, profile)) } };
+  return {
+    value: {
+      ...own.value,
+      containers: containers.value,
+      packs: packs.value.map((pack) => withSuspension(pack, profile)),
+    },
+  };
 }
 
-const SUSPENSION = { decisionId: text('pause_decision_id'), number: text('pause_decision_num'), decidedOn: text('pause_decision_date') };
+const SUSPENSION = {
+  decisionId: text('pause_decision_id'),
+  number: text('pause_decision_num'),
+  decidedOn: text('pause_decision_date'),
+};
 
 function withSuspension(pack: SgtinRecord, profile: Profile): HierarchyPack {
   const info = pack.fields[profile.fields.pause_decision_info];

@@ -1,6 +1,9 @@
 import { instant, key, number, text } from '../lists/shape.js';
 
-/** A decision that suspends the circulation of a series, or ends its suspension (public-facts 1.4). `haltType`: 0 suspends, 1 cancels. */
+/**
+ * A decision that suspends the circulation of a series, or ends its suspension (public-facts 1.4). `haltType`: 0
+ * suspends, 1 cancels.
+ */
 export const DECISION = {
   haltId: key('halt_id'),
   haltType: number('halt_type'),

@@ -21,7 +21,10 @@ export class PostgresUploadLinks implements UploadLinks {
   private readonly cipher: TokenCipher;
 
   /** @param options.key 32 bytes, for the encryption at rest. */
-  constructor(private readonly db: Queryable, options: { key: Uint8Array }) {
+  constructor(
+    private readonly db: Queryable,
+    options: { key: Uint8Array },
+  ) {
     this.cipher = new TokenCipher(options.key);
   }
 
@@ -40,7 +43,9 @@ export class PostgresUploadLinks implements UploadLinks {
     );
     const [row] = rows;
     const link = row === undefined ? undefined : this.cipher.open(sealFor(requestId), row.link_cipher);
-    return row === undefined || link === undefined ? undefined : { documentId: row.document_id, link, uploadedBytes: Number(row.uploaded_bytes) };
+    return row === undefined || link === undefined
+      ? undefined
+      : { documentId: row.document_id, link, uploadedBytes: Number(row.uploaded_bytes) };
   }
 
   async forget(requestId: string): Promise<void> {

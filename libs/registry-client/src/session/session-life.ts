@@ -11,7 +11,9 @@ const IDLE_AHEAD_MS = 2 * 60_000;
 const LAST_MOMENT_MS = 5_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** A registry that is only away must be found soon after it is back: until then everything of the account stands still. */
+/**
+ * A registry that is only away must be found soon after it is back: until then everything of the account stands still.
+ */
 const LONGEST_PAUSE_AWAY_MS = 5_000;
 
 /** When the registry drops the token: at its end, or sooner when it stays unused (interface section 5). */
@@ -29,14 +31,19 @@ export function fitnessOf(session: Times, rules: Rules, now: Date): 'fresh' | 'a
   const toEndMs = session.expiresAt.getTime() - now.getTime();
   const toIdleMs = (session.lastUsedAt ?? session.obtainedAt).getTime() + rules.tokenIdleMs - now.getTime();
   if (Math.min(toEndMs, toIdleMs) <= Math.min(LAST_MOMENT_MS, lifeMs / 100)) return 'dead';
-  const renew = toEndMs <= Math.min(RENEW_AHEAD_MS, lifeMs / 10) || toIdleMs <= Math.min(IDLE_AHEAD_MS, rules.tokenIdleMs / 10);
+  const renew =
+    toEndMs <= Math.min(RENEW_AHEAD_MS, lifeMs / 10) || toIdleMs <= Math.min(IDLE_AHEAD_MS, rules.tokenIdleMs / 10);
   return renew ? 'alive' : 'fresh';
 }
 
 /**
- * No sign-in before this moment, after so many failures in a row: 1 s, then twice as long each time, at most a minute; at most 5 s where the
- * last one was that the registry was away. What may have cost a token, and what was refused, waits the longer time: ten tokens are all there are.
+ * No sign-in before this moment, after so many failures in a row: 1 s, then twice as long each time, at most a minute;
+ * at most 5 s where the last one was that the registry was away. What may have cost a token, and what was refused,
+ * waits the longer time: ten tokens are all there are.
  */
 export function pauseAfterFailures(failures: number, now: Date, away = false): Date {
-  return new Date(now.getTime() + Math.min(away ? LONGEST_PAUSE_AWAY_MS : LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10)));
+  return new Date(
+    now.getTime() +
+      Math.min(away ? LONGEST_PAUSE_AWAY_MS : LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10)),
+  );
 }

@@ -15,9 +15,14 @@ export interface Session {
 export interface SessionRow {
   generation: bigint;
   session: Session | undefined;
-  /** The times of a token that is stored and cannot be read: another key sealed it. The registry knows it all the same. */
+  /**
+   * The times of a token that is stored and cannot be read: another key sealed it. The registry knows it all the same.
+   */
   unreadable?: Omit<Session, 'token' | 'generation'>;
-  /** Since when a sign-in has been over that nobody ended: its process died, perhaps with a token in hand. Below 0 while its lease still runs. */
+  /**
+   * Since when a sign-in has been over that nobody ended: its process died, perhaps with a token in hand. Below 0 while
+   * its lease still runs.
+   */
   unendedForMs?: number;
   /** Tokens no longer used that may still live, by the time they surely die. */
   abandonedUntil: Date[];
@@ -25,7 +30,9 @@ export interface SessionRow {
   pausedUntil: Date | undefined;
 }
 
-/** Adds tokens that we leave behind alive, each by the time it surely dies, and forgets those that died before `now`. */
+/**
+ * Adds tokens that we leave behind alive, each by the time it surely dies, and forgets those that died before `now`.
+ */
 export interface Abandoned {
   now: Date;
   abandoned: Date[];
@@ -42,14 +49,25 @@ export interface NewSession extends Abandoned {
 /** Where sessions are kept and the right to sign in is leased; shared by all processes. */
 export interface SessionStore {
   load(account: string): Promise<SessionRow>;
-  /** Leases the sign-in when nobody else holds it and the row is still at `generation`. False: somebody else does it or has done it. */
+  /**
+   * Leases the sign-in when nobody else holds it and the row is still at `generation`. False: somebody else does it or
+   * has done it.
+   */
   lease(account: string, holder: string, options: { generation: bigint; leaseMs: number }): Promise<boolean>;
   /** Ends the lease with a new token. False when the lease was lost meanwhile: the token must not be used. */
   complete(account: string, holder: string, renewed: NewSession): Promise<boolean>;
   /** Ends the lease without one. */
-  giveUp(account: string, holder: string, failed: { failures: number; pausedUntil: Date | undefined } & Abandoned): Promise<void>;
+  giveUp(
+    account: string,
+    holder: string,
+    failed: { failures: number; pausedUntil: Date | undefined } & Abandoned,
+  ): Promise<void>;
   /** Forgets the token of this generation, which the registry refused; a later one stays. */
-  refuse(account: string, generation: bigint, refused: { failures: number; pausedUntil: Date | undefined }): Promise<void>;
+  refuse(
+    account: string,
+    generation: bigint,
+    refused: { failures: number; pausedUntil: Date | undefined },
+  ): Promise<void>;
   /** The registry accepted the token of this generation at `at`. */
   used(account: string, generation: bigint, at: Date): Promise<void>;
 }
@@ -68,12 +86,14 @@ interface StoredRow {
 
 const LOAD = `
   SELECT generation, token_cipher, obtained_at, expires_at, last_used_at, abandoned_until, failures, paused_until,
-    CASE WHEN signing_in_by IS NOT NULL THEN extract(epoch FROM clock_timestamp() - signing_in_until)::float8 * 1000 END AS unended_for_ms
+    CASE WHEN signing_in_by IS NOT NULL THEN extract(epoch FROM clock_timestamp() - signing_in_until)::float8 * 1000
+      END AS unended_for_ms
   FROM registry_session WHERE account = $1`;
 const LEASE = `
   INSERT INTO registry_session AS s (account, signing_in_until, signing_in_by)
   SELECT $1, clock_timestamp() + $3 * interval '1 millisecond', $2::uuid
-  ON CONFLICT (account) DO UPDATE SET signing_in_until = excluded.signing_in_until, signing_in_by = excluded.signing_in_by
+  ON CONFLICT (account) DO UPDATE SET signing_in_until = excluded.signing_in_until,
+    signing_in_by = excluded.signing_in_by
   WHERE s.generation = $4 AND (s.signing_in_until IS NULL OR s.signing_in_until <= clock_timestamp())
   RETURNING account`;
 const stillAlive = (now: string, added: string): string =>
@@ -87,7 +107,8 @@ const COMPLETE = `
 const ORPHANED = `UPDATE registry_session SET abandoned_until = abandoned_until || $2::timestamptz WHERE account = $1`;
 const GIVE_UP = `
   UPDATE registry_session
-  SET failures = $3, paused_until = $4, abandoned_until = ${stillAlive('$5', '$6')}, signing_in_until = NULL, signing_in_by = NULL
+  SET failures = $3, paused_until = $4, abandoned_until = ${stillAlive('$5', '$6')}, signing_in_until = NULL,
+    signing_in_by = NULL
   WHERE account = $1 AND signing_in_by = $2::uuid`;
 const REFUSE = `
   UPDATE registry_session SET token_cipher = NULL, failures = $3, paused_until = $4
@@ -96,11 +117,17 @@ const USED = `
   UPDATE registry_session SET last_used_at = greatest(last_used_at, $3::timestamptz), failures = 0, paused_until = NULL
   WHERE account = $1 AND generation = $2`;
 
-/** The session store on PostgreSQL. Each method is one short statement: no transaction is open while the registry is called. */
+/**
+ * The session store on PostgreSQL. Each method is one short statement: no transaction is open while the registry is
+ * called.
+ */
 export class PostgresSessionStore implements SessionStore {
   private readonly cipher: TokenCipher;
 
-  /** @param options.key 32 bytes that encrypt the tokens at rest. @throws PedigreeError invalid_configuration on another length. */
+  /**
+   * @param options.key 32 bytes that encrypt the tokens at rest. @throws PedigreeError invalid_configuration on another
+   *   length.
+   */
   constructor(
     private readonly db: Queryable,
     options: { key: Uint8Array },
@@ -111,9 +138,13 @@ export class PostgresSessionStore implements SessionStore {
   async load(account: string): Promise<SessionRow> {
     const { rows } = await this.db.query<StoredRow>(LOAD, [account]);
     const row = rows[0];
-    if (row === undefined) return { generation: 0n, session: undefined, abandonedUntil: [], failures: 0, pausedUntil: undefined };
+    if (row === undefined)
+      return { generation: 0n, session: undefined, abandonedUntil: [], failures: 0, pausedUntil: undefined };
     const token = row.token_cipher === null ? undefined : this.cipher.open(account, row.token_cipher);
-    const times = row.token_cipher === null || row.obtained_at === null || row.expires_at === null ? undefined : { obtainedAt: row.obtained_at, expiresAt: row.expires_at, lastUsedAt: row.last_used_at ?? undefined };
+    const times =
+      row.token_cipher === null || row.obtained_at === null || row.expires_at === null
+        ? undefined
+        : { obtainedAt: row.obtained_at, expiresAt: row.expires_at, lastUsedAt: row.last_used_at ?? undefined };
     return {
       generation: row.generation,
       session: token === undefined || times === undefined ? undefined : { token, generation: row.generation, ...times },
@@ -132,17 +163,40 @@ export class PostgresSessionStore implements SessionStore {
 
   async complete(account: string, holder: string, renewed: NewSession): Promise<boolean> {
     const sealed = this.cipher.seal(account, renewed.token);
-    const { rows } = await this.db.query(COMPLETE, [account, holder, sealed, renewed.obtainedAt, renewed.expiresAt, renewed.now, renewed.abandoned]);
+    const { rows } = await this.db.query(COMPLETE, [
+      account,
+      holder,
+      sealed,
+      renewed.obtainedAt,
+      renewed.expiresAt,
+      renewed.now,
+      renewed.abandoned,
+    ]);
     if (rows.length === 1) return true;
     await this.db.query(ORPHANED, [account, renewed.idleUntil]);
     return false;
   }
 
-  async giveUp(account: string, holder: string, failed: { failures: number; pausedUntil: Date | undefined } & Abandoned): Promise<void> {
-    await this.db.query(GIVE_UP, [account, holder, failed.failures, failed.pausedUntil ?? null, failed.now, failed.abandoned]);
+  async giveUp(
+    account: string,
+    holder: string,
+    failed: { failures: number; pausedUntil: Date | undefined } & Abandoned,
+  ): Promise<void> {
+    await this.db.query(GIVE_UP, [
+      account,
+      holder,
+      failed.failures,
+      failed.pausedUntil ?? null,
+      failed.now,
+      failed.abandoned,
+    ]);
   }
 
-  async refuse(account: string, generation: bigint, refused: { failures: number; pausedUntil: Date | undefined }): Promise<void> {
+  async refuse(
+    account: string,
+    generation: bigint,
+    refused: { failures: number; pausedUntil: Date | undefined },
+  ): Promise<void> {
     await this.db.query(REFUSE, [account, generation, refused.failures, refused.pausedUntil ?? null]);
   }
 

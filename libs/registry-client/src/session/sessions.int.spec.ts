@@ -41,15 +41,31 @@ class FakeSignIn {
 }
 
 /** The sessions of one process. */
-const process_ = (clock: Clock, signIn: FakeSignIn, options: { key?: Buffer; rules?: Partial<typeof rules>; onFault?: (account: string, fault: AccountFault) => void } = {}): Sessions =>
-  new Sessions({ store: new PostgresSessionStore(db.pool, { key: options.key ?? KEY }), rules: { ...rules, ...options.rules }, clock, signIn: signIn.run, log: silentLog, ...(options.onFault === undefined ? {} : { onFault: options.onFault }) });
+const process_ = (
+  clock: Clock,
+  signIn: FakeSignIn,
+  options: {
+    key?: Buffer;
+    rules?: Partial<typeof rules>;
+    onFault?: (account: string, fault: AccountFault) => void;
+  } = {},
+): Sessions =>
+  new Sessions({
+    store: new PostgresSessionStore(db.pool, { key: options.key ?? KEY }),
+    rules: { ...rules, ...options.rules },
+    clock,
+    signIn: signIn.run,
+    log: silentLog,
+    ...(options.onFault === undefined ? {} : { onFault: options.onFault }),
+  });
 
 const tokenOf = (result: TokenResult): string => {
   if (result.kind !== 'token') throw new Error(result.reason);
   return result.token;
 };
 const generationOf = (result: TokenResult): bigint => (result.kind === 'token' ? result.generation : -1n);
-const row = async (): Promise<Record<string, unknown>> => (await db.pool.query('SELECT * FROM registry_session')).rows[0] as Record<string, unknown>;
+const row = async (): Promise<Record<string, unknown>> =>
+  (await db.pool.query('SELECT * FROM registry_session')).rows[0] as Record<string, unknown>;
 
 describe('one token for all processes', () => {
   it('is obtained once, however many ask in however many processes', async () => {
@@ -69,31 +85,45 @@ describe('one token for all processes', () => {
     const signIn = new FakeSignIn();
     const token = tokenOf(await process_(new VirtualClock(), signIn).token('a'));
     expect(tokenOf(await process_(new VirtualClock(), signIn).token('a'))).toBe(token);
-    const whole = await db.pool.query<{ text: string; bytes: Buffer }>(`SELECT registry_session::text AS text, token_cipher AS bytes FROM registry_session`);
+    const whole = await db.pool.query<{ text: string; bytes: Buffer }>(
+      `SELECT registry_session::text AS text, token_cipher AS bytes FROM registry_session`,
+    );
     const stored = Buffer.concat([Buffer.from(whole.rows[0]?.text ?? ''), whole.rows[0]?.bytes ?? Buffer.alloc(0)]);
     expect(whole.rows[0]?.bytes.length).toBeGreaterThan(token.length);
-    for (const form of [token, Buffer.from(token).toString('hex'), Buffer.from(token).toString('base64')]) expect(stored.includes(form)).toBe(false);
+    for (const form of [token, Buffer.from(token).toString('hex'), Buffer.from(token).toString('base64')])
+      expect(stored.includes(form)).toBe(false);
   });
 
-  it('is obtained anew when the key for encryption at rest changed, or the row is another account\'s', async () => {
+  it("is obtained anew when the key for encryption at rest changed, or the row is another account's", async () => {
     const signIn = new FakeSignIn();
     const first = tokenOf(await process_(new VirtualClock(), signIn).token('a'));
     expect(tokenOf(await process_(new VirtualClock(), signIn, { key: randomBytes(32) }).token('a'))).not.toBe(first);
-    await db.pool.query(`INSERT INTO registry_session SELECT 'b', generation, token_cipher, obtained_at, expires_at FROM registry_session`);
+    await db.pool.query(
+      `INSERT INTO registry_session SELECT 'b', generation, token_cipher, obtained_at, expires_at FROM ` +
+        'registry_session',
+    );
     expect((await new PostgresSessionStore(db.pool, { key: KEY }).load('b')).session).toBeUndefined();
   });
 
   it('is leased for as long as a slow signer may take', async () => {
     const leases: number[] = [];
     class Spying extends PostgresSessionStore {
-      override lease(account: string, holder: string, options: { generation: bigint; leaseMs: number }): Promise<boolean> {
+      override lease(
+        account: string,
+        holder: string,
+        options: { generation: bigint; leaseMs: number },
+      ): Promise<boolean> {
         leases.push(options.leaseMs);
         return super.lease(account, holder, options);
       }
     }
     const common = { store: new Spying(db.pool, { key: KEY }), rules, clock: new VirtualClock(), log: silentLog };
     await new Sessions({ ...common, signIn: new FakeSignIn().run }).token('a');
-    await new Sessions({ ...common, signIn: new FakeSignIn().run, signingMs: (account) => (account === 'b' ? 60_000 : 0) }).token('b');
+    await new Sessions({
+      ...common,
+      signIn: new FakeSignIn().run,
+      signingMs: (account) => (account === 'b' ? 60_000 : 0),
+    }).token('b');
     expect((leases[1] as number) - (leases[0] as number)).toBe(60_000);
   });
 
@@ -101,12 +131,21 @@ describe('one token for all processes', () => {
     const clock = new VirtualClock();
     const store = new PostgresSessionStore(db.pool, { key: KEY });
     expect(await store.lease('a', '00000000-0000-4000-8000-000000000001', { generation: 0n, leaseMs: 300 })).toBe(true);
-    expect(await store.lease('a', '00000000-0000-4000-8000-000000000002', { generation: 0n, leaseMs: 300 })).toBe(false);
+    expect(await store.lease('a', '00000000-0000-4000-8000-000000000002', { generation: 0n, leaseMs: 300 })).toBe(
+      false,
+    );
     const signIn = new FakeSignIn();
     expect((await process_(clock, signIn).token('a')).kind).toBe('token');
     // The dead one wakes up: its token must not replace the other, and counts as one that may live.
     const at = clock.now();
-    const late = { token: 'late', obtainedAt: at, expiresAt: at, idleUntil: new Date(at.getTime() + MINUTE_MS), now: at, abandoned: [] };
+    const late = {
+      token: 'late',
+      obtainedAt: at,
+      expiresAt: at,
+      idleUntil: new Date(at.getTime() + MINUTE_MS),
+      now: at,
+      abandoned: [],
+    };
     expect(await store.complete('a', '00000000-0000-4000-8000-000000000001', late)).toBe(false);
     const known = await store.load('a');
     expect(known.session?.token).toBe(signIn.tokens[0]);
@@ -157,7 +196,7 @@ describe('the life of a token', () => {
     await sessions.settled();
   });
 
-  it('ends before 30 idle minutes, and any process\'s use counts', async () => {
+  it("ends before 30 idle minutes, and any process's use counts", async () => {
     const [clock, signIn] = [new VirtualClock(), new FakeSignIn()];
     const [one, two] = [process_(clock, signIn), process_(clock, signIn)];
     const first = tokenOf(await one.token('a'));
@@ -280,7 +319,9 @@ describe('failures and limits', () => {
     };
     const refused = { ...failed, fault: { cause: 'sign_in', code: '400', text: 'no' } as const };
     // A registry that is away in between says nothing of the account.
-    expect([await ask(refused), await ask(refused), await ask(failed), await ask(refused), await ask(refused)]).toEqual([0, 0, 0, 0, 0]);
+    expect([await ask(refused), await ask(refused), await ask(failed), await ask(refused), await ask(refused)]).toEqual(
+      [0, 0, 0, 0, 0],
+    );
     expect([await ask(refused), await ask(refused)]).toEqual([1, 2]);
     await ask({ ...failed, fault: { cause: 'blocked', code: '403', text: 'blocked' } });
     expect(told).toEqual(['a sign_in', 'a sign_in', 'a blocked']);
@@ -305,7 +346,10 @@ describe('failures and limits', () => {
       clock.advance(MINUTE_MS);
     }
     signIn.next = undefined;
-    expect(await sessions.token('a')).toMatchObject({ kind: 'none', reason: expect.stringContaining('3 tokens of this user may still live') });
+    expect(await sessions.token('a')).toMatchObject({
+      kind: 'none',
+      reason: expect.stringContaining('3 tokens of this user may still live'),
+    });
     expect(signIn.calls).toBe(3);
     clock.advance(28 * MINUTE_MS);
     expect((await sessions.token('a')).kind).toBe('token');

@@ -31,7 +31,10 @@ export interface SessionsOptions {
   clock: Clock;
   /** Makes the two calls. Must end within 2 x signInTimeoutMs, its waits for slots and `signingMs`; never throws. */
   signIn: (account: string) => Promise<SignInResult>;
-  /** The longest that the account's signer may take, its turn included. A token that comes after the lease has run out is lost, and lives on at the registry. */
+  /**
+   * The longest that the account's signer may take, its turn included. A token that comes after the lease has run out
+   * is lost, and lives on at the registry.
+   */
   signingMs?: (account: string) => number;
   log: Log;
   /** Told when it is the account that is at fault, so that signing in again will not help. */
@@ -52,8 +55,9 @@ const WRITE_USE_EVERY_MS = 60_000;
 const REFUSALS_TO_BELIEVE = 3;
 
 /**
- * One token per account, shared by all processes (interface section 5). One process signs in while the others wait or go on with the
- * token that they have. A token is replaced before its end and before the registry drops it as idle; a 401 drops it at once.
+ * One token per account, shared by all processes (interface section 5). One process signs in while the others wait or
+ * go on with the token that they have. A token is replaced before its end and before the registry drops it as idle; a
+ * 401 drops it at once.
  */
 export class Sessions {
   private readonly holder = randomUUID();
@@ -75,14 +79,17 @@ export class Sessions {
     return started;
   }
 
-  /** The registry answered 401 to the token of this generation. The next `token` brings another one, or says why not. */
+  /**
+   * The registry answered 401 to the token of this generation. The next `token` brings another one, or says why not.
+   */
   async rejected(account: string, generation: bigint): Promise<void> {
     const cached = this.cached.get(account);
     const proven = cached?.session.generation === generation && cached.session.lastUsedAt !== undefined;
     if (cached?.session.generation === generation) this.cached.delete(account);
     const row = await this.options.store.load(account);
     if (row.generation !== generation || row.session === undefined) return;
-    // A token that worked has ended; that is no fault. One that never worked is, and must not make us sign in without end.
+    // A token that worked has ended; that is no fault. One that never worked is, and must not make us sign in without
+    // end.
     const failures = proven || row.session.lastUsedAt !== undefined ? row.failures : row.failures + 1;
     const pausedUntil = failures < 2 ? undefined : pauseAfterFailures(failures - 1, this.now());
     await this.options.store.refuse(account, generation, { failures, pausedUntil });
@@ -99,7 +106,9 @@ export class Sessions {
     cached.writtenAt = now;
     const write = this.options.store
       .used(account, generation, now)
-      .catch((error: Error) => this.options.log.warn({ account, error: error.message }, 'the use of a token was not noted'))
+      .catch((error: Error) =>
+        this.options.log.warn({ account, error: error.message }, 'the use of a token was not noted'),
+      )
       .finally(() => this.writes.delete(write));
     this.writes.add(write);
   }
@@ -138,7 +147,8 @@ export class Sessions {
   }
 
   private async obtain(account: string): Promise<TokenResult> {
-    // Twice the lease: once for another's sign-in that fails or is cut off by a crash, once for its follower. Real time, as the lease is the database's.
+    // Twice the lease: once for another's sign-in that fails or is cut off by a crash, once for its follower. Real
+    // time, as the lease is the database's.
     const leaseMs = this.leaseMs(account);
     const polls = Math.ceil((2 * leaseMs) / POLL_MS);
     for (let poll = 0; poll < polls; poll += 1) {
@@ -146,7 +156,8 @@ export class Sessions {
       if (row.session !== undefined && this.fitness(row.session) === 'fresh') return this.keep(account, row.session);
       const obstacle = this.obstacle(row);
       if (obstacle !== undefined) return this.fallBack(account, row, obstacle);
-      if (await this.options.store.lease(account, this.holder, { generation: row.generation, leaseMs })) return this.signIn(account, row);
+      if (await this.options.store.lease(account, this.holder, { generation: row.generation, leaseMs }))
+        return this.signIn(account, row);
       if (row.session !== undefined && this.fitness(row.session) === 'alive') return this.keep(account, row.session);
       await realDelay(POLL_MS);
     }
@@ -158,7 +169,8 @@ export class Sessions {
     const row = await this.options.store.load(account);
     const own = this.cached.get(account)?.session;
     if (row.session !== undefined && own?.generation === row.generation && own.lastUsedAt !== undefined) {
-      if (row.session.lastUsedAt === undefined || own.lastUsedAt > row.session.lastUsedAt) row.session.lastUsedAt = own.lastUsedAt;
+      if (row.session.lastUsedAt === undefined || own.lastUsedAt > row.session.lastUsedAt)
+        row.session.lastUsedAt = own.lastUsedAt;
     }
     return row;
   }
@@ -173,7 +185,9 @@ export class Sessions {
   /** When the stored token dies, be it one that we cannot read; none when it is dead. */
   private storedUntil({ session, unreadable }: SessionRow): Date[] {
     const stored = session ?? unreadable;
-    return stored === undefined || fitnessOf(stored, this.options.rules, this.now()) === 'dead' ? [] : [idleUntil(stored, this.options.rules)];
+    return stored === undefined || fitnessOf(stored, this.options.rules, this.now()) === 'dead'
+      ? []
+      : [idleUntil(stored, this.options.rules)];
   }
 
   /** When the token dies that a sign-in may have got whose process died before it could say so. */
@@ -184,9 +198,11 @@ export class Sessions {
 
   /** Why no sign-in may be made now. */
   private obstacle(row: SessionRow): string | undefined {
-    if (row.pausedUntil !== undefined && row.pausedUntil > this.now()) return `sign-in is paused until ${row.pausedUntil.toISOString()} after ${row.failures} failures`;
+    if (row.pausedUntil !== undefined && row.pausedUntil > this.now())
+      return `sign-in is paused until ${row.pausedUntil.toISOString()} after ${row.failures} failures`;
     const living = this.living(row);
-    if (living >= this.options.rules.tokensPerUser) return `${living} tokens of this user may still live, and the registry allows ${this.options.rules.tokensPerUser}`;
+    if (living >= this.options.rules.tokensPerUser)
+      return `${living} tokens of this user may still live, and the registry allows ${this.options.rules.tokensPerUser}`;
     return undefined;
   }
 
@@ -197,14 +213,16 @@ export class Sessions {
 
   private keep(account: string, session: Session): TokenResult {
     const known = this.cached.get(account);
-    if (known?.session.generation !== session.generation) this.cached.set(account, { session, writtenAt: session.lastUsedAt });
+    if (known?.session.generation !== session.generation)
+      this.cached.set(account, { session, writtenAt: session.lastUsedAt });
     return asResult(session);
   }
 
   private judge(account: string, fault: AccountFault | undefined): void {
     const refusals = fault === undefined ? 0 : (this.refusals.get(account) ?? 0) + 1;
     this.refusals.set(account, refusals);
-    if (fault !== undefined && (fault.cause !== 'sign_in' || refusals >= REFUSALS_TO_BELIEVE)) this.options.onFault?.(account, fault);
+    if (fault !== undefined && (fault.cause !== 'sign_in' || refusals >= REFUSALS_TO_BELIEVE))
+      this.options.onFault?.(account, fault);
   }
 
   private async signIn(account: string, row: SessionRow): Promise<TokenResult> {
@@ -213,8 +231,16 @@ export class Sessions {
     const now = this.now();
     if (result.kind === 'failed') {
       const failures = result.counts ? row.failures + 1 : row.failures;
-      const abandoned = [...this.unendedUntil(row), ...(result.tokenMayExist ? [new Date(now.getTime() + rules.tokenIdleMs)] : [])];
-      await store.giveUp(account, this.holder, { failures, pausedUntil: result.counts ? pauseAfterFailures(failures, now, result.away) : undefined, now, abandoned });
+      const abandoned = [
+        ...this.unendedUntil(row),
+        ...(result.tokenMayExist ? [new Date(now.getTime() + rules.tokenIdleMs)] : []),
+      ];
+      await store.giveUp(account, this.holder, {
+        failures,
+        pausedUntil: result.counts ? pauseAfterFailures(failures, now, result.away) : undefined,
+        now,
+        abandoned,
+      });
       log.warn({ account, failures, reason: result.reason }, 'sign-in failed');
       this.judge(account, result.fault);
       return this.fallBack(account, row, result.reason);
@@ -223,11 +249,28 @@ export class Sessions {
     const expiresAt = new Date(now.getTime() + (result.lifeMs ?? rules.tokenLifeMs));
     const abandoned = [...this.storedUntil(row), ...this.unendedUntil(row)];
     const unusedUntil = new Date(now.getTime() + rules.tokenIdleMs);
-    const completed = await store.complete(account, this.holder, { token: result.token, obtainedAt: now, expiresAt, idleUntil: unusedUntil, now, abandoned });
+    const completed = await store.complete(account, this.holder, {
+      token: result.token,
+      obtainedAt: now,
+      expiresAt,
+      idleUntil: unusedUntil,
+      now,
+      abandoned,
+    });
     if (!completed) return { kind: 'none', reason: 'the sign-in took so long that another process took over' };
     log.info({ account, expiresAt }, 'signed in');
-    return this.keep(account, { token: result.token, generation: row.generation + 1n, obtainedAt: now, expiresAt, lastUsedAt: undefined });
+    return this.keep(account, {
+      token: result.token,
+      generation: row.generation + 1n,
+      obtainedAt: now,
+      expiresAt,
+      lastUsedAt: undefined,
+    });
   }
 }
 
-const asResult = (session: Session): TokenResult => ({ kind: 'token', token: session.token, generation: session.generation });
+const asResult = (session: Session): TokenResult => ({
+  kind: 'token',
+  token: session.token,
+  generation: session.generation,
+});

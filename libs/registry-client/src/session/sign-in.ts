@@ -19,8 +19,8 @@ export interface SignInTools {
 }
 
 /**
- * Obtains a token: ask for a code, sign it or give the password, exchange it (public-facts 1.1). The answers are not evidence; only words without secrets
- * leave this function, and the token.
+ * Obtains a token: ask for a code, sign it or give the password, exchange it (public-facts 1.1). The answers are not
+ * evidence; only words without secrets leave this function, and the token.
  */
 export async function signIn(account: Account, tools: SignInTools): Promise<SignInResult> {
   const { requests, readings, profile } = tools;
@@ -39,7 +39,8 @@ export async function signIn(account: Account, tools: SignInTools): Promise<Sign
     return 'problem' in token ? token : { value: { token: token.value, lifeMs: lifeMs(raw, profile) } };
   };
   const token = classify(tokenAnswer, manner, { fields: profile.fields, read });
-  if (token.kind !== 'ok') return failed('token', token, { secrets: [account.clientSecret, code.value, ...Object.values(proof)], profile });
+  if (token.kind !== 'ok')
+    return failed('token', token, { secrets: [account.clientSecret, code.value, ...Object.values(proof)], profile });
   return { kind: 'ok', ...token.value };
 }
 
@@ -53,10 +54,11 @@ const REMOVED = '[removed]';
 const SHORTEST_PART = 4;
 
 /**
- * A registry may repeat what it was sent; no secret may come back through its words. They are one line by now, and cut at its end, perhaps within a
- * secret. A long secret goes first: a short one may be part of it.
+ * A registry may repeat what it was sent; no secret may come back through its words. They are one line by now, and cut
+ * at its end, perhaps within a secret. A long secret goes first: a short one may be part of it.
  */
-const withoutSecret = (words: string, secret: string): string => [secret, oneLine(secret)].filter((form) => form !== '').reduce(withoutForm, words);
+const withoutSecret = (words: string, secret: string): string =>
+  [secret, oneLine(secret)].filter((form) => form !== '').reduce(withoutForm, words);
 
 function withoutForm(words: string, form: string): string {
   const clean = words.replaceAll(form, REMOVED);
@@ -66,9 +68,16 @@ function withoutForm(words: string, form: string): string {
   return clean;
 }
 
-function failed(step: 'code' | 'token', outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>, { secrets, profile }: { secrets: string[]; profile: Profile }): SignInResult {
+function failed(
+  step: 'code' | 'token',
+  outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>,
+  { secrets, profile }: { secrets: string[]; profile: Profile },
+): SignInResult {
   const words = 'text' in outcome ? outcome.text : outcome.reason;
-  const clean = secrets.filter((secret) => secret !== '').sort((a, b) => b.length - a.length).reduce(withoutSecret, words);
+  const clean = secrets
+    .filter((secret) => secret !== '')
+    .sort((a, b) => b.length - a.length)
+    .reduce(withoutSecret, words);
   const fault = faultOf(profile, step, outcome);
   return {
     ...(fault === undefined ? {} : { fault: { ...fault, text: clean } }),
@@ -81,7 +90,15 @@ function failed(step: 'code' | 'token', outcome: Exclude<CallOutcome<unknown>, {
 }
 
 /** Only what the registry refused says something of the user. */
-function faultOf({ accountRefusals }: Profile, step: 'code' | 'token', outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>): AccountFault | undefined {
+function faultOf(
+  { accountRefusals }: Profile,
+  step: 'code' | 'token',
+  outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>,
+): AccountFault | undefined {
   if (outcome.kind !== 'refused') return undefined;
-  return accountFaultOf(accountRefusals, `sign_in_${step}`, { httpStatus: outcome.raw.httpStatus, code: outcome.code, text: outcome.text });
+  return accountFaultOf(accountRefusals, `sign_in_${step}`, {
+    httpStatus: outcome.raw.httpStatus,
+    code: outcome.code,
+    text: outcome.text,
+  });
 }

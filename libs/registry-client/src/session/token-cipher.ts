@@ -6,13 +6,20 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 export const KEY_BYTES = 32;
 
-/** AES-256-GCM over tokens at rest: version (1), nonce (12), tag (16), ciphertext. The account is bound in, so that rows cannot be swapped. */
+/**
+ * AES-256-GCM over tokens at rest: version (1), nonce (12), tag (16), ciphertext. The account is bound in, so that rows
+ * cannot be swapped.
+ */
 export class TokenCipher {
   private readonly key: Buffer;
 
   constructor(key: Uint8Array) {
     if (key.length !== KEY_BYTES) {
-      throw new PedigreeError('invalid_configuration', `the key for encryption at rest has ${key.length} bytes instead of ${KEY_BYTES}`, { field: 'key' });
+      throw new PedigreeError(
+        'invalid_configuration',
+        `the key for encryption at rest has ${key.length} bytes instead of ${KEY_BYTES}`,
+        { field: 'key' },
+      );
     }
     this.key = Buffer.from(key);
   }
@@ -24,14 +31,21 @@ export class TokenCipher {
     return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.getAuthTag(), sealed]);
   }
 
-  /** The token, or undefined when it was sealed with another key or for another account: then there simply is no token, and a new one is obtained. */
+  /**
+   * The token, or undefined when it was sealed with another key or for another account: then there simply is no token,
+   * and a new one is obtained.
+   */
   open(account: string, sealed: Buffer): string | undefined {
     if (sealed[0] !== VERSION || sealed.length <= 1 + NONCE_BYTES + TAG_BYTES) return undefined;
     const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
     const tag = sealed.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES);
     try {
-      const decipher = createDecipheriv('aes-256-gcm', this.key, nonce).setAAD(Buffer.from(account, 'utf8')).setAuthTag(tag);
-      return Buffer.concat([decipher.update(sealed.subarray(1 + NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8');
+      const decipher = createDecipheriv('aes-256-gcm', this.key, nonce)
+        .setAAD(Buffer.from(account, 'utf8'))
+        .setAuthTag(tag);
+      return Buffer.concat([decipher.update(sealed.subarray(1 + NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString(
+        'utf8',
+      );
     } catch {
       return undefined;
     }

@@ -29,13 +29,29 @@ export function certificateFacts(der: Uint8Array): CertificateFacts {
 }
 
 /**
- * Holds a certificate against the moment and against the account's user id. A user id of 40 hexadecimal digits is the certificate's SHA-1
- * (public-facts 1.1); of another one, such as the registry's own id, nothing is known.
+ * Holds a certificate against the moment and against the account's user id. A user id of 40 hexadecimal digits is the
+ * certificate's SHA-1 (public-facts 1.1); of another one, such as the registry's own id, nothing is known.
  */
-export function certificateFault({ thumbprint, subject, validFrom, validTo }: CertificateFacts, userId: string, now: Date): CertificateFault | undefined {
+export function certificateFault(
+  { thumbprint, subject, validFrom, validTo }: CertificateFacts,
+  userId: string,
+  now: Date,
+): CertificateFault | undefined {
   const wanted = userId.toLowerCase();
-  if (THUMBPRINT.test(wanted) && wanted !== thumbprint) return { code: 'certificate_of_another', text: `the certificate ${thumbprint} (${subject}) is not that of the user ${wanted}` };
-  if (now >= validTo) return { code: 'certificate_ended', text: `the certificate ${thumbprint} (${subject}) ended at ${validTo.toISOString()}` };
-  if (now < validFrom) return { code: 'certificate_not_yet_valid', text: `the certificate ${thumbprint} (${subject}) is valid from ${validFrom.toISOString()} on` };
+  if (THUMBPRINT.test(wanted) && wanted !== thumbprint)
+    return {
+      code: 'certificate_of_another',
+      text: `the certificate ${thumbprint} (${subject}) is not that of the user ${wanted}`,
+    };
+  if (now >= validTo)
+    return {
+      code: 'certificate_ended',
+      text: `the certificate ${thumbprint} (${subject}) ended at ${validTo.toISOString()}`,
+    };
+  if (now < validFrom)
+    return {
+      code: 'certificate_not_yet_valid',
+      text: `the certificate ${thumbprint} (${subject}) is valid from ${validFrom.toISOString()} on`,
+    };
   return undefined;
 }

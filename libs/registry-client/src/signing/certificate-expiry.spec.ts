@@ -25,11 +25,19 @@ describe('expiryWarnings', () => {
 
 describe('watchCertificates', () => {
   /** Watches from 31 days before the end for so many days, in steps of an hour. */
-  async function watched(days: number, sessions: () => { account: string; certificateExpiresAt: Date | undefined }[]): Promise<(ExpiryNotice & { message: string; at: Date })[]> {
+  async function watched(
+    days: number,
+    sessions: () => { account: string; certificateExpiresAt: Date | undefined }[],
+  ): Promise<(ExpiryNotice & { message: string; at: Date })[]> {
     const clock = new VirtualClock(before(31));
     const stopping = new AbortController();
     const notices: (ExpiryNotice & { message: string; at: Date })[] = [];
-    const watching = watchCertificates({ sessions, clock, signal: stopping.signal, warn: (notice, message) => void notices.push({ ...notice, message, at: clock.now() }) });
+    const watching = watchCertificates({
+      sessions,
+      clock,
+      signal: stopping.signal,
+      warn: (notice, message) => void notices.push({ ...notice, message, at: clock.now() }),
+    });
     for (let hour = 0; hour < days * 24; hour += 1) {
       clock.advance(3_600_000);
       await new Promise(setImmediate);
@@ -47,15 +55,31 @@ describe('watchCertificates', () => {
     const perDay = notices.map(({ thresholdDays, at }) => `${thresholdDays} ${at.toISOString().slice(0, 10)}`);
     expect(new Set(perDay).size).toBe(perDay.length);
     expect(new Set(notices.map(({ at }) => at.toISOString().slice(0, 10))).size).toBe(33);
-    expect(notices[0]).toMatchObject({ account: 'main', certificateExpiresAt: END, daysLeft: 30, message: 'the certificate of an account expires soon' });
-    expect(notices.at(-1)).toMatchObject({ thresholdDays: 0, daysLeft: -2, message: expect.stringContaining('has expired') });
+    expect(notices[0]).toMatchObject({
+      account: 'main',
+      certificateExpiresAt: END,
+      daysLeft: 30,
+      message: 'the certificate of an account expires soon',
+    });
+    expect(notices.at(-1)).toMatchObject({
+      thresholdDays: 0,
+      daysLeft: -2,
+      message: expect.stringContaining('has expired'),
+    });
   });
 
   it('says nothing of a certificate with time left, of none, or of one that was renewed', async () => {
     const later = before(-365);
-    expect(await watched(33, () => [{ account: 'a', certificateExpiresAt: later }, { account: 'b', certificateExpiresAt: undefined }])).toEqual([]);
+    expect(
+      await watched(33, () => [
+        { account: 'a', certificateExpiresAt: later },
+        { account: 'b', certificateExpiresAt: undefined },
+      ]),
+    ).toEqual([]);
     let asked = 0;
-    const renewed = await watched(33, () => [{ account: 'main', certificateExpiresAt: (asked += 1) > 60 ? later : END }]);
+    const renewed = await watched(33, () => [
+      { account: 'main', certificateExpiresAt: (asked += 1) > 60 ? later : END },
+    ]);
     expect(renewed.map(({ thresholdDays }) => thresholdDays)).toEqual([30, 30]);
   });
 });

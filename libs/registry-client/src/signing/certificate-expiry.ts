@@ -16,14 +16,27 @@ export interface CertificateWatch {
   lookEveryMs?: number;
 }
 
-/** Looks at once and then every hour; speaks of each account's last passed threshold once a day (UTC) in this process. Ends with `signal`, never rejects. */
-export async function watchCertificates({ sessions, clock, signal, warn, lookEveryMs = LOOK_EVERY_MS }: CertificateWatch): Promise<void> {
+/**
+ * Looks at once and then every hour; speaks of each account's last passed threshold once a day (UTC) in this process.
+ * Ends with `signal`, never rejects.
+ */
+export async function watchCertificates({
+  sessions,
+  clock,
+  signal,
+  warn,
+  lookEveryMs = LOOK_EVERY_MS,
+}: CertificateWatch): Promise<void> {
   const news = new ExpiryNews();
   while (!signal.aborted) {
     for (const { account, certificateExpiresAt } of sessions()) {
-      const warning = certificateExpiresAt === undefined ? undefined : news.of(account, certificateExpiresAt, clock.now());
+      const warning =
+        certificateExpiresAt === undefined ? undefined : news.of(account, certificateExpiresAt, clock.now());
       if (certificateExpiresAt === undefined || warning === undefined) continue;
-      const message = warning.thresholdDays === 0 ? 'the certificate of an account has expired: it can no longer sign' : 'the certificate of an account expires soon';
+      const message =
+        warning.thresholdDays === 0
+          ? 'the certificate of an account has expired: it can no longer sign'
+          : 'the certificate of an account expires soon';
       warn({ account, certificateExpiresAt, ...warning }, message);
     }
     await clock.wait(lookEveryMs, signal);

@@ -17,10 +17,14 @@ export function children(block: asn1js.AsnType | undefined, what: string): asn1j
 export const bytesOf = (block: asn1js.AsnType | undefined): Buffer =>
   block === undefined ? refuse('it ends too early') : Buffer.from(block.valueBeforeDecodeView);
 export const contentOf = (block: asn1js.AsnType | undefined): Buffer =>
-  block instanceof asn1js.OctetString ? Buffer.from(block.valueBlock.valueHexView) : refuse('an octet string is missing');
-export const oidOf = (block: asn1js.AsnType | undefined): string => (block instanceof asn1js.ObjectIdentifier ? block.valueBlock.toString() : '');
+  block instanceof asn1js.OctetString
+    ? Buffer.from(block.valueBlock.valueHexView)
+    : refuse('an octet string is missing');
+export const oidOf = (block: asn1js.AsnType | undefined): string =>
+  block instanceof asn1js.ObjectIdentifier ? block.valueBlock.toString() : '';
 /** Whether the element stands under the context tag n. */
-const tagged = (block: asn1js.AsnType | undefined, n: number): boolean => block?.idBlock.tagClass === 3 && block.idBlock.tagNumber === n;
+const tagged = (block: asn1js.AsnType | undefined, n: number): boolean =>
+  block?.idBlock.tagClass === 3 && block.idBlock.tagNumber === n;
 
 /** The parts of SignedData with one signer (RFC 5652, 5.1). */
 export function partsOf(cms: Uint8Array): { certificates: Buffer[]; signer: asn1js.AsnType[] } {
@@ -31,7 +35,9 @@ export function partsOf(cms: Uint8Array): { certificates: Buffer[]; signer: asn1
   const data = children(children(explicit, 'SignedData')[0], 'SignedData');
   const encapsulated = children(data[2], 'EncapsulatedContentInfo');
   if (oidOf(encapsulated[0]) !== OID.data || encapsulated.length > 1) return refuse('it is not detached');
-  const certificates = data.filter((block) => tagged(block, 0)).flatMap((block) => children(block, 'certificates').map(bytesOf));
+  const certificates = data
+    .filter((block) => tagged(block, 0))
+    .flatMap((block) => children(block, 'certificates').map(bytesOf));
   const signers = children(data[data.length - 1], 'SignerInfos');
   if (signers.length !== 1) return refuse(`it has ${signers.length} signers instead of one`);
   return { certificates, signer: children(signers[0], 'SignerInfo') };

@@ -8,8 +8,8 @@ import { runProgram } from './run-program.js';
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /**
- * Signs by an external program: OpenSSL with a GOST engine, the tools of a crypto provider. It is run for each signature, without a shell
- * and with an environment of its own: ours holds secrets that are none of its business.
+ * Signs by an external program: OpenSSL with a GOST engine, the tools of a crypto provider. It is run for each
+ * signature, without a shell and with an environment of its own: ours holds secrets that are none of its business.
  * @throws PedigreeError invalid_configuration when the certificate's file cannot be read.
  */
 export const openCommandSigner = (account: string, config: CommandSignerConfig): OutsideSigner =>
@@ -35,7 +35,11 @@ const run = (config: CommandSignerConfig, command: string[], stdin: Uint8Array |
   runProgram({
     command,
     folder: config.folder,
-    environment: { PATH: DEFAULT_PATH, ...config.environment, ...(config.secret === undefined ? {} : { SIGNER_SECRET: config.secret }) },
+    environment: {
+      PATH: DEFAULT_PATH,
+      ...config.environment,
+      ...(config.secret === undefined ? {} : { SIGNER_SECRET: config.secret }),
+    },
     stdin,
     timeLimitMs: config.timeLimitMs,
   });

@@ -12,14 +12,16 @@ export interface DerElement {
 const MAX_CHILDREN = 256;
 
 /**
- * The element at `from`; definite lengths and low tags only, as DER has them in a CMS. Why not asn1js: it builds an object for every node of the
- * certificate inside each signature, several ms of CPU; looking at six fields takes a tenth of one.
+ * The element at `from`; definite lengths and low tags only, as DER has them in a CMS. Why not asn1js: it builds an
+ * object for every node of the certificate inside each signature, several ms of CPU; looking at six fields takes a
+ * tenth of one.
  * @throws PedigreeError invalid_parameter when the text is not that.
  */
 export function elementAt(bytes: Buffer, from = 0, limit = bytes.length): DerElement {
   const tag = bytes[from];
   const first = bytes[from + 1];
-  if (tag === undefined || first === undefined || from + 2 > limit || (tag & 0x1f) === 0x1f) return refuse('it is not DER');
+  if (tag === undefined || first === undefined || from + 2 > limit || (tag & 0x1f) === 0x1f)
+    return refuse('it is not DER');
   const lengthBytes = first < 0x80 ? 0 : first & 0x7f;
   if (first === 0x80 || lengthBytes > 4 || from + 2 + lengthBytes > limit) return refuse('it is not DER');
   const contentFrom = from + 2 + lengthBytes;
@@ -31,7 +33,7 @@ export function elementAt(bytes: Buffer, from = 0, limit = bytes.length): DerEle
 export function inside(parent: DerElement | undefined, what: string): DerElement[] {
   if (parent === undefined || (parent.tag & 0x20) === 0) return refuse(`${what} is not where it should be`);
   const children: DerElement[] = [];
-  for (let from = parent.contentFrom; from < parent.to; ) {
+  for (let from = parent.contentFrom; from < parent.to;) {
     if (children.length === MAX_CHILDREN) return refuse(`${what} has too many parts`);
     const child = elementAt(parent.bytes, from, parent.to);
     children.push(child);
@@ -45,4 +47,5 @@ export const whole = (element: DerElement): Buffer => element.bytes.subarray(ele
 export const contentOf = (element: DerElement): Buffer => element.bytes.subarray(element.contentFrom, element.to);
 
 /** Whether it is this object identifier, given in DER. */
-export const isOid = (element: DerElement | undefined, der: Buffer): boolean => element !== undefined && whole(element).equals(der);
+export const isOid = (element: DerElement | undefined, der: Buffer): boolean =>
+  element !== undefined && whole(element).equals(der);

@@ -1,11 +1,27 @@
 import { createHash, sign, type KeyObject } from 'node:crypto';
 import * as asn1js from 'asn1js';
-import { der, context, GENERALIZED_TIME, INTEGER, NULL, OCTET_STRING, OID, oid, SEQUENCE, SET, setOf, UTC_TIME } from './der.js';
+import {
+  der,
+  context,
+  GENERALIZED_TIME,
+  INTEGER,
+  NULL,
+  OCTET_STRING,
+  OID,
+  oid,
+  SEQUENCE,
+  SET,
+  setOf,
+  UTC_TIME,
+} from './der.js';
 
 const DIGEST_BYTES = 32;
 const VERSION_1 = der(INTEGER, Buffer.from([1]));
 const SHA256 = der(SEQUENCE, oid(OID.sha256));
-/** Fillers that stand where digest, time and signature go; they occur nowhere else in the bytes by their length and pattern. */
+/**
+ * Fillers that stand where digest, time and signature go; they occur nowhere else in the bytes by their length and
+ * pattern.
+ */
 const DIGEST_HOLE = Buffer.alloc(DIGEST_BYTES, 0xd1);
 
 /** Everything of a signature that is the same for every document, and where the rest goes. */
@@ -24,7 +40,9 @@ interface Template {
 /** The time as ASN.1 wants it: UTCTime until 2049, GeneralizedTime from 2050 (RFC 5652, 11.3). */
 function timeText(at: Date): { tag: number; text: string } {
   const digits = at.toISOString().slice(0, 19).replace(/[-T:]/g, '');
-  return at.getUTCFullYear() < 2050 ? { tag: UTC_TIME, text: `${digits.slice(2)}Z` } : { tag: GENERALIZED_TIME, text: `${digits}Z` };
+  return at.getUTCFullYear() < 2050
+    ? { tag: UTC_TIME, text: `${digits.slice(2)}Z` }
+    : { tag: GENERALIZED_TIME, text: `${digits}Z` };
 }
 
 /** Issuer name and serial number, byte for byte as the certificate has them. */
@@ -34,13 +52,17 @@ function issuerAndSerial(certificate: Buffer): { issuer: Buffer; serial: Buffer 
   const fields = tbs.valueBlock.value;
   // The version is [0] EXPLICIT and absent in version 1 certificates.
   const first = fields[0]?.idBlock.tagClass === 3 ? 1 : 0;
-  const bytesOf = (block: asn1js.AsnType | undefined): Buffer => Buffer.from((block as asn1js.AsnType).valueBeforeDecodeView);
+  const bytesOf = (block: asn1js.AsnType | undefined): Buffer =>
+    Buffer.from((block as asn1js.AsnType).valueBeforeDecodeView);
   return { serial: bytesOf(fields[first]), issuer: bytesOf(fields[first + 2]) };
 }
 
 const attribute = (type: string, value: Buffer): Buffer => der(SEQUENCE, oid(type), der(SET, value));
 
-/** ESS signing-certificate-v2 (RFC 5035): binds the signature to this very certificate. SHA-256 is its default and left out. */
+/**
+ * ESS signing-certificate-v2 (RFC 5035): binds the signature to this very certificate. SHA-256 is its default and left
+ * out.
+ */
 function signingCertificate(certificate: Buffer, names: { issuer: Buffer; serial: Buffer }): Buffer {
   const hash = der(OCTET_STRING, createHash('sha256').update(certificate).digest());
   const issuerSerial = der(SEQUENCE, der(SEQUENCE, der(context(4), names.issuer)), names.serial);
@@ -66,7 +88,14 @@ function templateOf(certificate: Buffer, signatureBytes: number, time: { tag: nu
     der(SEQUENCE, oid(OID.rsaEncryption), NULL),
     der(OCTET_STRING, signatureHole),
   );
-  const signedData = der(SEQUENCE, VERSION_1, der(SET, SHA256), der(SEQUENCE, oid(OID.data)), der(context(0), certificate), der(SET, signerInfo));
+  const signedData = der(
+    SEQUENCE,
+    VERSION_1,
+    der(SET, SHA256),
+    der(SEQUENCE, oid(OID.data)),
+    der(context(0), certificate),
+    der(SET, signerInfo),
+  );
   const message = der(SEQUENCE, oid(OID.signedData), der(context(0), signedData));
   const attributes = setOf(SET, parts);
   return {
@@ -82,8 +111,8 @@ function templateOf(certificate: Buffer, signatureBytes: number, time: { tag: nu
 
 /**
  * Writes detached CMS SignedData (RFC 5652) over SHA-256 with RSA: content type, message digest, signing time and
- * signing-certificate-v2 are signed; the signer's certificate alone is inside (public-facts 1.1). Everything constant is laid out
- * once, so that one signature costs two digests and one RSA operation, which runs in the thread pool.
+ * signing-certificate-v2 are signed; the signer's certificate alone is inside (public-facts 1.1). Everything constant
+ * is laid out once, so that one signature costs two digests and one RSA operation, which runs in the thread pool.
  */
 export class DetachedCms {
   private template: Template | undefined;
@@ -121,4 +150,6 @@ export class DetachedCms {
 }
 
 const rsaSign = (bytes: Buffer, key: KeyObject): Promise<Buffer> =>
-  new Promise((resolve, reject) => sign('sha256', bytes, key, (error, signature) => (error ? reject(error) : resolve(signature))));
+  new Promise((resolve, reject) =>
+    sign('sha256', bytes, key, (error, signature) => (error ? reject(error) : resolve(signature))),
+  );

@@ -15,10 +15,14 @@ import type { OutsideSigner } from './outside-signer.js';
 import { Pkcs12Signer } from './pkcs12-signer.js';
 import { verifyDetachedCms } from './verify-cms.js';
 
-const XML = Buffer.from('<documents version="1.38"><move_order action_id="431">Привет</move_order></documents>', 'utf8');
+const XML = Buffer.from(
+  '<documents version="1.38"><move_order action_id="431">Привет</move_order></documents>',
+  'utf8',
+);
 const SECRET = 'p@ss/4711';
 const accounts = readAccounts(fileURLToPath(new URL('../../../../apps/sandbox/data/accounts.json', import.meta.url)));
-const openKey = (name: string): Pkcs12Signer => Pkcs12Signer.open(accounts.find((account) => account.name === name) as Account);
+const openKey = (name: string): Pkcs12Signer =>
+  Pkcs12Signer.open(accounts.find((account) => account.name === name) as Account);
 const keys: Record<string, Pkcs12Signer> = { main: openKey('main'), north: openKey('north') };
 const keyOf = (name: string): Pkcs12Signer => keys[name] as Pkcs12Signer;
 
@@ -38,7 +42,9 @@ class SigningService {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
     this.seen.push({ headers: request.headers, body });
-    const play = (this.script.length > 1 ? this.script.shift() : this.script[0]) as (bytes: Buffer) => Answer | Promise<Answer>;
+    const play = (this.script.length > 1 ? this.script.shift() : this.script[0]) as (
+      bytes: Buffer,
+    ) => Answer | Promise<Answer>;
     const answer = await play(body);
     if (answer === 'hang') return;
     if (answer === 'reset') return void request.socket.resetAndDestroy();
@@ -74,12 +80,22 @@ async function stop(which: Server): Promise<void> {
 const portOf = (which: Server): number => (which.address() as AddressInfo).port;
 
 function signer(over: Partial<HttpSignerConfig> = {}): OutsideSigner {
-  const config: HttpSignerConfig = { kind: 'http', url: `http://127.0.0.1:${portOf(server)}/sign?detached=1`, headers: {}, timeLimitMs: 10_000, concurrency: 2, retries: 2, ...over };
+  const config: HttpSignerConfig = {
+    kind: 'http',
+    url: `http://127.0.0.1:${portOf(server)}/sign?detached=1`,
+    headers: {},
+    timeLimitMs: 10_000,
+    concurrency: 2,
+    retries: 2,
+    ...over,
+  };
   const open = openHttpSigner('main', config, systemClock);
   opened.push(open);
   return open;
 }
-const signedBy = (name: string) => async (bytes: Buffer): Promise<Answer> => ({ body: await keyOf(name).sign(bytes) });
+const signedBy =
+  (name: string) =>
+  async (bytes: Buffer): Promise<Answer> => ({ body: await keyOf(name).sign(bytes) });
 const failure = async (signing: Promise<unknown>): Promise<PedigreeError> =>
   signing.then(
     () => {
@@ -95,21 +111,39 @@ describe('a service that signs', () => {
     expect([by.certificate(), by.expiresAt()]).toEqual([undefined, undefined]);
     const signature = await by.sign(XML);
     expect(verifyDetachedCms(XML, signature).certificate.equals(keyOf('main').certificate())).toBe(true);
-    expect(service.seen).toMatchObject([{ headers: { authorization: `Bearer ${SECRET}`, 'content-type': 'application/octet-stream' }, body: XML }]);
-    expect([by.certificate(signature)?.equals(keyOf('main').certificate()), by.expiresAt()]).toEqual([true, keyOf('main').expiresAt()]);
+    expect(service.seen).toMatchObject([
+      { headers: { authorization: `Bearer ${SECRET}`, 'content-type': 'application/octet-stream' }, body: XML },
+    ]);
+    expect([by.certificate(signature)?.equals(keyOf('main').certificate()), by.expiresAt()]).toEqual([
+      true,
+      keyOf('main').expiresAt(),
+    ]);
   });
 
   it('gets JSON by a template and answers base64 in a field', async () => {
     service.script = [
       async (body) => {
         const { data } = JSON.parse(body.toString()) as { data: { content: string } };
-        return { body: JSON.stringify({ result: { cms: (await keyOf('main').sign(Buffer.from(data.content, 'base64'))).toString('base64') } }) };
+        return {
+          body: JSON.stringify({
+            result: { cms: (await keyOf('main').sign(Buffer.from(data.content, 'base64'))).toString('base64') },
+          }),
+        };
       },
     ];
-    const by = signer({ body: { pin: '{secret}', data: { content: '{base64}' }, detached: true, types: ['cades-bes', 1, null] }, secret: SECRET, answerField: 'result.cms' });
+    const by = signer({
+      body: { pin: '{secret}', data: { content: '{base64}' }, detached: true, types: ['cades-bes', 1, null] },
+      secret: SECRET,
+      answerField: 'result.cms',
+    });
     verifyDetachedCms(XML, await by.sign(XML));
     expect(service.seen[0]?.headers['content-type']).toBe('application/json');
-    expect(JSON.parse(String(service.seen[0]?.body))).toEqual({ pin: SECRET, data: { content: XML.toString('base64') }, detached: true, types: ['cades-bes', 1, null] });
+    expect(JSON.parse(String(service.seen[0]?.body))).toEqual({
+      pin: SECRET,
+      data: { content: XML.toString('base64') },
+      detached: true,
+      types: ['cades-bes', 1, null],
+    });
   });
 
   it('may change its certificate: each signature keeps its own', async () => {
@@ -131,7 +165,10 @@ describe('a service that signs', () => {
 
   it('is trusted over TLS by the authority of the configuration alone', async () => {
     const { certificate, key } = selfSigned();
-    const tls = createTlsServer({ key, cert: certificate }, (request, response): void => void service.serve(request, response));
+    const tls = createTlsServer(
+      { key, cert: certificate },
+      (request, response): void => void service.serve(request, response),
+    );
     await listen(tls);
     try {
       service.script = [signedBy('main')];
@@ -148,7 +185,12 @@ describe('a service that signs', () => {
 
 describe('a service that does not sign', () => {
   it.each([
-    ['refuses', { status: 403, body: `{"error":"no key for ${SECRET}"}` }, 1, /answered 403: \{"error":"no key for \[removed\]"\}$/],
+    [
+      'refuses',
+      { status: 403, body: `{"error":"no key for ${SECRET}"}` },
+      1,
+      /answered 403: \{"error":"no key for \[removed\]"\}$/,
+    ],
     ['fails', { status: 500, body: '<html>oops</html>' }, 3, /answered 500: <html>oops<\/html>$/],
     ['breaks the connection', 'reset', 3, /the signing service: .*(ECONNRESET|closed)/],
     ['answers garbage', { body: 'signed!' }, 1, /neither DER nor PEM nor base64/],
@@ -186,17 +228,26 @@ describe('a service that does not sign', () => {
     await listen(server);
   });
 
-  it.each([['hang'], ['half']] as const)('because it is slow (%s): repeats and all, it has its time limit', async (slow) => {
-    service.script = [() => slow];
-    const beganMs = systemClock.monotonicMs();
-    expect((await failure(signer({ timeLimitMs: 1_000, retries: 50 }).sign(XML))).message).toContain('no answer within 1000 ms');
-    expect(systemClock.monotonicMs() - beganMs).toBeLessThan(20_000);
-    expect(service.seen).toHaveLength(1);
-  });
+  it.each([['hang'], ['half']] as const)(
+    'because it is slow (%s): repeats and all, it has its time limit',
+    async (slow) => {
+      service.script = [() => slow];
+      const beganMs = systemClock.monotonicMs();
+      expect((await failure(signer({ timeLimitMs: 1_000, retries: 50 }).sign(XML))).message).toContain(
+        'no answer within 1000 ms',
+      );
+      expect(systemClock.monotonicMs() - beganMs).toBeLessThan(20_000);
+      expect(service.seen).toHaveLength(1);
+    },
+  );
 
   it('because it has another key than the configured certificate', async () => {
     service.script = [signedBy('north')];
-    const certificateFile = fileURLToPath(new URL('../../../../apps/sandbox/data/accounts/main.crt.pem', import.meta.url));
-    expect((await failure(signer({ certificateFile }).sign(XML))).message).toContain('another certificate than the configured one');
+    const certificateFile = fileURLToPath(
+      new URL('../../../../apps/sandbox/data/accounts/main.crt.pem', import.meta.url),
+    );
+    expect((await failure(signer({ certificateFile }).sign(XML))).message).toContain(
+      'another certificate than the configured one',
+    );
   });
 });

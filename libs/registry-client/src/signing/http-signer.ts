@@ -9,7 +9,8 @@ const MAX_ANSWER_BYTES = 1 << 20;
 const FIRST_PAUSE_MS = 100;
 
 /**
- * Signs by a service over HTTP. A signature changes nothing anywhere, so a failed request is simply made again, within the time limit of the whole.
+ * Signs by a service over HTTP. A signature changes nothing anywhere, so a failed request is simply made again, within
+ * the time limit of the whole.
  * @throws PedigreeError invalid_configuration when a file of certificates cannot be read.
  */
 export function openHttpSigner(account: string, config: HttpSignerConfig, clock: Clock): OutsideSigner {
@@ -20,19 +21,31 @@ export function openHttpSigner(account: string, config: HttpSignerConfig, clock:
     origin: url.origin,
     path: url.pathname + url.search,
     method: 'POST' as const,
-    headers: { 'content-type': config.body === undefined ? 'application/octet-stream' : 'application/json', ...withSecret(config.headers, config.secret) },
+    headers: {
+      'content-type': config.body === undefined ? 'application/octet-stream' : 'application/json',
+      ...withSecret(config.headers, config.secret),
+    },
   };
   const call = (body: string | Uint8Array, timeoutMs: number): Promise<Exchange> =>
     exchange(agent, { ...request, body }, { timeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES, clock });
   const produce = async (bytes: Uint8Array): Promise<Uint8Array> => {
-    const body = config.body === undefined ? bytes : JSON.stringify(fill(config.body, { base64: Buffer.from(bytes).toString('base64'), secret: config.secret ?? '' }));
+    const body =
+      config.body === undefined
+        ? bytes
+        : JSON.stringify(
+            fill(config.body, { base64: Buffer.from(bytes).toString('base64'), secret: config.secret ?? '' }),
+          );
     return signatureOf(await repeated(config, clock, (timeoutMs) => call(body, timeoutMs)), config);
   };
   return new OutsideSigner({ account, config, produce, close: () => agent.destroy() });
 }
 
 /** Asks again while that may help and time is left. */
-async function repeated(config: HttpSignerConfig, clock: Clock, call: (timeoutMs: number) => Promise<Exchange>): Promise<Exchange> {
+async function repeated(
+  config: HttpSignerConfig,
+  clock: Clock,
+  call: (timeoutMs: number) => Promise<Exchange>,
+): Promise<Exchange> {
   const endMs = clock.monotonicMs() + config.timeLimitMs;
   let result = await call(config.timeLimitMs);
   for (let repeat = 0; repeat < config.retries && mayHelp(result); repeat += 1) {
@@ -44,15 +57,18 @@ async function repeated(config: HttpSignerConfig, clock: Clock, call: (timeoutMs
   return result;
 }
 
-const mayHelp = (result: Exchange): boolean => result.kind === 'failed' || result.raw.httpStatus === 429 || result.raw.httpStatus >= 500;
+const mayHelp = (result: Exchange): boolean =>
+  result.kind === 'failed' || result.raw.httpStatus === 429 || result.raw.httpStatus >= 500;
 
 function signatureOf(result: Exchange, config: HttpSignerConfig): Uint8Array {
   if (result.kind === 'failed') throw new Error(`the signing service: ${result.reason}`);
   const { httpStatus, body } = result.raw;
-  if (httpStatus < 200 || httpStatus > 299) throw new Error(`the signing service answered ${httpStatus}: ${body.toString('utf8')}`);
+  if (httpStatus < 200 || httpStatus > 299)
+    throw new Error(`the signing service answered ${httpStatus}: ${body.toString('utf8')}`);
   if (config.answerField === undefined) return body;
   const value = fieldOf(body, config.answerField);
-  if (typeof value !== 'string') throw new Error(`the signing service answered ${httpStatus} without the text ${config.answerField}`);
+  if (typeof value !== 'string')
+    throw new Error(`the signing service answered ${httpStatus} without the text ${config.answerField}`);
   return Buffer.from(value, 'latin1');
 }
 
@@ -63,20 +79,27 @@ function fieldOf(body: Buffer, path: string): unknown {
   } catch {
     throw new Error('the signing service answered something that is not JSON');
   }
-  for (const step of path.split('.')) value = typeof value === 'object' && value !== null && Object.hasOwn(value, step) ? (value as Record<string, unknown>)[step] : undefined;
+  for (const step of path.split('.'))
+    value =
+      typeof value === 'object' && value !== null && Object.hasOwn(value, step)
+        ? (value as Record<string, unknown>)[step]
+        : undefined;
   return value;
 }
 
 /** The template with its placeholders filled, in whatever depth. */
 function fill(template: JsonValue, values: { base64: string; secret: string }): JsonValue {
-  if (typeof template === 'string') return template.replaceAll('{secret}', () => values.secret).replaceAll('{base64}', () => values.base64);
+  if (typeof template === 'string')
+    return template.replaceAll('{secret}', () => values.secret).replaceAll('{base64}', () => values.base64);
   if (Array.isArray(template)) return template.map((part) => fill(part, values));
   if (typeof template !== 'object' || template === null) return template;
   return Object.fromEntries(Object.entries(template).map(([key, part]) => [key, fill(part as JsonValue, values)]));
 }
 
 const withSecret = (headers: Record<string, string>, secret = ''): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.replaceAll('{secret}', () => secret)]));
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, value.replaceAll('{secret}', () => secret)]),
+  );
 
 function readAuthorities(account: string, file: string | undefined): Buffer | undefined {
   if (file === undefined) return undefined;
@@ -84,6 +107,8 @@ function readAuthorities(account: string, file: string | undefined): Buffer | un
     return readFileSync(file);
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code ?? 'error';
-    throw new PedigreeError('invalid_configuration', `signer of account "${account}": ${file}: ${why}`, { field: `accounts.${account}.signer` });
+    throw new PedigreeError('invalid_configuration', `signer of account "${account}": ${file}: ${why}`, {
+      field: `accounts.${account}.signer`,
+    });
   }
 }

@@ -5,7 +5,8 @@ import { openHttpSigner } from './http-signer.js';
 import { Pkcs12Signer } from './pkcs12-signer.js';
 
 /**
- * The signer of an account; undefined for a user who signs in by password and whose documents go without a signature (public-facts 1.1).
+ * The signer of an account; undefined for a user who signs in by password and whose documents go without a signature
+ * (public-facts 1.1).
  * @throws PedigreeError invalid_configuration naming the account and the file at fault.
  */
 export function openSigner(account: Pick<Account, 'name' | 'signer'>, clock: Clock = systemClock): Signer | undefined {

@@ -14,11 +14,17 @@ export interface OutsideSignerParts {
 
 const MAX_WORDS = 600;
 
-/** Signs by something outside this process, and believes nothing of it: what comes back is checked before anybody may use it. */
+/**
+ * Signs by something outside this process, and believes nothing of it: what comes back is checked before anybody may
+ * use it.
+ */
 export class OutsideSigner implements Signer {
   private readonly turns: Turns;
   private readonly expected: KnownCertificate | undefined;
-  /** That of the last signature; the same certificate stays the same Buffer, so that a caller can tell a new one by identity. */
+  /**
+   * That of the last signature; the same certificate stays the same Buffer, so that a caller can tell a new one by
+   * identity.
+   */
   private known: KnownCertificate | undefined;
   /** The certificate with which each signature was made: the outside may change its certificate between two of them. */
   private readonly madeWith = new WeakMap<Buffer, Buffer>();
@@ -39,8 +45,12 @@ export class OutsideSigner implements Signer {
     } catch (error) {
       const words = clean((error as Error).message, this.parts.config.secret);
       // Another certificate than the configured one is no passing fault: a person has to look.
-      const ofAnother = error instanceof PedigreeError && error.place.field === 'certificate' ? { field: 'certificate' } : {};
-      throw new PedigreeError('signing_failed', `signer of account "${this.parts.account}": ${words}`, { item: this.parts.account, ...ofAnother });
+      const ofAnother =
+        error instanceof PedigreeError && error.place.field === 'certificate' ? { field: 'certificate' } : {};
+      throw new PedigreeError('signing_failed', `signer of account "${this.parts.account}": ${words}`, {
+        item: this.parts.account,
+        ...ofAnother,
+      });
     }
   }
 
@@ -59,7 +69,15 @@ export class OutsideSigner implements Signer {
 
 /** Words from outside, fit for a log: without the secret, however it is encoded, on one line and not too long. */
 function clean(words: string, secret: string | undefined): string {
-  const forms = secret === undefined || secret === '' ? [] : [secret, Buffer.from(secret).toString('base64'), encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
+  const forms =
+    secret === undefined || secret === ''
+      ? []
+      : [
+          secret,
+          Buffer.from(secret).toString('base64'),
+          encodeURIComponent(secret),
+          JSON.stringify(secret).slice(1, -1),
+        ];
   const removed = forms.reduce((text, form) => text.replaceAll(form, '[removed]'), words);
   // What a foreign program says must not steer a terminal.
   const line = removed.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();
@@ -69,7 +87,9 @@ function clean(words: string, secret: string | undefined): string {
 function readCertificate(account: string, file: string | undefined): KnownCertificate | undefined {
   if (file === undefined) return undefined;
   const fail = (why: string): never => {
-    throw new PedigreeError('invalid_configuration', `signer of account "${account}": ${file}: ${why}`, { field: `accounts.${account}.signer` });
+    throw new PedigreeError('invalid_configuration', `signer of account "${account}": ${file}: ${why}`, {
+      field: `accounts.${account}.signer`,
+    });
   };
   let bytes: Buffer;
   try {

@@ -15,18 +15,24 @@ const ACCOUNTS = fileURLToPath(new URL('../../../../apps/sandbox/data/accounts.j
 type Pkcs12Account = Account & { signer: { kind: 'pkcs12' } };
 const accounts = readAccounts(ACCOUNTS) as Pkcs12Account[];
 const main = accounts[0] as Pkcs12Account;
-const XML = Buffer.from('<documents version="1.38"><move_order action_id="415">Привет</move_order></documents>', 'utf8');
+const XML = Buffer.from(
+  '<documents version="1.38"><move_order action_id="415">Привет</move_order></documents>',
+  'utf8',
+);
 const AT = new Date('2026-11-21T10:20:30.400Z');
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
 describe('Pkcs12Signer', () => {
-  it.each(accounts.map((account) => [account.name, account] as const))('opens the key of %s and has its certificate byte for byte', (_name, account) => {
-    const signer = Pkcs12Signer.open(account);
-    const pem = new X509Certificate(readFileSync(account.signer.file.replace('.p12', '.crt.pem')));
-    expect(signer.certificate().equals(pem.raw)).toBe(true);
-    expect(createHash('sha1').update(signer.certificate()).digest('hex')).toBe(account.userId);
-    expect(signer.expiresAt()).toEqual(new Date(pem.validTo));
-  });
+  it.each(accounts.map((account) => [account.name, account] as const))(
+    'opens the key of %s and has its certificate byte for byte',
+    (_name, account) => {
+      const signer = Pkcs12Signer.open(account);
+      const pem = new X509Certificate(readFileSync(account.signer.file.replace('.p12', '.crt.pem')));
+      expect(signer.certificate().equals(pem.raw)).toBe(true);
+      expect(createHash('sha1').update(signer.certificate()).digest('hex')).toBe(account.userId);
+      expect(signer.expiresAt()).toEqual(new Date(pem.validTo));
+    },
+  );
 
   it('signs so that the content, the time and the certificate verify', async () => {
     const signer = Pkcs12Signer.open(main, new VirtualClock(AT));
@@ -39,7 +45,9 @@ describe('Pkcs12Signer', () => {
     const signer = Pkcs12Signer.open(main);
     const contents = Array.from({ length: 50 }, (_, i) => Buffer.from(`document ${i}`));
     const signatures = await Promise.all(contents.map((content) => signer.sign(content)));
-    signatures.forEach((signature, i) => expect(() => verifyDetachedCms(contents[i] as Buffer, signature)).not.toThrow());
+    signatures.forEach((signature, i) =>
+      expect(() => verifyDetachedCms(contents[i] as Buffer, signature)).not.toThrow(),
+    );
   });
 
   it('writes the time as GeneralizedTime from 2050', async () => {
@@ -79,8 +87,14 @@ describe('Pkcs12Signer', () => {
     try {
       const file = join(folder, 'main.p12');
       copyFileSync(main.signer.file, file);
-      for (const [path, mode] of [[folder, 0o755], [file, 0o644]] as const) chmodSync(path, mode);
-      expect(() => Pkcs12Signer.open({ ...main, signer: { ...main.signer, file } })).toThrow(`can read or change ${file} (mode 0644)`);
+      for (const [path, mode] of [
+        [folder, 0o755],
+        [file, 0o644],
+      ] as const)
+        chmodSync(path, mode);
+      expect(() => Pkcs12Signer.open({ ...main, signer: { ...main.signer, file } })).toThrow(
+        `can read or change ${file} (mode 0644)`,
+      );
       chmodSync(file, 0o600);
       expect(Pkcs12Signer.open({ ...main, signer: { ...main.signer, file } }).certificate()).toBeInstanceOf(Buffer);
     } finally {
@@ -93,7 +107,8 @@ describe('a signature in the eyes of OpenSSL', () => {
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'pedigree-cms-'));
-    if (!hasOpenssl) process.stderr.write('SKIPPED: no openssl on this machine, signatures were checked by our own verifier alone\n');
+    if (!hasOpenssl)
+      process.stderr.write('SKIPPED: no openssl on this machine, signatures were checked by our own verifier alone\n');
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -104,7 +119,23 @@ describe('a signature in the eyes of OpenSSL', () => {
     // -cades makes it check the signed certificate reference too; the sandbox's certificates are their own roots.
     const trust = ['-CAfile', main.signer.file.replace('.p12', '.crt.pem'), '-purpose', 'any'];
     const verify = (content: string): Buffer =>
-      execFileSync('openssl', ['cms', '-verify', '-cades', ...trust, '-inform', 'DER', '-binary', '-in', join(folder, 'cms'), '-content', join(folder, content)], { stdio: 'pipe' });
+      execFileSync(
+        'openssl',
+        [
+          'cms',
+          '-verify',
+          '-cades',
+          ...trust,
+          '-inform',
+          'DER',
+          '-binary',
+          '-in',
+          join(folder, 'cms'),
+          '-content',
+          join(folder, content),
+        ],
+        { stdio: 'pipe' },
+      );
     expect(verify('xml').equals(XML)).toBe(true);
     expect(() => verify('other')).toThrow(/Command failed/);
   });

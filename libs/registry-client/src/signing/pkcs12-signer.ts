@@ -14,7 +14,11 @@ export class Pkcs12Signer implements Signer {
   private readonly x509: X509Certificate;
   private readonly der: Buffer;
 
-  private constructor(key: KeyObject, certificate: X509Certificate, private readonly clock: Clock) {
+  private constructor(
+    key: KeyObject,
+    certificate: X509Certificate,
+    private readonly clock: Clock,
+  ) {
     this.x509 = certificate;
     this.der = certificate.raw;
     this.cms = new DetachedCms(key, this.der);
@@ -27,7 +31,9 @@ export class Pkcs12Signer implements Signer {
   static open(account: Pick<Account, 'name' | 'signer'>, clock: Clock = systemClock): Pkcs12Signer {
     const { signer } = account;
     const fail = (why: string): never => {
-      throw new PedigreeError('invalid_configuration', `signer of account "${account.name}": ${why}`, { field: `accounts.${account.name}.signer` });
+      throw new PedigreeError('invalid_configuration', `signer of account "${account.name}": ${why}`, {
+        field: `accounts.${account.name}.signer`,
+      });
     };
     if (signer.kind !== 'pkcs12') return fail(`is of kind ${signer.kind} instead of pkcs12`);
     const failFile = (why: string): never => fail(`${signer.file}: ${why}`);
@@ -37,7 +43,8 @@ export class Pkcs12Signer implements Signer {
     } catch (error) {
       return failFile((error as Error).message);
     }
-    if (opened.key.asymmetricKeyType !== 'rsa') return failFile(`holds a key of type ${opened.key.asymmetricKeyType ?? 'unknown'}, this signer takes RSA`);
+    if (opened.key.asymmetricKeyType !== 'rsa')
+      return failFile(`holds a key of type ${opened.key.asymmetricKeyType ?? 'unknown'}, this signer takes RSA`);
     const certificate = opened.certificates.find((candidate) => candidate.checkPrivateKey(opened.key));
     if (certificate === undefined) return failFile('has no certificate for its key');
     return new Pkcs12Signer(opened.key, certificate, clock);
@@ -63,11 +70,17 @@ interface Opened {
 
 const toDer = (node: forge.asn1.Asn1): Buffer => Buffer.from(forge.asn1.toDer(node).getBytes(), 'latin1');
 
-/** First private key and all certificates of a PKCS#12 file. Throws in plain words on a wrong password or a foreign format. */
+/**
+ * First private key and all certificates of a PKCS#12 file. Throws in plain words on a wrong password or a foreign
+ * format.
+ */
 function openPkcs12(bytes: Buffer, password: string): Opened {
   const p12 = forge.pkcs12.pkcs12FromAsn1(forge.asn1.fromDer(bytes.toString('latin1')), password);
   const bagsOf = (type: string): forge.pkcs12.Bag[] => p12.getBags({ bagType: type })[type] ?? [];
-  const keyBag = [...bagsOf(forge.pki.oids['pkcs8ShroudedKeyBag'] as string), ...bagsOf(forge.pki.oids['keyBag'] as string)][0];
+  const keyBag = [
+    ...bagsOf(forge.pki.oids['pkcs8ShroudedKeyBag'] as string),
+    ...bagsOf(forge.pki.oids['keyBag'] as string),
+  ][0];
   if (keyBag === undefined) throw new Error('has no private key');
   // node-forge understands RSA keys; of others it leaves the ASN.1, which is PKCS#8 already.
   const pkcs8 = keyBag.key ? forge.pki.wrapRsaPrivateKey(forge.pki.privateKeyToAsn1(keyBag.key)) : keyBag.asn1;

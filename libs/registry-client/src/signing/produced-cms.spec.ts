@@ -7,9 +7,11 @@ import { checkProducedCms, derOfProduced, knownCertificate, type KnownCertificat
 import { fileURLToPath } from 'node:url';
 
 const SEED = 20_261_121;
-const sandboxData = (name: string): string => fileURLToPath(new URL(`../../../../apps/sandbox/data/${name}`, import.meta.url));
+const sandboxData = (name: string): string =>
+  fileURLToPath(new URL(`../../../../apps/sandbox/data/${name}`, import.meta.url));
 const [main] = readAccounts(sandboxData('accounts.json'));
-const certificate = (name: string): KnownCertificate => knownCertificate(readFileSync(sandboxData(`accounts/${name}.crt.pem`)));
+const certificate = (name: string): KnownCertificate =>
+  knownCertificate(readFileSync(sandboxData(`accounts/${name}.crt.pem`)));
 const content = Buffer.from('<documents/>');
 const cms = await Pkcs12Signer.open(main as NonNullable<typeof main>).sign(content);
 
@@ -51,7 +53,9 @@ describe('checkProducedCms', () => {
   });
 
   it('refuses another certificate, other content and a signature that does not verify', () => {
-    expect(() => checkProducedCms(content, cms, { expected: certificate('north') })).toThrow('another certificate than the configured one');
+    expect(() => checkProducedCms(content, cms, { expected: certificate('north') })).toThrow(
+      'another certificate than the configured one',
+    );
     expect(() => checkProducedCms(Buffer.from('<other/>'), cms, {})).toThrow('over other content');
     const damaged = Buffer.from(cms);
     damaged[cms.length - 1] = (damaged[cms.length - 1] as number) ^ 1;
@@ -59,8 +63,12 @@ describe('checkProducedCms', () => {
   });
 
   it('refuses what encloses its content', () => {
-    const { fails } = JSON.parse(readFileSync(sandboxData('../test/signatures.json'), 'utf8')) as { fails: Record<string, string> };
-    expect(() => checkProducedCms(content, Buffer.from(fails['-nodetach'] ?? '', 'base64'), {})).toThrow('not detached');
+    const { fails } = JSON.parse(readFileSync(sandboxData('../test/signatures.json'), 'utf8')) as {
+      fails: Record<string, string>;
+    };
+    expect(() => checkProducedCms(content, Buffer.from(fails['-nodetach'] ?? '', 'base64'), {})).toThrow(
+      'not detached',
+    );
   });
 
   it(`takes no damage in what is signed, and fails in words (seed ${SEED})`, () => {

@@ -5,16 +5,32 @@ import { contentOf, elementAt, inside, isOid, whole, type DerElement } from './d
 import { context, OCTET_STRING, OID, oid, SEQUENCE, SET } from './der.js';
 
 const hex = (dotted: string): string => oid(dotted).toString('hex');
-/** Digests that Node computes. GOST R 34.11-2012 is not among them: what is signed with it is checked by its structure alone. */
+/**
+ * Digests that Node computes. GOST R 34.11-2012 is not among them: what is signed with it is checked by its structure
+ * alone.
+ */
 const DIGESTS: Record<string, string> = {
   [hex('1.3.14.3.2.26')]: 'sha1',
   [hex('2.16.840.1.101.3.4.2.1')]: 'sha256',
   [hex('2.16.840.1.101.3.4.2.2')]: 'sha384',
   [hex('2.16.840.1.101.3.4.2.3')]: 'sha512',
 };
-/** RSA by PKCS#1 (alone, or with SHA-1 to SHA-512 in its name) and ECDSA. RSA-PSS has parameters of its own and is left to the registry. */
+/**
+ * RSA by PKCS#1 (alone, or with SHA-1 to SHA-512 in its name) and ECDSA. RSA-PSS has parameters of its own and is left
+ * to the registry.
+ */
 const VERIFIED_HERE = new Set(
-  ['1.2.840.113549.1.1.1', '1.2.840.113549.1.1.5', '1.2.840.113549.1.1.11', '1.2.840.113549.1.1.12', '1.2.840.113549.1.1.13', '1.2.840.10045.4.1', '1.2.840.10045.4.3.2', '1.2.840.10045.4.3.3', '1.2.840.10045.4.3.4'].map(hex),
+  [
+    '1.2.840.113549.1.1.1',
+    '1.2.840.113549.1.1.5',
+    '1.2.840.113549.1.1.11',
+    '1.2.840.113549.1.1.12',
+    '1.2.840.113549.1.1.13',
+    '1.2.840.10045.4.1',
+    '1.2.840.10045.4.3.2',
+    '1.2.840.10045.4.3.3',
+    '1.2.840.10045.4.3.4',
+  ].map(hex),
 );
 const [SIGNED_DATA, DATA, MESSAGE_DIGEST] = [oid(OID.signedData), oid(OID.data), oid(OID.messageDigest)];
 const CONTEXT_0 = context(0);
@@ -44,7 +60,12 @@ export function knownCertificate(file: Buffer): KnownCertificate {
   } catch {
     return refuse('what stands for its certificate cannot be read');
   }
-  return { der: certificate.raw, expiresAt: new Date(certificate.validTo), names: namesIn(certificate.raw), key: keyOf(certificate) };
+  return {
+    der: certificate.raw,
+    expiresAt: new Date(certificate.validTo),
+    names: namesIn(certificate.raw),
+    key: keyOf(certificate),
+  };
 }
 
 /**
@@ -78,8 +99,9 @@ export interface Expectation {
 }
 
 /**
- * Checks what somebody else produced (RFC 5652): a detached signature with one signer, by the expected certificate where one is expected; and with RSA or
- * ECDSA over a SHA digest also that it holds for the content. Gives the signer's certificate.
+ * Checks what somebody else produced (RFC 5652): a detached signature with one signer, by the expected certificate
+ * where one is expected; and with RSA or ECDSA over a SHA digest also that it holds for the content. Gives the signer's
+ * certificate.
  * @throws PedigreeError invalid_parameter saying what is wrong.
  */
 export function checkProducedCms(content: Uint8Array, cms: Buffer, expectation: Expectation): KnownCertificate {
@@ -89,10 +111,13 @@ export function checkProducedCms(content: Uint8Array, cms: Buffer, expectation: 
   if (digest === undefined) return certificate;
   const attributes = signer[3]?.tag === CONTEXT_0 ? signer[3] : undefined;
   const [algorithm, value] = signer.slice(attributes === undefined ? 3 : 4);
-  if (attributes !== undefined && !digestIn(attributes).equals(createHash(digest).update(content).digest())) return refuse('it is over other content');
+  if (attributes !== undefined && !digestIn(attributes).equals(createHash(digest).update(content).digest()))
+    return refuse('it is over other content');
   if (certificate.key === undefined || !VERIFIED_HERE.has(algorithmOf(algorithm))) return certificate;
   if (value?.tag !== OCTET_STRING) return refuse('the signature value is not where it should be');
-  return verify(digest, attributes === undefined ? content : asSet(attributes), certificate.key, contentOf(value)) ? certificate : refuse('it does not verify by its certificate');
+  return verify(digest, attributes === undefined ? content : asSet(attributes), certificate.key, contentOf(value))
+    ? certificate
+    : refuse('it does not verify by its certificate');
 }
 
 /** The certificates of SignedData with one signer, and the fields of that signer. */
@@ -102,19 +127,30 @@ function partsOf(cms: Buffer): { certificates: Buffer[]; signer: DerElement[] } 
   const fields = inside(inside(explicit, 'SignedData')[0], 'SignedData');
   const encapsulated = inside(fields[2], 'EncapsulatedContentInfo');
   if (!isOid(encapsulated[0], DATA) || encapsulated.length > 1) return refuse('it is not detached');
-  const certificates = fields.filter(({ tag }) => tag === CONTEXT_0).flatMap((set) => inside(set, 'certificates').map(whole));
+  const certificates = fields
+    .filter(({ tag }) => tag === CONTEXT_0)
+    .flatMap((set) => inside(set, 'certificates').map(whole));
   const signers = inside(fields.at(-1), 'SignerInfos');
   if (signers.length !== 1) return refuse(`it has ${signers.length} signers instead of one`);
   return { certificates, signer: inside(signers[0], 'SignerInfo') };
 }
 
 /** The certificate that the signature names, inside it or expected. */
-function signerOf(certificates: Buffer[], name: DerElement | undefined, { expected, last }: Expectation): KnownCertificate {
-  const read = (der: Buffer): KnownCertificate => [expected, last].find((known) => known?.der.equals(der)) ?? knownCertificate(der);
-  if (expected !== undefined && !isNamed(expected, name)) return refuseCertificate('it was made with another certificate than the configured one');
+function signerOf(
+  certificates: Buffer[],
+  name: DerElement | undefined,
+  { expected, last }: Expectation,
+): KnownCertificate {
+  const read = (der: Buffer): KnownCertificate =>
+    [expected, last].find((known) => known?.der.equals(der)) ?? knownCertificate(der);
+  if (expected !== undefined && !isNamed(expected, name))
+    return refuseCertificate('it was made with another certificate than the configured one');
   const found = certificates.map(read).find((certificate) => isNamed(certificate, name));
-  if (found === undefined) return expected ?? refuse('the certificate of its signer is not inside, and none is configured (certificate_file)');
-  return expected === undefined || expected === found ? found : refuseCertificate('it carries another certificate than the configured one');
+  if (found === undefined)
+    return expected ?? refuse('the certificate of its signer is not inside, and none is configured (certificate_file)');
+  return expected === undefined || expected === found
+    ? found
+    : refuseCertificate('it carries another certificate than the configured one');
 }
 
 const refuseCertificate = (why: string): never => {
@@ -132,7 +168,9 @@ function namesIn(certificate: Buffer): [Buffer, Buffer] {
   const fields = inside(inside(elementAt(certificate), 'the certificate')[0], 'the certificate');
   // The version is [0] EXPLICIT and absent in version 1 certificates.
   const [serial, , issuer] = fields[0]?.tag === CONTEXT_0 ? fields.slice(1) : fields;
-  return serial === undefined || issuer === undefined ? refuse('a certificate inside cannot be read') : [whole(issuer), whole(serial)];
+  return serial === undefined || issuer === undefined
+    ? refuse('a certificate inside cannot be read')
+    : [whole(issuer), whole(serial)];
 }
 
 function keyOf(certificate: X509Certificate): KeyObject | undefined {

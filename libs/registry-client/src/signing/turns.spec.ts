@@ -39,8 +39,14 @@ describe('Turns', () => {
 
   it('gives the place on when an action fails', async () => {
     const turns = new Turns(1);
-    const failing = [turns.take(() => Promise.reject(new Error('one'))), turns.take(() => Promise.reject(new Error('two')))];
-    expect(await Promise.allSettled(failing)).toMatchObject([{ reason: { message: 'one' } }, { reason: { message: 'two' } }]);
+    const failing = [
+      turns.take(() => Promise.reject(new Error('one'))),
+      turns.take(() => Promise.reject(new Error('two'))),
+    ];
+    expect(await Promise.allSettled(failing)).toMatchObject([
+      { reason: { message: 'one' } },
+      { reason: { message: 'two' } },
+    ]);
     expect(await turns.take(() => Promise.resolve('three'))).toBe('three');
   });
 

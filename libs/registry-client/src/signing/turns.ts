@@ -1,7 +1,10 @@
 /** More than anybody waits for in earnest: beyond it something has stopped. */
 const MAX_WAITING = 1_000;
 
-/** Lets at most so many actions run at once; the others wait their turn, first come first served, the urgent ones before all others. */
+/**
+ * Lets at most so many actions run at once; the others wait their turn, first come first served, the urgent ones before
+ * all others.
+ */
 export class Turns {
   private running = 0;
   private readonly urgent: (() => void)[] = [];

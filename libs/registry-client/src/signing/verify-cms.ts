@@ -15,12 +15,15 @@ function signerCertificate(certificates: Buffer[], attribute: asn1js.AsnType | u
   const certs = children(children(attribute, 'signing-certificate-v2')[0], 'signing-certificate-v2');
   const id = children(certs[0], 'signing-certificate-v2');
   const hash = contentOf(id.find((block) => block instanceof asn1js.OctetString));
-  return certificates.find((der) => createHash('sha256').update(der).digest().equals(hash)) ?? refuse('its certificate is not inside');
+  return (
+    certificates.find((der) => createHash('sha256').update(der).digest().equals(hash)) ??
+    refuse('its certificate is not inside')
+  );
 }
 
 /**
- * Checks a detached CMS over SHA-256 with RSA against the content: digest, signature, and that the certificate inside is the one that was
- * signed for. Trust in the certificate and its validity in time are not judged.
+ * Checks a detached CMS over SHA-256 with RSA against the content: digest, signature, and that the certificate inside
+ * is the one that was signed for. Trust in the certificate and its validity in time are not judged.
  * @throws PedigreeError invalid_parameter saying what is wrong.
  */
 export function verifyDetachedCms(content: Uint8Array, cms: Uint8Array): VerifiedCms {
@@ -33,12 +36,17 @@ export function verifyDetachedCms(content: Uint8Array, cms: Uint8Array): Verifie
   if (claimed.length !== digest.length || !timingSafeEqual(claimed, digest)) return refuse('it is over other content');
   const certificate = signerCertificate(certificates, attributes.get(OID.signingCertificateV2));
   const algorithm = oidOf(children(signer[4], 'signatureAlgorithm')[0]);
-  if (algorithm !== OID.rsaEncryption && algorithm !== OID.sha256WithRsa) return refuse('its algorithm is not RSA with SHA-256');
+  if (algorithm !== OID.rsaEncryption && algorithm !== OID.sha256WithRsa)
+    return refuse('its algorithm is not RSA with SHA-256');
   // What was signed is the attributes as a SET OF, not under their context tag (RFC 5652, 5.4).
   const signed = bytesOf(signer[3]);
   signed[0] = SET;
-  if (!verify('sha256', signed, new X509Certificate(certificate).publicKey, contentOf(signer[5]))) return refuse('it does not verify');
+  if (!verify('sha256', signed, new X509Certificate(certificate).publicKey, contentOf(signer[5])))
+    return refuse('it does not verify');
   const time = attributes.get(OID.signingTime);
-  const signedAt = time instanceof asn1js.UTCTime || time instanceof asn1js.GeneralizedTime ? time.toDate() : refuse('it has no signing time');
+  const signedAt =
+    time instanceof asn1js.UTCTime || time instanceof asn1js.GeneralizedTime
+      ? time.toDate()
+      : refuse('it has no signing time');
   return { certificate, signedAt };
 }

@@ -5,7 +5,10 @@ import { appended, hashesInTiles, rootOf, type Hash, type Node, type ReadHashes 
 import { eventsOf } from '../../../support/event-log/events-of.js';
 import type { Ended, Subject } from '../subject.js';
 
-/** The auditor, killed as others are, has sealed every event once and in order: its tree, and each checkpoint that it signed, are those of the log. */
+/**
+ * The auditor, killed as others are, has sealed every event once and in order: its tree, and each checkpoint that it
+ * signed, are those of the log.
+ */
 export const audit: Subject = { name: 'audit', check };
 
 async function check({ pool, log }: Ended): Promise<string[]> {
@@ -16,10 +19,13 @@ async function check({ pool, log }: Ended): Promise<string[]> {
   const read = await treeOf(leaves);
   const sealed = await rootOf(size, hashesInTiles(tilesIn(pool)));
   const found = sealed.equals(await rootOf(size, read)) ? [] : [`the tree of ${size} events is not that of the log`];
-  const { rows: signed } = await pool.query<{ size: string; root: Buffer }>('SELECT size::text, root FROM audit_checkpoint ORDER BY size');
+  const { rows: signed } = await pool.query<{ size: string; root: Buffer }>(
+    'SELECT size::text, root FROM audit_checkpoint ORDER BY size',
+  );
   if (signed.length === 0) found.push('no checkpoint was signed');
   for (const one of signed) {
-    if (!one.root.equals(await rootOf(Number(one.size), read))) found.push(`the checkpoint of ${one.size} events is not that of the log`);
+    if (!one.root.equals(await rootOf(Number(one.size), read)))
+      found.push(`the checkpoint of ${one.size} events is not that of the log`);
   }
   return found;
 }

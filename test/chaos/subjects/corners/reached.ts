@@ -1,23 +1,96 @@
-import { ABSENT, evolve, type CommandRefused, type DocumentEvent, type DocumentState, type GroupEvent, type InboundEvent } from '#domain';
+import {
+  ABSENT,
+  evolve,
+  type CommandRefused,
+  type DocumentEvent,
+  type DocumentState,
+  type GroupEvent,
+  type InboundEvent,
+} from '#domain';
 import type { CampaignLog, LoggedEvent } from '../../campaign-log.js';
 
-/** Every kind of event that the life of a document, a group, a document of others or a refused message can leave: the compiler names one that is missing here. */
-const EVENTS: Record<DocumentEvent['type'] | GroupEvent['type'] | InboundEvent['type'] | CommandRefused['type'], true> = {
-  ...{ DocumentRegistered: true, DocumentWaiting: true, PredecessorConcluded: true, DocumentReleased: true, DocumentRefused: true },
-  ...{ SendAttempted: true, DocumentSent: true, SendRefused: true, SendNotDelivered: true, SendUnconfirmed: true, LookUpMissed: true, SendAbsenceProven: true },
-  ...{ DuplicateDetected: true, StatusObserved: true, ReceiptStored: true, DocumentDownloaded: true, DocumentNotProcessed: true, DocumentSuperseded: true },
-  ...{ DocumentHeld: true, HoldWaived: true, GroupHeld: true, GroupHoldWaived: true },
-  ...{ DocumentResent: true, DocumentConcluded: true, ConclusionRevised: true },
-  ...{ UploadOpened: true, UploadFinishAttempted: true, UploadFinishNotDelivered: true, UploadFinishUnconfirmed: true, UploadRefused: true, UploadSeenOpen: true, UploadProvenOpen: true },
-  ...{ GroupRegistered: true, GroupWaiting: true, GroupPredecessorConcluded: true, GroupReleased: true, MemberSent: true, MemberConcluded: true, MemberRevised: true },
-  ...{ GroupCheckPassed: true, GroupCheckDenied: true, GroupStartAttempted: true, GroupStarted: true, GroupStartRefused: true, GroupStartNotDelivered: true },
-  ...{ GroupStartUnconfirmed: true, GroupStartNotSeen: true, GroupStartAbsenceProven: true, GroupHalted: true, GroupHaltLifted: true, GroupConcluded: true },
-  ...{ GroupConclusionRevised: true, GroupResumed: true },
-  ...{ InboundSeen: true, InboundStatusObserved: true, InboundDownloaded: true, InboundDownloadGivenUp: true, InboundReceiptStored: true, InboundReceiptGivenUp: true },
-  ...{ InboundConcluded: true, InboundLinked: true, InboundRecognised: true },
-  CommandRefused: true,
-};
-/** The phases of a document that end: in the others it is on its way. `received` and `refused` last no time, for one append leaves them again. */
+/**
+ * Every kind of event that the life of a document, a group, a document of others or a refused message can leave: the
+ * compiler names one that is missing here.
+ */
+const EVENTS: Record<DocumentEvent['type'] | GroupEvent['type'] | InboundEvent['type'] | CommandRefused['type'], true> =
+  {
+    ...{
+      DocumentRegistered: true,
+      DocumentWaiting: true,
+      PredecessorConcluded: true,
+      DocumentReleased: true,
+      DocumentRefused: true,
+    },
+    ...{
+      SendAttempted: true,
+      DocumentSent: true,
+      SendRefused: true,
+      SendNotDelivered: true,
+      SendUnconfirmed: true,
+      LookUpMissed: true,
+      SendAbsenceProven: true,
+    },
+    ...{
+      DuplicateDetected: true,
+      StatusObserved: true,
+      ReceiptStored: true,
+      DocumentDownloaded: true,
+      DocumentNotProcessed: true,
+      DocumentSuperseded: true,
+    },
+    ...{ DocumentHeld: true, HoldWaived: true, GroupHeld: true, GroupHoldWaived: true },
+    ...{ DocumentResent: true, DocumentConcluded: true, ConclusionRevised: true },
+    ...{
+      UploadOpened: true,
+      UploadFinishAttempted: true,
+      UploadFinishNotDelivered: true,
+      UploadFinishUnconfirmed: true,
+      UploadRefused: true,
+      UploadSeenOpen: true,
+      UploadProvenOpen: true,
+    },
+    ...{
+      GroupRegistered: true,
+      GroupWaiting: true,
+      GroupPredecessorConcluded: true,
+      GroupReleased: true,
+      MemberSent: true,
+      MemberConcluded: true,
+      MemberRevised: true,
+    },
+    ...{
+      GroupCheckPassed: true,
+      GroupCheckDenied: true,
+      GroupStartAttempted: true,
+      GroupStarted: true,
+      GroupStartRefused: true,
+      GroupStartNotDelivered: true,
+    },
+    ...{
+      GroupStartUnconfirmed: true,
+      GroupStartNotSeen: true,
+      GroupStartAbsenceProven: true,
+      GroupHalted: true,
+      GroupHaltLifted: true,
+      GroupConcluded: true,
+    },
+    ...{ GroupConclusionRevised: true, GroupResumed: true },
+    ...{
+      InboundSeen: true,
+      InboundStatusObserved: true,
+      InboundDownloaded: true,
+      InboundDownloadGivenUp: true,
+      InboundReceiptStored: true,
+      InboundReceiptGivenUp: true,
+    },
+    ...{ InboundConcluded: true, InboundLinked: true, InboundRecognised: true },
+    CommandRefused: true,
+  };
+/**
+ * The phases of a document that end: in the others it is on its way. `received` and `refused` last no time, for one
+ * append leaves them again.
+ */
 const PHASES: Record<Exclude<DocumentState['phase'], 'absent' | 'concluded' | 'received' | 'refused'>, true> = {
   ...{ waiting: true, ready: true, sending: true, unconfirmed: true, uploading: true, sent: true },
 };
@@ -59,7 +132,8 @@ function phasesAt(life: LoggedEvent[], moments: Date[]): Phase[] {
     const until = life[n + 1]?.recordedAt.getTime() ?? Infinity;
     const { phase } = state;
     if (!(phase in PHASES)) continue;
-    for (const moment of moments) if (event.recordedAt.getTime() <= moment.getTime() && moment.getTime() < until) found.push(phase as Phase);
+    for (const moment of moments)
+      if (event.recordedAt.getTime() <= moment.getTime() && moment.getTime() < until) found.push(phase as Phase);
   }
   return found;
 }

@@ -1,7 +1,16 @@
 import { sampleDay } from '../../../../apps/cli/src/sample/day.js';
 import { erpCommand } from '../../../../apps/cli/src/sample/feed.js';
 import type { DocumentOutcome } from '#domain';
-import { complaints, type Ended, type Fed, type LoadContext, type Message, type OurDocument, type Subject, type TruthDocument } from '../subject.js';
+import {
+  complaints,
+  type Ended,
+  type Fed,
+  type LoadContext,
+  type Message,
+  type OurDocument,
+  type Subject,
+  type TruthDocument,
+} from '../subject.js';
 
 /** A fixed day: the bytes of a command follow from the seed. */
 const AT = new Date('2026-03-02T07:00:00Z');
@@ -11,7 +20,10 @@ const CHAIN_SPREAD_MS = 6_000;
 /** Of four commands one goes over HTTP where there is a broker. */
 const HTTP_EVERY = 4;
 
-/** A distributor's day of every sort of document, fed in a random order; every acknowledged command concludes as it must, at the registry once. */
+/**
+ * A distributor's day of every sort of document, fed in a random order; every acknowledged command concludes as it
+ * must, at the registry once.
+ */
 export const documents: Subject = { name: 'documents', load, check };
 
 function load(context: LoadContext): Message[] {
@@ -30,19 +42,40 @@ function load(context: LoadContext): Message[] {
   }));
 }
 
- 
 async function check({ fed, ours, registry, requestIdOf }: Ended): Promise<string[]> {
-  const wanted = new Map(fed.flatMap((one) => wantedOf(one).map(({ commandId, outcome }) => [requestIdOf(commandId), { fed: one, commandId, outcome }] as const)));
+  const wanted = new Map(
+    fed.flatMap((one) =>
+      wantedOf(one).map(
+        ({ commandId, outcome }) => [requestIdOf(commandId), { fed: one, commandId, outcome }] as const,
+      ),
+    ),
+  );
   const sent = registry.filter((one) => one.account !== null && one.notice_of === null);
   const byRequest = byRequestId(sent);
   return [
-    ...complaints(fed, (one) => (one.expect.kind === 'taken' && one.acknowledgedMs === undefined ? `${one.key} was never acknowledged (${one.attempts} attempts, ${one.refusedCode ?? 'no refusal'})` : undefined)),
+    ...complaints(fed, (one) =>
+      one.expect.kind === 'taken' && one.acknowledgedMs === undefined
+        ? `${one.key} was never acknowledged (${one.attempts} attempts, ${one.refusedCode ?? 'no refusal'})`
+        : undefined,
+    ),
     ...complaints(wanted, ([requestId, one]) => outcomeComplaint(one, ours.get(requestId))),
-    ...complaints(byRequest, ([requestId, all]) => (all.length > 1 ? `the registry has ${requestId} ${all.length} times` : undefined)),
+    ...complaints(byRequest, ([requestId, all]) =>
+      all.length > 1 ? `the registry has ${requestId} ${all.length} times` : undefined,
+    ),
     ...complaints(sent, (one) => (one.sends === 1 ? undefined : `${one.request_id} was sent ${one.sends} times`)),
-    ...complaints(byRequest.keys(), (requestId) => (ours.has(requestId) ? undefined : `the registry has ${requestId}, which Pedigree does not know`)),
-    ...complaints(ours.values(), (one) => (one.commandId === undefined || wanted.has(one.requestId) ? undefined : `Pedigree has ${one.commandId}, which nobody gave`)),
-    ...complaints(ours.values(), (one) => (isMissing(one.outcome, byRequest.has(one.requestId)) ? `${one.commandId} is ${one.outcome}, and the registry does not have it` : undefined)),
+    ...complaints(byRequest.keys(), (requestId) =>
+      ours.has(requestId) ? undefined : `the registry has ${requestId}, which Pedigree does not know`,
+    ),
+    ...complaints(ours.values(), (one) =>
+      one.commandId === undefined || wanted.has(one.requestId)
+        ? undefined
+        : `Pedigree has ${one.commandId}, which nobody gave`,
+    ),
+    ...complaints(ours.values(), (one) =>
+      isMissing(one.outcome, byRequest.has(one.requestId))
+        ? `${one.commandId} is ${one.outcome}, and the registry does not have it`
+        : undefined,
+    ),
   ];
 }
 
@@ -69,4 +102,5 @@ function outcomeComplaint({ fed, commandId, outcome }: Wanted, is: OurDocument |
   return `${commandId} (${fed.via}) should be ${outcome} and is ${is?.outcome ?? is?.phase ?? 'unknown'}`;
 }
 
-const isMissing = (outcome: string | undefined, there: boolean): boolean => outcome !== undefined && outcome !== 'failed' && !there;
+const isMissing = (outcome: string | undefined, there: boolean): boolean =>
+  outcome !== undefined && outcome !== 'failed' && !there;

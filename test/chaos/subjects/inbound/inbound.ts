@@ -1,12 +1,23 @@
 import { participant } from '../../../../apps/cli/src/sample/world.js';
 import type { CampaignLog } from '../../campaign-log.js';
-import { complaints, type Ended, type LoadContext, type Meanwhile, type Stir, type Subject, type TruthDocument } from '../subject.js';
+import {
+  complaints,
+  type Ended,
+  type LoadContext,
+  type Meanwhile,
+  type Stir,
+  type Subject,
+  type TruthDocument,
+} from '../subject.js';
 
 const DOCUMENTS_PER_STIR = 15;
 const OWN = 'own';
 const STREAM = 'inbound-';
 
-/** What others send to us, and what is sent in our name past Pedigree: each seen, kept and concluded once, and nothing of our own taken for theirs. */
+/**
+ * What others send to us, and what is sent in our name past Pedigree: each seen, kept and concluded once, and nothing
+ * of our own taken for theirs.
+ */
 export const inbound: Subject = { name: 'inbound', stir, unrest, check, recurring: ['list_incoming', 'list_outgoing'] };
 
 interface Seen {
@@ -21,16 +32,26 @@ function stir({ random, world, documents, lastsMs, run }: LoadContext): Stir[] {
   return Array.from({ length: Math.max(2, Math.round(documents / DOCUMENTS_PER_STIR)) }, (_, n): Stir => {
     const atMs = random.below(lastsMs);
     const product = random.pick(world.products);
-    if (n % 3 < 2) return { atMs, path: '/counterparties/ship', body: { from: product.supplier, to: random.pick(own.branches), count: 1 + random.below(5), gtin: product.gtin } };
+    if (n % 3 < 2)
+      return {
+        atMs,
+        path: '/counterparties/ship',
+        body: { from: product.supplier, to: random.pick(own.branches), count: 1 + random.below(5), gtin: product.gtin },
+      };
     const supplier = participant(world, product.supplier).branches[0] as string;
     const sgtin = `${product.gtin}${run}QQ000${String(n).padStart(5, '0')}`;
-    const facts = `<subject_id>${own.branches[0]}</subject_id><counterparty_id>${supplier}</counterparty_id><operation_date>2026-03-02T10:00:00+03:00</operation_date>`;
-    const xml = `<documents version="1.38"><accept action_id="701">${facts}<order_details><sgtin>${sgtin}</sgtin></order_details></accept></documents>`;
+    const facts =
+      `<subject_id>${own.branches[0]}</subject_id><counterparty_id>${supplier}</counterparty_id>` +
+      '<operation_date>2026-03-02T10:00:00+03:00</operation_date>';
+    const xml =
+      `<documents version="1.38"><accept action_id="701">${facts}<order_details><sgtin>${sgtin}</sgtin>` +
+      '</order_details></accept></documents>';
     return { atMs, path: '/outside', body: { via: 'cabinet', xml } };
   });
 }
 
-const isTheirs = (one: TruthDocument): boolean => one.receiver === OWN || (one.receiver === null && one.account === null && one.sender === OWN);
+const isTheirs = (one: TruthDocument): boolean =>
+  one.receiver === OWN || (one.receiver === null && one.account === null && one.sender === OWN);
 
 /** Documents of others that we have not finished with. */
 async function unrest({ registry, log }: Meanwhile): Promise<number> {
@@ -44,9 +65,13 @@ async function check({ registry, log }: Ended): Promise<string[]> {
   return [
     ...complaints(theirs.values(), (one) => {
       const { seen = 0, concluded = 0 } = known.get(one.document_id) ?? {};
-      return seen === 1 && concluded === 1 ? undefined : `${one.document_id} (type ${one.doc_type}) was seen ${seen} times and concluded ${concluded} times`;
+      return seen === 1 && concluded === 1
+        ? undefined
+        : `${one.document_id} (type ${one.doc_type}) was seen ${seen} times and concluded ${concluded} times`;
     }),
-    ...complaints(known, ([documentId, { recognised }]) => (theirs.has(documentId) || recognised > 0 ? undefined : `${documentId} was taken for a document of others`)),
+    ...complaints(known, ([documentId, { recognised }]) =>
+      theirs.has(documentId) || recognised > 0 ? undefined : `${documentId} was taken for a document of others`,
+    ),
   ];
 }
 
@@ -55,7 +80,10 @@ async function seenIn(log: CampaignLog): Promise<Map<string, Seen>> {
   return new Map(
     [...(await log.streams(STREAM))].map(([stream, life]) => {
       const times = (type: string): number => life.filter((event) => event.type === type).length;
-      return [stream.slice(STREAM.length), { seen: times('InboundSeen'), concluded: times('InboundConcluded'), recognised: times('InboundRecognised') }];
+      return [
+        stream.slice(STREAM.length),
+        { seen: times('InboundSeen'), concluded: times('InboundConcluded'), recognised: times('InboundRecognised') },
+      ];
     }),
   );
 }

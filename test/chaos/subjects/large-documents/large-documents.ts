@@ -8,12 +8,23 @@ const DOCUMENTS_PER_LARGE = 25;
 const PACKS = 950;
 const SPARE = 16;
 
-/** Documents above the limit of one send: announced, brought up in parts, finished, whatever breaks between. They end as all others do (documents). */
+/**
+ * Documents above the limit of one send: announced, brought up in parts, finished, whatever breaks between. They end as
+ * all others do (documents).
+ */
 export const largeDocuments: Subject = { name: 'large-documents', load };
 
 function load({ random, world, accounts, seed, run, documents, lastsMs, hasBroker }: LoadContext): Message[] {
   const count = Math.max(1, Math.round(documents / DOCUMENTS_PER_LARGE));
-  const day = sampleDay({ world, seed: (seed ^ 0x1a46e) >>> 0, run: `${run}4A`, accounts, at: AT, consignments: count + SPARE, packs: PACKS });
+  const day = sampleDay({
+    world,
+    seed: (seed ^ 0x1a46e) >>> 0,
+    run: `${run}4A`,
+    accounts,
+    at: AT,
+    consignments: count + SPARE,
+    packs: PACKS,
+  });
   const arrivals = day.filter((one) => one.after.length === 0 && one.expected === 'accepted').slice(0, count);
   return arrivals.map((sample, n): Message => {
     const commandId = `large-${n}`;

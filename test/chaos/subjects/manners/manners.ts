@@ -14,6 +14,9 @@ export const manners: Subject = {
   async check({ truth }: Ended): Promise<string[]> {
     const { count, byRule, violations } = await truth<Violations>('/violations');
     if (count === 0) return [];
-    return [`${count} violations: ${JSON.stringify(byRule)}`, ...violations.slice(0, MOST_SHOWN).map((one) => JSON.stringify(one))];
+    return [
+      `${count} violations: ${JSON.stringify(byRule)}`,
+      ...violations.slice(0, MOST_SHOWN).map((one) => JSON.stringify(one)),
+    ];
   },
 };

@@ -28,18 +28,27 @@ interface Owner {
 }
 
 /**
- * Documents without a conclusion that have no task and no parked instance, and that wait for nothing that is still to come: neither for a predecessor
- * that has not succeeded yet, nor for their group while it, or another member of it, has something to do. What the saga has not seen yet is left out.
- * One look proves nothing, for events and tasks are read one after the other: an orphan is one that is seen twice at the same position.
+ * Documents without a conclusion that have no task and no parked instance, and that wait for nothing that is still to
+ * come: neither for a predecessor that has not succeeded yet, nor for their group while it, or another member of it,
+ * has something to do. What the saga has not seen yet is left out. One look proves nothing, for events and tasks are
+ * read one after the other: an orphan is one that is seen twice at the same position.
  */
 export async function findOrphans(pool: Pool, log: CampaignLog): Promise<Orphan[]> {
-  const owners = new Map([...(await log.streams('document-', 'group-')).values()].map(ownerOf).map((owner) => [owner.id, owner]));
+  const owners = new Map(
+    [...(await log.streams('document-', 'group-')).values()].map(ownerOf).map((owner) => [owner.id, owner]),
+  );
   const busy = await busyIds(pool);
-  const { rows: checkpoints } = await pool.query<{ position: string }>(`SELECT position::text FROM checkpoint WHERE name = 'saga:document'`);
+  const { rows: checkpoints } = await pool.query<{ position: string }>(
+    `SELECT position::text FROM checkpoint WHERE name = 'saga:document'`,
+  );
   const seenUpTo = BigInt(checkpoints[0]?.position ?? 0);
   // What the saga has not seen of one may be about to move others: its group, its members, those who wait for it.
   for (const { id, position } of owners.values()) if (position > seenUpTo) busy.add(id);
-  const busyGroups = new Set([...owners.values()].filter(({ id, groupId }) => groupId !== undefined && busy.has(id)).map(({ groupId }) => groupId));
+  const busyGroups = new Set(
+    [...owners.values()]
+      .filter(({ id, groupId }) => groupId !== undefined && busy.has(id))
+      .map(({ groupId }) => groupId),
+  );
   // A task that tells those who wait bears the name of what they wait for.
   const waits = (owner: Owner): boolean => isWaiting(owner, owners) || owner.after.some((id) => busy.has(id));
   const hasNext = (owner: Owner): boolean => {
@@ -51,7 +60,12 @@ export async function findOrphans(pool: Pool, log: CampaignLog): Promise<Orphan[
   };
   return [...owners.values()]
     .filter((owner) => !owner.isGroup && !owner.isConcluded && owner.position <= seenUpTo && !hasNext(owner))
-    .map(({ id, position, types, since }) => ({ requestId: id, position: position.toString(), lastEvent: types.at(-1) as string, since }));
+    .map(({ id, position, types, since }) => ({
+      requestId: id,
+      position: position.toString(),
+      lastEvent: types.at(-1) as string,
+      since,
+    }));
 }
 
 /** Every id that the key of a task or of a parked instance names. */
@@ -66,8 +80,17 @@ function ownerOf(life: LoggedEvent[]): Owner {
   const conclusion = life.findLast(({ type }) => CONCLUSIONS.test(type));
   const { outcome = '' } = (conclusion?.data ?? {}) as { outcome?: string };
   return {
-    ...{ id: first.stream.slice(first.stream.indexOf('-') + 1), isGroup: first.stream.startsWith('group-'), types: life.map(({ type }) => type) },
-    ...{ position: newest.position, since: newest.recordedAt, after: after.map(({ requestId }) => requestId), groupId: group?.groupId },
+    ...{
+      id: first.stream.slice(first.stream.indexOf('-') + 1),
+      isGroup: first.stream.startsWith('group-'),
+      types: life.map(({ type }) => type),
+    },
+    ...{
+      position: newest.position,
+      since: newest.recordedAt,
+      after: after.map(({ requestId }) => requestId),
+      groupId: group?.groupId,
+    },
     ...{ isConcluded: conclusion !== undefined, succeeded: SUCCEEDED.has(outcome) },
   };
 }

@@ -1,11 +1,24 @@
 import { uuid5 } from '#kernel';
 import { complaints, type Ended, type Meanwhile, type OutcomeMessage, type Subject } from '../subject.js';
 
-/** The ERP heard of each thing that is to be told at least once, under its one id, the events of a document in their order, and of nothing that is not in the log. */
+/**
+ * The ERP heard of each thing that is to be told at least once, under its one id, the events of a document in their
+ * order, and of nothing that is not in the log.
+ */
 export const outcomes: Subject = { name: 'outcomes', unrest, check };
 
-/** What the ERP must hear of, as the documentation says; more is no fault, as long as an event of the log stands behind it. */
-const MUST_BE_TOLD = ['DocumentWaiting', 'DocumentHeld', 'DocumentConcluded', 'ConclusionRevised', 'DuplicateDetected', 'CommandRefused'];
+/**
+ * What the ERP must hear of, as the documentation says; more is no fault, as long as an event of the log stands behind
+ * it.
+ */
+const MUST_BE_TOLD = [
+  'DocumentWaiting',
+  'DocumentHeld',
+  'DocumentConcluded',
+  'ConclusionRevised',
+  'DuplicateDetected',
+  'CommandRefused',
+];
 
 /** What was not heard yet, by one way or another. */
 async function unrest({ log, heard }: Meanwhile): Promise<number> {
@@ -22,10 +35,20 @@ async function check({ log, heard, installation }: Ended): Promise<string[]> {
   for (const [way, messages] of Object.entries(heard)) {
     const ids = new Set(messages.map((one) => one.id));
     found.push(
-      ...complaints(wanted, ([id, event]) => (ids.has(id) ? undefined : `${way}: ${event.type} of ${event.stream} (${id}) was never told`)),
+      ...complaints(wanted, ([id, event]) =>
+        ids.has(id) ? undefined : `${way}: ${event.type} of ${event.stream} (${id}) was never told`,
+      ),
       ...complaints(ids, (id) => (all.has(id) ? undefined : `${way}: ${id} was told, and nothing in the log says so`)),
-      ...complaints(messages, (one) => (one.repeated === undefined || one.repeated.equals(one.body) ? undefined : `${way}: ${one.id} was told twice with different content`)),
-      ...complaints(firstTold(messages), ({ earlier, later }) => `${way}: of ${later.subject}, ${later.sequence} was told for the first time before ${earlier.sequence}`),
+      ...complaints(messages, (one) =>
+        one.repeated === undefined || one.repeated.equals(one.body)
+          ? undefined
+          : `${way}: ${one.id} was told twice with different content`,
+      ),
+      ...complaints(
+        firstTold(messages),
+        ({ earlier, later }) =>
+          `${way}: of ${later.subject}, ${later.sequence} was told for the first time before ${earlier.sequence}`,
+      ),
     );
   }
   return found;

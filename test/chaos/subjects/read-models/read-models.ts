@@ -37,7 +37,10 @@ async function tablesOf(pool: Pool, all: Projection[]): Promise<string[]> {
 }
 
 async function filledTables(tx: Transaction): Promise<string[]> {
-  const { rows } = await tx.query<{ name: string }>(`SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition`);
+  const { rows } = await tx.query<{ name: string }>(
+    'SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE ' +
+      `n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition`,
+  );
   const filled: string[] = [];
   for (const { name } of rows) if ((await tx.query(`SELECT 1 FROM ${name} LIMIT 1`)).rows.length > 0) filled.push(name);
   return filled;
@@ -45,15 +48,28 @@ async function filledTables(tx: Transaction): Promise<string[]> {
 
 async function dump(pool: Pool, tables: string[]): Promise<Map<string, string[]>> {
   const lines = new Map<string, string[]>();
-  for (const table of tables) lines.set(table, (await pool.query<{ line: string }>(`SELECT row(t.*)::text AS line FROM ${table} t ORDER BY 1`)).rows.map((row) => row.line));
+  for (const table of tables)
+    lines.set(
+      table,
+      (await pool.query<{ line: string }>(`SELECT row(t.*)::text AS line FROM ${table} t ORDER BY 1`)).rows.map(
+        (row) => row.line,
+      ),
+    );
   return lines;
 }
 
 function differences(table: string, before: string[], after: string[]): string[] {
   const [had, has] = [new Set(before), new Set(after)];
-  const doubled = had.size === has.size && before.length !== after.length ? [`with ${before.length} rows before the rebuild, ${after.length} after it`] : [];
+  const doubled =
+    had.size === has.size && before.length !== after.length
+      ? [`with ${before.length} rows before the rebuild, ${after.length} after it`]
+      : [];
   return complaints(
-    [...doubled, ...before.filter((line) => !has.has(line)).map((line) => `only before the rebuild: ${line}`), ...after.filter((line) => !had.has(line)).map((line) => `only after it: ${line}`)],
+    [
+      ...doubled,
+      ...before.filter((line) => !has.has(line)).map((line) => `only before the rebuild: ${line}`),
+      ...after.filter((line) => !had.has(line)).map((line) => `only after it: ${line}`),
+    ],
     (line) => `${table}, ${line.slice(0, 300)}`,
   );
 }

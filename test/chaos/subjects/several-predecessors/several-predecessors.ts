@@ -10,8 +10,8 @@ const MOST = 4;
 const SPREAD_MS = 8_000;
 
 /**
- * Documents that come after two to four others, which end at different times. The registry got each one after the last of them: the check is that of
- * the chains, which looks at every pair.
+ * Documents that come after two to four others, which end at different times. The registry got each one after the last
+ * of them: the check is that of the chains, which looks at every pair.
  */
 export const severalPredecessors: Subject = { name: 'several-predecessors', load };
 
@@ -23,8 +23,17 @@ function load(context: LoadContext): Message[] {
 function join({ random, world, accounts, seed, run, lastsMs, hasBroker }: LoadContext, number: number): Message[] {
   const predecessors = LEAST + random.below(MOST - LEAST + 1);
   const key = `${run}2${String.fromCharCode(65 + (number % 26))}`;
-  const day = sampleDay({ world, seed: (seed + 11_000 + number) >>> 0, run: key, accounts, at: AT, consignments: MOST + 15 });
-  const arrivals = day.filter((one) => one.after.length === 0 && one.expected === 'accepted').slice(0, predecessors + 1);
+  const day = sampleDay({
+    world,
+    seed: (seed + 11_000 + number) >>> 0,
+    run: key,
+    accounts,
+    at: AT,
+    consignments: MOST + 15,
+  });
+  const arrivals = day
+    .filter((one) => one.after.length === 0 && one.expected === 'accepted')
+    .slice(0, predecessors + 1);
   const beginMs = random.below(Math.max(1, lastsMs - SPREAD_MS));
   const ids = arrivals.map((_, n) => `join-${number}-${n}`);
   return arrivals.map((sample, n) => {

@@ -1,6 +1,6 @@
 /**
- * Who may import whom. A line per library below says what it may import and why; everything else follows from the layout
- * (docs/architecture.md). `npm run deps` checks it, and test/gates/canary.mjs proves that each rule can fail.
+ * Who may import whom. A line per library below says what it may import and why; everything else follows from the
+ * layout (docs/architecture.md). `npm run deps` checks it, and test/gates/canary.mjs proves that each rule can fail.
  */
 const LIBRARIES = {
   kernel: { may: [], because: 'it is the vocabulary that everybody speaks, so it knows nobody' },
@@ -87,8 +87,7 @@ export default {
     },
     {
       name: 'no-cycles',
-      comment:
-        'Modules that need each other are one module or lack a third; type-only cycles count, for a reader gets lost in them too.',
+      comment: 'Modules that need each other are one module or lack a third; type-only cycles count too.',
       severity: 'error',
       from: { path: '^(apps|libs|test)/' },
       to: { circular: true },
@@ -110,15 +109,14 @@ export default {
     {
       name: 'front-door-by-name',
       comment:
-        "The front door is written #name (package.json, imports), never as a path: so a reader sees at once where a module's own part ends.",
+        'The front door is written #name (package.json, imports), never as a path: a reader sees where a library ends.',
       severity: 'error',
       from: { path: '^(libs|apps)/([^/]+)/' },
       to: { path: FRONT_DOOR, pathNot: '^$1/$2/', dependencyTypesNot: ['aliased-subpath-import'] },
     },
     {
       name: 'own-front-door',
-      comment:
-        'Inside a library the parts name each other, not the front door: through it everything would depend on everything.',
+      comment: 'Inside a library the parts import each other, not the front door, which depends on all of them.',
       severity: 'error',
       from: { path: '^libs/([^/]+)/', pathNot: SPEC },
       to: { path: '^libs/$1/src/index\\.ts$' },
@@ -139,8 +137,7 @@ export default {
     },
     {
       name: 'sandbox-stands-alone',
-      comment:
-        'The sandbox shares identifiers as code and nothing else: a rule that both sides took from one place could be wrong on both.',
+      comment: 'The sandbox shares identifiers and nothing else: a rule with one source could be wrong on both sides.',
       severity: 'error',
       from: { path: '^apps/sandbox/', pathNot: SPEC },
       to: { path: '^libs/', pathNot: '^libs/kernel/' },
@@ -154,8 +151,7 @@ export default {
     },
     {
       name: 'tests-stay-outside',
-      comment:
-        'What runs in production imports nothing from test/; specs may, and the bench is reached by the pedigree program alone.',
+      comment: 'Production code imports nothing from test/. Specs may; only the pedigree program imports the bench.',
       severity: 'error',
       from: { path: '^(apps|libs)/', pathNot: [...SPEC, '^apps/cli/'] },
       to: { path: '^test/' },
@@ -184,7 +180,7 @@ export default {
     packageOnlyIn(
       '@eventstore/db-client',
       ['libs/event-store', 'test/support/event-store-fake', 'test/bench/log'],
-      'the engine of the log is known to its adapter alone, to the fake that stands in for it, and to the bench that compares the adapter with the bare client',
+      'Only its adapter, the fake that stands in for it, and the bench of the adapter know the engine of the log.',
     ),
     packageOnlyIn(
       'undici',

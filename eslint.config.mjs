@@ -2,8 +2,8 @@ import { builtinRules } from 'eslint/use-at-your-own-risk';
 import tseslint from 'typescript-eslint';
 
 /**
- * What the source must look like: sizes, purity, no lost promises, no silent tests. The wanted limit of a function is 40 lines;
- * it is a counted warning (test/gates/ratchet.json may only fall), and 70 is the end.
+ * What the source must look like: sizes, purity, no lost promises, no silent tests. The wanted limit of a function is
+ * 40 lines; it is a counted warning (test/gates/ratchet.json may only fall), and 70 is the end.
  */
 const WANTED_FUNCTION_LINES = 40;
 const MOST_FUNCTION_LINES = 70;
@@ -29,7 +29,10 @@ function unless(rule, isExcused) {
   };
 }
 
-/** `describe(...)`, or a suite `contractOf...`, only groups tests; its length says nothing about any function. The file's limit still holds. */
+/**
+ * `describe(...)`, or a suite `contractOf...`, only groups tests; its length says nothing about any function. The
+ * file's limit still holds.
+ */
 const groupsTests = (node) => {
   if (/^\w*[cC]ontract/.test(node.id?.name ?? '')) return true;
   const call = node.parent;
@@ -41,7 +44,10 @@ const groupsTests = (node) => {
   return callee.type === 'Identifier' && callee.name === 'describe';
 };
 
-/** NestJS injects through constructor parameters, so a constructor that only declares parameter properties may have more. */
+/**
+ * NestJS injects through constructor parameters, so a constructor that only declares parameter properties may have
+ * more.
+ */
 const injects = (node) =>
   node.parent?.kind === 'constructor' && node.params.every((parameter) => parameter.type === 'TSParameterProperty');
 
@@ -70,7 +76,9 @@ const house = {
   },
 };
 
-/** A part of the program that must give the same answer for the same input, for ever: time and chance come as arguments. */
+/**
+ * A part of the program that must give the same answer for the same input, for ever: time and chance come as arguments.
+ */
 const CLOCKS_AND_CHANCE = [
   ['Date', 'now'],
   ['Math', 'random'],

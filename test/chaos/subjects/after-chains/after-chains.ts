@@ -35,7 +35,8 @@ function chain(context: LoadContext, number: number): Message[] {
   const { random, world, accounts, seed, run, lastsMs, hasBroker } = context;
   const length = context.documents < SMALL ? SHORT_LENGTH : LENGTH;
   // Another run key than the day's: other packs.
-  const key = `${run}${String.fromCharCode(65 + (number % 26))}${String.fromCharCode(65 + (Math.floor(number / 26) % 26))}`;
+  const letter = (value: number): string => String.fromCharCode(65 + (value % 26));
+  const key = `${run}${letter(number)}${letter(Math.floor(number / 26))}`;
   const day = sampleDay({
     world,
     seed: (seed + number + 1) >>> 0,

@@ -4,6 +4,7 @@
  * loudly. Proven in: document/*.spec.ts, group/*.spec.ts, inbound/*.spec.ts, account/account.spec.ts and
  * api-key/api-key.spec.ts (given/when/then), document/document.prop.spec.ts and group/group.prop.spec.ts.
  */
+export type { Attempt, CallAnswer } from './attempt/attempt.js';
 export * from './document/events.js';
 export * from './document/hold.js';
 export { endOfDocument, type DocumentReaction, type Ended } from './document/dependents.js';
@@ -16,6 +17,7 @@ export * from './document/saga.js';
 export * from './group/events.js';
 export * from './group/state.js';
 export * from './group/decide.js';
+export type { StartAnswer } from './group/start.js';
 export * from './group/saga.js';
 export * from './continuation/continue.js';
 export * from './inbound/events.js';

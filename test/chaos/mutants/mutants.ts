@@ -21,9 +21,9 @@ export const MUTANTS: Mutant[] = [
     about: 'sends again after the first look-up that finds nothing',
     edits: [
       {
-        file: 'libs/domain/src/document/decide.ts',
-        find: 'const absent = lookUp >= LOOK_UPS_TO_PROVE_ABSENCE && sinceAttemptEndedMs >= command.unknownGraceMs;',
-        replace: 'const absent = lookUp >= 1;',
+        file: 'libs/domain/src/attempt/decide.ts',
+        find: 'lookUps >= proof.lookUps && (!proof.isPastGrace || sinceAttemptEndedMs >= unknownGraceMs)',
+        replace: 'lookUps >= 1',
       },
     ],
     caughtBy: /^manners: .*premature_resend/,
@@ -89,7 +89,7 @@ export const MUTANTS: Mutant[] = [
     edits: [
       {
         file: 'apps/worker/src/noun/noun-repository.ts',
-        find: '${cause.taskKey}@${cause.lease}@${this.noun.streamOf(id)}@${version}/${event.type}/${sha256Hex(canonicalJson(event.data))}',
+        find: '${cause.taskKey}@${cause.lease}@${this.noun.streamOf(id)}@${version}/${event.type}/${digest}',
         replace: '${cause.taskKey}@${this.noun.streamOf(id)}@${version}/${event.type}',
       },
     ],

@@ -66,7 +66,7 @@ describe.each([
       expect((await first.execute(requestId, BEGIN, by('send:1', '1:1'))).events).toHaveLength(1);
       expect(await second.execute(requestId, BEGIN, by('send:1', '1:2'))).toMatchObject({
         events: [],
-        state: { phase: 'sending', attempt: 1 },
+        state: { phase: 'sending', send: { attempt: 1 } },
       });
     });
 
@@ -169,7 +169,7 @@ describe.each([
       spy.mockRestore();
       expect(await upgraded.execute(requestId, BEGIN, by('send:1'))).toMatchObject({
         events: [],
-        state: { phase: 'sending', attempt: 1 },
+        state: { phase: 'sending', send: { attempt: 1 } },
       });
       expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted']);
     });

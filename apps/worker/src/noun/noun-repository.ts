@@ -159,7 +159,8 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
    * group, and what tells of two events goes by their ids.
    */
   private nameOf({ event, id, cause, version }: { event: Event; id: string; cause: Cause; version: number }): string {
-    return `${cause.taskKey}@${cause.lease}@${this.noun.streamOf(id)}@${version}/${event.type}/${sha256Hex(canonicalJson(event.data))}`;
+    const digest = sha256Hex(canonicalJson(event.data));
+    return `${cause.taskKey}@${cause.lease}@${this.noun.streamOf(id)}@${version}/${event.type}/${digest}`;
   }
 
   private envelope(of: { event: Event; id: string; cause: Cause; version: number }): NewEvent {

@@ -1,80 +1,74 @@
-import type { SendAnswer } from '#domain';
-import { neverReached, PedigreeError, type Sha256 } from '#kernel';
-import type { CallOutcome, DocumentToSend } from '#registry-client';
+import { isToSend, type DocumentState, type Registration, type SendAnswer } from '#domain';
+import { PedigreeError, type Sha256 } from '#kernel';
+import type { DocumentToSend } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
-import { judgeRefusal } from '../account/judge-refusal.js';
 import { heldAlready } from '../inbound/held-already.js';
-import { bySystem, byRegistry, keep, payloadOf, waitForAccount, type TaskContext } from './context.js';
-import { retryAfterMs, WRITE_WITHIN_MS } from './patience.js';
+import { callOnce, hear, type Checked, type Heard } from './attempt.js';
+import { bySystem, byRegistry, payloadOf, type TaskContext } from './context.js';
 
 /** How long a document rests that could not be signed. */
 const SIGN_AGAIN_AFTER_MS = 10_000;
 
-/** While nobody can sign in, no attempt is begun; the sessions have a back-off of their own. */
-const NOT_READY_MS = 1_000;
+/** What is sent, and what the intent says of it. */
+interface Sending {
+  document: Omit<DocumentToSend, 'notAfterMonotonicMs'>;
+  intent: { signatureSha256?: Sha256; certificateSha256?: Sha256; upload?: true };
+}
 
 /**
- * Sends one document once. The order of durable steps is the promise (DESIGN, promise 2): signature and certificate
- * into the evidence, then the intent as an event, then the call, then its answer as an event. A crash after the intent
- * leaves the phase `sending`; whoever takes the task next records an unknown outcome, and the look-up decides. Of a
- * document above the registry's limit the call only announces it; its bytes go up by another task (upload.ts).
+ * Sends one document once (attempt.ts). Of a document above the registry's limit the call only announces it; its bytes
+ * go up by another task (upload.ts).
  */
 export async function send(context: TaskContext, task: Task): Promise<TaskResult> {
   const { requestId, account, attempt } = payloadOf(task);
   const remembered = await context.documents.state(requestId);
   // Only to go ahead may memory be old: the log refuses an intent that does not follow from it.
-  const state =
-    remembered.phase === 'ready' && remembered.nextAttempt === attempt
-      ? remembered
-      : await context.documents.stateInLog(requestId);
-  if (state.phase === 'sending' && state.attempt === attempt) return giveUpEarlierRun(context, task);
-  if (state.phase !== 'ready' || state.nextAttempt !== attempt) return { kind: 'done' };
-  if (await context.gates.isPaused(account)) return waitForAccount();
-
-  const alreadyHeld = await heldAlready(context, task, state.registration);
-  if (alreadyHeld !== undefined) return alreadyHeld;
-  const { documentSha256 } = state.registration;
-  const blob = await context.evidence.get(documentSha256);
-  if (blob === undefined)
-    return { kind: 'failed', error: `evidence ${documentSha256} of document ${requestId} is missing` };
-  const { maxDocumentBytes, maxLargeDocumentBytes } = context.profile.rules;
-  if (blob.bytes.length > maxLargeDocumentBytes)
-    return {
-      kind: 'failed',
-      error: `document ${requestId} has ${blob.bytes.length} bytes; the registry takes ${maxLargeDocumentBytes}`,
-    };
-  const isLarge = blob.bytes.length > maxDocumentBytes;
-  // Before the signature: each one is new evidence, and a document that cannot go needs none.
-  const prepared = await context.registry.prepare(account);
-  if (prepared.kind === 'not_ready')
-    return { kind: 'retry', delayMs: NOT_READY_MS, error: prepared.reason, countsAsAttempt: false };
-  const signing = await sign(context, account, blob.bytes);
-  if ('failed' in signing) return unsigned(context, task, signing.failed);
-  const { signature } = signing;
-  const signed = signature === undefined ? {} : await keepSignature(context, account, signature);
-  const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
-  const begun = await bySystem(context, task, { type: 'BeginSend', ...signed, ...(isLarge ? { upload: true } : {}) });
-  if (begun.events.length === 0)
-    return begun.state.phase === 'sending' && begun.state.attempt === attempt
-      ? giveUpEarlierRun(context, task)
-      : { kind: 'done' };
-
-  const document: DocumentToSend = {
-    xml: blob.bytes,
-    signature,
-    requestId,
-    ...(state.registration.group === undefined ? {} : { bulkProcessing: true }),
-    notAfterMonotonicMs,
-  };
-  const answer = isLarge
-    ? await announce(context, task, document)
-    : await answerOf(context, task, {
-        operation: 'send',
-        outcome: await context.registry.sendDocument(account, document),
-      });
-  await byRegistry(context, task, { type: 'RecordSendAnswer', attempt, answer });
-  return { kind: 'done' };
+  const isAhead = remembered.phase === 'ready' && remembered.send.attempt === attempt;
+  const state = isAhead ? remembered : await context.documents.stateInLog(requestId);
+  if (!isToSend(state)) return { kind: 'done' };
+  return callOnce<DocumentState, Sending, SendAnswer>(context, state, {
+    account,
+    attempt,
+    did: 'sent it',
+    attemptIn: (now) => (isToSend(now) ? now.send : undefined),
+    check: () => checkDocument(context, task, state.registration),
+    sign: (sending) => sign(context, task, sending),
+    begin: (sending) => bySystem(context, task, { type: 'BeginSend', ...sending?.intent }),
+    call: ({ document, intent }, notAfterMonotonicMs) =>
+      callRegistry(context, task, { document: { ...document, notAfterMonotonicMs }, isLarge: intent.upload === true }),
+    record: (answer, candidates) => {
+      const said = { type: 'RecordSendAnswer', attempt, answer } as const;
+      return candidates === undefined
+        ? bySystem(context, task, said)
+        : byRegistry(context, task, { ...said, candidates });
+    },
+  });
 }
+
+/** Whether the registry has it already; then its bytes, which the registry must take. */
+async function checkDocument(
+  context: TaskContext,
+  task: Task,
+  { requestId, documentSha256, byteLength, group }: Registration,
+): Promise<Checked<Sending>> {
+  const alreadyHeld = await heldAlready(context, task, { byteLength });
+  if (alreadyHeld !== undefined) return { wait: alreadyHeld };
+  const blob = await context.evidence.get(documentSha256);
+  const { maxDocumentBytes, maxLargeDocumentBytes } = context.profile.rules;
+  if (blob === undefined) return failed(`evidence ${documentSha256} of document ${requestId} is missing`);
+  const { bytes: xml } = blob;
+  if (xml.length > maxLargeDocumentBytes)
+    return failed(`document ${requestId} has ${xml.length} bytes; the registry takes ${maxLargeDocumentBytes}`);
+  const bulk = group === undefined ? {} : { bulkProcessing: true };
+  return {
+    ready: {
+      document: { xml, requestId, signature: undefined, ...bulk },
+      intent: xml.length > maxDocumentBytes ? { upload: true } : {},
+    },
+  };
+}
+
+const failed = (error: string): { wait: TaskResult } => ({ wait: { kind: 'failed', error } });
 
 /**
  * A signer that is away, or a certificate that has ended, says nothing against the document: it waits, however long
@@ -82,15 +76,20 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
  */
 async function sign(
   context: TaskContext,
-  account: string,
-  xml: Uint8Array,
-): Promise<{ signature: Buffer | undefined } | { failed: PedigreeError }> {
+  task: Task,
+  { document, intent }: Sending,
+): Promise<{ ready: Sending } | { wait: TaskResult }> {
+  const { account } = payloadOf(task);
+  let signature: Buffer | undefined;
   try {
-    return { signature: await context.registry.sign(account, xml) };
+    signature = await context.registry.sign(account, document.xml);
   } catch (error) {
-    if (error instanceof PedigreeError && error.code === 'signing_failed') return { failed: error };
+    if (error instanceof PedigreeError && error.code === 'signing_failed')
+      return { wait: await unsigned(context, task, error) };
     throw error;
   }
+  const signed = signature === undefined ? {} : await keepSignature(context, account, signature);
+  return { ready: { document: { ...document, signature }, intent: { ...signed, ...intent } } };
 }
 
 /**
@@ -109,64 +108,36 @@ async function unsigned(context: TaskContext, task: Task, { message, place }: Pe
   return { kind: 'retry', delayMs: SIGN_AGAIN_AFTER_MS, error: message, countsAsAttempt: false };
 }
 
-/** An earlier run of this task recorded the intent, and nobody knows whether it made the call. */
-async function giveUpEarlierRun(context: TaskContext, task: Task): Promise<TaskResult> {
-  const answer: SendAnswer = {
-    kind: 'unconfirmed',
-    reason: 'the process that sent it ended before the answer was recorded',
-  };
-  await bySystem(context, task, { type: 'RecordSendAnswer', attempt: payloadOf(task).attempt, answer });
-  return { kind: 'done' };
-}
-
-/** Where the bytes go is kept before the event that says that they may go. */
-async function announce(context: TaskContext, task: Task, document: DocumentToSend): Promise<SendAnswer> {
-  const outcome = await context.largeDocuments.step(payloadOf(task).account, document, { next: 'announce' });
-  if (outcome.kind !== 'ok') return answerOf(context, task, { operation: 'send_large', outcome });
-  const at = outcome.value;
-  if (at.next !== 'upload') throw new Error(`document ${document.requestId} was announced, and then comes ${at.next}`);
-  await context.uploadLinks.keep(document.requestId, { documentId: at.documentId, link: at.link, uploadedBytes: 0 });
-  return { kind: 'announced', documentId: at.documentId };
-}
-
-async function answerOf(
+async function callRegistry(
   context: TaskContext,
   task: Task,
-  { operation, outcome }: { operation: 'send' | 'send_large'; outcome: CallOutcome<{ documentId: string }> },
-): Promise<SendAnswer> {
+  { document, isLarge }: { document: DocumentToSend; isLarge: boolean },
+): Promise<Heard<SendAnswer>> {
+  if (isLarge) return announce(context, task, document);
   const { account, requestId, attempt } = payloadOf(task);
-  const fault = await judgeRefusal(context, task, { account, operation, outcome, requestId });
-  if (fault !== undefined) return { kind: 'account_refused', ...fault, retryAfterMs: retryAfterMs(attempt) };
-  switch (outcome.kind) {
-    case 'ok':
-      return { kind: 'sent', documentId: outcome.value.documentId, answerSha256: await keep(context, outcome.raw) };
-    case 'refused':
-      return {
-        kind: 'refused',
-        code: outcome.code,
-        text: outcome.text,
-        answerSha256: await keep(context, outcome.raw),
-      };
-    case 'not_found':
-      return { kind: 'refused', code: 'not_found', text: outcome.text, answerSha256: await keep(context, outcome.raw) };
-    case 'rate_limited':
-      return {
-        kind: 'not_delivered',
-        reason: outcome.text,
-        retryAfterMs: retryAfterMs(attempt),
-        answerSha256: await keep(context, outcome.raw),
-      };
-    case 'not_sent':
-      return { kind: 'not_delivered', reason: outcome.reason, retryAfterMs: retryAfterMs(attempt) };
-    case 'unknown':
-      return {
-        kind: 'unconfirmed',
-        reason: outcome.reason,
-        ...(outcome.raw === undefined ? {} : { answerSha256: await keep(context, outcome.raw) }),
-      };
-    default:
-      return neverReached(outcome, 'call outcome');
-  }
+  const outcome = await context.registry.sendDocument(account, document);
+  return hear(context, task, {
+    ...{ account, requestId, attempt, operation: 'send', outcome },
+    done: ({ documentId }, bytes) => ({
+      answer: { kind: 'sent' as const, documentId, answerSha256: bytes.sha256 },
+      candidates: [bytes],
+    }),
+  });
+}
+
+/** Where the bytes go is kept before the event that says that they may go. The answer, which says it too, is not. */
+async function announce(context: TaskContext, task: Task, document: DocumentToSend): Promise<Heard<SendAnswer>> {
+  const { account, requestId, attempt } = payloadOf(task);
+  const outcome = await context.largeDocuments.step(account, document, { next: 'announce' });
+  return hear(context, task, {
+    ...{ account, requestId, attempt, operation: 'send_large', outcome },
+    done: async (at) => {
+      if (at.next !== 'upload') throw new Error(`document ${requestId} was announced, and then comes ${at.next}`);
+      const { documentId, link } = at;
+      await context.uploadLinks.keep(requestId, { documentId, link, uploadedBytes: 0 });
+      return { answer: { kind: 'announced' as const, documentId }, candidates: [] };
+    },
+  });
 }
 
 /** Digests of certificates that are in the evidence, by the Buffer in which the client hands them out. */

@@ -1,52 +1,73 @@
-import type { UploadAnswer, Uploading } from '#domain';
-import { neverReached } from '#kernel';
-import type { CallOutcome, DocumentToSend, LargeSend, OpenUpload } from '#registry-client';
+import type { DocumentState, UploadAnswer, Uploading } from '#domain';
+import type { CallOutcome, LargeSend, OpenUpload } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
-import { judgeRefusal } from '../account/judge-refusal.js';
 import { begunBefore } from '../restoration/begun-before.js';
-import { bySystem, byRegistry, keep, payloadOf, waitForAccount, type TaskContext } from './context.js';
-import { retryAfterMs, WRITE_WITHIN_MS } from './patience.js';
+import { answerOf, callOnce, hear, type Checked, type Heard } from './attempt.js';
+import { bySystem, byRegistry, payloadOf, type TaskContext } from './context.js';
 
 /** How long a part rests that did not get through: it may go again, since it says its place. */
 const PART_AGAIN_MS = 2_000;
 
+interface Parts {
+  xml: Uint8Array;
+  place: OpenUpload;
+}
+
 /**
  * Brings the bytes of an announced document up in parts, then says that these were all (public-facts 1.2). Parts may be
- * repeated, so a crash among them costs nothing but time, and how far it was is kept after each. The end may not: as
- * with a send, its intent is an event before the call, and whoever finds that intent without an answer records an
- * unknown outcome, for the look-up to decide.
+ * repeated, so a crash among them costs nothing but time, and how far it was is kept after each. The end may not: it is
+ * made once (attempt.ts).
  */
 export async function upload(
   context: TaskContext,
   task: Task,
   { signal }: { signal: AbortSignal },
 ): Promise<TaskResult> {
-  const { requestId, attempt, round } = payloadOf(task);
+  const { requestId, account, attempt, round = 0 } = payloadOf(task);
   const state = await context.documents.stateInLog(requestId);
   if (state.phase !== 'uploading') {
     await context.uploadLinks.forget(requestId);
     return { kind: 'done' };
   }
-  if (state.attempt !== attempt || state.round !== round || state.step === 'doubtful') return { kind: 'done' };
-  if (state.step === 'finishing') return giveUpEarlierRun(context, task, state);
-  if (await context.gates.isPaused(payloadOf(task).account)) return waitForAccount();
-  const blob = await context.evidence.get(state.registration.documentSha256);
-  if (blob === undefined)
-    return {
-      kind: 'failed',
-      error: `evidence ${state.registration.documentSha256} of document ${requestId} is missing`,
-    };
-  const begun = await begunBefore(context, task, { account: payloadOf(task).account, documentId: state.documentId });
-  if (begun !== undefined) return 'wait' in begun ? begun.wait : doubtFinish(context, task);
+  return callOnce<DocumentState, Parts, UploadAnswer>(context, state, {
+    account,
+    attempt: round,
+    did: 'finished the upload',
+    attemptIn: (now) => (now.phase === 'uploading' && now.attempt === attempt ? now.finish : undefined),
+    check: () => bringUp(context, task, { state, signal }),
+    begin: () => bySystem(context, task, { type: 'BeginFinish', attempt, round }),
+    call: (parts, notAfterMonotonicMs) => finish(context, task, { ...parts, notAfterMonotonicMs }),
+    record: (answer, candidates) =>
+      candidates === undefined
+        ? bySystem(context, task, { type: 'RecordUploadAnswer', attempt, round, answer })
+        : record(context, task, { answer, candidates }),
+  });
+}
+
+/** Its bytes, all of them, at the registry. */
+async function bringUp(
+  context: TaskContext,
+  task: Task,
+  { state, signal }: { state: Uploading; signal: AbortSignal },
+): Promise<Checked<Parts>> {
+  const { requestId, account } = payloadOf(task);
+  const { registration, documentId } = state;
+  const blob = await context.evidence.get(registration.documentSha256);
+  if (blob === undefined) return failed(`evidence ${registration.documentSha256} of document ${requestId} is missing`);
+  const begun = await begunBefore(context, task, { account, documentId });
+  // All parts are there and the registry works on them: the look-up says what it is called there.
+  if (begun !== undefined) return 'wait' in begun ? begun : { doubt: true };
   const place = await placeOf(context, state);
   if (place === undefined)
-    return {
-      kind: 'failed',
-      error: `where the bytes of document ${requestId} go was lost, and the profile does not tell (lostUploadLink)`,
-    };
-  const stopped = await bringUp(context, task, { xml: blob.bytes, place, signal });
-  return stopped ?? finish(context, task, { xml: blob.bytes, place });
+    return failed(
+      `where the bytes of document ${requestId} go was lost, and the profile does not tell (lostUploadLink)`,
+    );
+  const parts = { xml: blob.bytes, place };
+  const stopped = await sendParts(context, task, { ...parts, signal });
+  return stopped === undefined ? { ready: parts } : { wait: stopped };
 }
+
+const failed = (error: string): { wait: TaskResult } => ({ wait: { kind: 'failed', error } });
 
 /** What the announcement told; or, where that was lost, what the profile knows of the registry's links. */
 async function placeOf(context: TaskContext, { registration, documentId }: Uploading): Promise<OpenUpload | undefined> {
@@ -56,17 +77,11 @@ async function placeOf(context: TaskContext, { registration, documentId }: Uploa
   return link === undefined ? undefined : { documentId, link, uploadedBytes: 0 };
 }
 
-interface Parts {
-  xml: Uint8Array;
-  place: OpenUpload;
-  signal: AbortSignal;
-}
-
 /** Undefined when all parts are up; else how the task ends for now. */
-async function bringUp(
+async function sendParts(
   context: TaskContext,
   task: Task,
-  { xml, place, signal }: Parts,
+  { xml, place, signal }: Parts & { signal: AbortSignal },
 ): Promise<TaskResult | undefined> {
   const { requestId, account } = payloadOf(task);
   const most = Math.ceil(xml.byteLength / context.profile.rules.uploadPartBytes) + 1;
@@ -92,116 +107,44 @@ async function afterPart(
   task: Task,
   outcome: Exclude<CallOutcome<LargeSend>, { kind: 'ok' }>,
 ): Promise<TaskResult> {
-  if (outcome.kind === 'refused' || outcome.kind === 'not_found')
-    return record(context, task, await refusalOf(context, outcome));
+  const { requestId, attempt } = payloadOf(task);
+  if (outcome.kind === 'refused' || outcome.kind === 'not_found') {
+    await record(context, task, answerOf(context, outcome, attempt));
+    return { kind: 'done' };
+  }
   const why = outcome.kind === 'rate_limited' ? outcome.text : outcome.reason;
   return {
     kind: 'retry',
     delayMs: PART_AGAIN_MS,
-    error: `part of ${payloadOf(task).requestId}: ${outcome.kind}: ${why}`,
+    error: `part of ${requestId}: ${outcome.kind}: ${why}`,
     countsAsAttempt: false,
   };
 }
 
-async function finish(context: TaskContext, task: Task, { xml, place }: Omit<Parts, 'signal'>): Promise<TaskResult> {
-  const { requestId, account, attempt, round } = payloadOf(task);
-  // The same waits as before a send: no intent without a token, and none that may be written after its lease.
-  const prepared = await context.registry.prepare(account);
-  if (prepared.kind === 'not_ready')
-    return { kind: 'retry', delayMs: PART_AGAIN_MS, error: prepared.reason, countsAsAttempt: false };
-  const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
-  const begun = await bySystem(context, task, { type: 'BeginFinish', attempt: attempt, round: round as number });
-  const { state } = begun;
-  if (begun.events.length === 0) {
-    const isOurs =
-      state.phase === 'uploading' && state.attempt === attempt && state.round === round && state.step === 'finishing';
-    return isOurs ? giveUpEarlierRun(context, task, state) : { kind: 'done' };
-  }
-  const document: DocumentToSend = { xml, requestId, notAfterMonotonicMs };
-  const outcome = await context.largeDocuments.step(account, document, {
-    next: 'finish',
-    documentId: place.documentId,
+async function finish(
+  context: TaskContext,
+  task: Task,
+  { xml, place, notAfterMonotonicMs }: Parts & { notAfterMonotonicMs: number },
+): Promise<Heard<UploadAnswer>> {
+  const { requestId, account, attempt } = payloadOf(task);
+  const at: LargeSend = { next: 'finish', documentId: place.documentId };
+  const outcome = await context.largeDocuments.step(account, { xml, requestId, notAfterMonotonicMs }, at);
+  return hear(context, task, {
+    ...{ account, requestId, attempt, operation: 'send_finished', outcome },
+    done: (_, bytes) => ({ answer: { kind: 'sent' as const, answerSha256: bytes.sha256 }, candidates: [bytes] }),
   });
-  return record(context, task, await finishAnswer(context, task, outcome));
 }
 
-/**
- * All parts are at the registry and it works on them, as was not known here: the look-up says what it is called there.
- */
-async function doubtFinish(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { attempt, round } = payloadOf(task);
-  const { state } = await bySystem(context, task, { type: 'BeginFinish', attempt, round: round as number });
-  return state.phase === 'uploading' ? giveUpEarlierRun(context, task, state) : { kind: 'done' };
-}
-
-async function giveUpEarlierRun(context: TaskContext, task: Task, { attempt, round }: Uploading): Promise<TaskResult> {
-  const answer: UploadAnswer = {
-    kind: 'unconfirmed',
-    reason: 'the process that finished the upload ended before the answer was recorded',
-  };
-  await bySystem(context, task, { type: 'RecordUploadAnswer', attempt, round, answer });
-  return { kind: 'done' };
-}
-
-async function record(context: TaskContext, task: Task, answer: UploadAnswer): Promise<TaskResult> {
-  const { requestId, attempt, round } = payloadOf(task);
+async function record(context: TaskContext, task: Task, { answer, candidates }: Heard<UploadAnswer>): Promise<void> {
+  const { requestId, attempt, round = 0 } = payloadOf(task);
   // After a refusal nothing is known of the parts: they all go up again, should the look-up find the upload still open.
   if (answer.kind === 'refused') await startAnew(context, requestId);
-  const { state } = await byRegistry(context, task, {
-    type: 'RecordUploadAnswer',
-    attempt,
-    round: round as number,
-    answer,
-  });
+  const said = { type: 'RecordUploadAnswer', attempt, round, answer, candidates } as const;
+  const { state } = await byRegistry(context, task, said);
   if (state.phase !== 'uploading') await context.uploadLinks.forget(requestId);
-  return { kind: 'done' };
 }
 
 async function startAnew(context: TaskContext, requestId: string): Promise<void> {
   const kept = await context.uploadLinks.find(requestId);
   if (kept !== undefined) await context.uploadLinks.keep(requestId, { ...kept, uploadedBytes: 0 });
 }
-
-async function finishAnswer(context: TaskContext, task: Task, outcome: CallOutcome<LargeSend>): Promise<UploadAnswer> {
-  const { account, requestId, attempt } = payloadOf(task);
-  const fault = await judgeRefusal(context, task, { account, operation: 'send_finished', outcome, requestId });
-  if (fault !== undefined)
-    return {
-      kind: 'not_delivered',
-      reason: fault.text,
-      retryAfterMs: retryAfterMs(attempt),
-      answerSha256: fault.answerSha256,
-    };
-  switch (outcome.kind) {
-    case 'ok':
-      return { kind: 'sent', answerSha256: await keep(context, outcome.raw) };
-    case 'refused':
-    case 'not_found':
-      return refusalOf(context, outcome);
-    case 'rate_limited':
-      return {
-        kind: 'not_delivered',
-        reason: outcome.text,
-        retryAfterMs: retryAfterMs(attempt),
-        answerSha256: await keep(context, outcome.raw),
-      };
-    case 'not_sent':
-      return { kind: 'not_delivered', reason: outcome.reason, retryAfterMs: retryAfterMs(attempt) };
-    case 'unknown':
-      return {
-        kind: 'unconfirmed',
-        reason: outcome.reason,
-        ...(outcome.raw === undefined ? {} : { answerSha256: await keep(context, outcome.raw) }),
-      };
-    default:
-      return neverReached(outcome, 'call outcome');
-  }
-}
-
-const refusalOf = async (
-  context: TaskContext,
-  outcome: Extract<CallOutcome<LargeSend>, { kind: 'refused' | 'not_found' }>,
-): Promise<Extract<UploadAnswer, { kind: 'refused' }>> => ({
-  ...{ kind: 'refused', code: outcome.kind === 'refused' ? outcome.code : 'not_found', text: outcome.text },
-  answerSha256: await keep(context, outcome.raw),
-});

@@ -46,13 +46,13 @@ export function continueDocument(state: DocumentState, { id, at }: Replanning): 
   ];
   switch (state.phase) {
     case 'ready':
-      return group !== undefined && state.nextAttempt === 1 ? [] : task('send', { attempt: state.nextAttempt });
+      return group !== undefined && state.send.attempt === 1 ? [] : task('send', { attempt: state.send.attempt });
     case 'sending':
-      return task('send', { attempt: state.attempt });
+      return task('send', { attempt: state.send.attempt });
     case 'unconfirmed':
-      return lookUp({ attempt: state.attempt });
+      return lookUp({ attempt: state.send.attempt });
     case 'uploading':
-      return state.step === 'doubtful' ? lookUp(placeOf(state)) : task('upload', placeOf(state));
+      return state.finish.step === 'doubtful' ? lookUp(placeOf(state)) : task('upload', placeOf(state));
     case 'sent':
       return task(isFinal(state) ? 'receipt' : 'status', { documentId: state.documentId });
     case 'waiting':
@@ -74,7 +74,10 @@ function askPredecessors(dependent: Dependent, waitingFor: DocumentReference[], 
   });
 }
 
-const placeOf = ({ attempt, round }: Uploading): { attempt: number; round: number } => ({ attempt, round });
+const placeOf = ({ attempt, finish }: Uploading): { attempt: number; round: number } => ({
+  attempt,
+  round: finish.attempt,
+});
 const isFinal = ({ status }: Extract<DocumentState, { phase: 'sent' }>): boolean =>
   status === 'processed' || status === 'failed_result_ready';
 
@@ -112,13 +115,12 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
     case 'checking':
       return task('group_check', { lane: `${account}/group_check` });
     case 'startable':
-      return task('group_start', { lane: `${account}/group_start`, payload: { attempt: state.attempts + 1 } });
     case 'starting':
-      return task('group_start', { lane: `${account}/group_start`, payload: { attempt: state.attempt } });
+      return task('group_start', { lane: `${account}/group_start`, payload: { attempt: state.start.attempt } });
     case 'unconfirmed':
       return task('group_look', {
         lane: `${account}/status`,
-        payload: { attempt: state.attempt, attemptEndedAt: at.toISOString() },
+        payload: { attempt: state.start.attempt, attemptEndedAt: at.toISOString() },
       });
     case 'started':
       return members.flatMap((member) => continueDocument(member.state, { id, at }));
@@ -170,7 +172,7 @@ function nextToSend(inGroup: Member[], members: MemberState[], replanning: Repla
   const next = inGroup.find((one) => one.documentId === undefined);
   const own = next === undefined ? undefined : stateOf(members, next);
   if (own === undefined || own.state.phase === 'absent') return [];
-  if (own.state.phase !== 'ready' || own.state.nextAttempt > 1) return continueDocument(own.state, replanning);
+  if (own.state.phase !== 'ready' || own.state.send.attempt > 1) return continueDocument(own.state, replanning);
   const { requestId, account } = own.state.registration;
   const { id, at } = replanning;
   return [

@@ -33,7 +33,7 @@ describe('a send that the registry refuses because of the account', () => {
     ]);
     expect([registered(), attempted(1), ...events].reduce(evolve, ABSENT)).toMatchObject({
       phase: 'ready',
-      nextAttempt: 2,
+      send: { step: 'open', attempt: 2 },
     });
   });
 

@@ -1,5 +1,6 @@
 import { neverReached, type Sha256 } from '#kernel';
-import type { AccountCause } from '../account/events.js';
+import type { CallAnswer } from '../attempt/attempt.js';
+import { decideAttempt, hasBegun, type LookUpFacts } from '../attempt/decide.js';
 import type {
   AfterHold,
   DocumentConcluded,
@@ -7,10 +8,12 @@ import type {
   DocumentNotProcessed,
   DocumentReference,
   ReceiptStored,
+  Registration,
   RegistryStatus,
 } from './events.js';
 import { decidedHolds, isFreeWithout, judgeNews, type HoldDecision, type PredecessorNews } from './hold.js';
-import type { DocumentState, Registration } from './state.js';
+import { failed, sendEvents, SEND_POLICY } from './send-attempt.js';
+import { isToSend, type DocumentState } from './state.js';
 import { beginFinish, lookedUp, recordUploadAnswer, type UploadAnswer } from './upload.js';
 
 /**
@@ -18,9 +21,8 @@ import { beginFinish, lookedUp, recordUploadAnswer, type UploadAnswer } from './
  */
 export type DocumentCommand =
   | { type: 'Register'; registration: Registration }
-  | ({ type: 'NotePredecessor' } & PredecessorNews & {
-        /** Types of document that this installation ends, and does not hold, when a predecessor ends badly. */ endAtOnceDocTypes?: readonly number[];
-      })
+  /** `endAtOnceDocTypes`: such documents are ended, and not held, when a predecessor ends badly. */
+  | ({ type: 'NotePredecessor' } & PredecessorNews & { endAtOnceDocTypes?: readonly number[] })
   | ({ type: 'WaiveHolds' } & HoldDecision)
   | ({ type: 'EndHeld' } & HoldDecision)
   | {
@@ -30,7 +32,7 @@ export type DocumentCommand =
       /** The call only announces it. */ upload?: true;
     }
   | { type: 'RecordSendAnswer'; attempt: number; answer: SendAnswer }
-  | {
+  | ({
       type: 'RecordLookUp';
       attempt: number;
       documentIds: string[];
@@ -40,10 +42,7 @@ export type DocumentCommand =
        */
       uploading?: string[];
       round?: number;
-      sinceAttemptEndedMs: number;
-      unknownGraceMs: number;
-      answerSha256: Sha256;
-    }
+    } & LookUpFacts)
   | { type: 'BeginFinish'; attempt: number; round: number }
   | { type: 'RecordUploadAnswer'; attempt: number; round: number; answer: UploadAnswer }
   | { type: 'ObserveStatus'; status: RegistryStatus; answerSha256: Sha256 }
@@ -57,23 +56,7 @@ export type SendAnswer =
   | { kind: 'sent'; documentId: string; answerSha256: Sha256 }
   /** A large document was announced: its bytes may go up. */
   | { kind: 'announced'; documentId: string }
-  | { kind: 'refused'; code: string; text: string; answerSha256: Sha256 }
-  /** The registry said no to the account: signature, certificate, rights. It says nothing of the document. */
-  | {
-      kind: 'account_refused';
-      cause: AccountCause;
-      code: string;
-      text: string;
-      retryAfterMs: number;
-      answerSha256: Sha256;
-    }
-  | { kind: 'not_delivered'; reason: string; retryAfterMs: number; answerSha256?: Sha256 }
-  | { kind: 'unconfirmed'; reason: string; answerSha256?: Sha256 };
-
-/** A look-up is believed only from the second on (DESIGN section 6, unknown outcome). */
-const LOOK_UPS_TO_PROVE_ABSENCE = 2;
-/** A refusal after so many attempts that were proven absent is the document's fault. */
-const DOUBTS_TO_BELIEVE_A_NO = 3;
+  | CallAnswer;
 
 /**
  * The events that follow from a command in a state; none when the command says nothing new, which makes every repeat
@@ -165,93 +148,47 @@ function beginSend(
   state: DocumentState,
   { type: _, ...signed }: Extract<DocumentCommand, { type: 'BeginSend' }>,
 ): DocumentEvent[] {
-  if (state.phase !== 'ready') return [];
+  const begun = isToSend(state) ? decideAttempt(state.send, { type: 'Begin' }, SEND_POLICY) : undefined;
+  if (!isToSend(state) || begun === undefined) return [];
   return [
-    { type: 'SendAttempted', data: { attempt: state.nextAttempt, account: state.registration.account, ...signed } },
+    { type: 'SendAttempted', data: { attempt: begun.data.attempt, account: state.registration.account, ...signed } },
   ];
 }
 
-function recordSendAnswer(state: DocumentState, command: { attempt: number; answer: SendAnswer }): DocumentEvent[] {
-  const { answer } = command;
-  if (answer.kind === 'announced') return recordAnnounced(state, command.attempt, answer.documentId);
-  if (state.phase !== 'sending' || state.attempt !== command.attempt)
-    return answer.kind === 'sent' ? sentAfterAll(state, command.attempt, answer) : [];
-  const { attempt } = state;
-  switch (answer.kind) {
-    case 'sent':
-      return [
-        {
-          type: 'DocumentSent',
-          data: { attempt, documentId: answer.documentId, answerSha256: answer.answerSha256, foundByLookUp: false },
-        },
-      ];
-    case 'refused':
-    case 'account_refused': {
-      const { code, text, answerSha256 } = answer;
-      // An attempt that counted as absent may have landed since, and this one be refused as its second: that is looked
-      // up, and not believed.
-      const { doubts = 0 } = state;
-      const words = text === '' ? code : text;
-      if (doubts > 0 && doubts < DOUBTS_TO_BELIEVE_A_NO)
-        return [
-          {
-            type: 'SendUnconfirmed',
-            data: { attempt, reason: `refused after an attempt of unknown outcome: ${words}`, answerSha256 },
-          },
-        ];
-      if (answer.kind === 'account_refused')
-        return [
-          {
-            type: 'SendNotDelivered',
-            data: {
-              attempt,
-              reason: words,
-              retryAfterMs: answer.retryAfterMs,
-              answerSha256,
-              accountCause: answer.cause,
-            },
-          },
-        ];
-      return [
-        { type: 'SendRefused', data: { attempt, code, text, answerSha256 } },
-        failed(state.registration, 'send_refused'),
-      ];
-    }
-    case 'not_delivered': {
-      const { kind: _, ...rest } = answer;
-      return [{ type: 'SendNotDelivered', data: { attempt, ...rest } }];
-    }
-    case 'unconfirmed': {
-      const { kind: _, ...rest } = answer;
-      return [{ type: 'SendUnconfirmed', data: { attempt, ...rest } }];
-    }
-    default:
-      return neverReached(answer, 'send answer');
-  }
+function recordSendAnswer(
+  state: DocumentState,
+  { attempt, answer }: { attempt: number; answer: SendAnswer },
+): DocumentEvent[] {
+  if (answer.kind === 'announced') return recordAnnounced(state, attempt, answer.documentId);
+  if (answer.kind === 'sent') return recordSent(state, attempt, answer);
+  if (!isToSend(state)) return [];
+  return sendEvents(
+    decideAttempt(state.send, { type: 'RecordAnswer', attempt, answer }, SEND_POLICY),
+    state.registration,
+  );
 }
 
 /**
- * The answer of a send that nobody waited for any more: its process was thought dead. It still says that the registry
- * has the document, so nothing may be sent again; and when another attempt got through as well, the registry has two
- * (DESIGN promise 2).
+ * The registry has the document. That counts also when nobody waited for the answer any more, because its process was
+ * thought dead: nothing may be sent again. When another attempt got through as well, the registry has two (DESIGN
+ * promise 2).
  */
-function sentAfterAll(
+function recordSent(
   state: DocumentState,
   attempt: number,
-  answer: Extract<SendAnswer, { kind: 'sent' }>,
+  { documentId, answerSha256 }: Extract<SendAnswer, { kind: 'sent' }>,
 ): DocumentEvent[] {
-  const { documentId, answerSha256 } = answer;
+  const sent: DocumentEvent = {
+    type: 'DocumentSent',
+    data: { attempt, documentId, answerSha256, foundByLookUp: false },
+  };
   switch (state.phase) {
     case 'ready':
-      return attempt < state.nextAttempt
-        ? [{ type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: false } }]
-        : [];
     case 'sending':
     case 'unconfirmed':
+      return hasBegun(state.send, attempt) ? [sent] : [];
     case 'uploading':
-      return attempt <= state.attempt
-        ? [{ type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: false } }]
-        : [];
+      return attempt <= state.attempt ? [sent] : [];
     case 'sent':
     case 'received':
     case 'concluded': {
@@ -270,51 +207,43 @@ function sentAfterAll(
 }
 
 /**
- * The registry waits for the document's bytes. The same answer after somebody else took over still tells where they go;
- * a second announcement that got through as well is found by the look-up that follows every doubt.
+ * The registry waits for the document's bytes. The same answer after somebody else took over still tells where they go:
+ * it takes the place of the attempt that was to come, and has numbers of its own. A second announcement that got
+ * through as well is found by the look-up that follows every doubt.
  */
-function recordAnnounced(state: DocumentState, attempt: number, documentId: string): DocumentEvent[] {
-  const opened = (by: number): DocumentEvent[] => [
-    { type: 'UploadOpened', data: { attempt: by, documentId, foundByLookUp: false } },
-  ];
-  if (state.phase === 'sending' || state.phase === 'unconfirmed')
-    return attempt <= state.attempt ? opened(state.attempt) : [];
-  // It takes the place of the attempt that was to come: what follows it must have numbers of its own.
-  return state.phase === 'ready' && attempt < state.nextAttempt ? opened(state.nextAttempt) : [];
-}
+const recordAnnounced = (state: DocumentState, attempt: number, documentId: string): DocumentEvent[] =>
+  isToSend(state) && hasBegun(state.send, attempt)
+    ? [{ type: 'UploadOpened', data: { attempt: state.send.attempt, documentId, foundByLookUp: false } }]
+    : [];
 
 function recordLookUp(
   state: DocumentState,
   command: Extract<DocumentCommand, { type: 'RecordLookUp' }>,
 ): DocumentEvent[] {
   if (state.phase === 'absent') return [];
-  const { attempt, sinceAttemptEndedMs, answerSha256 } = command;
+  const { attempt, sinceAttemptEndedMs, unknownGraceMs, answerSha256 } = command;
   const ours = 'documentId' in state ? state.documentId : undefined;
   const documentIds = [...new Set([...(ours === undefined ? [] : [ours]), ...command.documentIds])];
   const [documentId, ...others] = documentIds;
   const duplicate: DocumentEvent[] =
     others.length === 0 ? [] : [{ type: 'DuplicateDetected', data: { documentIds, answerSha256 } }];
   if (state.phase === 'uploading')
-    return state.attempt === attempt && state.round === command.round && state.step === 'doubtful'
+    return state.attempt === attempt && state.finish.attempt === command.round && state.finish.step === 'doubtful'
       ? [...lookedUp(state, command), ...duplicate]
       : duplicate;
   // Before its first attempt a document is looked up where a list has shown its request_id: the registry has it from a
   // time that we do not know of.
-  const isReadyFor = state.phase === 'ready' && state.nextAttempt === attempt;
-  if (!isReadyFor && (state.phase !== 'unconfirmed' || state.attempt !== attempt)) return duplicate;
+  if (!isToSend(state) || state.phase === 'sending' || state.send.attempt !== attempt) return duplicate;
   if (documentId !== undefined) {
-    const found: DocumentEvent =
-      (state.phase === 'ready' || state.upload === true) && command.uploading?.includes(documentId) === true
-        ? { type: 'UploadOpened', data: { attempt, documentId, foundByLookUp: true, answerSha256 } }
-        : { type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: true } };
+    const isOpen =
+      command.uploading?.includes(documentId) === true && (state.phase === 'ready' || state.upload === true);
+    const found: DocumentEvent = isOpen
+      ? { type: 'UploadOpened', data: { attempt, documentId, foundByLookUp: true, answerSha256 } }
+      : { type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: true } };
     return [found, ...duplicate];
   }
-  if (state.phase === 'ready') return duplicate;
-  const lookUp = state.lookUps + 1;
-  const absent = lookUp >= LOOK_UPS_TO_PROVE_ABSENCE && sinceAttemptEndedMs >= command.unknownGraceMs;
-  return absent
-    ? [{ type: 'SendAbsenceProven', data: { attempt, lookUps: lookUp, sinceAttemptEndedMs, answerSha256 } }]
-    : [{ type: 'LookUpMissed', data: { attempt, lookUp, sinceAttemptEndedMs, answerSha256 } }];
+  const seen = { attempt, isDone: false, sinceAttemptEndedMs, unknownGraceMs, answerSha256 };
+  return sendEvents(decideAttempt(state.send, { type: 'RecordLookUp', ...seen }, SEND_POLICY), state.registration);
 }
 
 function observeStatus(
@@ -379,9 +308,4 @@ function noteSuperseded(
 /** Once: by whom it was sent again first stays. */
 function noteResent(state: DocumentState, by: DocumentReference): DocumentEvent[] {
   return state.phase === 'concluded' && state.resentAs === undefined ? [{ type: 'DocumentResent', data: { by } }] : [];
-}
-
-function failed(registration: Registration, cause: NonNullable<DocumentConcluded['data']['cause']>): DocumentConcluded {
-  const { docType, documentSha256 } = registration;
-  return { type: 'DocumentConcluded', data: { outcome: 'failed', cause, docType, documentSha256 } };
 }

@@ -72,6 +72,8 @@ export interface DocumentRegistered {
   };
 }
 
+export type Registration = DocumentRegistered['data'];
+
 /** Held until these have concluded accepted or partial. */
 export interface DocumentWaiting {
   type: 'DocumentWaiting';

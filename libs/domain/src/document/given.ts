@@ -1,6 +1,6 @@
 import { decide, type DocumentCommand } from './decide.js';
-import type { DocumentEvent, DocumentReference } from './events.js';
-import { ABSENT, evolve, type DocumentState, type Registration } from './state.js';
+import type { DocumentEvent, DocumentReference, Registration } from './events.js';
+import { ABSENT, evolve, type DocumentState } from './state.js';
 
 /** Words for the specs of a document: given these events, when this command, then those events. */
 export const SHA = 'a'.repeat(64);

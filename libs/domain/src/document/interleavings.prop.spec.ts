@@ -284,13 +284,13 @@ class Model {
     const { requestId, attempt = 0 } = by.task.payload;
     yield;
     const state = this.state(requestId);
-    if (state.phase === 'sending' && state.attempt === attempt) return this.giveUp(by, requestId, attempt);
-    if (state.phase !== 'ready' || state.nextAttempt !== attempt) return 'done';
+    if (state.phase === 'sending' && state.send.attempt === attempt) return this.giveUp(by, requestId, attempt);
+    if (state.phase !== 'ready' || state.send.attempt !== attempt) return 'done';
     const writeUntilMs = this.nowMs + WRITE_WITHIN_MS;
     yield;
     const begun = this.execute(requestId, { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA }, by);
     if (begun.events.length === 0)
-      return begun.state.phase === 'sending' && begun.state.attempt === attempt
+      return begun.state.phase === 'sending' && begun.state.send.attempt === attempt
         ? this.giveUp(by, requestId, attempt)
         : 'done';
     yield;

@@ -19,7 +19,7 @@ import { ABSENT, evolve } from './state.js';
 
 describe('the state of a document', () => {
   it.each<[string, DocumentEvent[], object]>([
-    ['ready', [registered()], { phase: 'ready', nextAttempt: 1 }],
+    ['ready', [registered()], { phase: 'ready', send: { step: 'open', attempt: 1 } }],
     [
       'waiting',
       [registered([FIRST]), { type: 'DocumentWaiting', data: { for: [FIRST] } }],
@@ -32,24 +32,28 @@ describe('the state of a document', () => {
         { type: 'DocumentWaiting', data: { for: [FIRST] } },
         { type: 'DocumentReleased', data: {} },
       ],
-      { phase: 'ready', nextAttempt: 1 },
+      { phase: 'ready', send: { step: 'open', attempt: 1 } },
     ],
-    ['sending', [registered(), attempted(1)], { phase: 'sending', attempt: 1 }],
+    ['sending', [registered(), attempted(1)], { phase: 'sending', send: { step: 'calling', attempt: 1 } }],
     [
       'not delivered',
       [registered(), attempted(1), { type: 'SendNotDelivered', data: { attempt: 1, reason: '429', retryAfterMs: 1 } }],
-      { phase: 'ready', nextAttempt: 2 },
+      { phase: 'ready', send: { step: 'open', attempt: 2 } },
     ],
-    ['unconfirmed', [registered(), attempted(1), unconfirmed(1)], { phase: 'unconfirmed', attempt: 1, lookUps: 0 }],
+    [
+      'unconfirmed',
+      [registered(), attempted(1), unconfirmed(1)],
+      { phase: 'unconfirmed', send: { step: 'doubtful', attempt: 1, lookUps: 0 } },
+    ],
     [
       'looked up',
       [registered(), attempted(1), unconfirmed(1), missed(1, 1)],
-      { phase: 'unconfirmed', attempt: 1, lookUps: 1 },
+      { phase: 'unconfirmed', send: { step: 'doubtful', attempt: 1, lookUps: 1 } },
     ],
     [
       'proven absent',
       [registered(), attempted(1), unconfirmed(1), absenceProven(1)],
-      { phase: 'ready', nextAttempt: 2 },
+      { phase: 'ready', send: { step: 'open', attempt: 2 } },
     ],
     ['sent', [registered(), attempted(1), sent()], { phase: 'sent', documentId: DOCUMENT_ID, status: undefined }],
     ['observed', [registered(), attempted(1), sent(), observed('processing')], { phase: 'sent', status: 'processing' }],

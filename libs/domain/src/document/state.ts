@@ -1,19 +1,21 @@
 import { neverReached } from '#kernel';
+import { evolveAttempt, FIRST_ATTEMPT, type Attempt } from '../attempt/attempt.js';
 import type {
   DocumentConcluded,
   DocumentEvent,
   DocumentOutcome,
   DocumentReference,
   DocumentRegistered,
+  DocumentSent,
   FailureCause,
   FirstCommand,
+  Registration,
   RegistryStatus,
 } from './events.js';
 import { isAboutWaiting, withHold, withoutHolds, withoutPredecessor, type Waiting, type WaitEvent } from './hold.js';
+import { sendStepOf, type SendEvent } from './send-attempt.js';
 import { evolveUpload, openedUpload, type Uploading } from './upload.js';
 import { isAboutUpload, type UploadEvent } from './upload-events.js';
-
-export type Registration = DocumentRegistered['data'];
 
 /** The documents that came in place of one that had ended badly: in a resumption of its group, or by an operator. */
 interface Successors {
@@ -21,24 +23,21 @@ interface Successors {
   resentAs?: string;
 }
 
-/** How many attempts of unknown outcome were proven absent; none where it is not set. */
-interface Doubts {
-  doubts?: number;
+/** The registry has it not, or not that we know. The phase names the step of the attempt to send it. */
+export interface ToSend {
+  phase: 'ready' | 'sending' | 'unconfirmed';
+  registration: Registration;
+  send: Attempt;
+  /** Set for a large document, which is only announced. */
+  upload?: true;
 }
 
 /** Where a document stands, as a union of named phases. */
 export type DocumentState =
   | { phase: 'absent' }
   | (Waiting & { phase: 'waiting'; registration: Registration })
-  | ({ phase: 'ready'; registration: Registration; nextAttempt: number } & Doubts)
+  | ToSend
   | { phase: 'refused'; registration: Registration }
-  | ({
-      phase: 'sending';
-      registration: Registration;
-      attempt: number;
-      /** Set for a large document, which is only announced. */ upload?: true;
-    } & Doubts)
-  | ({ phase: 'unconfirmed'; registration: Registration; attempt: number; lookUps: number; upload?: true } & Doubts)
   | Uploading
   | {
       phase: 'sent';
@@ -89,6 +88,12 @@ export function firstCommandOf({
 
 export const ABSENT: DocumentState = { phase: 'absent' };
 
+const PHASES = { open: 'ready', calling: 'sending', doubtful: 'unconfirmed' } as const;
+
+export const isToSend = (state: DocumentState): state is ToSend => 'send' in state;
+
+const ready = (registration: Registration): ToSend => ({ phase: 'ready', registration, send: FIRST_ATTEMPT });
+
 type Registered = Exclude<DocumentState, { phase: 'absent' }>;
 
 /**
@@ -97,7 +102,7 @@ type Registered = Exclude<DocumentState, { phase: 'absent' }>;
 export function evolve(state: DocumentState, event: DocumentEvent): DocumentState {
   if (event.type === 'DocumentRegistered') {
     if (state.phase !== 'absent') throw new Error(`DocumentRegistered in phase ${state.phase}`);
-    return { phase: 'ready', registration: event.data, nextAttempt: 1 };
+    return ready(event.data);
   }
   if (state.phase === 'absent') throw new Error(`${event.type} before DocumentRegistered`);
   return evolveRegistered(state, event);
@@ -114,9 +119,11 @@ function evolveRegistered(state: Registered, event: Exclude<DocumentEvent, Docum
     case 'SendNotDelivered':
     case 'SendAbsenceProven':
     case 'SendUnconfirmed':
-    case 'LookUpMissed':
-    case 'DocumentSent':
       return duringSend(state, event);
+    case 'LookUpMissed':
+      return state.phase === 'uploading' ? evolveUpload(state, event) : duringSend(state, event);
+    case 'DocumentSent':
+      return sent(registration, event.data);
     case 'DuplicateDetected':
     case 'DocumentDownloaded':
     case 'DocumentNotProcessed':
@@ -149,7 +156,7 @@ function beforeSend(state: Registered, event: WaitEvent): DocumentState {
     case 'DocumentWaiting':
       return { phase: 'waiting', registration, waitingFor: event.data.for, holds: [] };
     case 'DocumentReleased':
-      return { phase: 'ready', registration, nextAttempt: 1 };
+      return ready(registration);
     case 'DocumentRefused':
       return { phase: 'refused', registration };
     case 'PredecessorConcluded':
@@ -177,48 +184,11 @@ function evolveWaiting(
   }
 }
 
-type SendEvent = Extract<
-  DocumentEvent,
-  {
-    type:
-      'SendAttempted' | 'SendNotDelivered' | 'SendAbsenceProven' | 'SendUnconfirmed' | 'LookUpMissed' | 'DocumentSent';
-  }
->;
-
 function duringSend(state: Registered, event: SendEvent): DocumentState {
   const { registration } = state;
-  const { attempt } = event.data;
-  switch (event.type) {
-    case 'SendAttempted':
-      return {
-        phase: 'sending',
-        registration,
-        attempt,
-        ...doubtsOf(state),
-        ...(event.data.upload === undefined ? {} : { upload: true }),
-      };
-    case 'SendNotDelivered':
-      return { phase: 'ready', registration, nextAttempt: attempt + 1, ...doubtsOf(state) };
-    case 'SendAbsenceProven':
-      return { phase: 'ready', registration, nextAttempt: attempt + 1, doubts: (doubtsOf(state).doubts ?? 0) + 1 };
-    case 'SendUnconfirmed':
-      return { phase: 'unconfirmed', registration, attempt, lookUps: 0, ...uploadOf(state), ...doubtsOf(state) };
-    case 'LookUpMissed':
-      return state.phase === 'uploading'
-        ? evolveUpload(state, event)
-        : {
-            phase: 'unconfirmed',
-            registration,
-            attempt,
-            lookUps: event.data.lookUp,
-            ...uploadOf(state),
-            ...doubtsOf(state),
-          };
-    case 'DocumentSent':
-      return { phase: 'sent', registration, attempt, documentId: event.data.documentId, status: undefined };
-    default:
-      return neverReached(event, 'send event');
-  }
+  const send = evolveAttempt(isToSend(state) ? state.send : FIRST_ATTEMPT, sendStepOf(event));
+  const isLarge = event.type === 'SendAttempted' ? event.data.upload : 'upload' in state && state.upload;
+  return { phase: PHASES[send.step], registration, send, ...(isLarge && send.step !== 'open' ? { upload: true } : {}) };
 }
 
 function duringUpload(state: Registered, event: UploadEvent): DocumentState {
@@ -240,6 +210,11 @@ function concluded(state: Registered, { outcome, cause }: DocumentConcluded['dat
   };
 }
 
+const sent = (registration: Registration, { attempt, documentId }: DocumentSent['data']): DocumentState => ({
+  ...{ phase: 'sent', registration, attempt, documentId },
+  status: undefined,
+});
+
 const withSuccessor = (state: Registered, successor: Successors): DocumentState =>
   state.phase === 'concluded' ? { ...state, ...successor } : state;
 
@@ -254,9 +229,5 @@ function successorsOf(state: Registered): Successors {
   return { ...(supersededBy === undefined ? {} : { supersededBy }), ...(resentAs === undefined ? {} : { resentAs }) };
 }
 
-const uploadOf = (state: Registered): { upload?: true } =>
-  'upload' in state && state.upload !== undefined ? { upload: state.upload } : {};
-const doubtsOf = (state: Registered): Doubts =>
-  'doubts' in state && state.doubts !== undefined ? { doubts: state.doubts } : {};
 const statusOf = (state: Registered): RegistryStatus | undefined => ('status' in state ? state.status : undefined);
 const documentIdOf = (state: Registered): string | undefined => ('documentId' in state ? state.documentId : undefined);

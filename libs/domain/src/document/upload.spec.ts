@@ -69,7 +69,7 @@ describe('a large document', () => {
   });
 
   it('is sent when the registry has heard the end, and not before', () => {
-    expect(stateAfter(OPEN)).toMatchObject({ phase: 'uploading', step: 'open' });
+    expect(stateAfter(OPEN)).toMatchObject({ phase: 'uploading', finish: { step: 'open', attempt: 1 } });
     expect(when(OPEN, { type: 'BeginFinish', attempt: 1, round: 1 })).toEqual([finishing()]);
     expect(typesOf(when([...OPEN, finishing()], answered({ kind: 'sent', answerSha256: SHA })))).toEqual([
       'DocumentSent',
@@ -141,8 +141,7 @@ describe('a large document', () => {
       expect(stateAfter([...given, ...adopted])).toMatchObject({
         phase: 'uploading',
         attempt: 2,
-        round: 1,
-        step: 'open',
+        finish: { step: 'open', attempt: 1 },
         documentId: 'another',
       });
       expect(when([...given, ...adopted], { type: 'BeginSend' })).toEqual([]);
@@ -187,7 +186,7 @@ describe('a large document', () => {
     expect(typesOf(when([...given, ...missed], lookUp('absent')))).toEqual(['SendAbsenceProven']);
     expect(stateAfter([...given, ...missed, ...when([...given, ...missed], lookUp('absent'))])).toMatchObject({
       phase: 'ready',
-      nextAttempt: 2,
+      send: { step: 'open', attempt: 2 },
     });
   });
 

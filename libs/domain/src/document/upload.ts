@@ -1,8 +1,9 @@
 import { neverReached, type Sha256 } from '#kernel';
-import type { DocumentConcluded, DocumentEvent, DocumentRegistered, LookUpMissed } from './events.js';
+import { evolveAttempt, FIRST_ATTEMPT, type Attempt, type AttemptFact, type CallAnswer } from '../attempt/attempt.js';
+import { decideAttempt, proves, TWO_PAST_GRACE, type AttemptPolicy, type LookUpFacts } from '../attempt/decide.js';
+import type { DocumentEvent, LookUpMissed, Registration } from './events.js';
+import { failed } from './send-attempt.js';
 import type { UploadEvent, UploadOpened } from './upload-events.js';
-
-type Registration = DocumentRegistered['data'];
 
 /** A large document that was announced and is not finished yet. */
 export interface Uploading {
@@ -10,177 +11,147 @@ export interface Uploading {
   registration: Registration;
   attempt: number;
   documentId: string;
-  round: number;
-  /**
-   * `open`: parts may go up. `finishing`: the intent to finish is recorded. `doubtful`: it has to be looked up first.
-   */
-  step: 'open' | 'finishing' | 'doubtful';
-  /** Look-ups since it became doubtful, and those of them that did not find the document at all. */
-  lookUps: number;
+  /** The call that ends it; its number is the round. While it is open, parts may go up. */
+  finish: Attempt;
+  /** Look-ups since it became doubtful that did not find the document at all. */
   missed: number;
-  /** Times that the registry said no, and whether that is what is doubtful now. */
-  refusals: number;
-  refused: boolean;
   /** It may have been finished before: an end of it was left without an answer, or it was found by a look-up. */
   maybeFinished: boolean;
 }
 
 /** What the registry said to a part or to the end; `sent`: the document is taken. */
-export type UploadAnswer =
-  | { kind: 'sent'; answerSha256: Sha256 }
-  | { kind: 'refused'; code: string; text: string; answerSha256: Sha256 }
-  | { kind: 'not_delivered'; reason: string; retryAfterMs: number; answerSha256?: Sha256 }
-  | { kind: 'unconfirmed'; reason: string; answerSha256?: Sha256 };
+export type UploadAnswer = { kind: 'sent'; answerSha256: Sha256 } | CallAnswer;
 
 /** An upload that the registry refuses so often is the document's fault, not the line's. */
 const MOST_REFUSALS = 3;
-const LOOK_UPS_TO_PROVE = 2;
 
-export function openedUpload(
+/** What was refused surely did nothing; what was left without an answer may still land. */
+const FINISH_POLICY: AttemptPolicy = {
+  believes: (refusal, { refusals }) => refusal === 'account_refused' || refusals + 1 >= MOST_REFUSALS,
+  proof: TWO_PAST_GRACE,
+  proofAfterRefusal: { lookUps: 1, isPastGrace: false },
+};
+
+export const openedUpload = (
   registration: Registration,
-  { attempt, documentId, foundByLookUp }: UploadOpened['data'],
-): Uploading {
-  return {
-    phase: 'uploading',
-    registration,
-    attempt,
-    documentId,
-    round: 1,
-    step: 'open',
-    lookUps: 0,
-    missed: 0,
-    refusals: 0,
-    refused: false,
-    maybeFinished: foundByLookUp,
-  };
-}
+  { attempt, documentId, foundByLookUp: maybeFinished }: UploadOpened['data'],
+): Uploading => ({
+  ...{ phase: 'uploading', registration, attempt, documentId },
+  ...{ finish: FIRST_ATTEMPT, missed: 0, maybeFinished },
+});
+
+const STEPS = {
+  UploadFinishAttempted: 'begun',
+  UploadFinishNotDelivered: 'not_delivered',
+  UploadFinishUnconfirmed: 'unconfirmed',
+  UploadRefused: 'doubted',
+  UploadSeenOpen: 'missed',
+  LookUpMissed: 'missed',
+  UploadProvenOpen: 'proven_undone',
+} as const;
 
 /** The state after one more event of an open upload. */
 export function evolveUpload(state: Uploading, event: Exclude<UploadEvent, UploadOpened> | LookUpMissed): Uploading {
-  switch (event.type) {
-    case 'UploadFinishAttempted':
-      return { ...state, step: 'finishing' };
-    case 'UploadFinishNotDelivered':
-    case 'UploadProvenOpen':
-      return { ...state, step: 'open', round: event.data.round + 1 };
-    case 'UploadFinishUnconfirmed':
-      return { ...state, step: 'doubtful', lookUps: 0, missed: 0, refused: false, maybeFinished: true };
-    case 'UploadRefused':
-      return { ...state, step: 'doubtful', lookUps: 0, missed: 0, refusals: state.refusals + 1, refused: true };
-    case 'UploadSeenOpen':
-      return { ...state, lookUps: event.data.lookUp };
-    case 'LookUpMissed':
-      return { ...state, lookUps: event.data.lookUp, missed: state.missed + 1 };
-    default:
-      return neverReached(event, 'upload event');
-  }
+  const { type, data } = event;
+  const round = type === 'LookUpMissed' ? state.finish.attempt : event.data.round;
+  const finish = evolveAttempt(state.finish, { type: STEPS[type], data: { ...data, attempt: round } });
+  const missed = type === 'LookUpMissed' ? state.missed + 1 : state.missed;
+  return {
+    ...state,
+    finish,
+    missed: finish.lookUps === 0 ? 0 : missed,
+    maybeFinished: state.maybeFinished || type === 'UploadFinishUnconfirmed',
+  };
 }
 
-/** All parts are there: the intent to finish, once. */
-export function beginFinish(state: Uploading, at: { attempt: number; round: number }): DocumentEvent[] {
-  if (!isIn(state, at) || state.step !== 'open') return [];
-  return [
-    {
-      type: 'UploadFinishAttempted',
-      data: { attempt: state.attempt, round: state.round, documentId: state.documentId },
-    },
-  ];
-}
-
-export function recordUploadAnswer(
-  state: Uploading,
-  command: { attempt: number; round: number; answer: UploadAnswer },
-): DocumentEvent[] {
-  const { answer } = command;
-  const { attempt, round, documentId } = state;
-  // Good news counts whenever it comes, also after somebody else took over and doubted.
-  if (answer.kind === 'sent')
-    return attempt === command.attempt
-      ? [
-          {
-            type: 'DocumentSent',
-            data: { attempt, documentId, answerSha256: answer.answerSha256, foundByLookUp: false },
-          },
-        ]
-      : [];
-  if (!isIn(state, command)) return [];
-  switch (answer.kind) {
-    case 'refused': {
-      const { code, text, answerSha256 } = answer;
-      if (state.step === 'doubtful') return [];
-      if (state.refusals + 1 < MOST_REFUSALS)
-        return [{ type: 'UploadRefused', data: { attempt, round, code, text, answerSha256 } }];
-      return [{ type: 'SendRefused', data: { attempt, code, text, answerSha256 } }, refusedForGood(state.registration)];
+/** How a fact about the end of an upload is written into the log. */
+function finishEvents(state: Uploading, fact: AttemptFact | undefined): DocumentEvent[] {
+  if (fact === undefined) return [];
+  const { attempt, documentId } = state;
+  const at = { attempt, round: fact.data.attempt };
+  switch (fact.type) {
+    case 'begun':
+      return [{ type: 'UploadFinishAttempted', data: { ...at, documentId } }];
+    case 'done':
+      return [{ type: 'DocumentSent', data: { ...fact.data, attempt, documentId } }];
+    case 'refused':
+      return [{ type: 'SendRefused', data: { ...fact.data, attempt } }, failed(state.registration, 'send_refused')];
+    case 'doubted': {
+      const { code, text, answerSha256 } = fact.data.refusal;
+      return [{ type: 'UploadRefused', data: { ...at, code, text, answerSha256 } }];
     }
     case 'not_delivered': {
-      const { kind: _, ...rest } = answer;
-      return state.step === 'finishing'
-        ? [{ type: 'UploadFinishNotDelivered', data: { attempt, round, ...rest } }]
-        : [];
+      const { accountCause: _, ...data } = fact.data;
+      return [{ type: 'UploadFinishNotDelivered', data: { ...data, ...at } }];
     }
-    case 'unconfirmed': {
-      const { kind: _, ...rest } = answer;
-      return state.step === 'finishing' ? [{ type: 'UploadFinishUnconfirmed', data: { attempt, round, ...rest } }] : [];
-    }
+    case 'unconfirmed':
+      return [{ type: 'UploadFinishUnconfirmed', data: { ...fact.data, ...at } }];
+    case 'missed':
+      return [{ type: 'UploadSeenOpen', data: { ...fact.data, ...at } }];
+    case 'proven_undone':
+      return [{ type: 'UploadProvenOpen', data: { ...fact.data, ...at } }];
     default:
-      return neverReached(answer, 'upload answer');
+      return neverReached(fact, 'fact about the end of an upload');
   }
-}
-
-/** What a look-up tells of an upload in doubt: taken, still open, or not there at all. */
-export function lookedUp(
-  state: Uploading,
-  seen: {
-    documentIds: string[];
-    uploading?: string[];
-    sinceAttemptEndedMs: number;
-    unknownGraceMs: number;
-    answerSha256: Sha256;
-  },
-): DocumentEvent[] {
-  const { attempt, round, documentId } = state;
-  const { sinceAttemptEndedMs, answerSha256 } = seen;
-  const lookUps = state.lookUps + 1;
-  const facts = { sinceAttemptEndedMs, answerSha256 };
-  const isLate = sinceAttemptEndedMs >= seen.unknownGraceMs;
-  const [other] = seen.documentIds;
-  if (!seen.documentIds.includes(documentId)) {
-    // Another one under its request_id, of an earlier attempt that landed late: nothing is announced again while that
-    // is there.
-    if (other !== undefined && seen.uploading?.includes(other) !== true)
-      return [{ type: 'DocumentSent', data: { attempt, documentId: other, answerSha256, foundByLookUp: true } }];
-    if (state.missed + 1 < LOOK_UPS_TO_PROVE || !isLate)
-      return [{ type: 'LookUpMissed', data: { attempt, lookUp: lookUps, ...facts } }];
-    const absent: DocumentEvent = { type: 'SendAbsenceProven', data: { attempt, lookUps, ...facts } };
-    // Its bytes go where the registry still waits for them. That takes the place of the attempt that was to come, and
-    // has numbers of its own.
-    return other === undefined
-      ? [absent]
-      : [
-          absent,
-          {
-            type: 'UploadOpened',
-            data: { attempt: attempt + 1, documentId: other, foundByLookUp: true, answerSha256 },
-          },
-        ];
-  }
-  if (seen.uploading?.includes(documentId) !== true)
-    return [{ type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: true } }];
-  // Until its group is started a member that was finished is shown as one that is still open. So what may have been
-  // finished, and is refused now, was: the group's check has the last word on it.
-  if (state.refused && state.maybeFinished && state.registration.group !== undefined)
-    return [{ type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: true } }];
-  // What was refused surely did nothing; what was left without an answer may still land.
-  const open = state.refused || (lookUps >= LOOK_UPS_TO_PROVE && isLate);
-  return open
-    ? [{ type: 'UploadProvenOpen', data: { attempt, round, lookUps, ...facts } }]
-    : [{ type: 'UploadSeenOpen', data: { attempt, round, lookUp: lookUps, ...facts } }];
 }
 
 const isIn = (state: Uploading, at: { attempt: number; round: number }): boolean =>
-  state.attempt === at.attempt && state.round === at.round;
+  state.attempt === at.attempt && state.finish.attempt === at.round;
 
-const refusedForGood = ({ docType, documentSha256 }: Registration): DocumentConcluded => ({
-  type: 'DocumentConcluded',
-  data: { outcome: 'failed', cause: 'send_refused', docType, documentSha256 },
-});
+/** All parts are there: the intent to finish, once. */
+export const beginFinish = (state: Uploading, at: { attempt: number; round: number }): DocumentEvent[] =>
+  isIn(state, at) ? finishEvents(state, decideAttempt(state.finish, { type: 'Begin' }, FINISH_POLICY)) : [];
+
+export function recordUploadAnswer(
+  state: Uploading,
+  { attempt, round, answer }: { attempt: number; round: number; answer: UploadAnswer },
+): DocumentEvent[] {
+  if (state.attempt !== attempt) return [];
+  // A part may be refused as the end may.
+  const isAhead = answer.kind === 'refused' && state.finish.step === 'open' && state.finish.attempt === round;
+  const said = answer.kind === 'sent' ? ({ ...answer, kind: 'done' } as const) : answer;
+  const fact = decideAttempt(
+    state.finish,
+    isAhead ? { type: 'RefuseAhead', refusal: answer } : { type: 'RecordAnswer', attempt: round, answer: said },
+    FINISH_POLICY,
+  );
+  return finishEvents(state, fact);
+}
+
+interface Seen extends LookUpFacts {
+  documentIds: string[];
+  uploading?: string[];
+}
+
+/** What a look-up tells of an upload in doubt: taken, still open, or not there at all. */
+export function lookedUp(state: Uploading, { documentIds, uploading = [], ...facts }: Seen): DocumentEvent[] {
+  const { finish, documentId, registration } = state;
+  if (!documentIds.includes(documentId)) return notThere(state, { documentIds, uploading, ...facts });
+  // Until its group is started a member that was finished is shown as one that is still open. So what may have been
+  // finished, and is refused now, was: the group's check has the last word on it.
+  const wasFinished = finish.wasRefused && state.maybeFinished && registration.group !== undefined;
+  const isDone = wasFinished || !uploading.includes(documentId);
+  const { sinceAttemptEndedMs, unknownGraceMs, answerSha256 } = facts;
+  const seen = { attempt: finish.attempt, isDone, sinceAttemptEndedMs, unknownGraceMs, answerSha256 };
+  return finishEvents(state, decideAttempt(finish, { type: 'RecordLookUp', ...seen }, FINISH_POLICY));
+}
+
+/** Then it is the announcement that is in doubt. */
+function notThere({ attempt, finish, missed }: Uploading, seen: Seen & { uploading: string[] }): DocumentEvent[] {
+  const { sinceAttemptEndedMs, answerSha256 } = seen;
+  const [other] = seen.documentIds;
+  const found = { answerSha256, foundByLookUp: true };
+  // Another one under its request_id, of an earlier attempt that landed late: nothing is announced again while that is
+  // there.
+  if (other !== undefined && !seen.uploading.includes(other))
+    return [{ type: 'DocumentSent', data: { attempt, documentId: other, ...found } }];
+  const lookUps = finish.lookUps + 1;
+  const facts = { attempt, sinceAttemptEndedMs, answerSha256 };
+  if (!proves(TWO_PAST_GRACE, missed + 1, seen)) return [{ type: 'LookUpMissed', data: { ...facts, lookUp: lookUps } }];
+  const absent: DocumentEvent = { type: 'SendAbsenceProven', data: { ...facts, lookUps } };
+  // Its bytes go where the registry still waits for them. That takes the place of the attempt that was to come, and has
+  // numbers of its own.
+  return other === undefined
+    ? [absent]
+    : [absent, { type: 'UploadOpened', data: { attempt: attempt + 1, documentId: other, ...found } }];
+}

@@ -31,7 +31,7 @@ describe('a group', () => {
       { type: 'MemberSent', data: { index: 2, requestId: 'm-2', documentId: 'd-2' } },
     ]);
     expect(then([registered, memberSent(0), memberSent(0)])).toEqual([]);
-    expect(groupAfter(allSent)).toMatchObject({ phase: 'checking', attempts: 0 });
+    expect(groupAfter(allSent)).toMatchObject({ phase: 'checking', start: { step: 'open', attempt: 1 } });
   });
 
   it('waits for what it comes after, and is released or held by its end', () => {

@@ -1,7 +1,10 @@
-import { neverReached, type Sha256 } from '#kernel';
+import { neverReached } from '#kernel';
+import type { LookUpFacts } from '../attempt/decide.js';
 import type { AfterHold, DocumentOutcome, FailureCause } from '../document/events.js';
 import { decidedHolds, isFreeWithout, judgeNews, type HoldDecision, type PredecessorNews } from '../document/hold.js';
 import type { GroupEvent, HaltCause } from './events.js';
+import { halted } from './halt.js';
+import { beginStart, recordCheck, recordLook, recordStartAnswer, type CheckAnswer, type StartAnswer } from './start.js';
 import {
   haltOf,
   outcomeOf,
@@ -28,33 +31,12 @@ export type GroupCommand =
       /** Of the event in the member's stream that says so. */ version?: number;
       partialStops: boolean;
     }
-  | { type: 'RecordCheck'; answer: { canStart: true } | { canStart: false; reason: string }; answerSha256: Sha256 }
+  | ({ type: 'RecordCheck' } & CheckAnswer)
   | { type: 'BeginStart' }
   | { type: 'RecordStartAnswer'; attempt: number; answer: StartAnswer }
-  | {
-      type: 'RecordLook';
-      attempt: number;
-      /** A member shows that the registry works on the group. */ begun: boolean;
-      sinceAttemptEndedMs: number;
-      unknownGraceMs: number;
-      answerSha256: Sha256;
-    }
+  /** `begun`: a member shows that the registry works on the group. */
+  | ({ type: 'RecordLook'; attempt: number; begun: boolean } & LookUpFacts)
   | { type: 'NoteResumption'; by: { groupId: string; commandId: string } };
-
-export type StartAnswer =
-  | { kind: 'started'; answerSha256: Sha256 }
-  | { kind: 'refused'; code: string; text: string; answerSha256: Sha256 }
-  | { kind: 'not_delivered'; reason: string; retryAfterMs: number; answerSha256?: Sha256 }
-  | { kind: 'unconfirmed'; reason: string; answerSha256?: Sha256 };
-
-/** Looks and denials are believed only from these on (DESIGN section 6, unknown outcome). */
-const LOOKS_TO_PROVE_ABSENCE = 2;
-const CHECKS_TO_BELIEVE_A_NO = 5;
-/**
- * Starts that may have reached the registry; each but the first follows a proof that the one before has not begun the
- * group.
- */
-const MAX_STARTS = 10;
 
 /**
  * The events that follow from a command in a state; none when the command says nothing new, which makes every repeat
@@ -77,9 +59,7 @@ export function decideGroup(state: GroupState, command: GroupCommand): GroupEven
     case 'RecordCheck':
       return recordCheck(state, command);
     case 'BeginStart':
-      return state.phase === 'startable'
-        ? [{ type: 'GroupStartAttempted', data: { attempt: state.attempts + 1 } }]
-        : [];
+      return state.phase === 'startable' ? beginStart(state) : [];
     case 'RecordStartAnswer':
       return recordStartAnswer(state, command);
     case 'RecordLook':
@@ -218,105 +198,4 @@ function revised(
     stops(of) === undefined &&
     state.members.every((one) => one.cause !== 'not_processed');
   return lifted ? [news, { type: 'GroupHaltLifted', data: { requestId, outcome } }] : [news];
-}
-
-function recordCheck(
-  state: RegisteredGroup,
-  { answer, answerSha256 }: Extract<GroupCommand, { type: 'RecordCheck' }>,
-): GroupEvent[] {
-  if (state.phase !== 'checking') return [];
-  if (answer.canStart) return [{ type: 'GroupCheckPassed', data: { answerSha256 } }];
-  const check = state.checks + 1;
-  const denied: GroupEvent = { type: 'GroupCheckDenied', data: { check, reason: answer.reason, answerSha256 } };
-  if (check < CHECKS_TO_BELIEVE_A_NO) return [denied];
-  // After a start of unknown outcome a no may mean that it begins at this moment: the statuses have the last word.
-  if (state.doubts !== undefined)
-    return mayHaveBegun([denied], { attempt: state.attempts + 1, reason: answer.reason, answerSha256, state });
-  return [denied, halted(state, 'check_denied', { text: answer.reason })];
-}
-
-function mayHaveBegun(
-  events: GroupEvent[],
-  of: { attempt: number; reason: string; answerSha256: Sha256; state: RegisteredGroup },
-): GroupEvent[] {
-  const { attempt, reason, answerSha256, state } = of;
-  if ('doubts' in state && (state.doubts ?? 0) + 1 >= MAX_STARTS)
-    return [...events, halted(state, 'start_refused', { text: reason })];
-  return [...events, { type: 'GroupStartUnconfirmed', data: { attempt, reason, answerSha256 } }];
-}
-
-function recordStartAnswer(
-  state: RegisteredGroup,
-  { attempt, answer }: Extract<GroupCommand, { type: 'RecordStartAnswer' }>,
-): GroupEvent[] {
-  if (state.phase !== 'starting' || state.attempt !== attempt) {
-    // The answer of a start that nobody waited for any more still says that the group has begun.
-    const open =
-      state.phase === 'unconfirmed' ||
-      state.phase === 'checking' ||
-      state.phase === 'startable' ||
-      state.phase === 'starting';
-    return answer.kind === 'started' && open
-      ? [started(state, { attempt, seenByStatus: false, answerSha256: answer.answerSha256 })]
-      : [];
-  }
-  switch (answer.kind) {
-    case 'started':
-      return [started(state, { attempt, seenByStatus: false, answerSha256: answer.answerSha256 })];
-    case 'refused': {
-      const { kind: _, ...said } = answer;
-      const refused: GroupEvent = { type: 'GroupStartRefused', data: { attempt, ...said } };
-      const text = answer.text === '' ? answer.code : answer.text;
-      // A second start that is refused may have come after a first one that landed late.
-      return state.doubts === undefined
-        ? [refused, halted(state, 'start_refused', { text })]
-        : mayHaveBegun([refused], { attempt, reason: text, answerSha256: answer.answerSha256, state });
-    }
-    case 'not_delivered': {
-      const { kind: _, ...rest } = answer;
-      return [{ type: 'GroupStartNotDelivered', data: { attempt, ...rest } }];
-    }
-    case 'unconfirmed': {
-      const { kind: _, ...rest } = answer;
-      return [{ type: 'GroupStartUnconfirmed', data: { attempt, ...rest } }];
-    }
-    default:
-      return neverReached(answer, 'start answer');
-  }
-}
-
-function recordLook(state: RegisteredGroup, command: Extract<GroupCommand, { type: 'RecordLook' }>): GroupEvent[] {
-  const { attempt, begun, sinceAttemptEndedMs, answerSha256 } = command;
-  if (state.phase !== 'unconfirmed' || state.attempt !== attempt) return [];
-  if (begun) return [started(state, { attempt, seenByStatus: true, answerSha256 })];
-  const lookUp = state.lookUps + 1;
-  const absent = lookUp >= LOOKS_TO_PROVE_ABSENCE && sinceAttemptEndedMs >= command.unknownGraceMs;
-  if (!absent) return [{ type: 'GroupStartNotSeen', data: { attempt, lookUp, sinceAttemptEndedMs, answerSha256 } }];
-  return [{ type: 'GroupStartAbsenceProven', data: { attempt, lookUps: lookUp, sinceAttemptEndedMs, answerSha256 } }];
-}
-
-function started(
-  state: RegisteredGroup,
-  of: { attempt: number; seenByStatus: boolean; answerSha256: Sha256 },
-): GroupEvent {
-  const members = state.members.flatMap(({ requestId, documentId }) =>
-    documentId === undefined ? [] : [{ requestId, documentId }],
-  );
-  return { type: 'GroupStarted', data: { ...of, members } };
-}
-
-type HaltDetails = Pick<Extract<GroupEvent, { type: 'GroupHalted' }>['data'], 'member' | 'predecessor' | 'text'>;
-
-/**
- * Once it was started, the registry still works on what stands before the member that failed; else nothing of the group
- * is processed.
- */
-function halted(state: RegisteredGroup, cause: HaltCause, details: HaltDetails): GroupEvent {
-  const begun = state.phase === 'started' || state.phase === 'starting' || state.phase === 'unconfirmed';
-  const wasStarted = begun && cause !== 'start_refused';
-  const from = wasStarted && details.member !== undefined ? details.member.index + 1 : 0;
-  const rest = state.members
-    .filter((one, i) => i >= from && one.requestId !== details.member?.requestId && one.outcome === undefined)
-    .map((one) => one.requestId);
-  return { type: 'GroupHalted', data: { cause, started: wasStarted, ...details, rest } };
 }

@@ -1,4 +1,5 @@
 import type { Sha256 } from '#kernel';
+import type { Step } from '../attempt/attempt.js';
 import type {
   AfterHold,
   DocumentOutcome,
@@ -6,8 +7,8 @@ import type {
   FailureCause,
   FirstCommand,
   GroupKind,
+  Registration,
 } from '../document/events.js';
-import type { Registration } from '../document/state.js';
 
 /** Most members of one group: their registrations stand in one event, which has its limit. */
 export const MAX_GROUP_MEMBERS = 200;
@@ -246,6 +247,20 @@ export type GroupEvent =
 
 /** Checks and starts: the group's dealings with the registry as a whole. */
 export type StartEvent = Extract<GroupEvent, { type: `GroupStart${string}` | `GroupCheck${string}` }>;
+
+const STEPS = {
+  GroupStartAttempted: 'begun',
+  GroupStartNotDelivered: 'not_delivered',
+  GroupStartUnconfirmed: 'unconfirmed',
+  GroupStartNotSeen: 'missed',
+  GroupStartAbsenceProven: 'proven_undone',
+} as const;
+
+/** What an event says of the attempt to start the group. */
+export const startStepOf = ({ type, data }: Extract<StartEvent, { type: keyof typeof STEPS }>): Step => ({
+  type: STEPS[type],
+  data,
+});
 
 export const isAboutStart = (event: GroupEvent): event is StartEvent =>
   event.type.startsWith('GroupStart') || event.type.startsWith('GroupCheck');

@@ -1,8 +1,10 @@
 import { neverReached } from '#kernel';
+import { evolveAttempt, FIRST_ATTEMPT, type Attempt } from '../attempt/attempt.js';
 import type { DocumentOutcome, FailureCause } from '../document/events.js';
 import { endedBadly, withHold, withoutHolds, withoutPredecessor, type Waiting } from '../document/hold.js';
 import {
   isAboutStart,
+  startStepOf,
   type GroupEvent,
   type GroupHalted,
   type GroupRegistered,
@@ -29,29 +31,16 @@ interface Registered {
   members: Member[];
 }
 
-/**
- * Starts before the present one that may have reached the registry, and were proven not to have begun the group; absent
- * for none.
- */
-interface Doubts {
-  doubts?: number;
-}
-
 /** Where a group stands, as a union of named phases. */
 export type GroupState =
   | { phase: 'absent' }
   | (Registered & Waiting & { phase: 'waiting' })
   /** Its members are sent, one after the other. */
   | (Registered & { phase: 'sending' })
-  /**
-   * The registry has all members and is asked whether it can begin. `attempts` counts starts that were tried, none of
-   * which can still begin it.
-   */
-  | (Registered & Doubts & { phase: 'checking'; checks: number; attempts: number })
-  | (Registered & Doubts & { phase: 'startable'; attempts: number })
-  | (Registered & Doubts & { phase: 'starting'; attempt: number })
-  /** Nobody knows whether it has begun; the members' statuses tell. */
-  | (Registered & Doubts & { phase: 'unconfirmed'; attempt: number; lookUps: number })
+  /** The registry has all members and is asked whether it can begin. */
+  | (Registered & { phase: 'checking'; checks: number; start: Attempt })
+  /** The phase names the step of the start; while it is `unconfirmed`, the members' statuses tell. */
+  | (Registered & { phase: 'startable' | 'starting' | 'unconfirmed'; start: Attempt })
   | (Registered & { phase: 'started' })
   | (Registered & { phase: 'halted'; halt: Halt })
   | (Registered & {
@@ -134,36 +123,32 @@ function evolveWaiting(
 
 function evolveStart(state: RegisteredGroup, event: StartEvent): GroupState {
   const { registration, members } = state;
-  const group = { registration, members, ...doubtsOf(state) };
+  const group = { registration, members };
+  const before = 'start' in state ? state.start : FIRST_ATTEMPT;
   switch (event.type) {
     case 'GroupCheckPassed':
-      return { ...group, phase: 'startable', attempts: attemptsOf(state) };
+      return { ...group, phase: 'startable', start: before };
     case 'GroupCheckDenied':
-      return { ...group, phase: 'checking', checks: event.data.check, attempts: attemptsOf(state) };
-    case 'GroupStartAttempted':
-      return { ...group, phase: 'starting', attempt: event.data.attempt };
+      return { ...group, phase: 'checking', checks: event.data.check, start: before };
     case 'GroupStarted':
-      return { registration, members, phase: 'started' };
-    case 'GroupStartNotDelivered':
-      return { ...group, phase: 'startable', attempts: event.data.attempt };
-    case 'GroupStartAbsenceProven':
-      return {
-        ...group,
-        phase: 'checking',
-        checks: 0,
-        attempts: event.data.attempt,
-        doubts: (doubtsOf(state).doubts ?? 0) + 1,
-      };
-    case 'GroupStartUnconfirmed':
-      return { ...group, phase: 'unconfirmed', attempt: event.data.attempt, lookUps: 0 };
-    case 'GroupStartNotSeen':
-      return { ...group, phase: 'unconfirmed', attempt: event.data.attempt, lookUps: event.data.lookUp };
+      return { ...group, phase: 'started' };
     case 'GroupStartRefused':
       return state;
+    case 'GroupStartAbsenceProven':
+      return { ...group, phase: 'checking', checks: 0, start: evolveAttempt(before, startStepOf(event)) };
+    case 'GroupStartAttempted':
+    case 'GroupStartNotDelivered':
+    case 'GroupStartUnconfirmed':
+    case 'GroupStartNotSeen': {
+      const start = evolveAttempt(before, startStepOf(event));
+      return { ...group, phase: PHASES[start.step], start };
+    }
     default:
       return neverReached(event, 'group event');
   }
 }
+
+const PHASES = { open: 'startable', calling: 'starting', doubtful: 'unconfirmed' } as const;
 
 function withMember(state: RegisteredGroup, index: number, news: Partial<Member>): RegisteredGroup {
   return { ...state, members: state.members.map((one, i) => (i === index ? { ...one, ...news } : one)) };
@@ -177,12 +162,9 @@ const endOf = ({ outcome, cause, memberVersion: version }: MemberConcluded['data
 
 const afterSent = (state: RegisteredGroup): GroupState =>
   state.phase === 'sending' && state.members.every((one) => one.documentId !== undefined)
-    ? { phase: 'checking', registration: state.registration, members: state.members, checks: 0, attempts: 0 }
+    ? { phase: 'checking', registration: state.registration, members: state.members, checks: 0, start: FIRST_ATTEMPT }
     : state;
 
-const doubtsOf = (state: RegisteredGroup): Doubts =>
-  'doubts' in state && state.doubts !== undefined ? { doubts: state.doubts } : {};
-const attemptsOf = (state: RegisteredGroup): number => ('attempts' in state ? state.attempts : 0);
 export const haltOf = (state: RegisteredGroup): Halt | undefined => ('halt' in state ? state.halt : undefined);
 
 /**

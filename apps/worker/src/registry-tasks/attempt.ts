@@ -1,0 +1,178 @@
+import type { Attempt, CallAnswer } from '#domain';
+import { neverReached, type Sha256 } from '#kernel';
+import type { CallOutcome, JudgedOperation, RawAnswer } from '#registry-client';
+import type { Task, TaskResult } from '#tasks';
+import { judgeRefusal } from '../account/judge-refusal.js';
+import type { Candidate } from '../noun/candidate.js';
+import { ageMs, candidateOf, waitForAccount, type TaskContext } from './context.js';
+import { retryAfterMs, WRITE_WITHIN_MS } from './patience.js';
+
+/** While nobody can sign in, no attempt is begun; the sessions have a back-off of their own. */
+const NOT_READY_MS = 1_000;
+const LOOK_UP_AGAIN_MS = 2_000;
+const DONE: TaskResult = { kind: 'done' };
+
+/** What an answer says, and the bytes that an event about it may name: they are kept only then. */
+export interface Heard<Answer> {
+  answer: Answer;
+  candidates: Candidate[];
+}
+
+/** `doubt`: the call may have been made, as was not known here; it is not made now. */
+export type Checked<Ready> = { ready: Ready } | { wait: TaskResult } | { doubt: true };
+
+/** A call that must not be made twice (libs/domain/src/attempt). `Ready` is what it is made with. */
+export interface UncertainCall<State, Ready, Answer> {
+  account: string;
+  attempt: number;
+  /** What a process did that made the call and ended before the answer was recorded. */
+  did: string;
+  attemptIn(state: State): Attempt | undefined;
+  /** Looks at the world first. */
+  check(): Promise<Checked<Ready>>;
+  /** Signs, where the call is signed: last of all, for each signature is new evidence. */
+  sign?(ready: Ready): Promise<{ ready: Ready } | { wait: TaskResult }>;
+  /** Records the intent. */
+  begin(ready?: Ready): Promise<{ events: unknown[]; state: State }>;
+  call(ready: Ready, notAfterMonotonicMs: number): Promise<Heard<Answer | CallAnswer>>;
+  /** Without `candidates` it is this system's word, not the registry's. */
+  record(answer: Answer | CallAnswer, candidates?: Candidate[]): Promise<unknown>;
+}
+
+/**
+ * Makes a call once. The order of durable steps is the promise (DESIGN, promise 2): token and signature, then the
+ * intent as an event, then the call, then its answer as an event. A crash after the intent leaves the step `calling`;
+ * whoever takes the task next records an unknown outcome, and look-ups decide.
+ */
+export async function callOnce<State, Ready, Answer>(
+  context: TaskContext,
+  state: State,
+  call: UncertainCall<State, Ready, Answer>,
+): Promise<TaskResult> {
+  const { account } = call;
+  const now = stepIn(call, state);
+  if (now === 'calling') return giveUpEarlierRun(call);
+  if (now !== 'open') return DONE;
+  if (await context.gates.isPaused(account)) return waitForAccount();
+  const checked = await call.check();
+  if ('wait' in checked) return checked.wait;
+  if ('doubt' in checked) {
+    await call.begin();
+    return giveUpEarlierRun(call);
+  }
+  const prepared = await context.registry.prepare(account);
+  if (prepared.kind === 'not_ready')
+    return { kind: 'retry', delayMs: NOT_READY_MS, error: prepared.reason, countsAsAttempt: false };
+  const signed = (await call.sign?.(checked.ready)) ?? checked;
+  if ('wait' in signed) return signed.wait;
+  const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
+  const begun = await call.begin(signed.ready);
+  if (begun.events.length === 0) return stepIn(call, begun.state) === 'calling' ? giveUpEarlierRun(call) : DONE;
+  const { answer, candidates } = await call.call(signed.ready, notAfterMonotonicMs);
+  await call.record(answer, candidates);
+  return DONE;
+}
+
+function stepIn<State>(
+  { attempt, attemptIn }: Pick<UncertainCall<State, never, never>, 'attempt' | 'attemptIn'>,
+  state: State,
+): Attempt['step'] | undefined {
+  const now = attemptIn(state);
+  return now?.attempt === attempt ? now.step : undefined;
+}
+
+/** An earlier run of this task recorded the intent, and nobody knows whether it made the call. */
+async function giveUpEarlierRun(call: {
+  did: string;
+  record(answer: CallAnswer): Promise<unknown>;
+}): Promise<TaskResult> {
+  await call.record({
+    kind: 'unconfirmed',
+    reason: `the process that ${call.did} ended before the answer was recorded`,
+  });
+  return DONE;
+}
+
+/** What the registry's answer to a call means. */
+export async function hear<Value, Done>(
+  context: TaskContext,
+  task: Task,
+  of: {
+    account: string;
+    attempt: number;
+    operation: JudgedOperation;
+    outcome: CallOutcome<Value>;
+    /** The document that was sent. */
+    requestId?: string;
+    /** The good news in the noun's words. */
+    done: (value: Value, answer: Candidate) => Promise<Heard<Done>> | Heard<Done>;
+  },
+): Promise<Heard<Done | CallAnswer>> {
+  const { outcome, attempt, done, ...call } = of;
+  const fault = await judgeRefusal(context, task, { ...call, outcome });
+  if (fault !== undefined)
+    return {
+      answer: { kind: 'account_refused', ...fault, retryAfterMs: retryAfterMs(attempt) },
+      candidates: [],
+    };
+  return outcome.kind === 'ok'
+    ? done(outcome.value, candidateOf(context, outcome.raw))
+    : answerOf(context, outcome, attempt);
+}
+
+/** An outcome that is not `ok`, as an answer. */
+export function answerOf(
+  context: TaskContext,
+  outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }>,
+  attempt: number,
+): Heard<CallAnswer> {
+  const naming = (raw: RawAnswer, answer: (answerSha256: Sha256) => CallAnswer): Heard<CallAnswer> => {
+    const bytes = candidateOf(context, raw);
+    return { answer: answer(bytes.sha256), candidates: [bytes] };
+  };
+  const rest = { retryAfterMs: retryAfterMs(attempt) };
+  switch (outcome.kind) {
+    case 'refused':
+    case 'not_found': {
+      const code = outcome.kind === 'refused' ? outcome.code : 'not_found';
+      const { text } = outcome;
+      return naming(outcome.raw, (answerSha256) => ({ kind: 'refused', code, text, answerSha256 }));
+    }
+    case 'rate_limited': {
+      const { text: reason } = outcome;
+      return naming(outcome.raw, (answerSha256) => ({ kind: 'not_delivered', reason, ...rest, answerSha256 }));
+    }
+    case 'not_sent':
+      return { answer: { kind: 'not_delivered', reason: outcome.reason, ...rest }, candidates: [] };
+    case 'unknown': {
+      const { reason, raw } = outcome;
+      return raw === undefined
+        ? { answer: { kind: 'unconfirmed', reason }, candidates: [] }
+        : naming(raw, (answerSha256) => ({ kind: 'unconfirmed', reason, answerSha256 }));
+    }
+    default:
+      return neverReached(outcome, 'call outcome');
+  }
+}
+
+/** What a look-up after an attempt of unknown outcome is recorded with (DESIGN section 6, unknown outcome). */
+export function lookUpFacts(
+  context: TaskContext,
+  task: Task,
+  of: { raw: RawAnswer; attemptEndedAt: string | undefined },
+) {
+  const answer = candidateOf(context, of.raw);
+  return {
+    sinceAttemptEndedMs: ageMs(task, of.attemptEndedAt),
+    unknownGraceMs: context.profile.rules.unknownGraceMs,
+    answerSha256: answer.sha256,
+    candidates: [answer],
+  };
+}
+
+export const lookUpAgain = (what: string, { kind }: { kind: string }): TaskResult => ({
+  kind: 'retry',
+  delayMs: LOOK_UP_AGAIN_MS,
+  error: `${what}: ${kind}`,
+  countsAsAttempt: false,
+});

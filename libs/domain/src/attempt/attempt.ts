@@ -1,0 +1,115 @@
+import { neverReached, type Sha256 } from '#kernel';
+import type { AccountCause } from '../account/events.js';
+
+/**
+ * A call to the registry that must not be made twice, and whose outcome may stay unknown: sending a document, finishing
+ * an upload, starting a group. Its life is the same for all: the intent, then an answer, or a doubt that look-ups
+ * resolve. The nouns keep their own event types; a codec per noun translates (document/send-attempt.ts,
+ * document/finish-attempt.ts, group/start-attempt.ts).
+ */
+export interface Attempt {
+  /** `open`: the call may be made. `calling`: its intent is recorded. `doubtful`: it has to be looked up first. */
+  step: 'open' | 'calling' | 'doubtful';
+  /** The number of the call, from 1. While the step is `open`, of the call to come. */
+  attempt: number;
+  /** Since it became doubtful. */
+  lookUps: number;
+  /** A refusal that was not believed is what is doubtful now. */
+  wasRefused: boolean;
+  /** Calls before this one whose outcome was unknown, and that were proven undone. */
+  doubts: number;
+  /** Refusals so far that were not believed. */
+  refusals: number;
+}
+
+export const FIRST_ATTEMPT: Attempt = {
+  step: 'open',
+  attempt: 1,
+  lookUps: 0,
+  wasRefused: false,
+  doubts: 0,
+  refusals: 0,
+};
+
+/** The registry said no to what was asked. */
+export interface CallRefused {
+  kind: 'refused';
+  code: string;
+  text: string;
+  answerSha256: Sha256;
+}
+
+/** The registry said no to the account: signature, certificate, rights. It says nothing of what was asked. */
+export interface AccountRefused {
+  kind: 'account_refused';
+  cause: AccountCause;
+  code: string;
+  text: string;
+  retryAfterMs: number;
+  answerSha256: Sha256;
+}
+
+export type Refusal = CallRefused | AccountRefused;
+
+/** What the world said to a call that is not known to be done. */
+export type CallAnswer =
+  | Refusal
+  | { kind: 'not_delivered'; reason: string; retryAfterMs: number; answerSha256?: Sha256 }
+  | { kind: 'unconfirmed'; reason: string; answerSha256?: Sha256 };
+
+export const wordsOf = ({ code, text }: Pick<Refusal, 'code' | 'text'>): string => (text === '' ? code : text);
+
+/** What happened to an attempt that goes on; done, and a refusal that is believed, end it. */
+export type LiveFact =
+  | { type: 'begun'; data: { attempt: number } }
+  | {
+      type: 'not_delivered';
+      data: {
+        attempt: number;
+        reason: string;
+        retryAfterMs: number;
+        answerSha256?: Sha256;
+        /** Set where the registry refused the account. */
+        accountCause?: AccountCause;
+      };
+    }
+  | { type: 'unconfirmed'; data: { attempt: number; reason: string; answerSha256?: Sha256 } }
+  /** A refusal that is looked up, and not believed. */
+  | { type: 'doubted'; data: { attempt: number; refusal: Refusal } }
+  | { type: 'missed'; data: { attempt: number; lookUp: number; sinceAttemptEndedMs: number; answerSha256: Sha256 } }
+  | {
+      type: 'proven_undone';
+      data: { attempt: number; lookUps: number; sinceAttemptEndedMs: number; answerSha256: Sha256 };
+    };
+export type AttemptFact =
+  | LiveFact
+  | { type: 'done'; data: { attempt: number; answerSha256: Sha256; foundByLookUp: boolean } }
+  | { type: 'refused'; data: { attempt: number; code: string; text: string; answerSha256: Sha256 } };
+
+/** The part of a fact that decides the next step. `lookUp`: its number, of a look-up that missed. */
+export interface Step {
+  type: LiveFact['type'];
+  data: { attempt: number; lookUp?: number };
+}
+
+/** The attempt after one more fact. */
+export function evolveAttempt(state: Attempt, { type, data }: Step): Attempt {
+  const { attempt } = data;
+  const anew = { ...state, attempt, lookUps: 0, wasRefused: false };
+  switch (type) {
+    case 'begun':
+      return { ...anew, step: 'calling' };
+    case 'not_delivered':
+      return { ...anew, step: 'open', attempt: attempt + 1 };
+    case 'unconfirmed':
+      return { ...anew, step: 'doubtful' };
+    case 'doubted':
+      return { ...anew, step: 'doubtful', wasRefused: true, refusals: state.refusals + 1 };
+    case 'missed':
+      return { ...state, step: 'doubtful', attempt, lookUps: data.lookUp ?? state.lookUps + 1 };
+    case 'proven_undone':
+      return { ...anew, step: 'open', attempt: attempt + 1, doubts: state.doubts + 1 };
+    default:
+      return neverReached(type, 'fact of an attempt');
+  }
+}

@@ -45,32 +45,12 @@ export async function startAuditor(
   log: ServiceLog = boundedLog(auditorLog(config)),
 ): Promise<RunningAuditor> {
   const signer = signerOf(config);
-  const pool = openPool({
-    connectionString: config.databaseUrl,
-    maxConnections: 4,
-    applicationName: 'pedigree-auditor',
-  });
-  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
-  try {
-    await refuseUnfinishedRestore(pool);
-    await migrate(pool, auditorSchemas);
-    await settleLog({ ...config, db: pool, store, program: 'auditor' });
-    await recordSettings(config, { pool, store });
-  } catch (error) {
-    await store.close();
-    await pool.end();
-    throw error;
-  }
+  const { pool, store, close } = await openLog(config);
   const stopping = new AbortController();
   const { signal } = stopping;
   const subscriptions = new SubscriptionWatch({ log });
-  const signing = new RegularSigning({
-    pool,
-    signer,
-    trusted: config.previousKeys,
-    everyMs: config.checkpointEveryMs,
-    log,
-  });
+  const { previousKeys: trusted, checkpointEveryMs: everyMs } = config;
+  const signing = new RegularSigning({ pool, signer, trusted, everyMs, log });
   const running = [
     runSubscription({
       ...{ store, pool, name: AUDITOR_SUBSCRIPTION, handle: seal, signal },
@@ -88,10 +68,39 @@ export async function startAuditor(
     stop: async () => {
       stopping.abort();
       await Promise.all(running);
-      await store.close();
-      await pool.end();
+      await close();
     },
   };
+}
+
+interface OpenLog {
+  pool: Pool;
+  store: EventStore;
+  close(): Promise<void>;
+}
+
+/** The log and its database, ready to be sealed. Leaves nothing open when it throws. */
+async function openLog(config: AuditorConfig): Promise<OpenLog> {
+  const pool = openPool({
+    connectionString: config.databaseUrl,
+    maxConnections: 4,
+    applicationName: 'pedigree-auditor',
+  });
+  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  const close = async (): Promise<void> => {
+    await store.close();
+    await pool.end();
+  };
+  try {
+    await refuseUnfinishedRestore(pool);
+    await migrate(pool, auditorSchemas);
+    await settleLog({ ...config, db: pool, store, program: 'auditor' });
+    await recordSettings(config, { pool, store });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { pool, store, close };
 }
 
 /** What this auditor is set to stands in the log before it seals anything. */

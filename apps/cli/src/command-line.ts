@@ -3,7 +3,7 @@ import { PedigreeError } from '#kernel';
 import { SOFTWARE_VERSION } from '#event-store';
 import { runProgramLine } from '#service';
 import { ownConfig, ownEnvironment } from './config.js';
-import type { Action } from './commands/action.js';
+import { JSON_OPTION, REASON_OPTION, type Action } from './commands/action.js';
 import { addAccountCommands } from './commands/accounts.js';
 import { addBackupCommands } from './commands/backup-commands.js';
 import { addChaosCommand, addChaosMutantsCommand } from './commands/chaos.js';
@@ -40,7 +40,6 @@ import { DataDir } from './stack/data-dir.js';
 export const USAGE_STATUS = 2;
 /** How a document may be named. */
 const NAMED = "its request_id, the ERP's command id or the ERP's reference";
-const JSON_OPTION = ['--json', 'print JSON for programs'] as const;
 
 /** The gateway that the configuration names, or the one that is up on DATA_DIR. */
 function gateway(): GatewayClient {
@@ -66,23 +65,10 @@ export function commandLine(finish: (status: number) => void): Command {
     async (...args: Args): Promise<void> =>
       finish(await run(...args));
 
-  pedigree
-    .command('up')
-    .description('start everything on embedded parts and feed the sample day')
-    .option('--once', 'end after the sample day; the last line of standard output is one JSON object')
-    .option('--registry-url <url>', 'use this registry instead of an own sandbox (base address, without /api/v1)')
-    .option('--profile <name>', 'registry profile: interface-v1 or mdlp')
-    .option('--no-sample', 'feed nothing')
-    .action(lasting((options: UpOptions) => import('./commands/up.js').then(({ up }) => up(options))));
+  addUp(pedigree);
   addPrograms(pedigree);
   addSandboxCommand(pedigree, lasting, ownEnvironment);
-  pedigree
-    .command('send')
-    .description('send XML files, or ERP commands as JSON or NDJSON; - is standard input')
-    .argument('<file...>')
-    .option('--account <name>', 'registry account to send with')
-    .option(...JSON_OPTION)
-    .action(action((files: string[], options: SendOptions) => send(gateway(), files, options)));
+  addSend(pedigree, action);
   addDocumentsCommand(pedigree, action, gateway);
   addQuestions(pedigree, action);
   addOperationCommands(pedigree, action);
@@ -110,6 +96,27 @@ const lasting: Action =
     endWithNpm(ownEnvironment());
     process.exit(await run(...args));
   };
+
+function addUp(pedigree: Command): void {
+  pedigree
+    .command('up')
+    .description('start everything on embedded parts and feed the sample day')
+    .option('--once', 'end after the sample day; the last line of standard output is one JSON object')
+    .option('--registry-url <url>', 'use this registry instead of an own sandbox (base address, without /api/v1)')
+    .option('--profile <name>', 'registry profile: interface-v1 or mdlp')
+    .option('--no-sample', 'feed nothing')
+    .action(lasting((options: UpOptions) => import('./commands/up.js').then(({ up }) => up(options))));
+}
+
+function addSend(pedigree: Command, action: Action): void {
+  pedigree
+    .command('send')
+    .description('send XML files, or ERP commands as JSON or NDJSON; - is standard input')
+    .argument('<file...>')
+    .option('--account <name>', 'registry account to send with')
+    .option(...JSON_OPTION)
+    .action(action((files: string[], options: SendOptions) => send(gateway(), files, options)));
+}
 
 /** Programs answer --help and --version themselves, as they do without us. */
 function addPrograms(pedigree: Command): void {
@@ -213,7 +220,7 @@ function addGroupCommands(pedigree: Command, action: Action): void {
     .description('resume a group that halted: the corrected document, and what was not processed')
     .argument('<group>', "its id, or the ERP's command id")
     .option('--corrected <file>', 'XML that takes the place of the document that stopped it')
-    .requiredOption('--reason <text>', 'why: it is kept')
+    .requiredOption(...REASON_OPTION)
     .action(action((groupId: string, options: ResumeOptions) => resumeGroup(gateway(), groupId, options)));
 }
 
@@ -227,7 +234,7 @@ function addHoldCommands(pedigree: Command, action: Action): void {
       .command(decision)
       .description(does[decision])
       .argument('<document>', NAMED)
-      .requiredOption('--reason <text>', 'why: it is kept')
+      .requiredOption(...REASON_OPTION)
       .action(
         action((named: string, { reason }: { reason: string }) => decideHold(gateway(), decision, { named, reason })),
       );
@@ -249,7 +256,7 @@ function addOperationCommands(pedigree: Command, action: Action): void {
     .command('retry')
     .description('have a task that was given up, or what is parked, tried again')
     .argument('<key>', 'as `pedigree tasks` shows it')
-    .requiredOption('--reason <text>', 'why: it is kept')
+    .requiredOption(...REASON_OPTION)
     .action(action((key: string, options: { reason: string }) => retryTask(gateway(), key, options.reason)));
 }
 
@@ -301,13 +308,13 @@ function addDeadLetterCommands(pedigree: Command, action: Action): void {
     .command('replay')
     .description('put one back into the queue')
     .argument('<id>')
-    .requiredOption('--reason <text>', 'why: it is kept')
+    .requiredOption(...REASON_OPTION)
     .action(action((id: string, options: { reason: string }) => replayDeadLetter(gateway(), id, options.reason)));
   letters
     .command('discard')
     .description('take one away that nobody will mend; it stays in the log')
     .argument('<id>')
-    .requiredOption('--reason <text>', 'why: it is kept')
+    .requiredOption(...REASON_OPTION)
     .action(action((id: string, options: { reason: string }) => discardDeadLetter(gateway(), id, options.reason)));
 }
 

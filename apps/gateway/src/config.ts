@@ -131,14 +131,14 @@ export interface GatewayConfig {
 /** Reads and checks the gateway's configuration. Throws PedigreeError that names the variable. */
 export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
   const data = parseEnvironment(environment, env);
-  const { PEDIGREE_KEY_FILE: keyFile } = data;
-  const profile = readProfile(data.REGISTRY_PROFILE, data.REGISTRY_PROFILE_OVERRIDES);
+  const { AMQP_URL: amqpUrl, PEDIGREE_KEY_FILE: keyFile } = data;
   return {
+    ...limitsOf(readProfile(data.REGISTRY_PROFILE, data.REGISTRY_PROFILE_OVERRIDES)),
     otlpEndpoint: data.OTEL_EXPORTER_OTLP_ENDPOINT,
     databaseUrl: data.DATABASE_URL,
     eventStoreUrl: data.EVENTSTORE_URL,
     bus: {
-      ...(data.AMQP_URL === undefined ? {} : { amqpUrl: data.AMQP_URL }),
+      ...(amqpUrl === undefined ? {} : { amqpUrl }),
       prefix: data.AMQP_PREFIX,
       deliveryLimit: data.AMQP_DELIVERY_LIMIT,
     },
@@ -149,10 +149,6 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     healthHost: data.HEALTH_HOST,
     accounts: accountNames(data.PEDIGREE_ACCOUNTS),
     logLevel: data.LOG_LEVEL,
-    maxDocumentBytes: profile.rules.maxLargeDocumentBytes,
-    failedGraceMs: profile.rules.failedGraceMs,
-    maxItems: (docType) => mostItems(profile, docType),
-    profile: profile.name,
     participant: data.PEDIGREE_PARTICIPANT,
     maxBacklog: data.PEDIGREE_MAX_BACKLOG,
     bodyLimits: DEFAULT_BODY_LIMITS,
@@ -161,63 +157,58 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     outcomesKeptMs: data.PEDIGREE_OUTCOMES_KEPT_DAYS * DAY_MS,
     deadLettersKeptDays: data.PEDIGREE_DEAD_LETTERS_KEPT_DAYS,
     webhookAllowed: readVariable('PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES', () =>
-      blockList(
-        data.PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES.split(',')
-          .map((one) => one.trim())
-          .filter((one) => one !== ''),
-      ),
+      blockList(listOf(data.PEDIGREE_WEBHOOK_ALLOWED_ADDRESSES)),
     ),
     expectedPrograms: readVariable('PEDIGREE_EXPECTED_PROGRAMS', () =>
-      expectedPrograms(data.PEDIGREE_EXPECTED_PROGRAMS),
+      expectedPrograms(listOf(data.PEDIGREE_EXPECTED_PROGRAMS)),
     ),
     changedBy: data.PEDIGREE_CHANGED_BY,
     changeReason: data.PEDIGREE_CHANGE_REASON,
   };
 }
 
-/** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
+const limitsOf = (
+  profile: Profile,
+): Pick<GatewayConfig, 'maxDocumentBytes' | 'failedGraceMs' | 'maxItems' | 'profile'> => ({
+  maxDocumentBytes: profile.rules.maxLargeDocumentBytes,
+  failedGraceMs: profile.rules.failedGraceMs,
+  maxItems: (docType) => mostItems(profile, docType),
+  profile: profile.name,
+});
+
+/** Parts between commas, without blanks. */
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+
+/** Fields that are shown as they are. Each is named here, so that a new secret is not shown by itself. */
+const SHOWN = [
+  'port',
+  'host',
+  'isBehindProxy',
+  'healthPort',
+  'healthHost',
+  'accounts',
+  'logLevel',
+  'maxDocumentBytes',
+  'profile',
+  'participant',
+  'maxBacklog',
+  'outcomesKeptMs',
+  'deadLettersKeptDays',
+  'expectedPrograms',
+] as const satisfies (keyof GatewayConfig)[];
+
+/** What may be shown of the configuration. */
 export function describeGatewayConfig(config: GatewayConfig): JsonObject {
-  const {
-    port,
-    host,
-    isBehindProxy,
-    healthPort,
-    healthHost,
-    accounts,
-    logLevel,
-    maxDocumentBytes,
-    profile,
-    participant,
-    maxBacklog,
-    outcomesKeptMs,
-    deadLettersKeptDays,
-    expectedPrograms: expected,
-  } = config;
-  const { otlpEndpoint } = config;
+  const { bus, otlpEndpoint } = config;
   return {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
     eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
-    bus: {
-      amqpUrl: serverWithoutSecrets(config.bus.amqpUrl),
-      prefix: config.bus.prefix,
-      deliveryLimit: config.bus.deliveryLimit,
-    },
-    ...{
-      port,
-      host,
-      isBehindProxy,
-      healthPort,
-      healthHost,
-      accounts,
-      logLevel,
-      maxDocumentBytes,
-      profile,
-      participant,
-      maxBacklog,
-      outcomesKeptMs,
-      deadLettersKeptDays,
-      expectedPrograms: expected,
-    },
+    bus: { amqpUrl: serverWithoutSecrets(bus.amqpUrl), prefix: bus.prefix, deliveryLimit: bus.deliveryLimit },
+    ...Object.fromEntries(SHOWN.map((name) => [name, config[name]])),
     otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
     bodyLimits: { ...config.bodyLimits },
     encryptionKey: config.encryptionKey === undefined ? 'none' : 'set',
@@ -225,11 +216,7 @@ export function describeGatewayConfig(config: GatewayConfig): JsonObject {
   };
 }
 
-function expectedPrograms(text: string): ExpectedProgram[] {
-  const names = text
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '');
+function expectedPrograms(names: string[]): ExpectedProgram[] {
   const unknown = names.filter((name) => !(name in PROGRAM_DUTIES));
   if (unknown.length > 0)
     throw new Error(`${unknown.join(', ')}: must be of ${Object.keys(PROGRAM_DUTIES).join(', ')}`);

@@ -1,14 +1,15 @@
-import { migrationsApplied, type DescribedPart } from '#configuration';
+import { migrationsApplied, recordConfiguration, starterOf, type DescribedPart } from '#configuration';
 import { SCHEMA_VERSION, schemaSetDigest } from '#documents';
 import { SOFTWARE_VERSION } from '#event-store';
-import type { MigrationSet, Pool } from '#postgres';
+import { installationId, type MigrationSet, type Pool } from '#postgres';
 import { describeGatewayConfig, type GatewayConfig } from './config.js';
+import type { Services } from './services.js';
 
 /**
  * What the gateway's settings are made of, as the log keeps them (stream `configuration`). The profile itself is the
  * worker's: the gateway uses its name and limits.
  */
-export async function gatewayParts(config: GatewayConfig, pool: Pool, sets: MigrationSet[]): Promise<DescribedPart[]> {
+async function gatewayParts(config: GatewayConfig, pool: Pool, sets: MigrationSet[]): Promise<DescribedPart[]> {
   const { accounts, port, healthPort, healthHost, logLevel, ...configuration } = describeGatewayConfig(config);
   return [
     {
@@ -26,4 +27,20 @@ export async function gatewayParts(config: GatewayConfig, pool: Pool, sets: Migr
     },
     { part: 'software', state: { version: SOFTWARE_VERSION } },
   ];
+}
+
+/** What this gateway is set to stands in the log before it takes anything. */
+export async function recordSettings(
+  config: GatewayConfig,
+  { pool, store, says }: Services,
+  schemas: MigrationSet[],
+): Promise<void> {
+  await recordConfiguration({
+    store,
+    installation: { id: await installationId(pool), ...says },
+    program: 'gateway',
+    parts: await gatewayParts(config, pool, schemas),
+    actor: starterOf(config.changedBy),
+    reason: config.changeReason,
+  });
 }

@@ -2,7 +2,8 @@ import { SOFTWARE_VERSION } from '#event-store';
 import { HttpPort, type Program, type ProgramLine } from '#service';
 import { serveMetrics } from '#telemetry';
 import { gatewayConfig, gatewayVariables, type GatewayConfig } from './config.js';
-import { buildGateway, gatewayLog, gatewayNeeds, openApiPort, watchingOf } from './gateway.js';
+import { openApiPort } from './api-port.js';
+import { buildGateway, gatewayLog, gatewayNeeds, watchingOf } from './gateway.js';
 
 const CUT_AFTER_MS = 1_000;
 

@@ -4,19 +4,19 @@ import { judge } from './checks/judge.js';
 import { REASONS } from './checks/reasons.js';
 import { Counterparties } from './counterparties/counterparties.js';
 import { Arrivals, type Arrival } from './clock/arrivals.js';
-import { VirtualTime } from './clock/virtual-time.js';
+import { realOf, VirtualTime } from './clock/virtual-time.js';
 import type { SandboxSettings } from './config.js';
 import { plantPacks } from './control/plant.js';
 import { defaultWorldFile, schemasFolder } from './data-files.js';
 import { DocumentStore } from './documents/document-store.js';
 import type { RegistryDocument } from './documents/document.js';
-import { Intake, isIntakeRecord, realOf } from './documents/intake.js';
+import { Intake, isIntakeRecord } from './documents/intake.js';
 import { Processing } from './documents/processing.js';
 import { Schemas } from './documents/schemas.js';
 import { Exports } from './exports/exports.js';
 import { Faults } from './faults/faults.js';
 import { Refusal } from './http/refusal.js';
-import { Journal, type JournalRecord } from './journal/journal.js';
+import { Journal, type JournalRecord, type Place } from './journal/journal.js';
 import { CallLimits } from './limits/call-limits.js';
 import { LateSends } from './misbehaviour/late-sends.js';
 import { Misbehaviour } from './misbehaviour/misbehaviour.js';
@@ -37,8 +37,6 @@ interface Replayed {
   speed: number;
   tokens: Map<string, { digest: string; account: string; openedVirtualMs: number }>;
 }
-
-type Place = { offset: number; length: number };
 
 /**
  * The registry's whole state and the few ways to change it. A change is journalled first and then applied; a restart
@@ -193,7 +191,7 @@ export class Registry {
   }
 
   /** Moves or speeds the clock and works off what is due by then. */
-  moveClock(change: { toVirtualMs?: number; speed?: number }): void {
+  moveClock(change: { toVirtualMs?: number | undefined; speed?: number | undefined }): void {
     if (change.speed !== undefined) this.clock.setSpeed(change.speed);
     if (change.toVirtualMs !== undefined) this.clock.moveTo(change.toVirtualMs);
     this.processing.drainNow();
@@ -277,10 +275,7 @@ export class Registry {
   }
 
   private replay(record: JournalRecord, at: Place, replayed: Replayed): void {
-    if ('v' in record && record.k !== 'token' && record.v >= (replayed.virtualMs ?? record.v)) {
-      replayed.virtualMs = record.v;
-      replayed.wallMs = record.w;
-    }
+    noteClocks(record, replayed);
     if (isIntakeRecord(record)) return this.intake.replay(record, at);
     switch (record.k) {
       case 'clock':
@@ -309,6 +304,12 @@ export class Registry {
         throw new Error(`unknown journal record ${JSON.stringify(record satisfies never)}`);
     }
   }
+}
+
+function noteClocks(record: JournalRecord, replayed: Replayed): void {
+  if (!('w' in record) || record.v < (replayed.virtualMs ?? record.v)) return;
+  replayed.virtualMs = record.v;
+  replayed.wallMs = record.w;
 }
 
 /** While the sandbox was down the virtual clock went on, as if it had been running. */

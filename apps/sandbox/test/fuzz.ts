@@ -51,15 +51,21 @@ const TYPES = [
   '',
 ];
 
+const ODD_PROTOCOLS = ['HTTP/1.0', 'HTTP/9.9', 'FTP/1.1', ''];
+const ODD_SEGMENTS = ['a', '..', '%00', '%ff', '%', '~', 'webdav'];
+const PARAMETERS = [
+  ...['count', 'start_from', 'filter', 'document_ids', 'sgtin'],
+  ...['page', 'size', 'token', '__proto__'],
+];
+
 /** A request that may be anything from nearly right to noise. */
 export function fuzzRequest(dice: Dice, material: Material): FuzzRequest {
   if (dice.chance(3)) return { bytes: Buffer.from(dice.text(1 + dice.number(2000))), cut: dice.chance(50) };
   const route = dice.of(material.routes);
   const verb = dice.chance(90) ? route.verb : dice.of(VERBS);
   const body = bodyOf(dice, material);
-  const lines = [
-    `${verb} ${targetOf(dice, route.path, material)} ${dice.chance(98) ? 'HTTP/1.1' : dice.of(['HTTP/1.0', 'HTTP/9.9', 'FTP/1.1', ''])}`,
-  ];
+  const target = targetOf(dice, route.path, material);
+  const lines = [`${verb} ${target} ${dice.chance(98) ? 'HTTP/1.1' : dice.of(ODD_PROTOCOLS)}`];
   if (dice.chance(98)) lines.push('host: sandbox');
   lines.push(...headersOf(dice, material));
   if (dice.chance(4)) lines.push('transfer-encoding: chunked');
@@ -77,10 +83,13 @@ function targetOf(dice: Dice, path: string, { ids, tokens }: Material): string {
     dice.chance(80) ? dice.of(ids) : encodeURIComponent(dice.text(1 + dice.number(40))),
   );
   if (dice.chance(5))
-    target = `/${Array.from({ length: dice.number(60) }, () => dice.of(['a', '..', '%00', '%ff', '%', '~', 'webdav'])).join('/')}`;
+    target = Array.from({ length: dice.number(60) }, () => `/${dice.of(ODD_SEGMENTS)}`).join('') || '/';
   if (dice.chance(2)) target += '/'.repeat(1 + dice.number(4000));
-  if (dice.chance(15))
-    target += `?${dice.of(['count', 'start_from', 'filter', 'document_ids', 'sgtin', 'page', 'size', 'token', '__proto__'])}=${encodeURIComponent(dice.of([dice.text(20), '-1', '1e99', dice.of(tokens), '{"a":', '[]', '{"__proto__":{}}']))}`;
+  if (dice.chance(15)) {
+    const name = dice.of(PARAMETERS);
+    const value = dice.of([dice.text(20), '-1', '1e99', dice.of(tokens), '{"a":', '[]', '{"__proto__":{}}']);
+    target += `?${name}=${encodeURIComponent(value)}`;
+  }
   return dice.chance(2) ? `http://other.example${target}` : target;
 }
 
@@ -89,7 +98,9 @@ function headersOf(dice: Dice, { tokens }: Material): string[] {
   if (dice.chance(92))
     lines.push(
       'authorization: ' +
-        `${dice.chance(95) ? `token ${dice.of(tokens)}` : dice.of(['token', 'token  ', 'Bearer x', `token ${'x'.repeat(9000)}`])}`,
+        (dice.chance(95)
+          ? `token ${dice.of(tokens)}`
+          : dice.of(['token', 'token  ', 'Bearer x', `token ${'x'.repeat(9000)}`])),
     );
   if (dice.chance(3)) lines.push(`x-giant: ${'g'.repeat(dice.number(120_000))}`);
   if (dice.chance(3)) lines.push(...Array.from({ length: dice.number(2500) }, (_, at) => `x-${at}: 1`));
@@ -214,6 +225,8 @@ function answerOf(text: string): FuzzAnswer {
   return { status: Number(match[1]), body };
 }
 
+const DOCUMENTED = [400, 401, 403, 404, 405, 406, 408, 413, 417, 429, 431, 503];
+
 /** Why an answer is none that the interface knows (public-facts 1.9); undefined when it is. */
 export function whyUndocumented(answer: FuzzAnswer, verb: string): string | undefined {
   if (answer === 'closed') return undefined;
@@ -221,8 +234,12 @@ export function whyUndocumented(answer: FuzzAnswer, verb: string): string | unde
   const { status, body } = answer;
   if (status >= 500 && status !== 503) return `status ${status}: ${body}`;
   if (status < 300) return undefined;
-  if (![400, 401, 403, 404, 405, 406, 408, 413, 417, 429, 431, 503].includes(status)) return `status ${status}`;
+  if (!DOCUMENTED.includes(status)) return `status ${status}`;
   if (body === '') return verb === 'HEAD' ? undefined : 'an error without a body';
+  return whyNoError(body, status);
+}
+
+function whyNoError(body: string, status: number): string | undefined {
   try {
     const parsed = JSON.parse(body) as Record<string, unknown>;
     const business = typeof parsed['error_description'] === 'string' || typeof parsed['error_desc'] === 'string';

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { account, accountList } from '../../../gateway/src/api/account-answers.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { instant, out, table } from '../print.js';
-import type { Action } from './action.js';
+import { JSON_OPTION, REASON_OPTION, type Action } from './action.js';
 
 type Account = z.infer<typeof account>;
 
@@ -15,13 +15,13 @@ export function addAccountCommands(pedigree: Command, action: Action, gateway: (
   accounts
     .command('list', { isDefault: true })
     .description('how they stand, with their certificates; status 2 when one is paused')
-    .option('--json', 'print JSON for programs')
+    .option(...JSON_OPTION)
     .action(action((options: { json?: boolean }) => listAccounts(gateway(), options.json === true)));
   accounts
     .command('resume')
     .description('have a paused account go on, once its cause is mended')
     .argument('<name>')
-    .requiredOption('--reason <text>', 'why: it is kept')
+    .requiredOption(...REASON_OPTION)
     .action(action((name: string, options: { reason: string }) => resumeAccount(gateway(), name, options.reason)));
 }
 

@@ -2,3 +2,13 @@
 export type Action = <Args extends unknown[]>(
   run: (...args: Args) => Promise<number>,
 ) => (...args: Args) => Promise<void>;
+
+/** Options that mean the same wherever they stand. */
+export const JSON_OPTION = ['--json', 'print JSON for programs'] as const;
+export const REASON_OPTION = ['--reason <text>', 'why: it is kept'] as const;
+export interface JsonFlag {
+  json?: boolean;
+}
+export interface ReasonFlag {
+  reason: string;
+}

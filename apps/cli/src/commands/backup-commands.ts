@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CliConfig } from '../config.js';
-import type { Action } from './action.js';
+import { REASON_OPTION, type Action } from './action.js';
 import type { RestoreFlags } from './backup.js';
 
 /** Adds `backup` and `restore` to the program. */
@@ -25,7 +25,7 @@ export function addBackupCommands(pedigree: Command, action: Action, config: () 
         'were compared',
     )
     .option('--release', 'let documents leave although not all lists could be compared; needs --reason')
-    .option('--reason <text>', 'why: it is kept')
+    .option(...REASON_OPTION)
     .action(
       action((file: string | undefined, flags: RestoreFlags) =>
         import('./backup.js').then(({ runRestore }) => runRestore(config(), file, flags)),

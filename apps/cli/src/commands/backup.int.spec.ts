@@ -124,6 +124,35 @@ async function fill(commands: number): Promise<void> {
   await writer.close();
 }
 
+/** Nothing names what is not there: no command without its task or document, no task without its command, and so on. */
+async function expectWhole(pool: Pool): Promise<void> {
+  const lost =
+    `SELECT command_id AS one FROM command c WHERE NOT EXISTS (SELECT FROM task WHERE key = 'run:' || ` +
+    `c.command_id) AND NOT EXISTS (SELECT FROM event WHERE stream = 'document-' || c.command_id)`;
+  expect(await columnOf(pool, lost)).toEqual([]);
+  expect(
+    await columnOf(
+      pool,
+      `SELECT key AS one FROM task WHERE NOT EXISTS (SELECT FROM command WHERE 'run:' || command_id = key)`,
+    ),
+  ).toEqual([]);
+  expect(
+    await columnOf(
+      pool,
+      `SELECT id AS one FROM (SELECT convert_from(data, 'UTF8')::json->>'sha256' AS id FROM event WHERE type = ` +
+        `'Ran') d WHERE NOT EXISTS (SELECT FROM evidence WHERE sha256 = decode(d.id, 'hex'))`,
+    ),
+  ).toEqual([]);
+  for (const row of (await pool.query<{ sha256: Buffer }>('SELECT sha256 FROM evidence LIMIT 50')).rows) {
+    const blob = await new PostgresEvidenceStore({ pool }).get(row.sha256.toString('hex'));
+    expect(
+      createHash('sha256')
+        .update(blob?.bytes ?? '')
+        .digest('hex'),
+    ).toBe(row.sha256.toString('hex'));
+  }
+}
+
 describe('a backup', () => {
   it('has said of every table of every program what becomes of it', async () => {
     expect(await tableNames(source.pool)).toEqual(Object.keys(TABLES).sort());
@@ -234,31 +263,7 @@ describe('a backup', () => {
     expect(await columnOf(target.pool, `SELECT type AS one FROM event WHERE position > ${logHead}`)).toEqual([
       'BackupRestored',
     ]);
-    const lost =
-      `SELECT command_id AS one FROM command c WHERE NOT EXISTS (SELECT FROM task WHERE key = 'run:' || ` +
-      `c.command_id) AND NOT EXISTS (SELECT FROM event WHERE stream = 'document-' || c.command_id)`;
-    expect(await columnOf(target.pool, lost)).toEqual([]);
-    expect(
-      await columnOf(
-        target.pool,
-        `SELECT key AS one FROM task WHERE NOT EXISTS (SELECT FROM command WHERE 'run:' || command_id = key)`,
-      ),
-    ).toEqual([]);
-    expect(
-      await columnOf(
-        target.pool,
-        `SELECT id AS one FROM (SELECT convert_from(data, 'UTF8')::json->>'sha256' AS id FROM event WHERE type = ` +
-          `'Ran') d WHERE NOT EXISTS (SELECT FROM evidence WHERE sha256 = decode(d.id, 'hex'))`,
-      ),
-    ).toEqual([]);
-    for (const row of (await target.pool.query<{ sha256: Buffer }>('SELECT sha256 FROM evidence LIMIT 50')).rows) {
-      const blob = await new PostgresEvidenceStore({ pool: target.pool }).get(row.sha256.toString('hex'));
-      expect(
-        createHash('sha256')
-          .update(blob?.bytes ?? '')
-          .digest('hex'),
-      ).toBe(row.sha256.toString('hex'));
-    }
+    await expectWhole(target.pool);
   });
 
   it('brings every row back as it was, and numbers go on after the highest', async () => {

@@ -123,45 +123,45 @@ async function refuseRunning(pool: Pool): Promise<void> {
 /** Prints how far the comparison has come. Returns 0 when nothing is held back, 2 when something is. */
 export async function restorationStatus(config: CliConfig, json: boolean): Promise<number> {
   return withDatabase(config, async (pool) => {
-    const newest = await newestRestoration(pool);
-    if (newest === undefined) {
+    const restoration = await newestRestoration(pool);
+    if (restoration === undefined) {
       out(json ? '{}' : 'this database was never restored');
       return 0;
     }
-    const [lists, found] =
-      newest.state === 'loading'
-        ? [[], { incoming: 0, outgoing: 0 }]
-        : [await listsSince(pool, newest, accountNames(config)), await foundSince(pool, newest)];
+    const accounts = accountNames(config);
+    const isLoading = restoration.state === 'loading';
+    const lists = isLoading ? [] : await listsSince(pool, restoration, accounts);
+    const found = isLoading ? { incoming: 0, outgoing: 0 } : await foundSince(pool, restoration);
     if (json)
       out(
-        JSON.stringify({ restoration: newest, lists, found }, (_, value: unknown) =>
+        JSON.stringify({ restoration, lists, found }, (_, value: unknown) =>
           typeof value === 'bigint' ? value.toString() : value,
         ),
       );
     else {
-      out(
-        `${newest.state}: the backup of ${newest.takenAt.toISOString()}, restored by ` +
-          `${newest.restoredBy}${newest.releasedAt === null ? '' : `, released at ${newest.releasedAt.toISOString()}`}`,
-      );
-      out(
-        table(
-          ['account', 'list', 'read', 'up to', 'problem'],
-          lists.map((one) => [
-            one.account,
-            one.list,
-            one.isRead ? 'yes' : 'not yet',
-            one.since?.toISOString() ?? '',
-            one.problem ?? '',
-          ]),
-        ),
-      );
-      const late = await heldTooLong(pool, accountNames(config));
+      out(restorationSentence(restoration));
+      out(listsTable(lists));
+      const late = await heldTooLong(pool, accounts);
       if (late !== undefined) out(late);
       out(`new to this database: ${found.outgoing} outgoing, ${found.incoming} incoming documents`);
     }
-    return newest.state === 'released' ? 0 : 2;
+    return restoration.state === 'released' ? 0 : 2;
   });
 }
+
+function restorationSentence({ state, takenAt, restoredBy, releasedAt }: Restoration): string {
+  const released = releasedAt === null ? '' : `, released at ${releasedAt.toISOString()}`;
+  return `${state}: the backup of ${takenAt.toISOString()}, restored by ${restoredBy}${released}`;
+}
+
+const listsTable = (lists: Awaited<ReturnType<typeof listsSince>>): string =>
+  table(
+    ['account', 'list', 'read', 'up to', 'problem'],
+    lists.map(({ account, list, isRead, since, problem }) => [
+      ...[account, list, isRead ? 'yes' : 'not yet'],
+      ...[since?.toISOString() ?? '', problem ?? ''],
+    ]),
+  );
 
 /** A list that was never read has no row yet; the accounts say that there is one. */
 function accountNames({ accountsFile }: CliConfig): string[] {

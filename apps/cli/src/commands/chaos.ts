@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { ChaosOptions } from '../../../../test/chaos/run.js';
-import type { Action } from './action.js';
+import { JSON_OPTION, type Action } from './action.js';
 
 const MOST_MINUTES = 24 * 60;
 const DEFAULT_MINUTES = 2;
@@ -25,7 +25,7 @@ export function addChaosCommand(
     .option('--documents <n>', 'commands of the ERP', wholeNumber)
     .option('--rest-seconds <n>', 'longest that all may take to come to rest afterwards; default 360', wholeNumber)
     .option('--keep', 'leave the folder with everything that was written')
-    .option('--json', 'print JSON for programs')
+    .option(...JSON_OPTION)
     .action(
       action(async ({ seed = Date.now() % SEEDS, ...asked }: Asked) => {
         const { runChaos } = await import('../../../../test/chaos/run.js');

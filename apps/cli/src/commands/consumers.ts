@@ -3,7 +3,7 @@ import type { EventStoreDbEventStore, PersistentSubscriptionState } from '#event
 import { PedigreeError } from '#kernel';
 import type { CliConfig } from '../config.js';
 import { out, table } from '../print.js';
-import type { Action } from './action.js';
+import { JSON_OPTION, type Action } from './action.js';
 
 export interface OfferOptions {
   /** Names of streams begin with one of these. */
@@ -100,7 +100,7 @@ export function addConsumerCommands(pedigree: Command, action: Action, config: (
     .command('show')
     .description('how it stands')
     .argument('<name>')
-    .option('--json', 'print JSON for programs')
+    .option(...JSON_OPTION)
     .action(action((name: string, options: { json?: boolean }) => showConsumer(config(), name, options.json === true)));
   consumers
     .command('withdraw')

@@ -4,7 +4,7 @@ import type { DocumentSummary } from '#read-models';
 import type { Snake } from '../../../gateway/src/api/snake-case.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { fitting, instant, out, say, table } from '../print.js';
-import type { Action } from './action.js';
+import { JSON_OPTION, type Action } from './action.js';
 
 /** Which documents are meant, as the command line says it. */
 export interface DocumentFilter {
@@ -32,7 +32,7 @@ export function addDocumentsCommand(pedigree: Command, action: Action, gateway: 
     .option('--reference <text>', "the ERP's own reference")
     .option('--limit <n>', 'documents of a page, up to 1000', '50')
     .option('--cursor <cursor>', 'the page behind, as the page before named it')
-    .option('--json', 'print JSON for programs')
+    .option(...JSON_OPTION)
     .action(action((options: ListOptions) => listDocuments(gateway(), options)));
 }
 

@@ -26,42 +26,40 @@ function groupText(group: GroupAnswer): string {
     `${group.outcome ?? group.phase}: ${group.sentence}`,
   ];
   if (group.remedy !== undefined) parts.push(group.remedy);
-  if (group.holds.length > 0)
-    parts.push(
-      `\n${table(
-        ['held by', 'since', 'for', 'who may release it'],
-        group.holds.map((one) => [
-          one.kind,
-          instant(one.since),
-          one.for
-            .map((each) => `${each.command_id}${each.outcome === undefined ? '' : ` (${each.outcome})`}`)
-            .join(', '),
-          one.waivable_by,
-        ]),
-      )}`,
-    );
-  parts.push(
-    `\n${table(
-      ['', 'command', 'document', 'type', 'items', 'state', 'instead'],
-      group.members.map((one) => [
-        String(one.index + 1),
-        one.command_id,
-        one.request_id,
-        String(one.doc_type),
-        String(one.item_count),
-        one.cause ?? one.outcome ?? one.phase,
-        one.superseded_by,
-      ]),
-    )}`,
-  );
-  parts.push(
-    `\n${table(
-      ['at', 'event', 'what'],
-      group.timeline.map((one) => [instant(one.at), one.type, one.sentence]),
-    )}`,
-  );
+  if (group.holds.length > 0) parts.push(`\n${holdsTable(group)}`);
+  parts.push(`\n${membersTable(group)}`, `\n${timelineTable(group)}`);
   return parts.join('\n');
 }
+
+type KnownGroup = Exclude<GroupAnswer, { phase: 'acknowledged' }>;
+
+const holdsTable = ({ holds }: KnownGroup): string =>
+  table(
+    ['held by', 'since', 'for', 'who may release it'],
+    holds.map((hold) => [
+      hold.kind,
+      instant(hold.since),
+      hold.for
+        .map(({ command_id, outcome }) => (outcome === undefined ? command_id : `${command_id} (${outcome})`))
+        .join(', '),
+      hold.waivable_by,
+    ]),
+  );
+
+const membersTable = ({ members }: KnownGroup): string =>
+  table(
+    ['', 'command', 'document', 'type', 'items', 'state', 'instead'],
+    members.map((one) => [
+      ...[one.index + 1, one.command_id, one.request_id, one.doc_type, one.item_count],
+      ...[one.cause ?? one.outcome ?? one.phase, one.superseded_by],
+    ]),
+  );
+
+const timelineTable = ({ timeline }: KnownGroup): string =>
+  table(
+    ['at', 'event', 'what'],
+    timeline.map((one) => [instant(one.at), one.type, one.sentence]),
+  );
 
 export interface ResumeOptions {
   /** XML file of the corrected document. */

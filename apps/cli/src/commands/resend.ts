@@ -3,7 +3,7 @@ import { PedigreeError } from '#kernel';
 import type { GatewayClient, Resend } from '../gateway-client.js';
 import { out } from '../print.js';
 import { requestIdOfNamed } from '../named-document.js';
-import type { Action } from './action.js';
+import { JSON_OPTION, REASON_OPTION, type Action } from './action.js';
 import { withDocumentFilter } from './documents.js';
 import { resendMany, type ResendManyOptions } from './resend-many.js';
 import { readWhole, textOf } from './send.js';
@@ -17,13 +17,13 @@ export function addResendCommand(pedigree: Command, action: Action, gateway: () 
       '[document]',
       "its request_id, the ERP's command id or the ERP's reference; absent: those that the options name",
     )
-    .requiredOption('--reason <text>', 'why: it is kept')
+    .requiredOption(...REASON_OPTION)
     .option('--corrected <file>', 'the corrected document (XML or JSON); without it the same bytes go')
     .option(
       '--account <name>',
       'of one document: account to send with, by default its own; of many: only those of this account',
     )
-    .option('--json', 'print JSON for programs');
+    .option(...JSON_OPTION);
   withDocumentFilter(command)
     .option('--limit <n>', 'of many: at most so many, the oldest', '100')
     .option('--confirm <token>', 'of many: send those that the preview with this token has shown');

@@ -106,7 +106,8 @@ export function textOf(file: string, bytes: Buffer): string {
     const again = Buffer.from(bytes.toString('utf8'));
     const offset = bytes.findIndex((byte, index) => byte !== again[index]);
     const line = bytes.subarray(0, offset).filter((byte) => byte === 10).length + 1;
-    const message = `${file} is not UTF-8, at byte ${offset} (line ${line}); is it windows-1251? Convert it to UTF-8 first`;
+    const place = `at byte ${offset} (line ${line})`;
+    const message = `${file} is not UTF-8, ${place}; is it windows-1251? Convert it to UTF-8 first`;
     throw new PedigreeError('invalid_parameter', message, { field: file, line });
   }
 }

@@ -71,7 +71,8 @@ export async function showConfigHistory(
   program: string | undefined,
   { limit, json }: HistoryOptions,
 ): Promise<number> {
-  const path = `/v1/operations/configuration?limit=${encodeURIComponent(limit)}${program === undefined ? '' : `&program=${encodeURIComponent(program)}`}`;
+  const query = new URLSearchParams({ limit, ...(program === undefined ? {} : { program }) });
+  const path = `/v1/operations/configuration?${query.toString()}`;
   if (json === true) out(JSON.stringify(await gateway.raw(path)));
   else {
     const { items } = await gateway.get<{ items: Change[] }>(path);

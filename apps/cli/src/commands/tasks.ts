@@ -42,7 +42,7 @@ interface Parked {
  */
 export async function showTasks(gateway: GatewayClient, json: boolean): Promise<number> {
   const status = await gateway.get<Status>('/v1/operations');
-  const { items } = await gateway.get<Failed>('/v1/operations/failed-tasks');
+  const { items: failed } = await gateway.get<Failed>('/v1/operations/failed-tasks');
   const { items: parked } = await gateway.get<Parked>('/v1/operations/parked');
   if (json) {
     const [operations, failed_tasks, parked_instances] = await Promise.all(
@@ -50,51 +50,43 @@ export async function showTasks(gateway: GatewayClient, json: boolean): Promise<
     );
     out(JSON.stringify({ operations, failed_tasks, parked_instances }));
   } else {
-    const { ready, leased, overdue, failed, oldestDueAt } = status.tasks;
-    out(
-      `tasks: ${ready} waiting, ${leased} at work, ${overdue} ` +
-        `overdue${oldestDueAt === undefined ? '' : ` since ${oldestDueAt}`}, ${failed} given up`,
-    );
+    out(countsSentence(status.tasks));
     out(`\n${table(['program', 'state', 'process', 'since', 'seen'], status.programs.flatMap(programRows))}`);
-    out(
-      `\n${table(
-        ['subscription', 'state', 'behind', 'moved', 'why'],
-        status.subscriptions.map((one) => [
-          one.name,
-          STANDS[one.state],
-          behind(one),
-          instant(one.updatedAt),
-          one.reason,
-        ]),
-      )}`,
-    );
-    if (parked.length > 0)
-      out(
-        `\n${table(
-          ['parked', 'at event', 'held', 'attempts', 'since', 'error'],
-          parked.map((one) => [
-            one.key,
-            `${one.stream} ${one.version}`,
-            one.held,
-            one.attempts,
-            instant(one.parkedAt),
-            one.error,
-          ]),
-        )}`,
-      );
-    if (items.length > 0)
-      out(
-        `\n${table(
-          ['given up', 'attempts', 'at', 'error'],
-          items.map((one) => [one.key, one.attempts, instant(one.failedAt), one.error]),
-        )}`,
-      );
+    out(`\n${subscriptionsTable(status)}`);
+    if (parked.length > 0) out(`\n${parkedTable(parked)}`);
+    if (failed.length > 0) out(`\n${failedTable(failed)}`);
   }
   const isWell =
     status.programs.every((one) => one.state !== 'missing') &&
     status.subscriptions.every((one) => one.state !== 'halted' && one.state !== 'nobody');
-  return isWell && items.length + parked.length === 0 ? 0 : 2;
+  return isWell && failed.length + parked.length === 0 ? 0 : 2;
 }
+
+function countsSentence({ ready, leased, overdue, failed, oldestDueAt }: Status['tasks']): string {
+  const since = oldestDueAt === undefined ? '' : ` since ${oldestDueAt}`;
+  return `tasks: ${ready} waiting, ${leased} at work, ${overdue} overdue${since}, ${failed} given up`;
+}
+
+const subscriptionsTable = ({ subscriptions }: Status): string =>
+  table(
+    ['subscription', 'state', 'behind', 'moved', 'why'],
+    subscriptions.map((one) => [one.name, STANDS[one.state], behind(one), instant(one.updatedAt), one.reason]),
+  );
+
+const parkedTable = (parked: Parked['items']): string =>
+  table(
+    ['parked', 'at event', 'held', 'attempts', 'since', 'error'],
+    parked.map(({ key, stream, version, held, attempts, parkedAt, error }) => [
+      ...[key, `${stream} ${version}`, held, attempts],
+      ...[instant(parkedAt), error],
+    ]),
+  );
+
+const failedTable = (failed: Failed['items']): string =>
+  table(
+    ['given up', 'attempts', 'at', 'error'],
+    failed.map((one) => [one.key, one.attempts, instant(one.failedAt), one.error]),
+  );
 
 const STANDS = { running: 'running', standing_by: 'standing by', halted: 'HALTED', nobody: 'NOBODY RUNS IT' } as const;
 const behind = ({ lag, lagUnit }: Status['subscriptions'][number]): string =>

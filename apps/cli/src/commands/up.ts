@@ -9,7 +9,6 @@ import { PATIENCE, watchForStall, type Patience } from '../sample/stall.js';
 import { readWorld } from '../sample/world.js';
 import { startStack, type Stack } from '../stack/stack.js';
 import { causeOf, markOf } from '../stack/standing.js';
-import { violationsAt } from '../stack/violations.js';
 import { describeAccounts } from '#registry-client';
 
 export interface UpOptions {
@@ -24,6 +23,8 @@ const SAMPLE_LIMIT_MS = 20 * 60_000;
 
 /** While no other document concludes, that is said again so often, and why. */
 const SAY_AGAIN_MS = 60_000;
+
+const VIOLATIONS_WITHIN_MS = 5_000;
 
 /** Documents that are named when their outcome is not the expected one. */
 const MOST_NAMED = 20;
@@ -179,4 +180,11 @@ function report(run: SampleRun, summary: Summary, violations: number | undefined
   const good = counts.unfinished === 0 && unexpected.length === 0 && (violations ?? 0) === 0;
   if (run.options.once === true) out(JSON.stringify({ ...counts, violations: violations ?? null, seconds }));
   return good ? 0 : 1;
+}
+
+/** Rules of the interface that were broken, as the sandbox counted them; undefined where nobody counts. */
+async function violationsAt(controlUrl: string | undefined): Promise<number | undefined> {
+  if (controlUrl === undefined) return undefined;
+  const response = await fetch(`${controlUrl}/violations`, { signal: AbortSignal.timeout(VIOLATIONS_WITHIN_MS) });
+  return ((await response.json()) as { count: number }).count;
 }

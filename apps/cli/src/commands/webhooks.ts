@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { newWebhook, webhook, webhookList } from '../../../gateway/src/api/answers.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { out, table } from '../print.js';
-import type { Action } from './action.js';
+import { JSON_OPTION, REASON_OPTION, type Action } from './action.js';
 
 type Webhook = z.infer<typeof webhook>;
 
@@ -16,25 +16,25 @@ export function addWebhookCommands(pedigree: Command, action: Action, gateway: (
     .argument('<url>', 'https, or http on the same machine')
     .option('--description <text>')
     .option('--from <place>', 'begin with what comes `now` or with the `oldest` that is kept', 'now')
-    .option('--reason <text>', 'why: it is kept')
+    .option(...REASON_OPTION)
     .action(action((url: string, options: object) => addWebhook(gateway(), { url, ...options })));
   webhooks
     .command('list')
     .description('how far each has come; status 2 when one has halted')
-    .option('--json', 'print JSON for programs')
+    .option(...JSON_OPTION)
     .action(action((options: { json?: boolean }) => listWebhooks(gateway(), options.json === true)));
   webhooks
     .command('remove')
     .description('post there no more')
     .argument('<id>')
-    .option('--reason <text>', 'why: it is kept')
+    .option(...REASON_OPTION)
     .action(action((id: string, options: { reason?: string }) => removeWebhook(gateway(), id, options.reason)));
   webhooks
     .command('resume')
     .description('have a halted webhook go on')
     .argument('<id>')
     .option('--from <place>', '`here`, where it stopped, or the `oldest` that is kept, or what comes `now`', 'here')
-    .option('--reason <text>', 'why: it is kept')
+    .option(...REASON_OPTION)
     .action(action((id: string, options: object) => resumeWebhook(gateway(), id, options)));
 }
 

@@ -60,15 +60,8 @@ export async function watchForStall(options: StallOptions): Promise<void> {
     if (mark !== seen) sayAtMs = patience.sayAfterMs;
     seen = mark;
     if (stalledMs < patience.sayAfterMs) continue;
-    const cause = await options
-      .cause()
-      .catch((error: Error): Cause => ({
-        sentence: `how it stands cannot be read: ${error.message}`,
-        isHalted: false,
-        waits: false,
-      }));
-    const isOver =
-      options.givesUp && !cause.waits && stalledMs >= (cause.isHalted ? patience.haltedEndMs : patience.stuckEndMs);
+    const cause = await options.cause().catch(unreadable);
+    const isOver = isHopeless(cause, stalledMs, options);
     if (isOver || stalledMs >= sayAtMs)
       options.say(
         `no progress for ${Math.round(stalledMs / 1_000)} s${isOver ? ', giving up' : ''}: ${cause.sentence}`,
@@ -77,3 +70,12 @@ export async function watchForStall(options: StallOptions): Promise<void> {
     if (stalledMs >= sayAtMs) sayAtMs *= 2;
   }
 }
+
+const unreadable = ({ message }: Error): Cause => ({
+  sentence: `how it stands cannot be read: ${message}`,
+  isHalted: false,
+  waits: false,
+});
+
+const isHopeless = ({ waits, isHalted }: Cause, stalledMs: number, { givesUp, patience }: StallOptions): boolean =>
+  givesUp && !waits && stalledMs >= (isHalted ? patience.haltedEndMs : patience.stuckEndMs);

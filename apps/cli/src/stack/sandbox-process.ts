@@ -104,25 +104,11 @@ async function spawnSandbox(options: SandboxOptions, folder: Folder): Promise<{ 
   keepShort(logFile);
   const log = openSync(logFile, 'a');
   const begin = fstatSync(log).size;
-  const program = fileURLToPath(builtFile('apps/sandbox/src/main.js'));
-  const overrides =
-    options.profileOverrides === undefined ? [] : ['--profile-overrides', resolve(options.profileOverrides)];
-  const args = [
-    program,
-    '--port',
-    '0',
-    '--control-port',
-    '0',
-    '--data',
-    stateDir,
-    '--profile',
-    options.profile,
-    ...overrides,
-    ...WELL_BEHAVED,
-    ...(options.flags ?? []),
-  ];
   // Its own process group, so that Ctrl-C on the terminal reaches us alone and we stop it last.
-  const child = spawn(process.execPath, args, { stdio: ['ignore', log, log], detached: true });
+  const child = spawn(process.execPath, argumentsOf(options, stateDir), {
+    stdio: ['ignore', log, log],
+    detached: true,
+  });
   closeSync(log);
   let ended: string | undefined;
   child.once('exit', (code, signal) => (ended = `exit ${code ?? signal}`));
@@ -144,6 +130,14 @@ async function spawnSandbox(options: SandboxOptions, folder: Folder): Promise<{ 
       `${saidSince(logFile, begin).slice(-2_000)}`,
   );
 }
+
+const argumentsOf = ({ profile, profileOverrides, flags = [] }: SandboxOptions, stateDir: string): string[] => [
+  fileURLToPath(builtFile('apps/sandbox/src/main.js')),
+  ...['--port', '0', '--control-port', '0', '--data', stateDir, '--profile', profile],
+  ...(profileOverrides === undefined ? [] : ['--profile-overrides', resolve(profileOverrides)]),
+  ...WELL_BEHAVED,
+  ...flags,
+];
 
 /** The log is never emptied, since a sandbox may be writing to it; a long one begins anew. */
 function keepShort(logFile: string): void {

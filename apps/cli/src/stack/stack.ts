@@ -1,4 +1,4 @@
-import { startAuditor } from '../../../auditor/src/auditor.js';
+import { startAuditor, type RunningAuditor } from '../../../auditor/src/auditor.js';
 import { auditorConfig } from '../../../auditor/src/config.js';
 import { gatewayConfig } from '../../../gateway/src/config.js';
 import { startGateway, type RunningGateway } from '../../../gateway/src/gateway.js';
@@ -45,85 +45,96 @@ export interface StackOptions {
  */
 const UP_LOCK = 7_031_960_421;
 
+/** What was started, so that it can be stopped in the reverse order. */
+class Started {
+  private readonly stops: (() => Promise<void>)[] = [];
+
+  /** Notes it, and hands it on. */
+  add<Part extends { stop(): Promise<void> }>(part: Part): Part {
+    this.stops.push(() => part.stop());
+    return part;
+  }
+
+  async stop(): Promise<void> {
+    for (const one of this.stops.splice(0).reverse()) await one();
+  }
+}
+
 /**
  * Starts PostgreSQL, the sandbox, the gateway, the worker, the auditor and the reconciler. When a step fails, what was
  * started is stopped again.
  */
 export async function startStack(config: CliConfig, options: StackOptions): Promise<Stack> {
   checkConfigFiles(config);
-  const stops: (() => Promise<void>)[] = [];
-  const stop = async (): Promise<void> => {
-    for (const one of stops.splice(0).reverse()) await one();
-  };
+  const started = new Started();
   try {
-    return await startParts(config, options, { stops, stop });
+    return await startParts(config, options, started);
   } catch (error) {
-    await stop();
+    await started.stop();
     throw error;
   }
 }
 
-async function startParts(
-  config: CliConfig,
-  options: StackOptions,
-  ending: { stops: (() => Promise<void>)[]; stop(): Promise<void> },
-): Promise<Stack> {
-  const { stops, stop } = ending;
+async function startParts(config: CliConfig, options: StackOptions, started: Started): Promise<Stack> {
   const dataDir = new DataDir(config.dataDir);
   dataDir.ensureKey(config.keyFile);
   if (config.databaseUrl === undefined) options.say('starting PostgreSQL');
+  const { databaseUrl, pool } = await ownDatabase(config, dataDir, started);
+  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
+  started.add({ stop: () => store.close() });
+  const sandbox = config.registryUrl === undefined ? await ownSandbox(config, dataDir, options) : undefined;
+  if (sandbox !== undefined) started.add(sandbox);
+  const registryUrl = config.registryUrl ?? (sandbox as SandboxProcess).url;
+  options.say('starting the gateway, the worker, the auditor and the reconciler');
+  const env = environmentOf(config, databaseUrl, registryUrl);
+  const { gateway, worker, auditor } = await startPrograms(config, { env, dataDir, started });
+  dataDir.writeAddress({ url: gateway.url, pid: process.pid });
+  started.add({ stop: async () => dataDir.forgetAddress() });
+  const sandboxLog = sandbox === undefined ? '' : ` and ${dataDir.file('sandbox')}/sandbox.log`;
+  return {
+    ...{ dataDir, pool, store, gateway, worker, registryUrl },
+    controlUrl: sandbox?.controlUrl ?? config.registryControlUrl,
+    failing: () =>
+      Object.entries({ worker, auditor }).flatMap(([program, one]) =>
+        one.subscriptions.failing().map((failed) => ({ ...failed, program })),
+      ),
+    logs: `standard error (LOG_LEVEL=info says more)${sandboxLog}`,
+    stop: () => started.stop(),
+  };
+}
+
+/** The database that the configuration names, or an embedded one; while this runs, no other `up` works on it. */
+async function ownDatabase(
+  config: CliConfig,
+  dataDir: DataDir,
+  started: Started,
+): Promise<{ databaseUrl: string; pool: Pool }> {
   const postgres =
     config.databaseUrl === undefined ? await startEmbeddedPostgres({ dataDir: dataDir.file('postgres') }) : undefined;
   const databaseUrl = config.databaseUrl ?? (postgres as EmbeddedPostgres).url;
   const pool = openPool({ connectionString: databaseUrl, maxConnections: 4, applicationName: 'pedigree-up' });
-  stops.push(() => pool.end());
+  const stopPostgres = { stop: async () => postgres?.stop() };
+  const endPool = { stop: () => pool.end() };
   const unlock = await lockOut(pool, config.dataDir).catch(async (error: unknown) => {
     // A server that was running before us belongs to whoever holds the lock.
-    if (postgres?.reused === false) stops.unshift(() => postgres.stop());
+    if (postgres?.reused === false) started.add(stopPostgres);
+    started.add(endPool);
     throw error;
   });
-  if (postgres !== undefined) stops.unshift(() => postgres.stop());
-  stops.push(unlock);
-  const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
-  stops.push(() => store.close());
+  for (const one of [stopPostgres, endPool, { stop: unlock }]) started.add(one);
+  return { databaseUrl, pool };
+}
 
-  const sandbox = config.registryUrl === undefined ? await ownSandbox(config, dataDir, options) : undefined;
-  if (sandbox !== undefined) stops.push(() => sandbox.stop());
-  const registryUrl = config.registryUrl ?? (sandbox as SandboxProcess).url;
-
-  const env = environmentOf(config, databaseUrl, registryUrl);
-  options.say('starting the gateway, the worker, the auditor and the reconciler');
-  const gateway = await gatewayOnFreePort(config, env);
-  stops.push(() => gateway.stop());
-  const worker = await startWorker(workerConfig(env));
-  stops.push(() => worker.stop());
-  const auditor = await startAuditor(
-    auditorConfig({ ...env, AUDIT_KEY_FILE: env['AUDIT_KEY_FILE'] ?? dataDir.ensureAuditKey() }),
-  );
-  stops.push(() => auditor.stop());
-  const reconciler = await startReconciler(reconcilerConfig(env));
-  stops.push(() => reconciler.stop());
-  dataDir.writeAddress({ url: gateway.url, pid: process.pid });
-  stops.push(async () => dataDir.forgetAddress());
-  const failing = (): ReturnType<Stack['failing']> =>
-    Object.entries({ worker, auditor }).flatMap(([program, one]) =>
-      one.subscriptions.failing().map((failed) => ({ ...failed, program })),
-    );
-  const logs =
-    'standard error (LOG_LEVEL=info says ' +
-    `more)${sandbox === undefined ? '' : ` and ${dataDir.file('sandbox')}/sandbox.log`}`;
-  return {
-    dataDir,
-    pool,
-    store,
-    gateway,
-    worker,
-    registryUrl,
-    controlUrl: sandbox?.controlUrl ?? config.registryControlUrl,
-    failing,
-    logs,
-    stop,
-  };
+async function startPrograms(
+  config: CliConfig,
+  { env, dataDir, started }: { env: NodeJS.ProcessEnv; dataDir: DataDir; started: Started },
+): Promise<{ gateway: RunningGateway; worker: RunningWorker; auditor: RunningAuditor }> {
+  const auditKeyFile = env['AUDIT_KEY_FILE'] ?? dataDir.ensureAuditKey();
+  const gateway = started.add(await gatewayOnFreePort(config, env));
+  const worker = started.add(await startWorker(workerConfig(env)));
+  const auditor = started.add(await startAuditor(auditorConfig({ ...env, AUDIT_KEY_FILE: auditKeyFile })));
+  started.add(await startReconciler(reconcilerConfig(env)));
+  return { gateway, worker, auditor };
 }
 
 async function ownSandbox(config: CliConfig, dataDir: DataDir, options: StackOptions): Promise<SandboxProcess> {

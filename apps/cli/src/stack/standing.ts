@@ -1,7 +1,4 @@
-import {
-  subscriptionStandings,
-  type SubscriptionStanding,
-} from '../../../gateway/src/programs/subscription-standings.js';
+import { subscriptionStandings } from '../../../gateway/src/programs/subscription-standings.js';
 import { requestIdOf } from '#kernel';
 import { installationId } from '#postgres';
 import { programProcesses, sentenceOf } from '#service';
@@ -51,60 +48,51 @@ FROM (
   FROM task WHERE split_part(key, ':', 2) = ANY ($1::text[])
 ) AS stood GROUP BY state`;
 
+const HELD = `SELECT FROM document_outcome WHERE request_id = ANY ($1::text[]) AND phase = 'held'`;
+
 const SENDING = ['send', 'upload', 'group_check', 'group_start'];
 /** Subscriptions that are named one by one. */
 const MOST_NAMED = 2;
 
 /** Why the documents of these commands do not get on, as far as anybody can tell. */
 export async function causeOf(looked: Looked, commandIds: string[]): Promise<Cause> {
-  const { pool, store, logs } = looked;
+  const { pool, logs } = looked;
   const installation = await installationId(pool);
   const requestIds = commandIds.map((commandId) => requestIdOf(installation, commandId));
   const paused = looked.worker.pausedAccounts();
   const lanes = paused.flatMap(({ account }) => SENDING.map((method) => `${account}/${method}`));
   const { rows } = await pool.query<TaskGroup>(TASKS, [requestIds, lanes]);
   const tasks = (state: TaskGroup['state']): TaskGroup | undefined => rows.find((one) => one.state === state);
-  const held =
-    (
-      await pool.query(`SELECT FROM document_outcome WHERE request_id = ANY ($1::text[]) AND phase = 'held'`, [
-        requestIds,
-      ])
-    ).rowCount ?? 0;
-  const failing = failingSentences(looked.failing());
+  const held = (await pool.query(HELD, [requestIds])).rowCount ?? 0;
+  const failing = looked.failing();
   const causes = [
-    ...failing,
-    ...(failing.length > 0
-      ? []
-      : behindSentences(subscriptionStandings(await programProcesses(pool), await subscriptionLag(pool, store)))),
+    ...(failing.length > 0 ? failingSentences(failing) : await behindSentences(looked)),
     ...given(tasks('given_up'), ({ tasks: n, key, error }) => `tasks given up: ${n}, such as ${key}: ${error}`),
     ...given(
       tasks('overdue'),
-      ({ tasks: n, key, due_at: dueAt, error }) =>
-        `tasks overdue that nobody takes: ${n}, such as ${key} since ${dueAt?.toISOString()}${because(error)}`,
+      (group) => `tasks overdue that nobody takes: ${group.tasks}, such as ${due('since', group)}`,
     ),
-    ...(tasks('paused') === undefined
-      ? []
-      : paused.map(
-          ({ account, cause, text }) => `account ${account} is paused (${cause}: ${text}); see pedigree accounts`,
-        )),
+    ...(tasks('paused') === undefined ? [] : paused.map(pausedSentence)),
     ...(held === 0 ? [] : [`documents held: ${held} (GET /v1/documents?phase=held)`]),
     ...given(tasks('at_work'), ({ tasks: n, key }) => `tasks at work: ${n}, such as ${key}`),
     ...given(
       tasks('later'),
-      ({ tasks: n, key, due_at: dueAt, error }) =>
-        `tasks that wait for their time: ${n}, the first ${key} until ${dueAt?.toISOString()}${because(error)}`,
+      (group) => `tasks that wait for their time: ${group.tasks}, the first ${due('until', group)}`,
     ),
   ].map((sentence) => sentenceOf({ message: sentence }));
   return {
     sentence: causes.length === 0 ? `no cause is known; see ${logs}` : causes.join('; '),
-    isHalted: looked.failing().some((one) => one.isHalted),
+    isHalted: failing.some((one) => one.isHalted),
     waits: held > 0 || (['paused', 'at_work', 'later'] as const).some((state) => tasks(state) !== undefined),
   };
 }
 
 const given = (group: TaskGroup | undefined, sentence: (group: TaskGroup) => string): string[] =>
   group === undefined ? [] : [sentence(group)];
-const because = (error: string | null): string => (error === null ? '' : `, which last said: ${error}`);
+const due = (word: 'since' | 'until', { key, due_at: dueAt, error }: TaskGroup): string =>
+  `${key} ${word} ${dueAt?.toISOString()}${error === null ? '' : `, which last said: ${error}`}`;
+const pausedSentence = ({ account, cause, text }: ReturnType<Looked['worker']['pausedAccounts']>[number]): string =>
+  `account ${account} is paused (${cause}: ${text}); see pedigree accounts`;
 
 function failingSentences(failing: ReturnType<Looked['failing']>): string[] {
   const named = failing
@@ -113,14 +101,12 @@ function failingSentences(failing: ReturnType<Looked['failing']>): string[] {
   return failing.length > MOST_NAMED ? [...named, `so do ${failing.length - MOST_NAMED} more`] : named;
 }
 
-const behindSentences = (standings: SubscriptionStanding[]): string[] =>
-  standings
-    .flatMap(({ name, lag, lagUnit, state }) =>
-      lag === 0n
-        ? []
-        : [
-            `${state === 'nobody' ? 'nobody runs' : 'nothing is handled by'} subscription ${name} (${lagUnit}s ` +
-              `behind: ${lag})`,
-          ],
-    )
-    .slice(0, MOST_NAMED);
+async function behindSentences({ pool, store }: Looked): Promise<string[]> {
+  return subscriptionStandings(await programProcesses(pool), await subscriptionLag(pool, store))
+    .filter(({ lag }) => lag > 0n)
+    .slice(0, MOST_NAMED)
+    .map(({ name, lag, lagUnit, state }) => {
+      const who = state === 'nobody' ? 'nobody runs' : 'nothing is handled by';
+      return `${who} subscription ${name} (${lagUnit}s behind: ${lag})`;
+    });
+}

@@ -86,10 +86,11 @@ export class KeyWatch {
   private reason(isKeyed: boolean): string | undefined {
     const suspended = this.named('suspended');
     if (suspended.length > 0) {
-      const names = `${suspended.slice(0, MOST_NAMED).join(', ')}${suspended.length > MOST_NAMED ? ` and ${suspended.length - MOST_NAMED} more` : ''}`;
+      const names = suspended.slice(0, MOST_NAMED).join(', ');
+      const more = suspended.length > MOST_NAMED ? ` and ${suspended.length - MOST_NAMED} more` : '';
       return (
-        `API keys are suspended since a backup was restored, which may be older than their revocation: ${names}; ` +
-        'on the host say of each pedigree keys confirm NAME --reason TEXT, or revoke it'
+        'API keys are suspended since a backup was restored, which may be older than their revocation: ' +
+        `${names}${more}; on the host say of each pedigree keys confirm NAME --reason TEXT, or revoke it`
       );
     }
     return isKeyed && this.named('valid').length === 0 ? NO_KEY : undefined;

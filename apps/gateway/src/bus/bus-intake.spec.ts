@@ -19,86 +19,72 @@ function recorder(faults: unknown[]) {
   return { refused, refusals: { record } };
 }
 
+/** An intake that fails as told, and what it took of whom. */
+function intakeWith(faults: unknown[]) {
+  const taken: string[] = [];
+  const actors: unknown[] = [];
+  const world = { room: async (): Promise<boolean> => true };
+  const take = async (body: CommandBody, actor: unknown) => {
+    const fault = faults.shift();
+    if (fault !== undefined) throw fault;
+    taken.push(body.command_id);
+    actors.push(actor);
+    return { commandId: body.command_id, requestId: '', repeated: false };
+  };
+  return { taken, actors, world, intake: { take, hasRoom: () => world.room() } as never };
+}
+
+/** A bus whose messages the test hands over itself. */
+function busByHand() {
+  let consumed: ConsumeOptions | undefined;
+  let endConsuming = (): void => undefined;
+  const consumeCommands = (options: ConsumeOptions) => (
+    (consumed = options),
+    new Promise<void>((resolve) => (endConsuming = resolve))
+  );
+  const handle = (
+    body: string | Buffer = COMMAND,
+    message: { deliveries?: number; patienceMs?: number; publisher?: string } = {},
+  ): Promise<Handled> =>
+    consumed!.handle({
+      ...{ id: 'l-1', messageId: 'm-1', body: Buffer.from(body), contentType: 'application/json', headers: {} },
+      ...{ deliveries: 1, patienceMs: 60_000, ...message },
+    });
+  return {
+    bus: { consumeCommands },
+    handle,
+    mayTakeMore: () => consumed!.mayTakeMore!(),
+    endConsuming: () => endConsuming(),
+  };
+}
+
+/** Lets everything go on that needs no time. */
+async function settle(): Promise<void> {
+  for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
 /** A bus intake over an intake that fails as told, with a clock that stands still. */
 function trial(faults: unknown[] = [], recordFaults: unknown[] = []) {
   const clock = new VirtualClock();
-  const taken: string[] = [];
-  const actors: unknown[] = [];
-  let room: () => Promise<boolean> = async () => true;
-  let consumed: ConsumeOptions | undefined;
-  let endConsuming = (): void => undefined;
-  const intake = {
-    take: async (body: CommandBody, actor: unknown) => {
-      const fault = faults.shift();
-      if (fault !== undefined) throw fault;
-      taken.push(body.command_id);
-      actors.push(actor);
-      return { commandId: body.command_id, requestId: '', repeated: false };
-    },
-    hasRoom: () => room(),
-  };
+  const { intake, taken, actors, world } = intakeWith(faults);
   const { refused, refusals } = recorder(recordFaults);
-  const bus = {
-    consumeCommands: (options: ConsumeOptions) => (
-      (consumed = options),
-      new Promise<void>((resolve) => (endConsuming = resolve))
-    ),
-  };
+  const { bus, ...hand } = busByHand();
   const logged: string[] = [];
   const log = {
     error: (_: unknown, text: string) => void logged.push(text),
     warn: (text: string) => void logged.push(text),
   } as never;
   const busIntake = new BusIntake({
-    bus,
-    intake: intake as never,
-    refusals,
-    deliveryLimit: 10,
-    authenticatedBy: 'amqp',
-    log,
-    clock,
+    ...{ bus, intake, refusals, log, clock },
+    ...{ deliveryLimit: 10, authenticatedBy: 'amqp' },
   });
   busIntake.start();
-  const handle = (
-    body: string | Buffer = COMMAND,
-    {
-      deliveries = 1,
-      patienceMs = 60_000,
-      publisher,
-    }: { deliveries?: number; patienceMs?: number; publisher?: string } = {},
-  ): Promise<Handled> =>
-    consumed!.handle({
-      id: 'l-1',
-      ...(publisher === undefined ? {} : { publisher }),
-      messageId: 'm-1',
-      body: Buffer.from(body),
-      contentType: 'application/json',
-      headers: {},
-      deliveries,
-      patienceMs,
-    });
-  const mayTakeMore = () => consumed!.mayTakeMore!();
-  /** Lets everything go on that needs no time. */
-  const settle = async (): Promise<void> => {
-    for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve));
-  };
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await settle();
   };
-  return {
-    busIntake,
-    handle,
-    mayTakeMore,
-    settle,
-    pass,
-    taken,
-    actors,
-    refused,
-    logged,
-    setRoom: (given: () => Promise<boolean>) => (room = given),
-    endConsuming: () => endConsuming(),
-  };
+  const setRoom = (room: () => Promise<boolean>) => (world.room = room);
+  return { ...hand, busIntake, settle, pass, taken, actors, refused, logged, setRoom };
 }
 
 describe('a message of the bus', () => {

@@ -61,23 +61,11 @@ export class Holds {
     asked: { decision: Decision; reason: string; actor: Actor },
   ): Promise<Decided> {
     const { decision, reason, actor } = asked;
-    const { phase, waiting, heldAt } = await this.find(noun, requestId);
-    if (phase === 'absent')
-      throw new PedigreeError('not_found', `no ${noun} has the id ${requestId}`, {
-        field: 'requestId',
-        item: requestId,
-      });
-    const held = waiting?.holds ?? [];
-    if (held.length === 0) {
-      const why =
-        waiting === undefined
-          ? `it is ${phase}`
-          : `it waits for ${waiting.waitingFor.map((one) => one.commandId).join(', ')}, which has not concluded`;
-      throw new PedigreeError('not_held', `${noun} ${requestId} is not held: ${why}`, {
-        field: 'requestId',
-        item: requestId,
-      });
-    }
+    const found = await this.find(noun, requestId);
+    if (found.phase === 'absent') throw refusal('not_found', requestId, `no ${noun} has the id ${requestId}`);
+    const held = found.waiting?.holds ?? [];
+    if (held.length === 0)
+      throw refusal('not_held', requestId, `${noun} ${requestId} is not held: ${whyNotHeld(found)}`);
     const { pool, queue } = this.options;
     const payload = {
       requestId,
@@ -87,15 +75,8 @@ export class Holds {
       actor: actor as unknown as string,
       reason,
     };
-    await queue.schedule(pool, [
-      {
-        key: `decide_hold:${requestId}:${heldAt}:${decision}`,
-        kind: 'decide_hold',
-        lane: INTERNAL_LANE,
-        dueAt: new Date(0),
-        payload,
-      },
-    ]);
+    const key = `decide_hold:${requestId}:${found.heldAt}:${decision}`;
+    await queue.schedule(pool, [{ key, kind: 'decide_hold', lane: INTERNAL_LANE, dueAt: new Date(0), payload }]);
     return { requestId, decision, heldFor: held.map(({ for: predecessor, outcome }) => ({ ...predecessor, outcome })) };
   }
 
@@ -119,4 +100,12 @@ export class Holds {
     }
     return events;
   }
+}
+
+const refusal = (code: 'not_found' | 'not_held', requestId: string, message: string): PedigreeError =>
+  new PedigreeError(code, message, { field: 'requestId', item: requestId });
+
+function whyNotHeld({ phase, waiting }: Found): string {
+  if (waiting === undefined) return `it is ${phase}`;
+  return `it waits for ${waiting.waitingFor.map((one) => one.commandId).join(', ')}, which has not concluded`;
 }

@@ -1,4 +1,4 @@
-import type { DocumentReference, FirstCommand, GroupRegistration, GroupState } from '#domain';
+import type { DocumentReference, FirstCommand, GroupRegistration, GroupState, Registration } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { canonicalJson, coalesce, PedigreeError, sha256Hex } from '#kernel';
@@ -92,49 +92,34 @@ export class Intake {
   }
 
   private async check(body: CommandBody, actor: Actor, resend?: Resend): Promise<Checked> {
+    if (body.resume !== undefined) return this.checkResumption(body, body.resume, actor);
     const { registrations } = this;
-    const { resume, group } = body;
-    if (resume !== undefined) {
-      const halted = await this.haltedGroup(resume.group, body.command_id);
-      const account = this.accountOf(body.account ?? halted.registration.account);
-      const group = await registrations.resumption(body, account, halted);
-      const corrected =
-        resume.corrected === undefined ? [] : [{ given: resume.corrected, field: '/resume/corrected/command_id' }];
-      return {
-        ...this.checkedGroup(body, actor, { group, members: corrected }),
-        ...(resume.reason === undefined ? {} : { reason: resume.reason }),
-      };
-    }
     const account = this.accountOf(body.account ?? (this.options.accounts[0] as string));
-    if (group !== undefined) {
-      const members = group.members.map((given, i) => ({ given, field: `/group/members/${i}/command_id` }));
+    if (body.group !== undefined) {
+      const members = body.group.members.map((given, i) => ({ given, field: `/group/members/${i}/command_id` }));
       return this.checkedGroup(body, actor, { group: await registrations.group(body, account), members });
     }
     const work = await registrations.document(body, account);
     if ('members' in work) {
-      if (resend !== undefined)
-        throw new PedigreeError(
-          'too_many_items',
-          'the document has more items than one may have, and what is sent again is not split: send it as a new ' +
-            'command',
-        );
+      if (resend !== undefined) throw resendTooLarge();
       return this.checkedGroup(body, actor, { group: work, members: [] });
     }
-    const row = rowOf(body, {
-      requestId: work.requestId,
-      account,
-      documentSha256: work.documentSha256,
-      kind: 'document',
-    });
-    if (resend === undefined) return { row, actor, work: { registration: work } };
-    const { of, firstCommand, reason } = resend;
-    const bodySha256 = sha256Hex(canonicalJson({ ...body, resend_of: of.requestId, reason }));
-    return {
-      row: { ...row, bodySha256, resendOf: of.requestId },
-      actor,
-      reason,
-      work: { registration: { ...work, resendOf: of, firstCommand } },
-    };
+    const { requestId, documentSha256 } = work;
+    const row = rowOf(body, { requestId, account, documentSha256, kind: 'document' });
+    const checked = { row, actor, work: { registration: work } };
+    return resend === undefined ? checked : asResend(checked, body, resend);
+  }
+
+  private async checkResumption(
+    body: CommandBody,
+    { group: haltedCommand, corrected, reason }: NonNullable<CommandBody['resume']>,
+    actor: Actor,
+  ): Promise<Checked> {
+    const halted = await this.haltedGroup(haltedCommand, body.command_id);
+    const account = this.accountOf(body.account ?? halted.registration.account);
+    const group = await this.registrations.resumption(body, account, halted);
+    const members = corrected === undefined ? [] : [{ given: corrected, field: '/resume/corrected/command_id' }];
+    return { ...this.checkedGroup(body, actor, { group, members }), ...(reason === undefined ? {} : { reason }) };
   }
 
   private checkedGroup(
@@ -279,6 +264,27 @@ function isFaultOfOne(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return error instanceof PedigreeError || (typeof code === 'string' && /^(22|23|54)...$/.test(code));
 }
+
+/** A document that is sent again names the one before it, and the reason is part of what the command says. */
+function asResend(
+  { row, actor, work }: Checked & { work: { registration: Registration } },
+  body: CommandBody,
+  { of, firstCommand, reason }: Resend,
+): Checked {
+  const bodySha256 = sha256Hex(canonicalJson({ ...body, resend_of: of.requestId, reason }));
+  return {
+    row: { ...row, bodySha256, resendOf: of.requestId },
+    actor,
+    reason,
+    work: { registration: { ...work.registration, resendOf: of, firstCommand } },
+  };
+}
+
+const resendTooLarge = (): PedigreeError =>
+  new PedigreeError(
+    'too_many_items',
+    'the document has more items than one may have, and what is sent again is not split: send it as a new command',
+  );
 
 /** Of a long circle its begin and its end are named. */
 const NAMED_OF_CIRCLE = 10;

@@ -166,18 +166,8 @@ describe('what nothing carries on', () => {
     const answer = await fetch(`${url}/health/${which}`);
     return { status: answer.status, body: (await answer.json()) as Readiness };
   };
-  const told = {
-    status: 'degraded',
-    degraded: [
-      {
-        name: 'orphans',
-        reason: expect.stringMatching(/^nothing carries on 1 .*pedigree tasks --orphans lists them: document r-1$/),
-      },
-    ],
-  };
-
-  it('is listed, and planned anew only for a reason, which the log keeps with who gave it', async () => {
-    const store = new PostgresEventStore({ pool: db.pool });
+  /** A document whose saga went by, and for which nothing is planned: this is the fault that there should never be. */
+  async function orphan(store: PostgresEventStore): Promise<void> {
     const registration = {
       requestId: 'r-1',
       commandId: 'c-1',
@@ -191,13 +181,9 @@ describe('what nothing carries on', () => {
       after: [],
     };
     const metadata = {
-      participant: 'p',
       actor: { kind: 'system', name: 't', authenticatedBy: 't' } as const,
-      softwareVersion: '0',
-      profile: 'interface-v1',
-      effectiveAt: '2026-03-01T10:00:00Z',
-      correlationId: 'r-1',
-      causationId: 'c',
+      ...{ participant: 'p', softwareVersion: '0', profile: 'interface-v1', effectiveAt: '2026-03-01T10:00:00Z' },
+      ...{ correlationId: 'r-1', causationId: 'c' },
     };
     const appended = await store.append('document-r-1', 'none', [
       {
@@ -217,10 +203,23 @@ describe('what nothing carries on', () => {
         store,
       }).find(({ name }) => name === 'document-outcomes') as never,
     });
-    // Its saga went by, and nothing is planned: this is the fault that there should never be.
     await db.pool.query(`INSERT INTO checkpoint (name, position, updated_at) VALUES ('saga:document', $1, now())`, [
       appended.kind === 'appended' ? appended.position : 0n,
     ]);
+  }
+  const told = {
+    status: 'degraded',
+    degraded: [
+      {
+        name: 'orphans',
+        reason: expect.stringMatching(/^nothing carries on 1 .*pedigree tasks --orphans lists them: document r-1$/),
+      },
+    ],
+  };
+
+  it('is listed, and planned anew only for a reason, which the log keeps with who gave it', async () => {
+    const store = new PostgresEventStore({ pool: db.pool });
+    await orphan(store);
     expect(orphanList.parse(await get('/v1/operations/orphans')).items).toMatchObject([
       { kind: 'document', id: 'r-1', account: 'main', phase: 'ready' },
     ]);

@@ -1,4 +1,9 @@
-import type { Queryable } from '#postgres';
+import type { MigrationSet, Queryable } from '#postgres';
+
+export const outcomesSchema: MigrationSet = {
+  name: 'gateway-outcomes',
+  directory: new URL('./migrations/', import.meta.url),
+};
 
 /** A way out for outcomes, as its row stands. Times are the database's. */
 export interface DeliveryState {

@@ -82,19 +82,25 @@ describe('the feed of outcomes', () => {
   });
 });
 
+/** A receipt by which the second pack was refused. */
+function receiptOf(requestId: string): string {
+  const errors =
+    `<errors><error_code>4</error_code><error_desc>not yours</error_desc><object_id>${String(PACKS[1])}` +
+    '</object_id></errors>';
+  return (
+    '<documents version="1.38"><result action_id="200" accept_time="2026-01-15T10:00:00+03:00">' +
+    `<operation>701</operation><operation_id>${requestId}</operation_id>` +
+    `<operation_result>Partial</operation_result>${errors}</result></documents>`
+  );
+}
+
 describe('the items of a concluded document', () => {
   it('come page by page with their results, of one conclusion', async () => {
     await trial.post({ command_id: 'i-1', xml: arrival(PACKS.map((pack) => `<sgtin>${pack}</sgtin>`).join('')) });
     const { rows } = await trial.db.pool.query(`SELECT request_id FROM command WHERE command_id = 'i-1'`);
     const requestId = String(rows[0].request_id);
     expect(await problem(`/v1/documents/${requestId}/items`)).toMatchObject({ status: 404, code: 'not_found' });
-    const errors =
-      `<errors><error_code>4</error_code><error_desc>not yours</error_desc><object_id>${String(PACKS[1])}` +
-      '</object_id></errors>';
-    const receipt =
-      '<documents version="1.38"><result action_id="200" accept_time="2026-01-15T10:00:00+03:00">' +
-      `<operation>701</operation><operation_id>${requestId}</operation_id>` +
-      `<operation_result>Partial</operation_result>${errors}</result></documents>`;
+    const receipt = receiptOf(requestId);
     const receiptSha256 = await new PostgresEvidenceStore({ pool: trial.db.pool }).put(
       Buffer.from(receipt),
       'application/xml',

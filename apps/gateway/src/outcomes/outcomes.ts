@@ -52,8 +52,8 @@ export class Outcomes {
   async feed({ after, limit, waitMs, signal }: FeedQuery): Promise<string> {
     const { pool, store, bell, maxWaiting = 200 } = this.options;
     if (after !== undefined && after > (await store.head())) {
-      const message = `after: ${after} lies beyond the log: it is of another installation, or an older backup was restored`;
-      throw new PedigreeError('invalid_parameter', message, { field: 'after' });
+      const why = 'it is of another installation, or an older backup was restored';
+      throw new PedigreeError('invalid_parameter', `after: ${after} lies beyond the log: ${why}`, { field: 'after' });
     }
     const from = after ?? (await outcomesRemovedUpTo(pool));
     let rows = await outcomesAfter(pool, from, limit);
@@ -74,7 +74,8 @@ export class Outcomes {
         'that are, and for the documents themselves for what lies before';
       throw new PedigreeError('outcomes_removed', message, { field: 'after', item: sequenceOf(from) });
     }
-    return `{"items":[${rows.map((row) => row.body).join(',')}],"next_after":"${sequenceOf(rows.at(-1)?.position ?? from)}"}`;
+    const nextAfter = sequenceOf(rows.at(-1)?.position ?? from);
+    return `{"items":[${rows.map((row) => row.body).join(',')}],"next_after":"${nextAfter}"}`;
   }
 
   /**

@@ -5,10 +5,9 @@ import { readModelSchemas } from '#read-models';
 import { removeOldRows, type RemovalOptions } from '#retention';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { OutcomeBell } from './bell.js';
-import { deliveries } from './delivery-table.js';
+import { deliveries, outcomesSchema } from './delivery-table.js';
 import { runPublisher, type PublisherOptions } from './publisher.js';
 import { outcomeRemoval } from './retention.js';
-import { outcomesSchema } from './schema.js';
 
 /**
  * A broker that can be away, and that can keep a batch and still fail: what it has is `taken`, in the order in which it

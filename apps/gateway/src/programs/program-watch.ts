@@ -125,8 +125,8 @@ function missingProgram({ name, processes: [last] }: ProgramStanding): Suspicion
       reason: `no ${name} has run on this database yet, so ${duty}; start one: pedigree ${name}`,
     };
   const { process, seenAt, state } = last;
-  const end = state === 'stopped' ? 'was stopped' : 'was last seen';
-  const reason = `no ${name} runs, so ${duty}: ${process} ${end} at ${seenAt.toISOString()}; start one: pedigree ${name}`;
+  const end = `${state === 'stopped' ? 'was stopped' : 'was last seen'} at ${seenAt.toISOString()}`;
+  const reason = `no ${name} runs, so ${duty}: ${process} ${end}; start one: pedigree ${name}`;
   return { key, name: key, since: seenAt, afterMs: state === 'stopped' ? SILENT_LIMIT_MS : 0, reason };
 }
 

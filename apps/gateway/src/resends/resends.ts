@@ -60,26 +60,33 @@ export class Resends {
     const earlier = await findResend(this.options.pool, requestId);
     if (earlier === undefined) await this.refuseUnlessEndedBadly(found);
     else if (earlier.commandId !== command_id) throw alreadyResent(requestId, earlier.requestId);
-    const { reference } = registration;
-    const body: CommandBody = {
-      ...{ command_id, type: 'send_document', account: asked.account ?? registration.account, after: [] },
-      ...(reference === undefined ? {} : { reference }),
-      ...(asked.document === undefined
-        ? { xml: asked.xml ?? (await this.xmlOf(registration.documentSha256)) }
-        : { document: asked.document }),
+    const resend = {
+      of: { commandId: registration.commandId, requestId },
+      firstCommand: firstCommandOf(registration),
+      reason: asked.reason,
     };
-    const of = { commandId: registration.commandId, requestId };
     try {
-      return await this.options.intake.take(body, actor, {
-        of,
-        firstCommand: firstCommandOf(registration),
-        reason: asked.reason,
-      });
+      return await this.options.intake.take(await this.bodyOf(registration, asked, command_id), actor, resend);
     } catch (error) {
       // Somebody else was faster, by another command.
       if ((error as { constraint?: string }).constraint !== 'command_resend') throw error;
       throw alreadyResent(requestId, (await findResend(this.options.pool, requestId))?.requestId ?? 'another document');
     }
+  }
+
+  /** The command by which it goes again: what was asked for, and the rest as it was. */
+  private async bodyOf(
+    { account, reference, documentSha256 }: Found['state']['registration'],
+    asked: z.output<typeof resendBody>,
+    command_id: string,
+  ): Promise<CommandBody> {
+    return {
+      ...{ command_id, type: 'send_document', account: asked.account ?? account, after: [] },
+      ...(reference === undefined ? {} : { reference }),
+      ...(asked.document === undefined
+        ? { xml: asked.xml ?? (await this.xmlOf(documentSha256)) }
+        : { document: asked.document }),
+    };
   }
 
   private async refuseUnlessEndedBadly({ state, concludedAt }: Found): Promise<void> {

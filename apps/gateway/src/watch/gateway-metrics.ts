@@ -3,13 +3,17 @@ import type { Pool } from '#postgres';
 import { documentFigures } from '#read-models';
 import { parkedFigures } from '#subscriptions';
 import type { PostgresTaskQueue } from '#tasks';
-import type { Metrics } from '#telemetry';
+import type { MetricName, Metrics } from '#telemetry';
 import type { KeyWatch } from '../access/key-watch.js';
 import type { Accounts } from '../accounts/accounts.js';
 import { deliveries } from '../outcomes/delivery-table.js';
 import type { OrphanWatch } from '../orphans/orphan-watch.js';
-import type { ProgramWatch } from '../programs/program-watch.js';
 import { BUS_DELIVERY } from '../outcomes/publisher.js';
+import type { ProgramWatch } from '../programs/program-watch.js';
+import type { SubscriptionStanding } from '../programs/subscription-standings.js';
+
+type LaneMetric = 'pedigree_tasks_ready' | 'pedigree_tasks_overdue' | 'pedigree_task_lag_seconds';
+type SubscriptionMetric = Extract<MetricName, `pedigree_subscription_${string}`>;
 
 export interface GatewayFigures {
   pool: Pool;
@@ -21,121 +25,111 @@ export interface GatewayFigures {
   programs: Pick<ProgramWatch, 'look'>;
 }
 
+type Collect = (metrics: Metrics, figures: GatewayFigures) => Promise<void> | void;
+
 /** How the whole installation stands: read from the database when somebody asks, so any gateway tells the same. */
-export function collectGatewayMetrics(
-  metrics: Metrics,
-  { pool, queue, bus, accounts, orphans, keys, programs }: GatewayFigures,
-): void {
-  collectDocuments(metrics, { pool, orphans });
-  metrics.collect(async () => {
-    const { lanes, failed } = await queue.queueFigures();
-    const each = (value: (lane: (typeof lanes)[number]) => number) =>
-      lanes.map((lane) => ({ labels: { lane: lane.lane }, value: value(lane) }));
-    metrics.replace(
-      'pedigree_tasks_ready',
-      each((lane) => lane.ready),
-    );
-    metrics.replace(
-      'pedigree_tasks_overdue',
-      each((lane) => lane.overdue),
-    );
-    metrics.replace(
-      'pedigree_task_lag_seconds',
-      each((lane) => (lane.oldestDueAt === undefined ? 0 : secondsSince(lane.oldestDueAt, Date.now()))),
-    );
-    metrics.set('pedigree_tasks_failed', {}, failed);
-  });
-  metrics.collect(async () => {
-    const { programs: standings, subscriptions: lags } = await programs.look();
-    const nowMs = Date.now();
-    metrics.replace(
-      'pedigree_subscription_lag_events',
-      lags.map(({ name, lag }) => ({ labels: { subscription: name }, value: Number(lag) })),
-    );
-    metrics.replace(
-      'pedigree_subscription_lag_seconds',
-      lags.map(({ name, lag, updatedAt }) => ({
-        labels: { subscription: name },
-        value: lag > 0n ? secondsSince(updatedAt, nowMs) : 0,
-      })),
-    );
-    metrics.replace(
-      'pedigree_subscription_processes',
-      lags.map(({ name, processes }) => ({ labels: { subscription: name }, value: processes.length })),
-    );
-    metrics.replace(
-      'pedigree_subscription_halted',
-      lags.map(({ name, state }) => ({ labels: { subscription: name }, value: state === 'halted' ? 1 : 0 })),
-    );
-    metrics.replace(
-      'pedigree_program_processes',
-      standings
-        .filter(({ state }) => state !== 'not_running')
-        .map(({ name, state, processes }) => ({ labels: { name }, value: state === 'running' ? processes.length : 0 })),
-    );
-    metrics.replace(
-      'pedigree_saga_instances_parked',
-      (await parkedFigures(pool)).map(({ saga, instances }) => ({ labels: { saga }, value: instances })),
-    );
-  });
-  metrics.collect(() => collectAccounts(metrics, accounts));
-  metrics.collect(() => {
-    const { suspended, expiresSeconds } = keys.figures();
-    metrics.set('pedigree_api_keys_suspended', {}, suspended);
-    metrics.replace(
-      'pedigree_api_key_expires_seconds',
-      expiresSeconds === undefined ? [] : [{ labels: {}, value: expiresSeconds }],
-    );
-  });
-  metrics.collect(async () => {
-    const { connected, commandsWaiting, deadLetters } = await bus.state();
-    metrics.set('pedigree_bus_connected', {}, connected ? 1 : 0);
-    if (commandsWaiting !== undefined) metrics.set('pedigree_bus_commands_waiting', {}, commandsWaiting);
-    if (deadLetters !== undefined) metrics.set('pedigree_dead_letters', {}, deadLetters);
-  });
-  metrics.collect(async () => {
-    const ways = await deliveries(pool);
-    const { behind = 0, oldestWaitingAt: oldest = null } = ways.find(({ name }) => name === BUS_DELIVERY) ?? {};
-    metrics.set('pedigree_outcomes_unpublished', {}, behind);
-    metrics.set(
-      'pedigree_outcomes_oldest_unpublished_seconds',
-      {},
-      oldest === null ? 0 : secondsSince(oldest, Date.now()),
-    );
-    metrics.set(
-      'pedigree_webhooks_halted',
-      {},
-      ways.filter(({ name, haltedAt }) => name !== BUS_DELIVERY && haltedAt !== null).length,
-    );
-  });
+export function collectGatewayMetrics(metrics: Metrics, figures: GatewayFigures): void {
+  for (const collect of COLLECTORS) metrics.collect(() => collect(metrics, figures));
 }
 
-function collectDocuments(metrics: Metrics, { pool, orphans }: Pick<GatewayFigures, 'pool' | 'orphans'>): void {
-  metrics.collect(async () => {
-    const { phases, outcomes, duplicates } = await documentFigures(pool);
-    metrics.replace('pedigree_documents', [
-      ...phases.map(({ phase, documents }) => ({ labels: { phase, outcome: '' }, value: documents })),
-      ...Object.entries(outcomes).map(([outcome, value]) => ({ labels: { phase: 'concluded', outcome }, value })),
-    ]);
-    metrics.replace(
-      'pedigree_documents_oldest_seconds',
-      phases.map(({ phase, oldestSeconds }) => ({ labels: { phase }, value: oldestSeconds })),
-    );
-    metrics.set('pedigree_documents_duplicate', {}, duplicates);
-  });
-  metrics.collect(() => {
-    const found = orphans.found();
-    if (found !== undefined) metrics.set('pedigree_documents_orphaned', {}, found);
-  });
-}
+const documents: Collect = async (metrics, { pool }) => {
+  const { phases, outcomes, duplicates } = await documentFigures(pool);
+  metrics.replace('pedigree_documents', [
+    ...phases.map(({ phase, documents }) => ({ labels: { phase, outcome: '' }, value: documents })),
+    ...Object.entries(outcomes).map(([outcome, value]) => ({ labels: { phase: 'concluded', outcome }, value })),
+  ]);
+  metrics.replace(
+    'pedigree_documents_oldest_seconds',
+    phases.map(({ phase, oldestSeconds }) => ({ labels: { phase }, value: oldestSeconds })),
+  );
+  metrics.set('pedigree_documents_duplicate', {}, duplicates);
+};
 
-async function collectAccounts(metrics: Metrics, accounts: GatewayFigures['accounts']): Promise<void> {
+const orphaned: Collect = (metrics, { orphans }) => {
+  const found = orphans.found();
+  if (found !== undefined) metrics.set('pedigree_documents_orphaned', {}, found);
+};
+
+const tasks: Collect = async (metrics, { queue }) => {
+  const { lanes, failed } = await queue.queueFigures();
+  const perLane = (name: LaneMetric, valueOf: (lane: (typeof lanes)[number]) => number): void =>
+    metrics.replace(
+      name,
+      lanes.map((one) => ({ labels: { lane: one.lane }, value: valueOf(one) })),
+    );
+  perLane('pedigree_tasks_ready', ({ ready }) => ready);
+  perLane('pedigree_tasks_overdue', ({ overdue }) => overdue);
+  perLane('pedigree_task_lag_seconds', ({ oldestDueAt }) => secondsSince(oldestDueAt));
+  metrics.set('pedigree_tasks_failed', {}, failed);
+};
+
+const machinery: Collect = async (metrics, { programs }) => {
+  const { programs: standings, subscriptions } = await programs.look();
+  const perSubscription = (name: SubscriptionMetric, valueOf: (one: SubscriptionStanding) => number): void =>
+    metrics.replace(
+      name,
+      subscriptions.map((one) => ({ labels: { subscription: one.name }, value: valueOf(one) })),
+    );
+  perSubscription('pedigree_subscription_lag_events', ({ lag }) => Number(lag));
+  perSubscription('pedigree_subscription_lag_seconds', ({ lag, updatedAt }) =>
+    lag > 0n ? secondsSince(updatedAt) : 0,
+  );
+  perSubscription('pedigree_subscription_processes', ({ processes }) => processes.length);
+  perSubscription('pedigree_subscription_halted', ({ state }) => (state === 'halted' ? 1 : 0));
+  metrics.replace(
+    'pedigree_program_processes',
+    standings
+      .filter(({ state }) => state !== 'not_running')
+      .map(({ name, state, processes }) => ({ labels: { name }, value: state === 'running' ? processes.length : 0 })),
+  );
+};
+
+const parked: Collect = async (metrics, { pool }) => {
+  metrics.replace(
+    'pedigree_saga_instances_parked',
+    (await parkedFigures(pool)).map(({ saga, instances }) => ({ labels: { saga }, value: instances })),
+  );
+};
+
+const pausedAccounts: Collect = async (metrics, { accounts }) => {
   const standings = await accounts.look();
   metrics.replace(
     'pedigree_account_paused',
     standings.flatMap(({ account, cause }) => (cause === undefined ? [] : [{ labels: { account, cause }, value: 1 }])),
   );
-}
+};
 
-/** Clocks of two machines may differ: what lies ahead of ours has no age yet. */
-const secondsSince = (at: Date, nowMs: number): number => Math.max(0, (nowMs - at.getTime()) / 1_000);
+const apiKeys: Collect = (metrics, { keys }) => {
+  const { suspended, expiresSeconds } = keys.figures();
+  metrics.set('pedigree_api_keys_suspended', {}, suspended);
+  metrics.replace(
+    'pedigree_api_key_expires_seconds',
+    expiresSeconds === undefined ? [] : [{ labels: {}, value: expiresSeconds }],
+  );
+};
+
+const messageBus: Collect = async (metrics, { bus }) => {
+  const { connected, commandsWaiting, deadLetters } = await bus.state();
+  metrics.set('pedigree_bus_connected', {}, connected ? 1 : 0);
+  if (commandsWaiting !== undefined) metrics.set('pedigree_bus_commands_waiting', {}, commandsWaiting);
+  if (deadLetters !== undefined) metrics.set('pedigree_dead_letters', {}, deadLetters);
+};
+
+const outcomeDeliveries: Collect = async (metrics, { pool }) => {
+  const all = await deliveries(pool);
+  const bus = all.find(({ name }) => name === BUS_DELIVERY);
+  const halted = all.filter(({ name, haltedAt }) => name !== BUS_DELIVERY && haltedAt !== null);
+  metrics.set('pedigree_outcomes_unpublished', {}, bus?.behind ?? 0);
+  metrics.set('pedigree_outcomes_oldest_unpublished_seconds', {}, secondsSince(bus?.oldestWaitingAt));
+  metrics.set('pedigree_webhooks_halted', {}, halted.length);
+};
+
+/** Each fails alone: one whose source is away leaves the figures of the others fresh. */
+const COLLECTORS: Collect[] = [
+  ...[documents, orphaned, tasks, machinery, parked],
+  ...[pausedAccounts, apiKeys, messageBus, outcomeDeliveries],
+];
+
+/** Nothing there has no age. Clocks of two machines may differ: what lies ahead of ours has no age yet. */
+const secondsSince = (at: Date | null | undefined): number =>
+  at ? Math.max(0, (Date.now() - at.getTime()) / 1_000) : 0;

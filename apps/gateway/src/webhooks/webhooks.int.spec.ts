@@ -9,7 +9,7 @@ import { TokenCipher } from '#registry-client';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
 import { OutcomeBell } from '../outcomes/bell.js';
-import { outcomesSchema } from '../outcomes/schema.js';
+import { outcomesSchema } from '../outcomes/delivery-table.js';
 import { AddressRules, blockList } from './addresses.js';
 import { runWebhooks, type RunWebhooksOptions } from './run-webhooks.js';
 import { webhooksSchema } from './schema.js';

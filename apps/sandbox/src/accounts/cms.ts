@@ -1,4 +1,12 @@
-import { constants, createHash, createPublicKey, verify, X509Certificate, type KeyObject } from 'node:crypto';
+import {
+  constants,
+  createHash,
+  createPublicKey,
+  verify,
+  X509Certificate,
+  type KeyObject,
+  type VerifyKeyObjectInput,
+} from 'node:crypto';
 import { isGostKey, whyGostCmsFails } from './gost.js';
 import { derChild, derChildren, derContent, derElement, derOid, derWhole, type DerElement } from './der.js';
 
@@ -97,32 +105,38 @@ function checkSignedData(
 function checkSigner(fields: DerElement[], content: Uint8Array, certificate: SignerCertificate): string | undefined {
   const identity = fields[1];
   if (identity === undefined) return 'the signer is not named';
-  if (identity.tag === SEQUENCE) {
-    const [issuer, serial] = derChildren(identity);
-    const same =
-      issuer !== undefined &&
-      serial?.tag === INTEGER &&
-      derWhole(issuer).equals(certificate.issuer) &&
-      derWhole(serial).equals(certificate.serial);
-    if (!same) return 'the signer is not the owner of the certificate registered for this user';
-  }
+  if (identity.tag === SEQUENCE && !isOwner(identity, certificate))
+    return 'the signer is not the owner of the certificate registered for this user';
   const { publicKey } = certificate;
   // What is signed by a GOST key is checked as a whole, elsewhere.
   if (publicKey === null) return undefined;
   const digest = DIGESTS[algorithm(fields[2])];
   if (digest === undefined) return 'the digest algorithm is not one of SHA-1, SHA-256, SHA-384, SHA-512';
   const attributes = fields.find((field) => field.tag === CONTEXT_0);
-  const signatureAlgorithm = algorithm(fields.slice(3).find((field) => field.tag === SEQUENCE));
-  const signature = derContent(derChild(fields, OCTETS, 'the signature value'));
-  if (attributes !== undefined && !digestAttribute(attributes)?.equals(createHash(digest).update(content).digest())) {
+  if (attributes !== undefined && !digestAttribute(attributes)?.equals(createHash(digest).update(content).digest()))
     return 'the message digest does not match the content';
-  }
   const signedBytes = attributes === undefined ? content : asSet(derWhole(attributes));
-  const key =
-    signatureAlgorithm === RSA_PSS
-      ? { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO }
-      : publicKey;
-  return verify(digest, signedBytes, key, signature) ? undefined : 'the signature value does not verify';
+  const signature = derContent(derChild(fields, OCTETS, 'the signature value'));
+  return verify(digest, signedBytes, verifierKey(fields, publicKey), signature)
+    ? undefined
+    : 'the signature value does not verify';
+}
+
+/** Whether issuer and serial number are those of the certificate. */
+function isOwner(identity: DerElement, certificate: SignerCertificate): boolean {
+  const [issuer, serial] = derChildren(identity);
+  return (
+    issuer !== undefined &&
+    serial?.tag === INTEGER &&
+    derWhole(issuer).equals(certificate.issuer) &&
+    derWhole(serial).equals(certificate.serial)
+  );
+}
+
+function verifierKey(fields: DerElement[], key: KeyObject): KeyObject | VerifyKeyObjectInput {
+  const signatureAlgorithm = algorithm(fields.slice(3).find((field) => field.tag === SEQUENCE));
+  if (signatureAlgorithm !== RSA_PSS) return key;
+  return { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_AUTO };
 }
 
 function algorithm(element: DerElement | undefined): string {

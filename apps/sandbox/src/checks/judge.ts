@@ -6,7 +6,7 @@ import {
   type Verdict,
 } from '../documents/document.js';
 import type { Judgement } from '../documents/processing.js';
-import type { Schemas } from '../documents/schemas.js';
+import type { SchemaEntry, Schemas } from '../documents/schemas.js';
 import { readDocument, readInSlices, UntypedDocument, type DocumentReading } from '../documents/xml.js';
 import type { PackStore } from '../packs/packs.js';
 import type { Participant, World } from '../packs/world.js';
@@ -111,22 +111,27 @@ function* judgeContent(
   if (schemas.has(content.version)) {
     const entry = schemas.entry(content.version, content.docType);
     if (entry === undefined || entry.element !== content.element) return untyped(content);
-    // Queries and recalls name what they are about outside of any list, so they have no item that could be too many.
-    const items = content.docType === 912 ? content.ssccs.length : content.items.length;
-    const most = Math.min(
-      entry.maxItems || Infinity,
-      parts.maxItemsPerDocument,
-      parts.maxItemsByType[content.docType] ?? Infinity,
-    );
-    if (items > most) return rejected([receiptError(because('too_many_items', `${items} of at most ${most}`))]);
-    const violations = yield* schemas.violationsInSlices(reading, content.version, entry);
-    if (violations.length > 0)
-      return rejected(violations.map((violation) => receiptError(because('schema', violation))));
+    const against = yield* againstSchema(parts, entry, reading);
+    if (against.length > 0) return rejected(against);
   } else if (schemas.has('1.38') || (row !== undefined && row.element !== content.element)) {
     return untyped(content);
   }
   if (row === undefined) return rejected([receiptError(because('not_simulated', String(content.docType)))]);
   return yield* judgeRow(parts, row, { document, content });
+}
+
+function* againstSchema(
+  { schemas, maxItemsPerDocument, maxItemsByType }: JudgeParts,
+  entry: SchemaEntry,
+  reading: DocumentReading,
+): Generator<void, ReceiptError[]> {
+  const { docType, version, ssccs, items } = reading.content;
+  // Queries and recalls name what they are about outside of any list, so they have no item that could be too many.
+  const count = docType === 912 ? ssccs.length : items.length;
+  const most = Math.min(entry.maxItems || Infinity, maxItemsPerDocument, maxItemsByType[docType] ?? Infinity);
+  if (count > most) return [receiptError(because('too_many_items', `${count} of at most ${most}`))];
+  const violations = yield* schemas.violationsInSlices(reading, version, entry);
+  return violations.map((violation) => receiptError(because('schema', violation)));
 }
 
 function* judgeRow(
@@ -153,12 +158,16 @@ function* carryOut(rule: OperationRule, operation: Operation, innerErrors: Inner
   const against = rule.document?.(operation);
   if (against !== undefined) return rejected([receiptError(against)]);
   if (rule.answer !== undefined) return { ...accepted(), answer: rule.answer(operation) };
-  const { items } = operation.content;
-  if (items.length === 0) return rejected([receiptError(because('no_items'))]);
+  if (operation.content.items.length === 0) return rejected([receiptError(because('no_items'))]);
   if (rule.whole !== undefined) {
     const errors = rule.whole(operation).map(({ reason, objectId }) => receiptError(reason, objectId));
     return errors.length > 0 ? rejected(errors) : accepted();
   }
+  return yield* itemByItem(rule, operation, innerErrors);
+}
+
+function* itemByItem(rule: OperationRule, operation: Operation, innerErrors: InnerErrors): Generator<void, Verdict> {
+  const { items } = operation.content;
   const errors: ReceiptError[] = [];
   const notDone: string[] = [];
   for (const [at, item] of items.entries()) {

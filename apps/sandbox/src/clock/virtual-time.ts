@@ -53,3 +53,6 @@ export class VirtualTime {
     this.anchorRealMs = this.monotonicMs();
   }
 }
+
+/** The monotonic moment of a time of day. */
+export const realOf = (wallMs: number): number => performance.now() - (Date.now() - wallMs);

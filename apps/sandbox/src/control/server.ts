@@ -123,26 +123,26 @@ function cleared(ledger: { clear(): void }): unknown {
   return { cleared: true };
 }
 
-function moveClock(registry: Registry, body: Record<string, unknown>): unknown {
-  const { advanceMs, setTo, speed } = body;
+function moveClock(registry: Registry, { advanceMs, setTo, speed }: Record<string, unknown>): unknown {
   if (advanceMs === undefined && setTo === undefined && speed === undefined)
     throw refuse(400, 'advanceMs, setTo or speed is expected');
-  if (speed !== undefined && !(typeof speed === 'number' && speed > 0 && speed <= 1e6))
+  if (speed !== undefined && !(isFrom0(speed) && speed > 0 && speed <= 1e6))
     throw refuse(400, 'speed must be a number above 0');
-  if (advanceMs !== undefined && !(typeof advanceMs === 'number' && advanceMs >= 0))
-    throw refuse(400, 'advanceMs must be a number from 0');
-  const target =
-    setTo === undefined
-      ? registry.clock.nowMs() + Number(advanceMs ?? 0)
-      : typeof setTo === 'string'
-        ? Date.parse(setTo)
-        : Number(setTo);
-  if (Number.isNaN(target)) throw refuse(400, 'setTo must be an instant');
-  registry.moveClock({
-    ...(advanceMs === undefined && setTo === undefined ? {} : { toVirtualMs: target }),
-    ...(speed === undefined ? {} : { speed: speed as number }),
-  });
+  if (advanceMs !== undefined && !isFrom0(advanceMs)) throw refuse(400, 'advanceMs must be a number from 0');
+  const toVirtualMs = setTo === undefined ? laterBy(advanceMs, registry) : instantOf(setTo);
+  registry.moveClock({ toVirtualMs, speed });
   return clockTruth(registry);
+}
+
+const laterBy = (advanceMs: number | undefined, { clock }: Registry): number | undefined =>
+  advanceMs === undefined ? undefined : clock.nowMs() + advanceMs;
+const isFrom0 = (value: unknown): value is number => typeof value === 'number' && value >= 0;
+
+/** An instant as text, or in Unix milliseconds. */
+function instantOf(setTo: unknown): number {
+  const virtualMs = typeof setTo === 'string' ? Date.parse(setTo) : Number(setTo);
+  if (Number.isNaN(virtualMs)) throw refuse(400, 'setTo must be an instant');
+  return virtualMs;
 }
 
 function setMisbehaviour(registry: Registry, { rate, knobs, ...rest }: Record<string, unknown>): unknown {

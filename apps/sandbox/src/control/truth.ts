@@ -1,5 +1,5 @@
 import { isSgtin } from '#kernel';
-import { isFinal, type RegistryDocument } from '../documents/document.js';
+import { isFinal, type RegistryDocument, type Verdict } from '../documents/document.js';
 import { receiptXml } from '../documents/receipt.js';
 import { refuse } from '../http/refusal.js';
 import type { Registry } from '../registry.js';
@@ -23,31 +23,37 @@ export function documentsTruth({ documents }: Registry, query: URLSearchParams):
 }
 
 function documentTruth(document: RegistryDocument): unknown {
-  const { verdict } = document;
-  return {
+  return withNulls({
     seq: document.seq,
     request_id: document.requestId,
     document_id: document.documentId,
-    account: document.account ?? null,
+    account: document.account,
     sender: document.sender,
-    doc_type: document.docType ?? null,
-    doc_num: document.docNum ?? null,
+    doc_type: document.docType,
+    doc_num: document.docNum,
     status: document.status,
-    result: verdict?.kind === 'receipt' ? verdict.result : null,
-    reason: verdict?.kind === 'critical' ? verdict.reason : null,
-    errors: verdict?.kind === 'receipt' ? verdict.errors.length : 0,
+    ...verdictTruth(document.verdict),
     accepted_at: iso(document.acceptedVirtualMs),
-    processed_at: isFinal(document) ? iso(document.dueVirtualMs) : null,
+    processed_at: isFinal(document) ? iso(document.dueVirtualMs) : undefined,
     bulk_processing: document.bulk,
     upload_type: document.uploadType,
-    waits: document.waits ?? null,
-    group: document.group ?? null,
+    waits: document.waits,
+    group: document.group,
     cancelled: document.cancelled,
-    receiver: document.receiver ?? null,
-    notice_of: document.noticeOf?.documentId ?? null,
+    receiver: document.receiver,
+    notice_of: document.noticeOf?.documentId,
     sends: document.sends,
-  };
+  });
 }
+
+const verdictTruth = (verdict: Verdict | undefined): Record<string, unknown> =>
+  verdict?.kind === 'receipt'
+    ? { result: verdict.result, reason: undefined, errors: verdict.errors.length }
+    : { result: undefined, reason: verdict?.reason, errors: 0 };
+
+/** JSON leaves out what is undefined; here each field is shown. */
+const withNulls = (fields: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value ?? null]));
 
 /** The bytes of a document and of its receipt, in base64; `receipt` is null while there is none. */
 export function filesTruth(registry: Registry, documentId: string): unknown {
@@ -67,20 +73,16 @@ export function packTruth(registry: Registry, sgtin: string): unknown {
   const pack = packs.pack(sgtin);
   if (pack === undefined) return { sgtin, known: false };
   const { status, owner, place, sscc, transfer, partUsed } = pack;
-  return {
+  return withNulls({
     sgtin,
     known: true,
     touched: packs.isTouched(sgtin),
-    status,
-    owner,
-    place,
-    sscc: sscc ?? null,
-    transfer: transfer ?? null,
-    series: packs.seriesOf(sgtin) ?? null,
-    part_used: partUsed ?? null,
+    ...{ status, owner, place, sscc, transfer },
+    series: packs.seriesOf(sgtin),
+    part_used: partUsed,
     archived: packs.isArchived(sgtin),
-    halt_id: packs.suspensionOf(sgtin)?.haltId ?? null,
-  };
+    halt_id: packs.suspensionOf(sgtin)?.haltId,
+  });
 }
 
 /** A logistic unit and what lies directly in it. */

@@ -17,10 +17,9 @@ const signs = (items: Letter['items']): string =>
 const priced = (items: Letter['items']): string => {
   const named = ({ kind, id }: Letter['items'][number]) =>
     kind === 'sscc' ? `<sscc_detail><sscc>${id}</sscc></sscc_detail>` : `<sgtin>${id}</sgtin>`;
-  return (
-    '<order_details>' +
-    `${items.map((item) => `<union>${named(item)}<cost>100.00</cost><vat_value>10.00</vat_value></union>`).join('')}</order_details>`
-  );
+  const union = (item: Letter['items'][number]) =>
+    `<union>${named(item)}<cost>100.00</cost><vat_value>10.00</vat_value></union>`;
+  return `<order_details>${items.map(union).join('')}</order_details>`;
 };
 /** `2026-11-21T...` as `21.11.2026`. */
 const calendarDate = (instant: string): string => instant.slice(0, 10).split('-').reverse().join('.');

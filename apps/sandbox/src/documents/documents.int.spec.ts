@@ -211,7 +211,7 @@ describe('lists', () => {
 
   it('filter by date, status and type', async () => {
     const dates = (await client.get('/documents/outcome')).json.documents.map((one: { date: string }) => one.date);
-    const between = `start_date=${encodeURIComponent(dates[4])}&end_date=${encodeURIComponent(dates[2].replace(' ', 'T'))}`;
+    const between = new URLSearchParams({ start_date: dates[4], end_date: dates[2].replace(' ', 'T') });
     expect(idsOf(await client.get(`/documents/outcome?${between}`))).toEqual(ids.slice(2, 5));
     expect((await client.get('/documents/outcome?status=PROCESSED&doc_type=701')).json.total).toBe(7);
     expect((await client.get('/documents/outcome?status=FAILED')).json.total).toBe(0);

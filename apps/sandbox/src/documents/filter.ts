@@ -132,39 +132,35 @@ export function listPage(
   return { documents, total };
 }
 
-function matcher(
-  request: ListRequest,
-  context: { profile: Profile; virtualMs: number },
-): (document: RegistryDocument) => boolean {
-  const {
-    requestId,
-    fromVirtualMs,
-    toVirtualMs,
-    processedFromVirtualMs,
-    processedToVirtualMs,
-    status,
-    result,
-    docType,
-    docNum,
-  } = request;
-  const { uploadType, senderId, receiverId, onlyNew } = request;
-  return (document) =>
-    document.hiddenUntilVirtualMs <= context.virtualMs &&
-    (uploadType === undefined || document.uploadType === uploadType) &&
-    (senderId === undefined || document.subject === senderId) &&
-    (receiverId === undefined || document.counterparty === receiverId) &&
-    (onlyNew !== true || !document.isRead) &&
-    (requestId === undefined || document.requestId === requestId) &&
-    (fromVirtualMs === undefined || document.acceptedVirtualMs >= fromVirtualMs) &&
-    (toVirtualMs === undefined || document.acceptedVirtualMs <= toVirtualMs) &&
-    (processedFromVirtualMs === undefined ||
-      (document.changedRealMs !== undefined && document.dueVirtualMs >= processedFromVirtualMs)) &&
-    (processedToVirtualMs === undefined ||
-      (document.changedRealMs !== undefined && document.dueVirtualMs <= processedToVirtualMs)) &&
-    (docType === undefined || document.docType === docType) &&
-    (docNum === undefined || document.docNum === docNum) &&
-    (status === undefined || shownStatus(document, context.virtualMs, context.profile) === status) &&
-    (result === undefined || processingResult(document) === result);
+type Test = (document: RegistryDocument) => boolean;
+
+function matcher(request: ListRequest, { profile, virtualMs }: { profile: Profile; virtualMs: number }): Test {
+  const tests: Test[] = [
+    ...equals(request.uploadType, (one) => one.uploadType),
+    ...equals(request.senderId, (one) => one.subject),
+    ...equals(request.receiverId, (one) => one.counterparty),
+    ...equals(request.onlyNew === true ? true : undefined, (one) => !one.isRead),
+    ...equals(request.requestId, (one) => one.requestId),
+    ...equals(request.docType, (one) => one.docType),
+    ...equals(request.docNum, (one) => one.docNum),
+    ...within(request.fromVirtualMs, request.toVirtualMs, (one) => one.acceptedVirtualMs),
+    ...within(request.processedFromVirtualMs, request.processedToVirtualMs, (one) =>
+      one.changedRealMs === undefined ? NaN : one.dueVirtualMs,
+    ),
+    ...equals(request.status, (one) => shownStatus(one, virtualMs, profile)),
+    ...equals(request.result, processingResult),
+  ];
+  return (document) => document.hiddenUntilVirtualMs <= virtualMs && tests.every((test) => test(document));
+}
+
+/** No test where nothing was asked for. */
+const equals = <Value>(wanted: Value | undefined, of: (document: RegistryDocument) => Value | undefined): Test[] =>
+  wanted === undefined ? [] : [(document) => of(document) === wanted];
+
+/** NaN lies within no bounds. */
+function within(from: number | undefined, to: number | undefined, of: (document: RegistryDocument) => number): Test[] {
+  if (from === undefined && to === undefined) return [];
+  return [(document) => of(document) >= (from ?? -Infinity) && of(document) <= (to ?? Infinity)];
 }
 
 function flag(name: string, value: unknown): boolean {

@@ -1,62 +1,47 @@
-import type { VirtualTime } from '../clock/virtual-time.js';
-import type { SandboxSettings } from '../config.js';
-import type { Faults } from '../faults/faults.js';
+import { realOf } from '../clock/virtual-time.js';
 import { Groups, type GroupRecord } from '../groups/groups.js';
-import type { Journal, JournalRecord } from '../journal/journal.js';
-import type { Account, World } from '../packs/world.js';
-import type { Profile } from '../profile.js';
-import { documentIdOf, spreadOf } from '../seeded.js';
-import { Uploads } from '../uploads/uploads.js';
-import type { DocumentStore } from './document-store.js';
+import type { JournalRecord, Place, RecordOf } from '../journal/journal.js';
+import type { Account } from '../packs/world.js';
+import { documentIdOf } from '../seeded.js';
+import { Uploads, type UploadRecord } from '../uploads/uploads.js';
 import { newDocument, UPLOAD_TYPES, type RegistryDocument } from './document.js';
+import { drawFate, giveFate, processingMsOf } from './fate.js';
 import { shownStatus } from './metadata.js';
 import { noticeXml, type Notice } from './notice.js';
-import type { Processing } from './processing.js';
+import type { IntakeParts } from './parts.js';
 import { readDocument } from './xml.js';
 
-type Place = { offset: number; length: number };
-type RecordOf<Kind extends JournalRecord['k']> = Extract<JournalRecord, { k: Kind }>;
-const INTAKE_KINDS = [
-  'document',
-  'incoming',
-  'repeat',
-  'group',
-  'cancel',
-  'large',
-  'part',
-  'restart',
-  'finish',
-  'act',
-  'notice',
-  'read',
-] as const;
+const NEW_KINDS = ['document', 'incoming', 'act', 'notice'] as const;
+const CHANGE_KINDS = ['repeat', 'group', 'cancel', 'read'] as const;
+const UPLOAD_KINDS = ['large', 'part', 'restart', 'finish'] as const satisfies UploadRecord['k'][];
+type NewRecord = RecordOf<(typeof NEW_KINDS)[number]>;
+type ChangeRecord = RecordOf<(typeof CHANGE_KINDS)[number]>;
 /** Records of what happens to documents. */
-export type IntakeRecord = RecordOf<(typeof INTAKE_KINDS)[number]>;
-export const isIntakeRecord = (record: JournalRecord): record is IntakeRecord =>
-  (INTAKE_KINDS as readonly string[]).includes(record.k);
+export type IntakeRecord = NewRecord | ChangeRecord | UploadRecord;
 
-/** What of the registry the intake needs. */
-interface IntakeParts {
-  readonly clock: VirtualTime;
-  readonly journal: Journal;
-  readonly documents: DocumentStore;
-  readonly processing: Processing;
-  readonly faults: Faults;
-  readonly profile: Profile;
-  readonly settings: SandboxSettings;
-  readonly world: World;
-}
+const isOf =
+  <Kind extends JournalRecord['k']>(kinds: readonly Kind[]) =>
+  (record: JournalRecord): record is RecordOf<Kind> =>
+    (kinds as readonly string[]).includes(record.k);
+const isChange = isOf(CHANGE_KINDS);
+const isUpload = isOf(UPLOAD_KINDS);
+export const isIntakeRecord = isOf([...NEW_KINDS, ...CHANGE_KINDS, ...UPLOAD_KINDS]);
 
 /**
  * How documents come to be, by whatever way, and what is done with them before they are processed. Journal first, then
  * the state.
  */
 export class Intake {
-  readonly uploads = new Uploads();
+  readonly uploads: Uploads;
   readonly groups: Groups;
 
   constructor(private readonly registry: IntakeParts) {
     this.groups = new Groups((document) => this.process(document));
+    this.uploads = new Uploads(registry, {
+      sent: (record, at) => this.sent(record, at),
+      known: (documentId) => this.known(documentId),
+      enqueue: (document, digest) => this.enqueue(document, digest),
+    });
   }
 
   /** Takes a document: journal first, then the queue, unless it waits for its group. */
@@ -77,9 +62,9 @@ export class Intake {
       a: account.name,
       v: now,
       w: Date.now(),
-      due: now + this.processingMs(this.registry.documents.nextSeq()),
+      due: now + processingMsOf(this.registry.settings, this.registry.documents.nextSeq()),
       bulk,
-      ...this.fate(),
+      ...drawFate(this.registry.faults),
       h: digest,
       d: base64,
     };
@@ -153,55 +138,6 @@ export class Intake {
     return this.addNotice(record);
   }
 
-  openUpload(opened: {
-    account: Account;
-    requestId: string;
-    bulk: boolean;
-    hash: string;
-    sign: string;
-  }): RegistryDocument {
-    const { account, requestId, bulk, hash, sign } = opened;
-    const id = documentIdOf(requestId, this.registry.settings.seed);
-    const record: RecordOf<'large'> = {
-      k: 'large',
-      id,
-      r: requestId,
-      a: account.name,
-      v: this.registry.clock.nowMs(),
-      w: Date.now(),
-      bulk,
-      hash,
-      s: sign,
-    };
-    return this.addLarge(record, this.registry.journal.append(record));
-  }
-
-  putPart(document: RegistryDocument, { at, total, bytes }: { at: number; total: number; bytes: Buffer }): void {
-    this.registry.journal.append({ k: 'part', id: document.documentId, at, total, d: bytes.toString('base64') });
-    this.uploads.put(document.documentId, { at, total, bytes });
-  }
-
-  restartUpload(document: RegistryDocument): void {
-    this.registry.journal.append({ k: 'restart', id: document.documentId });
-    this.uploads.restart(document.documentId);
-  }
-
-  finishUpload(document: RegistryDocument, { xml, digest }: { xml: Buffer; digest: string }): void {
-    const v = this.registry.clock.nowMs();
-    const due = v + this.processingMs(document.seq);
-    const record: RecordOf<'finish'> = {
-      k: 'finish',
-      id: document.documentId,
-      v,
-      w: Date.now(),
-      due,
-      ...this.fate(),
-      h: digest,
-      d: xml.toString('base64'),
-    };
-    this.finish(record, this.registry.journal.append(record), xml);
-  }
-
   /** Whether nothing was done with the document yet. */
   isUntouched(document: RegistryDocument, virtualMs: number): boolean {
     if (document.verdict !== undefined) return false;
@@ -213,12 +149,8 @@ export class Intake {
   }
 
   cancel(document: RegistryDocument): void {
-    const record: RecordOf<'cancel'> = {
-      k: 'cancel',
-      id: document.documentId,
-      v: this.registry.clock.nowMs(),
-      w: Date.now(),
-    };
+    const v = this.registry.clock.nowMs();
+    const record: RecordOf<'cancel'> = { k: 'cancel', id: document.documentId, v, w: Date.now() };
     this.registry.journal.append(record);
     this.take(record);
   }
@@ -226,7 +158,7 @@ export class Intake {
   /** Starts a group, in the order of its members. */
   startGroup(id: string, members: RegistryDocument[]): void {
     const { clock, journal, settings } = this.registry;
-    const ms = members.map((member) => this.processingMs(member.seq));
+    const ms = members.map((member) => processingMsOf(settings, member.seq));
     const ids = members.map((member) => member.documentId);
     const record: GroupRecord = {
       k: 'group',
@@ -256,38 +188,25 @@ export class Intake {
 
   /** Does again what a record tells. */
   replay(record: IntakeRecord, at: Place): void {
+    if (isUpload(record)) this.uploads.replay(record, at);
+    else if (isChange(record)) this.take(record);
+    else this.add(record, at);
+  }
+
+  private add(record: NewRecord, at: Place): RegistryDocument {
     switch (record.k) {
       case 'document':
-        return void this.addDocument(record, at, Buffer.from(record.d, 'base64'));
+        return this.addDocument(record, at, Buffer.from(record.d, 'base64'));
       case 'incoming':
-        return void this.addIncoming(record, at);
+        return this.addIncoming(record, at);
       case 'act':
-        return void this.addAct(record, at);
+        return this.addAct(record, at);
       case 'notice':
-        return void this.addNotice(record);
-      case 'large':
-        return void this.addLarge(record, at);
-      case 'part':
-        return this.uploads.put(record.id, {
-          at: record.at,
-          total: record.total,
-          bytes: Buffer.from(record.d, 'base64'),
-        });
-      case 'restart':
-        return this.uploads.restart(record.id);
-      case 'finish':
-        return this.finish(record, at, Buffer.from(record.d, 'base64'));
-      case 'repeat':
-      case 'group':
-      case 'cancel':
-      case 'read':
-        return this.take(record);
-      default:
-        throw new Error(`unknown record ${JSON.stringify(record satisfies never)}`);
+        return this.addNotice(record);
     }
   }
 
-  private take(record: RecordOf<'repeat' | 'group' | 'cancel' | 'read'>): void {
+  private take(record: ChangeRecord): void {
     const { documents } = this.registry;
     if (record.k === 'group')
       return this.groups.start(
@@ -314,35 +233,18 @@ export class Intake {
   }
 
   private addDocument(record: RecordOf<'document'>, at: Place, xml: Buffer): RegistryDocument {
-    const document = this.fresh(record, this.participantOf(record.a), at);
-    Object.assign(document, { account: record.a, bulk: record.bulk, xml });
-    document.dueVirtualMs = record.due;
-    this.giveFate(document, record);
+    const document = this.sent(record, at);
+    Object.assign(document, { xml, dueVirtualMs: record.due });
+    giveFate(document, record);
     this.registry.documents.add(document);
     this.enqueue(document, record.h);
     return document;
   }
 
-  private addLarge(record: RecordOf<'large'>, at: Place): RegistryDocument {
-    const document = this.fresh(record, this.participantOf(record.a), at);
-    Object.assign(document, { account: record.a, bulk: record.bulk, waits: 'upload', dueVirtualMs: Infinity });
-    this.registry.documents.add(document);
-    this.uploads.begin(record.id, { hash: record.hash, sign: record.s });
-    return document;
-  }
-
-  private finish(record: RecordOf<'finish'>, at: Place, xml: Buffer): void {
-    const document = this.known(record.id);
-    this.uploads.end(record.id);
-    Object.assign(document, {
-      journalAt: at,
-      xml,
-      waits: undefined,
-      dueVirtualMs: record.due,
-      answeredRealMs: realOf(record.w),
-    });
-    this.giveFate(document, record);
-    this.enqueue(document, record.h);
+  /** A document that a user of the API sent, or announced. */
+  private sent(record: RecordOf<'document' | 'large'>, at: Place): RegistryDocument {
+    const sender = this.registry.world.accountsByName.get(record.a)?.participant.key ?? record.a;
+    return Object.assign(this.fresh(record, sender, at), { account: record.a, bulk: record.bulk });
   }
 
   private enqueue(document: RegistryDocument, digest: string): void {
@@ -418,50 +320,9 @@ export class Intake {
     });
   }
 
-  private giveFate(document: RegistryDocument, { mask, late, transient = 0, hide = 0, v }: Fate & { v: number }): void {
-    Object.assign(document, {
-      maskForMs: mask,
-      lateReceiptForMs: late,
-      transientForMs: transient,
-      hiddenUntilVirtualMs: hide === 0 ? 0 : v + hide,
-    });
-  }
-
-  /** What misbehaviour has in store for a document. */
-  private fate(): Required<Fate> {
-    const take = (fault: 'failed_then_processed' | 'late_receipt' | 'transient_rejected' | 'hidden_after_send') =>
-      this.registry.faults.take(fault, 'send') ?? 0;
-    return {
-      mask: take('failed_then_processed'),
-      late: take('late_receipt'),
-      transient: take('transient_rejected'),
-      hide: take('hidden_after_send'),
-    };
-  }
-
-  private processingMs(index: number): number {
-    const { seed, processingMs, processingSpread } = this.registry.settings;
-    const spread = spreadOf(seed, index);
-    return Math.round(processingMs * (processingSpread === 'full' ? 2 * spread : 0.5 + spread));
-  }
-
-  private participantOf(account: string): string {
-    return this.registry.world.accountsByName.get(account)?.participant.key ?? account;
-  }
-
   private known(documentId: string): RegistryDocument {
     const document = this.registry.documents.get(documentId);
     if (document === undefined) throw new Error(`the journal speaks of document ${documentId} before it was taken`);
     return document;
   }
 }
-
-interface Fate {
-  mask: number;
-  late: number;
-  transient?: number;
-  hide?: number;
-}
-
-/** The monotonic moment of a time of day. */
-export const realOf = (wallMs: number): number => performance.now() - (Date.now() - wallMs);

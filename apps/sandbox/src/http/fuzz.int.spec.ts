@@ -12,6 +12,27 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 const AT_ONCE = 16;
 const LONGEST_MS = 30 * 60_000;
 
+const XMLS = [
+  doc.accept([doc.pack(1)]),
+  doc.moveOrder([doc.pack(1)]),
+  doc.unitPack('046000000000000017', [doc.pack(1)]),
+  '<documents',
+  '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>',
+  '\ufeff<a/>',
+  `${'<a>'.repeat(3000)}`,
+  '\u0000',
+];
+
+function routesOfProfile(): Material['routes'] {
+  const { operations, basePath } = JSON.parse(
+    readFileSync(new URL('../../../../libs/registry-client/profiles/interface-v1.json', import.meta.url), 'utf8'),
+  ) as { operations: Record<string, { method: string; path: string }>; basePath: string };
+  return Object.values(operations).map(({ method, path }) => ({
+    verb: method,
+    path: path === '{link}' ? '/webdav/upload/{document_id}/{document_id}' : `${basePath}${path}`,
+  }));
+}
+
 describe(`${REQUESTS} requests of any kind (FUZZ_SEED=${SEED})`, () => {
   let client: TestClient;
   const complaints: string[] = [];
@@ -30,29 +51,9 @@ describe(`${REQUESTS} requests of any kind (FUZZ_SEED=${SEED})`, () => {
   });
 
   async function material(): Promise<Material> {
-    const { operations, basePath } = JSON.parse(
-      readFileSync(new URL('../../../../libs/registry-client/profiles/interface-v1.json', import.meta.url), 'utf8'),
-    ) as {
-      operations: Record<string, { method: string; path: string }>;
-      basePath: string;
-    };
-    const routes = Object.values(operations).map(({ method, path }) => ({
-      verb: method,
-      path: path === '{link}' ? '/webdav/upload/{document_id}/{document_id}' : `${basePath}${path}`,
-    }));
-    const xmls = [
-      doc.accept([doc.pack(1)]),
-      doc.moveOrder([doc.pack(1)]),
-      doc.unitPack('046000000000000017', [doc.pack(1)]),
-      '<documents',
-      '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>',
-      '\ufeff<a/>',
-      `${'<a>'.repeat(3000)}`,
-      '\u0000',
-    ];
     const bodies: string[] = [];
     const ids: string[] = ['x', doc.pack(1), '046000000000000017', randomUUID()];
-    for (const xml of xmls) {
+    for (const xml of XMLS) {
       const requestId = randomUUID();
       bodies.push(
         JSON.stringify({
@@ -65,20 +66,16 @@ describe(`${REQUESTS} requests of any kind (FUZZ_SEED=${SEED})`, () => {
       const sent = await client.send(`${xml} `, { requestId: randomUUID() });
       ids.push(sent.json.document_id);
     }
+    const filter = { start_date: '2026-11-21 10:00:00', doc_status: 'PROCESSED' };
     bodies.push(
-      JSON.stringify({
-        filter: { start_date: '2026-11-21 10:00:00', doc_status: 'PROCESSED' },
-        start_from: 0,
-        count: 10,
-      }),
-    );
-    bodies.push(
+      JSON.stringify({ filter, start_from: 0, count: 10 }),
       JSON.stringify({ request_ids: [randomUUID()] }),
       JSON.stringify(client.credentials()),
       JSON.stringify({ filter: { sgtins: [doc.pack(1)] } }),
       doc.accept([doc.pack(2)]),
     );
-    return { routes, ids, bodies, tokens: [await client.token(), await client.token('north'), randomUUID()] };
+    const tokens = [await client.token(), await client.token('north'), randomUUID()];
+    return { routes: routesOfProfile(), ids, bodies, tokens };
   }
 
   /** A request that signs out ends a token; from time to time they are replaced, else all the rest would meet a 401. */

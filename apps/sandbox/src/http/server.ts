@@ -57,34 +57,32 @@ interface Exchange {
   response: ServerResponse;
 }
 
-async function serve(registry: Registry, router: Router, exchange: Exchange): Promise<void> {
-  const { request, response } = exchange;
+async function serve(registry: Registry, router: Router, { request, response }: Exchange): Promise<void> {
   const arrival = registry.arrivals.note();
-  const url = request.url ?? '/';
-  const mark = url.indexOf('?');
-  const path = mark < 0 ? url : url.slice(0, mark);
-  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
+  const { path, query } = addressOf(request);
   const verb = request.method ?? 'GET';
   const route = router.match(verb, path);
-  const method = typeof route === 'object' ? route.method : path;
+  const { method, params } = typeof route === 'object' ? route : { method: path, params: {} };
+  const base = registry.settings.linkBase ?? `http://${request.headers.host ?? 'localhost'}`;
+  const call: Call = { method, verb, params, query, arrival, base, headers: request.headers, body: EMPTY };
   const { misbehaviour } = registry.faults;
   const spoiled = misbehaviour.spoiled(method);
   let answer: Answer;
   try {
-    const base = registry.settings.linkBase ?? `http://${request.headers.host ?? 'localhost'}`;
-    const params = typeof route === 'object' ? route.params : {};
-    answer = await work(registry, {
-      route,
-      path,
-      request,
-      call: { method, verb, params, query, arrival, base, headers: request.headers, body: EMPTY },
-    });
+    answer = await work(registry, { route, path, request, call });
   } catch (error) {
     if (error instanceof Dropped || error instanceof CallerGone) return void response.destroy();
     answer = errorAnswer(registry, path, error);
   }
   await deliver(registry, { method, response, answer });
   if (misbehaviour.spoiled(method) === spoiled) misbehaviour.wentWell(method);
+}
+
+function addressOf({ url = '/' }: IncomingMessage): { path: string; query: URLSearchParams } {
+  const mark = url.indexOf('?');
+  return mark < 0
+    ? { path: url, query: new URLSearchParams() }
+    : { path: url.slice(0, mark), query: new URLSearchParams(url.slice(mark + 1)) };
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -118,27 +116,35 @@ async function work(registry: Registry, { route, path, request, call }: Work): P
   if (limited !== undefined) throw limited;
   strikeBeforeWork(registry, { method: route.method, token: open === undefined ? token : undefined });
   if (open !== undefined) return open(registry, call);
-  if (route.method in DEPRECATED_METHODS)
-    registry.violations.record('deprecated_method', {
-      call: `${call.verb} ${path}`,
-      account: account?.name ?? 'unknown',
-    });
+  watchDeprecated(registry, { call: `${call.verb} ${path}`, method: route.method, account });
   if (account === undefined || token === undefined) throw refuse(401, 'the token is missing, unknown or expired');
+  return workForUser(registry, { ...call, account, token });
+}
+
+function workForUser(registry: Registry, call: UserCall): Answer | Promise<Answer> {
+  const { method, account } = call;
   registry.refuseBlocked(account.name);
-  watchParameters(registry, { ...call, account });
-  const operation = USER_OPERATIONS[route.method];
-  if (operation === undefined) throw refuse(404, `the sandbox does not serve ${route.method}`);
-  const userCall: UserCall = { ...call, account, token };
-  if (route.method === 'send' || route.method === 'send_large') watchResend(registry, userCall);
-  const lateMs = route.method === 'send' ? registry.faults.take('land_late', 'send') : undefined;
-  if (lateMs === undefined) return operation(registry, userCall);
-  const held = heldName(registry, userCall);
+  watchParameters(registry, call);
+  const operation = USER_OPERATIONS[method];
+  if (operation === undefined) throw refuse(404, `the sandbox does not serve ${method}`);
+  if (method === 'send' || method === 'send_large') watchResend(registry, call);
+  const lateMs = method === 'send' ? registry.faults.take('land_late', 'send') : undefined;
+  if (lateMs === undefined) return operation(registry, call);
+  const held = heldName(registry, call);
   registry.lateSends.hold(held);
   registry.later(lateMs, () => {
     registry.lateSends.landed(held);
-    void attempt(() => void operation(registry, { ...userCall, late: true }));
+    void attempt(() => void operation(registry, { ...call, late: true }));
   });
   throw new Dropped();
+}
+
+function watchDeprecated(
+  registry: Registry,
+  { call, method, account }: { call: string; method: string; account: Account | undefined },
+): void {
+  if (method in DEPRECATED_METHODS)
+    registry.violations.record('deprecated_method', { call, account: account?.name ?? 'unknown' });
 }
 
 /**

@@ -93,6 +93,10 @@ export type JournalRecord =
   | { k: 'token'; h: string; a: string; v: number }
   | { k: 'logout'; h: string };
 
+export type RecordOf<Kind extends JournalRecord['k']> = Extract<JournalRecord, { k: Kind }>;
+/** Where a record lies in the file. */
+export type Place = { offset: number; length: number };
+
 /** What a notification shows of its origin. */
 export type NoticeMeta = Record<'docNum' | 'subject' | 'counterparty' | 'version', string | undefined>;
 
@@ -115,10 +119,7 @@ export class Journal {
   /**
    * Opens the journal of a folder, alone, and hands over what it holds. Throws an Error that names the line at fault.
    */
-  static open(
-    folder: string | undefined,
-    replay: (record: JournalRecord, at: { offset: number; length: number }) => void,
-  ): Journal {
+  static open(folder: string | undefined, replay: (record: JournalRecord, at: Place) => void): Journal {
     if (folder === undefined) return Journal.temporary();
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const unlock = lockFolder(folder);
@@ -173,11 +174,7 @@ export class Journal {
 }
 
 /** Reads every whole line; returns where the last of them ends. */
-function readLines(
-  file: number,
-  path: string,
-  replay: (record: JournalRecord, at: { offset: number; length: number }) => void,
-): number {
+function readLines(file: number, path: string, replay: (record: JournalRecord, at: Place) => void): number {
   const total = fstatSync(file).size;
   let rest = Buffer.alloc(0);
   let offset = 0;

@@ -54,15 +54,9 @@ export class Misbehaviour {
   /** Sets all rates, then single ones. Throws an Error that names what is wrong, and then nothing is set. */
   set({ rate, knobs = {} }: { rate?: unknown; knobs?: unknown }): void {
     if (rate !== undefined && !isRate(rate)) throw new Error('rate is a number from 0 to 1');
-    if (typeof knobs !== 'object' || knobs === null || Array.isArray(knobs))
-      throw new Error('knobs is an object of rates by name');
-    for (const [name, value] of Object.entries(knobs)) {
-      if (!isKnob(name)) throw new Error(`there is no knob "${name}"; known are ${KNOB_NAMES.join(', ')}`);
-      if (!isRate(value)) throw new Error(`the rate of ${name} is a number from 0 to 1`);
-    }
+    const single = ratesOf(knobs);
     if (rate !== undefined) for (const name of KNOB_NAMES) this.rates.set(name, rate);
-    for (const [name, value] of Object.entries(knobs as Record<KnobName, number>))
-      this.rates.set(name as KnobName, value);
+    for (const [name, value] of single) this.rates.set(name, value);
   }
 
   /** Whether the knob strikes this call of a method: its value, or undefined. */
@@ -76,10 +70,14 @@ export class Misbehaviour {
     if (spreadOf(seed, 2 * chance) >= rate) return undefined;
     this.strikes.set(name, (this.strikes.get(name) ?? 0) + 1);
     if (SPOILS.has(name)) this.streaks.set(method, this.spoiled(method) + 1);
+    const { least, most } = this.spanOf(name);
+    return Math.round(least + (most - least) * spreadOf(seed, 2 * chance + 1));
+  }
+
+  private spanOf(name: KnobName): { least: number; most: number } {
     const { from = 0, to = from } = KNOBS[name];
     const most = Math.min(this.spanEnds[name] ?? to, this.longest[name] ?? Infinity);
-    const least = Math.min(from, most);
-    return Math.round(least + (most - least) * spreadOf(seed, 2 * chance + 1));
+    return { least: Math.min(from, most), most };
   }
 
   /** How many calls of the method were spoiled since one went well. */
@@ -105,6 +103,16 @@ export class Misbehaviour {
 }
 
 const isRate = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= 1;
+
+function ratesOf(knobs: unknown): [KnobName, number][] {
+  if (typeof knobs !== 'object' || knobs === null || Array.isArray(knobs))
+    throw new Error('knobs is an object of rates by name');
+  return Object.entries(knobs).map(([name, rate]: [string, unknown]) => {
+    if (!isKnob(name)) throw new Error(`there is no knob "${name}"; known are ${KNOB_NAMES.join(', ')}`);
+    if (!isRate(rate)) throw new Error(`the rate of ${name} is a number from 0 to 1`);
+    return [name, rate];
+  });
+}
 
 function seedOf(name: string): number {
   let seed = 0;

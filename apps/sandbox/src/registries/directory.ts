@@ -173,9 +173,9 @@ export const products: UserOperation = (registry, call) => {
     const holder = registry.world.participants.get(one.supplier)?.name;
     return (
       !special &&
-      (gtin === undefined || one.gtin === gtin) &&
-      (wanted.reg_number === undefined || one.regNumber === wanted.reg_number) &&
-      (wanted.drug_code === undefined || one.drugCode === wanted.drug_code) &&
+      [one.gtin, undefined].includes(gtin) &&
+      [one.regNumber, undefined].includes(wanted.reg_number) &&
+      [one.drugCode, undefined].includes(wanted.drug_code) &&
       holds(one.prodSellName, like.prod_sell_name) &&
       holds(holder, like.reg_holder) &&
       holds(holder, like.glf_name) &&

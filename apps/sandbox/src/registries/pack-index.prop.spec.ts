@@ -15,6 +15,7 @@ const change = fc.record({
   series: fc.constantFrom(undefined, 'A', 'B'),
   archive: fc.boolean(),
 });
+type Change = typeof change extends fc.Arbitrary<infer Value> ? Value : never;
 const filters = fc.record({
   gtin: fc.constantFrom(undefined, ...GTINS),
   owner: fc.constantFrom(undefined, ...OWNERS),
@@ -22,6 +23,36 @@ const filters = fc.record({
   series: fc.constantFrom(undefined, 'A', 'BASE'),
   archived: fc.constantFrom(undefined, true, false),
 });
+
+/** What a scan of all packs knows of one. */
+interface Known {
+  number: number;
+  gtin: string;
+  series: string;
+  state: PackState;
+  archived: boolean;
+}
+
+/** Changes a pack in the index, and in the truth beside it. */
+function apply(change: Change, index: PackIndex, truth: Map<string, Known>): void {
+  const { pack, owner, status, series, archive } = change;
+  const gtin = GTINS[pack % 2] as string;
+  const sgtin = `${gtin}SERIAL${String(pack).padStart(7, '0')}`;
+  const state: PackState = { owner, status, place: '1', series };
+  const known = truth.get(sgtin);
+  if (known === undefined) {
+    const number = index.add(sgtin, state, 'BASE');
+    truth.set(sgtin, { number, gtin, series: series ?? 'BASE', state, archived: false });
+  } else if (archive) {
+    index.archive(known.number);
+    truth.set(sgtin, { ...known, archived: true });
+  } else {
+    index.change(known.number, state);
+    // Another state of the same status does not bring a pack out of the archive.
+    const archived = known.archived && known.state.status === status;
+    truth.set(sgtin, { ...known, state, series: series ?? known.series, archived });
+  }
+}
 
 describe(`the index of packs (seed ${SEED})`, () => {
   it('answers as a scan of all packs would, page by page, after any changes', () => {
@@ -32,35 +63,8 @@ describe(`the index of packs (seed ${SEED})`, () => {
         fc.integer({ min: 1, max: 7 }),
         (changes, filter, count) => {
           const index = new PackIndex();
-          const truth = new Map<
-            string,
-            { number: number; gtin: string; series: string; state: PackState; archived: boolean }
-          >();
-          for (const { pack, owner, status, series, archive } of changes) {
-            const gtin = GTINS[pack % 2] as string;
-            const sgtin = `${gtin}SERIAL${String(pack).padStart(7, '0')}`;
-            const state: PackState = { owner, status, place: '1', series };
-            const known = truth.get(sgtin);
-            if (known === undefined)
-              truth.set(sgtin, {
-                number: index.add(sgtin, state, 'BASE'),
-                gtin,
-                series: series ?? 'BASE',
-                state,
-                archived: false,
-              });
-            else if (archive) index.archive(known.number);
-            else index.change(known.number, state);
-            // Another state of the same status does not bring a pack out of the archive.
-            const stays = known?.archived === true && known.state.status === status;
-            if (known !== undefined)
-              truth.set(
-                sgtin,
-                archive
-                  ? { ...known, archived: true }
-                  : { ...known, state, series: series ?? known.series, archived: stays },
-              );
-          }
+          const truth = new Map<string, Known>();
+          for (const one of changes) apply(one, index, truth);
           const wanted = [...truth].filter(([, one]) => fits(one, filter)).map(([sgtin]) => sgtin);
           const pages: string[] = [];
           for (let startFrom = 0; startFrom <= wanted.length; startFrom += count) {
@@ -84,7 +88,7 @@ type Filter = {
   archived?: boolean | undefined;
 };
 
-const fits = (one: { gtin: string; series: string; state: PackState; archived: boolean }, filter: Filter): boolean =>
+const fits = (one: Known, filter: Filter): boolean =>
   (filter.gtin === undefined || one.gtin === filter.gtin) &&
   (filter.owner === undefined || one.state.owner === filter.owner) &&
   (filter.statuses === undefined || filter.statuses.has(one.state.status)) &&

@@ -24,7 +24,7 @@ export const sendLarge: UserOperation = (registry, call) => {
     throw refuse(400, 'hash_sum must be a SHA-256 in lower-case hex');
   const sign = signatureText(registry, call, body[profile.field('sign')]);
   refuseDuplicate(registry, call, requestId);
-  const document = registry.intake.openUpload({ account: call.account, requestId, bulk, hash, sign });
+  const document = registry.intake.uploads.begin({ account: call.account, requestId, bulk, hash, sign });
   const link = `${call.base}/webdav/upload/${document.documentId}/${document.documentId}`;
   return jsonAnswer(200, { [profile.field('document_id')]: document.documentId, [profile.field('link')]: link });
 };
@@ -40,7 +40,7 @@ export const uploadPart: UserOperation = (registry, call) => {
   if (part.total > MAX_UPLOAD_BYTES) throw refuse(413, `the document is longer than ${MAX_UPLOAD_BYTES} bytes`);
   const failure = registry.intake.uploads.whyNot(document.documentId, { ...part, length: call.body.length });
   if (failure !== undefined) throw refuse(400, failure);
-  registry.intake.putPart(document, { ...part, bytes: call.body });
+  registry.intake.uploads.put(document, { ...part, bytes: call.body });
   return { ...emptyAnswer(), status: 201 };
 };
 
@@ -66,11 +66,11 @@ export const sendFinished: UserOperation = (registry, call) => {
   if (upload === undefined || !Buffer.isBuffer(xml))
     throw refuse(400, `${(xml as { missing: number }).missing} bytes of the document are missing`);
   if (hexDigest(xml) !== upload.hash) {
-    registry.intake.restartUpload(document);
+    uploads.restart(document);
     throw refuse(400, 'the SHA-256 of the document is not its hash_sum; upload it again');
   }
   checkSignature(registry, call, { sign: upload.sign, xml });
-  registry.intake.finishUpload(document, { xml, digest: digestOf(xml) });
+  uploads.finish(document, { xml, digest: digestOf(xml) });
   return {
     ...jsonAnswer(200, { [profile.field('request_id')]: document.requestId }),
     answered: (realMs) => {

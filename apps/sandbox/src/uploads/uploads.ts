@@ -1,4 +1,11 @@
 import { createHash } from 'node:crypto';
+import { realOf } from '../clock/virtual-time.js';
+import { drawFate, giveFate, processingMsOf } from '../documents/fate.js';
+import type { RegistryDocument } from '../documents/document.js';
+import type { IntakeParts } from '../documents/parts.js';
+import type { Place, RecordOf } from '../journal/journal.js';
+import type { Account } from '../packs/world.js';
+import { documentIdOf } from '../seeded.js';
 
 interface Part {
   at: number;
@@ -18,12 +25,88 @@ interface Upload {
 export const MAX_UPLOAD_BYTES = 32 << 20;
 const MAX_PARTS = 10_000;
 
-/** What is open, by document_id; a finished upload is gone from here. */
+export type UploadRecord = RecordOf<'large' | 'part' | 'restart' | 'finish'>;
+
+/** What becomes of a document before and behind its upload. */
+interface Around {
+  /** The document of a record, which is not in the store yet. */
+  sent(record: RecordOf<'large'>, at: Place): RegistryDocument;
+  known(documentId: string): RegistryDocument;
+  enqueue(document: RegistryDocument, digest: string): void;
+}
+
+/** Uploads by document_id; a finished one is gone from here. Journal first, then the state. */
 export class Uploads {
   private readonly open = new Map<string, Upload>();
 
-  begin(documentId: string, { hash, sign }: { hash: string; sign: string }): void {
-    this.open.set(documentId, { hash, sign, total: undefined, parts: [] });
+  constructor(
+    private readonly registry: IntakeParts,
+    private readonly around: Around,
+  ) {}
+
+  begin(opened: { account: Account; requestId: string; bulk: boolean; hash: string; sign: string }): RegistryDocument {
+    const { account, requestId, bulk, hash, sign: s } = opened;
+    const { settings, clock, journal } = this.registry;
+    const id = documentIdOf(requestId, settings.seed);
+    const sent = { id, r: requestId, a: account.name, v: clock.nowMs(), w: Date.now() };
+    const record: RecordOf<'large'> = { k: 'large', ...sent, bulk, hash, s };
+    return this.add(record, journal.append(record));
+  }
+
+  put({ documentId: id }: RegistryDocument, { at, total, bytes }: Part & { total: number }): void {
+    this.write({ k: 'part', id, at, total, d: bytes.toString('base64') });
+  }
+
+  /** Forgets the parts: they do not make the document that was announced. */
+  restart({ documentId: id }: RegistryDocument): void {
+    this.write({ k: 'restart', id });
+  }
+
+  /** The document is whole: from here on it is as one that was sent. */
+  finish({ documentId: id, seq }: RegistryDocument, { xml, digest }: { xml: Buffer; digest: string }): void {
+    const { settings, clock, journal, faults } = this.registry;
+    const v = clock.nowMs();
+    const due = v + processingMsOf(settings, seq);
+    const bytes = { h: digest, d: xml.toString('base64') };
+    const record: RecordOf<'finish'> = { k: 'finish', id, v, w: Date.now(), due, ...drawFate(faults), ...bytes };
+    this.close(record, journal.append(record), xml);
+  }
+
+  replay(record: UploadRecord, at: Place): void {
+    if (record.k === 'large') this.add(record, at);
+    else if (record.k === 'finish') this.close(record, at, Buffer.from(record.d, 'base64'));
+    else this.take(record);
+  }
+
+  private write(record: RecordOf<'part' | 'restart'>): void {
+    this.registry.journal.append(record);
+    this.take(record);
+  }
+
+  private take(record: RecordOf<'part' | 'restart'>): void {
+    const upload = this.open.get(record.id);
+    if (upload === undefined) return;
+    if (record.k === 'restart') return void Object.assign(upload, { parts: [], total: undefined });
+    const part = { at: record.at, bytes: Buffer.from(record.d, 'base64') };
+    upload.total = record.total;
+    upload.parts = [...upload.parts.filter(({ at }) => at !== part.at), part].sort((a, b) => a.at - b.at);
+  }
+
+  private add(record: RecordOf<'large'>, at: Place): RegistryDocument {
+    const document = this.around.sent(record, at);
+    Object.assign(document, { waits: 'upload', dueVirtualMs: Infinity });
+    this.registry.documents.add(document);
+    this.open.set(record.id, { hash: record.hash, sign: record.s, total: undefined, parts: [] });
+    return document;
+  }
+
+  private close(record: RecordOf<'finish'>, journalAt: Place, xml: Buffer): void {
+    const document = this.around.known(record.id);
+    this.end(record.id);
+    const answeredRealMs = realOf(record.w);
+    Object.assign(document, { journalAt, xml, waits: undefined, dueVirtualMs: record.due, answeredRealMs });
+    giveFate(document, record);
+    this.around.enqueue(document, record.h);
   }
 
   get(documentId: string): Upload | undefined {
@@ -45,27 +128,12 @@ export class Uploads {
     return `the part overlaps the one at ${overlapping.at}`;
   }
 
-  put(documentId: string, { at, total, bytes }: { at: number; total: number; bytes: Buffer }): void {
-    const upload = this.open.get(documentId);
-    if (upload === undefined) return;
-    upload.total = total;
-    upload.parts = [...upload.parts.filter((part) => part.at !== at), { at, bytes }].sort((a, b) => a.at - b.at);
-  }
-
   /** The whole, or how many bytes are missing. */
   whole(documentId: string): Buffer | { missing: number } {
     const upload = this.open.get(documentId) as Upload;
     const length = upload.parts.reduce((sum, part) => sum + part.bytes.length, 0);
     if (upload.total === undefined || length < upload.total) return { missing: (upload.total ?? 1) - length };
     return Buffer.concat(upload.parts.map((part) => part.bytes));
-  }
-
-  /** Forgets the parts: they do not make the document that was announced. */
-  restart(documentId: string): void {
-    const upload = this.open.get(documentId);
-    if (upload === undefined) return;
-    upload.parts = [];
-    upload.total = undefined;
   }
 
   end(documentId: string): void {

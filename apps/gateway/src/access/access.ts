@@ -1,0 +1,49 @@
+import { whileLogIsAway } from '#event-store';
+import { PedigreeError, systemClock } from '#kernel';
+import type { Pool } from '#postgres';
+import { isForThisMachine, type GatewayConfig } from '../config.js';
+import type { Services } from '../services.js';
+import { ApiKeys } from './api-keys.js';
+import { KeyRegister } from './key-register.js';
+import { listKeys, wasEverKeyed } from './key-table.js';
+import { KeyWatch } from './key-watch.js';
+import { MAKE_A_KEY } from './local-call.js';
+import { WrongKeys } from './wrong-keys.js';
+
+/** Who may call, and the watch over their keys. */
+export interface Access {
+  keys: ApiKeys;
+  keyWatch: KeyWatch;
+}
+
+/** Throws PedigreeError when the API would be open to everybody. */
+export async function openAccess(
+  config: GatewayConfig,
+  { pool, store, log, watching, says }: Services,
+): Promise<Access> {
+  const register = new KeyRegister({ pool, store, program: 'gateway', ...says });
+  await whileLogIsAway(systemClock, () => register.catchUp());
+  await refuseOpenDoor(config, pool);
+  const wrongKeys = new WrongKeys({ clock: systemClock, log, metrics: watching.metrics });
+  const keyWatch = new KeyWatch({
+    register,
+    list: () => listKeys(pool),
+    isKeyed: () => wasEverKeyed(pool),
+    clock: systemClock,
+    log,
+  });
+  return { keys: new ApiKeys({ pool, trustsLoopback: isForThisMachine(config), register, wrongKeys, log }), keyWatch };
+}
+
+/**
+ * Whoever can reach the machine, or the proxy before it, could command it: another address than loopback needs an API
+ * key first.
+ */
+async function refuseOpenDoor(config: GatewayConfig, pool: Pool): Promise<void> {
+  if (isForThisMachine(config) || (await wasEverKeyed(pool))) return;
+  const [field, what] = config.isBehindProxy
+    ? ['PEDIGREE_BEHIND_PROXY', 'serving a proxy']
+    : ['HOST', `listening on ${config.host}`];
+  const message = `${field}: ${what} is refused before the first API key; make one with: ${MAKE_A_KEY}`;
+  throw new PedigreeError('invalid_configuration', message, { field });
+}

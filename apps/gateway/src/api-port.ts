@@ -1,0 +1,63 @@
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { RequestListener } from 'node:http';
+import { HttpPort, type Health } from '#service';
+import { guardAccess } from './access/access.guard.js';
+import { limitBodies, readBodies } from './api/body-limits.js';
+import { refuseNul } from './api/parameters.js';
+import { ProblemFilter } from './api/problem.filter.js';
+import type { GatewayConfig } from './config.js';
+import { GatewayModule, type GatewayParts } from './gateway.module.js';
+
+/** A client may keep its connection so long between two requests: longer than the usual minute of proxies in front. */
+const KEEP_ALIVE_MS = 72_000;
+/** A command id may have 200 characters, and each may take nine in an address. */
+const MAX_PARAMETER_LENGTH = 2_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Opens the API's port: health is answered from now on, everything else is turned away until the gateway is built. */
+export const openApiPort = (config: GatewayConfig, health: Health): Promise<HttpPort> =>
+  HttpPort.open({
+    ...{ port: config.port, host: config.host, health },
+    // Bodies have limits of their own (api/body-limits.ts): a limit on whole requests would cut a long upload that
+    // keeps coming.
+    server: { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS },
+  });
+
+/** Serves the API on its port. `routes` lists what it answers to. */
+export async function serveApi(
+  { bodyLimits }: GatewayConfig,
+  parts: GatewayParts,
+  port: HttpPort,
+): Promise<{ app: NestFastifyApplication; routes: string[] }> {
+  let handler: RequestListener | undefined;
+  const adapter = new FastifyAdapter({
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
+    // The port was opened before, and stays when this is built anew.
+    serverFactory: (given: RequestListener) => {
+      handler = given;
+      port.server.removeAllListeners('clientError');
+      return port.server;
+    },
+  });
+  const app = await NestFactory.create<NestFastifyApplication>(GatewayModule.of(parts), adapter, {
+    bodyParser: false,
+    logger: ['error', 'warn'],
+    abortOnError: false,
+  });
+  const fastify = app.getHttpAdapter().getInstance();
+  const routes = ['GET /health/live', 'GET /health/ready'];
+  fastify.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat())
+      if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url.replace(/:(\w+)/g, '{$1}')}`);
+  });
+  guardAccess(fastify, parts.keys);
+  refuseNul(fastify);
+  limitBodies(fastify, bodyLimits);
+  readBodies(fastify, bodyLimits);
+  app.useGlobalFilters(new ProblemFilter(parts.log));
+  await app.init();
+  await fastify.ready();
+  port.serve(handler);
+  return { app, routes };
+}

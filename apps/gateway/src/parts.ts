@@ -1,0 +1,85 @@
+import { readReceipt, titleOfType } from '#documents';
+import { systemClock } from '#kernel';
+import { installationId } from '#postgres';
+import { orphans, PostgresReadModels } from '#read-models';
+import { programProcesses } from '#service';
+import { subscriptionLag } from '#subscriptions';
+import type { Access } from './access/access.js';
+import { Accounts } from './accounts/accounts.js';
+import type { GatewayConfig } from './config.js';
+import type { GatewayParts } from './gateway.module.js';
+import { Holds } from './holds/holds.js';
+import { acknowledgedAmong } from './intake/command-table.js';
+import { groupStateIn } from './intake/group-state.js';
+import { DeadLetterWatch } from './operations/dead-letter-watch.js';
+import { DeadLetters } from './operations/dead-letters.js';
+import { Operations } from './operations/operations.js';
+import { OrphanWatch } from './orphans/orphan-watch.js';
+import type { OutcomesSide } from './outcomes/start-outcomes.js';
+import { ProgramWatch } from './programs/program-watch.js';
+import { Reconciliations } from './reconciliations/reconciliations.js';
+import { Resends } from './resends/resends.js';
+import type { Services } from './services.js';
+import { collectGatewayMetrics } from './watch/gateway-metrics.js';
+import { ObservedIntake } from './watch/observed-intake.js';
+
+/** What looks at the installation again and again, and says what is wrong with it. */
+export interface Watches {
+  accounts: Accounts;
+  orphans: OrphanWatch;
+  programs: ProgramWatch;
+  keys: Access['keyWatch'];
+  deadLetters: DeadLetterWatch;
+}
+
+export function watchesOf(
+  { accounts, expectedPrograms: expected }: GatewayConfig,
+  { pool, store, queue, bus, log, says }: Services,
+  { keyWatch: keys }: Access,
+): Watches {
+  const common = { clock: systemClock, log };
+  return {
+    accounts: new Accounts({ store, queue, accounts, ...says, ...common }),
+    orphans: new OrphanWatch({ find: () => orphans(pool, store), ...common }),
+    programs: new ProgramWatch({
+      processes: () => programProcesses(pool),
+      subscriptions: () => subscriptionLag(pool, store),
+      expected,
+      ...common,
+    }),
+    keys,
+    deadLetters: new DeadLetterWatch({ bus, ...common }),
+  };
+}
+
+/** What the controllers are built on. */
+export async function partsOf(
+  config: GatewayConfig,
+  services: Services,
+  { watches, keys, outcomes, webhooks }: { watches: Watches; keys: Access['keys'] } & OutcomesSide,
+): Promise<GatewayParts> {
+  const { pool, store, queue, bus, evidence, log, watching, says } = services;
+  const { accounts, maxBacklog, maxDocumentBytes, maxItems, bodyLimits, failedGraceMs } = config;
+  const installation = { installationId: await installationId(pool) };
+  const groupState = (groupId: string) => groupStateIn(store, groupId);
+  const limits = { accounts, maxBacklog, maxDocumentBytes, maxItems };
+  const intake = new ObservedIntake({ pool, evidence, queue, groupState, ...installation, ...limits }, watching);
+  collectGatewayMetrics(watching.metrics, { ...watches, pool, queue, bus });
+  return {
+    ...{ pool, intake, keys, evidence, ...installation, bodyLimits, log, outcomes, webhooks },
+    accounts: watches.accounts,
+    operations: new Operations({ pool, store, queue, orphans: watches.orphans, programs: watches.programs, ...says }),
+    deadLetters: new DeadLetters({ bus, store, evidence, ...says }),
+    reconciliations: new Reconciliations({ pool, store, queue }),
+    holds: new Holds({ pool, store, queue }),
+    resends: new Resends({ pool, store, evidence, intake, failedGraceMs }),
+    readModels: new PostgresReadModels({
+      pool,
+      store,
+      evidence,
+      documents: { readReceipt },
+      titleOf: titleOfType,
+      received: (requestIds) => acknowledgedAmong(pool, requestIds),
+    }),
+  };
+}

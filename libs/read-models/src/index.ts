@@ -15,7 +15,7 @@ export { documentFigures } from './document-outcomes/figures.js';
 export { documentIdsOf } from './document-outcomes/query.js';
 export { accountHolds, accountStanding, type AccountStanding } from './accounts/standing.js';
 export { orphans, type Orphan } from './orphans/query.js';
-export { GROUP_PHASES } from './groups/row.js';
+export * from './phases.js';
 export { ownDocumentSharing } from './sgtin-history/same-items.js';
 export { cloudEventOf, OUTCOME_DATA, OUTCOME_TOPICS, sequenceOf, type OutcomeType } from './outbox/cloud-event.js';
 export { historyOf } from './outbox/history.js';

@@ -11,11 +11,7 @@ import type {
   RegistryStatus,
 } from '#domain';
 import type { Sha256 } from '#kernel';
-import type { GroupPhase } from './groups/row.js';
-
-/** Where a document stands, in the operator's words. */
-export type DocumentPhase =
-  'waiting' | 'held' | 'ready' | 'sending' | 'uploading' | 'unconfirmed' | 'sent' | 'received' | 'concluded';
+import type { DocumentPhase, GroupPhase, InboundPhase } from './phases.js';
 
 /** An earlier document that a waiting one is held for, as the ERP named it in `after`. */
 export interface WaitedFor {
@@ -191,9 +187,6 @@ export interface Notification {
   acceptedAt?: string;
   seenAt: string;
 }
-
-/** Where a document of others stands; `ours`: it turned out to be one of our own. */
-export type InboundPhase = 'followed' | 'concluded' | 'ours';
 
 /** One row of the list of documents of others (read model `inbound-documents`). */
 export interface InboundSummary {

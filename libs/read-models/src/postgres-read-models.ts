@@ -2,9 +2,7 @@ import { documentStream, groupStream, inboundStream } from '#domain';
 import type { EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Pool } from '#postgres';
-import type { DataSource } from 'typeorm';
 import { accountHolds, accountStanding } from './accounts/standing.js';
-import { dataSourceOver } from './data-source.js';
 import { foldDocumentOutcome } from './document-outcomes/fold.js';
 import {
   countOutcomes,
@@ -60,15 +58,14 @@ export interface ReadModelsOptions {
  * nothing.
  */
 export class PostgresReadModels implements ReadModels {
-  private opened: Promise<DataSource> | undefined;
   private readonly received: Received;
 
   constructor(private readonly options: ReadModelsOptions) {
     this.received = options.received ?? ((requestIds) => registered(options.pool, requestIds));
   }
 
-  async documents(query: DocumentListQuery): Promise<Page<DocumentSummary>> {
-    return listDocuments(await this.dataSource(), query, this.received);
+  documents(query: DocumentListQuery): Promise<Page<DocumentSummary>> {
+    return listDocuments(this.options.pool, query, this.received);
   }
 
   /** Folded from the document's own stream, so that it is never behind the log, nor its summary behind its timeline. */
@@ -116,15 +113,6 @@ export class PostgresReadModels implements ReadModels {
 
   sgtinHistory(sgtin: string, query: HistoryQuery = {}): Promise<SgtinHistory | undefined> {
     return historyOf(this.options.pool, sgtin, { ...query, titleOf: this.options.titleOf });
-  }
-
-  /** Opened by the first question; a failure is not kept, so that the next question tries again. */
-  private dataSource(): Promise<DataSource> {
-    this.opened ??= dataSourceOver(this.options.pool).catch((error: unknown) => {
-      this.opened = undefined;
-      throw error;
-    });
-    return this.opened;
   }
 
   private async errorsOf(receiptSha256: string): Promise<DocumentDetail['errors']> {

@@ -1,10 +1,6 @@
 import type { z } from 'zod';
-import type {
-  document as documentShape,
-  inboundDocument,
-  inboundPage,
-  packHistory,
-} from '../../../gateway/src/api/answers.js';
+import type { inboundDetail, packHistory } from '#read-models';
+import type { document as documentShape, inboundPage } from '../../../gateway/src/api/answers.js';
 import type { GatewayClient } from '../gateway-client.js';
 import { requestIdOfNamed } from '../named-document.js';
 import { fitting, instant, out, table } from '../print.js';
@@ -66,7 +62,7 @@ function documentText(document: DocumentAnswer): string {
   return parts.join('\n');
 }
 
-type InboundAnswer = z.infer<typeof inboundDocument>;
+type InboundAnswer = z.infer<typeof inboundDetail>;
 
 /** Lists documents that are not ours, or shows one of them with its timeline. */
 export async function showInbound(

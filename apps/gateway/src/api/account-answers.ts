@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { ACCOUNT_CAUSES } from '#domain';
+import { shapes } from '#read-models';
 
 /** The shapes of answers about accounts. Names as in the API. */
 
-const instant = z.iso.datetime();
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const { instant, sha256, whole } = shapes;
 
 export const account = z.strictObject({
   name: z.string(),
@@ -25,15 +25,7 @@ export const account = z.strictObject({
     })
     .optional()
     .describe('With which it signs. Absent for password users, and before the first signature of some signers.'),
-  waiting: z.number().int().describe('Documents and groups that wait in its lanes.'),
+  waiting: whole.describe('Documents and groups that wait in its lanes.'),
 });
 
 export const accountList = z.strictObject({ items: z.array(account) });
-
-/** What keeps a document from being sent on its account's side. */
-export const accountHold = z.strictObject({
-  kind: z.literal('account'),
-  since: instant,
-  for: z.string().describe('Cause and text.'),
-  waivable_by: z.literal('operator').describe('By POST /v1/accounts/{name}/resumptions.'),
-});

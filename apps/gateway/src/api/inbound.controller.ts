@@ -5,9 +5,9 @@ import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { PedigreeError } from '#kernel';
-import type { InboundDetail, InboundListQuery, InboundSummary, Page } from '#read-models';
+import type { inboundDetail, InboundDetail, InboundListQuery, InboundSummary, Page } from '#read-models';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
-import type { inboundDocument, inboundPage } from './answers.js';
+import type { inboundPage } from './answers.js';
 import { asNdjson } from './ndjson.js';
 import { inboundListParameters, parameters } from './parameters.js';
 import { InboundByDocumentId, ListInbound, LOG } from './queries.js';
@@ -51,7 +51,7 @@ export class InboundController {
 
   @Get('inbound/:documentId')
   @Allow('erp', 'operator', 'auditor')
-  async document(@Param('documentId') documentId: string): Promise<z.infer<typeof inboundDocument>> {
+  async document(@Param('documentId') documentId: string): Promise<z.infer<typeof inboundDetail>> {
     if (documentId.length > MOST_ID_LENGTH || /\p{Cc}|\p{Surrogate}/u.test(documentId)) {
       throw new PedigreeError(
         'invalid_parameter',

@@ -11,6 +11,9 @@ const json = (schema: object) => ({ 'application/json': { schema } });
 
 export const answer = (name: keyof typeof ANSWERS) => json({ $ref: `#/components/schemas/${name}` });
 
+/** An answer of this shape. */
+export const answered = (name: keyof typeof ANSWERS, description: string) => ({ description, content: answer(name) });
+
 /** A body of JSON, with the examples of its operation. */
 export const body = (
   operationId: OperationWithBody,

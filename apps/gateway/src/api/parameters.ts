@@ -2,18 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { isUuid, PedigreeError } from '#kernel';
 import { accountName, commandId, memberBody, reference } from '../intake/command-body.js';
-import {
-  configurationPart,
-  documentOutcome,
-  documentPhase,
-  failureCause,
-  inboundChannel,
-  inboundDirection,
-  inboundOutcome,
-  inboundPhase,
-} from './answers.js';
+import { DOCUMENT_PHASES, GROUP_PHASES, inboundDirection, inboundOutcome, inboundPhase, shapes } from '#read-models';
+import { GROUP_KINDS } from '#domain';
+import { configurationPart, itemResult } from './answers.js';
 import { findingKind } from './reconciliation-answers.js';
-import { groupKind, groupPhase } from './group-answers.js';
+
+const { documentOutcome, failureCause, inboundChannel } = shapes;
 
 const instant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 const wholeNumber = (least: number, most: number) =>
@@ -47,7 +41,7 @@ const reason = z.string().trim().min(3).max(1_000).describe('Why: it is kept in 
 
 /** Query parameters of the document list; names as in the API. */
 export const documentListParameters = z.strictObject({
-  phase: documentPhase.optional().describe('Only documents that stand here.'),
+  phase: z.enum(DOCUMENT_PHASES).optional().describe('Only documents that stand here.'),
   outcome: documentOutcome.optional().describe('Only documents that ended so.'),
   cause: failureCause.optional().describe('Only documents that failed by this cause.'),
   account: ofAccount,
@@ -68,10 +62,11 @@ export const documentListParameters = z.strictObject({
 
 /** Query parameters of the list of groups. */
 export const groupListParameters = z.strictObject({
-  phase: groupPhase.optional().describe('Only groups that stand here.'),
+  phase: z.enum(GROUP_PHASES).optional().describe('Only groups that stand here.'),
   outcome: documentOutcome.optional().describe('Only groups that ended so.'),
   account: ofAccount,
-  kind: groupKind
+  kind: z
+    .enum(GROUP_KINDS)
     .optional()
     .describe('Only groups that came about so: given by the ERP, a large document that was split, or a resumption.'),
   halted: flag.optional().describe('true: only those that stopped; false: all others.'),
@@ -108,7 +103,7 @@ export const outcomeFeedParameters = z.strictObject({
 
 /** Query parameters of a concluded document's items. */
 export const documentItemsParameters = z.strictObject({
-  result: z.enum(['accepted', 'refused', 'undetermined']).optional().describe('Only items with which it went so.'),
+  result: itemResult.optional().describe('Only items with which it went so.'),
   limit: limit(5_000, 1_000, 'Items'),
   cursor: z.string().min(1).max(100).optional().describe('next_cursor of an answer: the page after it.'),
 });

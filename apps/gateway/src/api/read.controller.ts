@@ -5,10 +5,18 @@ import { Readable } from 'node:stream';
 import type { EvidenceStore } from '#evidence';
 import type { z } from 'zod';
 import { isSgtin, isSha256, PedigreeError, requestIdOf } from '#kernel';
-import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page, SgtinHistory } from '#read-models';
+import type {
+  DocumentListQuery,
+  DocumentSummary,
+  outcomeCounts,
+  OutcomeCounts,
+  packHistory,
+  Page,
+  SgtinHistory,
+} from '#read-models';
 import type { ServiceLog } from '#service';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
-import type { document, documentPage, outcomeCounts, packHistory } from './answers.js';
+import type { document, documentPage } from './answers.js';
 import { documentAnswer } from './document-answer.js';
 import { asNdjson } from './ndjson.js';
 import { documentListParameters, historyParameters, parameters, uuidParameter } from './parameters.js';

@@ -1,11 +1,10 @@
 import { z } from 'zod';
+import { shapes } from '#read-models';
 import { FINDING_KINDS } from '#reconciliation';
 
 /** The shapes of the answers about reconciliations; names as in the API. */
 
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-const instant = z.iso.datetime();
-const count = z.number().int();
+const { instant, sha256, whole: count } = shapes;
 
 export const findingKind = z.enum(FINDING_KINDS);
 

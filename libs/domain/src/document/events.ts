@@ -3,16 +3,19 @@ import type { AccountCause } from '../account/events.js';
 import type { UploadEvent } from './upload-events.js';
 
 /** How a document ended. `failed`: without a receipt that says otherwise; the cause tells why. */
-export type DocumentOutcome = 'accepted' | 'partial' | 'rejected' | 'failed';
+export const DOCUMENT_OUTCOMES = ['accepted', 'partial', 'rejected', 'failed'] as const;
+export type DocumentOutcome = (typeof DOCUMENT_OUTCOMES)[number];
 
 /**
  * `not_processed`: it stood behind a member of its group that did not succeed, and the registry does not process it
  * (interface 3.2).
  */
-export type FailureCause = 'registry_failed' | 'send_refused' | 'predecessor_failed' | 'not_processed';
+export const FAILURE_CAUSES = ['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed'] as const;
+export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
 /** Canonical document statuses (interface 3.1). */
-export type RegistryStatus = 'uploading' | 'processing' | 'processed' | 'failed_result_ready' | 'failed';
+export const REGISTRY_STATUSES = ['uploading', 'processing', 'processed', 'failed_result_ready', 'failed'] as const;
+export type RegistryStatus = (typeof REGISTRY_STATUSES)[number];
 
 /** Another document of ours, as the ERP named it and as the registry will know it. */
 export interface DocumentReference {
@@ -40,7 +43,8 @@ export interface GroupMembership {
  * `given`: the ERP gave a group. `split`: one document in parts. `resumption`: what is left of a group that halted,
  * with a corrected member.
  */
-export type GroupKind = 'given' | 'split' | 'resumption';
+export const GROUP_KINDS = ['given', 'split', 'resumption'] as const;
+export type GroupKind = (typeof GROUP_KINDS)[number];
 
 /** The command was taken; the document's bytes are in the evidence store. */
 export interface DocumentRegistered {
@@ -99,7 +103,8 @@ export interface AfterHold {
   outcome: BadOutcome;
 }
 
-export type BadOutcome = Extract<DocumentOutcome, 'rejected' | 'failed'>;
+export const BAD_OUTCOMES = ['rejected', 'failed'] as const satisfies DocumentOutcome[];
+export type BadOutcome = (typeof BAD_OUTCOMES)[number];
 
 /** A predecessor ended badly. Nothing is sent until that end is revised, or a person decides. */
 export interface DocumentHeld {

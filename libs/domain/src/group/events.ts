@@ -14,14 +14,16 @@ import type {
 export const MAX_GROUP_MEMBERS = 200;
 
 /** Why a group stopped. `member_not_sent`: the registry refused to take it, so the group was never started. */
-export type HaltCause =
-  | 'member_rejected'
-  | 'member_failed'
-  | 'member_partial'
-  | 'member_not_sent'
-  | 'predecessor_failed'
-  | 'check_denied'
-  | 'start_refused';
+export const HALT_CAUSES = [
+  'member_rejected',
+  'member_failed',
+  'member_partial',
+  'member_not_sent',
+  'predecessor_failed',
+  'check_denied',
+  'start_refused',
+] as const;
+export type HaltCause = (typeof HALT_CAUSES)[number];
 
 /** The document that was too large for one send, as it was given. */
 export interface SplitDocument {

@@ -1,18 +1,28 @@
 import type { Sha256 } from '#kernel';
-import type { DocumentOutcome, RegistryStatus } from '../document/events.js';
+import { DOCUMENT_OUTCOMES, type RegistryStatus } from '../document/events.js';
 
 /** `incoming`: told to us by another participant. `outgoing`: in our name, and not sent by us. */
-export type InboundDirection = 'incoming' | 'outgoing';
+export const INBOUND_DIRECTIONS = ['incoming', 'outgoing'] as const;
+export type InboundDirection = (typeof INBOUND_DIRECTIONS)[number];
 
 /** By which way a document came (interface 1): from another participant, or in our name past this system. */
-export type InboundChannel =
-  'counterparty' | 'emission_registrar' | 'disposal_registrar' | 'fiscal_operator' | 'cabinet' | 'other_system';
+export const INBOUND_CHANNELS = [
+  'counterparty',
+  'emission_registrar',
+  'disposal_registrar',
+  'fiscal_operator',
+  'cabinet',
+  'other_system',
+] as const;
+export type InboundChannel = (typeof INBOUND_CHANNELS)[number];
 
 /** How it ended. `undetermined`: the registry is done with it, and the receipt that would tell how cannot be had. */
-export type InboundOutcome = DocumentOutcome | 'undetermined';
+export const INBOUND_OUTCOMES = [...DOCUMENT_OUTCOMES, 'undetermined'] as const;
+export type InboundOutcome = (typeof INBOUND_OUTCOMES)[number];
 
 /** How an incoming document was found to belong to one of ours. */
-export type LinkedBy = 'request_id' | 'original_id' | 'items';
+export const LINKS = ['request_id', 'original_id', 'items'] as const;
+export type LinkedBy = (typeof LINKS)[number];
 
 /** A document list showed a document that is not ours. */
 export interface InboundSeen {

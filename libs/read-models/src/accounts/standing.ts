@@ -8,7 +8,8 @@ import {
 } from '#domain';
 import type { EventStore } from '#event-store';
 import { wholeStream } from '../document-timeline/whole-stream.js';
-import type { AccountHold, DocumentPhase } from '../port.js';
+import type { DocumentPhase } from '../phases.js';
+import type { AccountHold } from '../port.js';
 
 /** How an account stands: whether anything is sent through it, and with which certificate it signs. */
 export interface AccountStanding {

@@ -148,14 +148,20 @@ describe('the tally', () => {
       data: { outcome: 'failed', cause: 'registry_failed', docType: 415, documentSha256: SHA },
     };
     const done = given([failed]);
-    expect(tallyChange([], [open, done])).toEqual({ documents: 2, accepted: 0, partial: 0, rejected: 0, failed: 1 });
-    expect(tallyChange([open], [done])).toEqual({ documents: 0, accepted: 0, partial: 0, rejected: 0, failed: 1 });
+    expect(tallyChange([], [open, done])).toEqual({
+      documents: 2n,
+      accepted: 0n,
+      partial: 0n,
+      rejected: 0n,
+      failed: 1n,
+    });
+    expect(tallyChange([open], [done])).toEqual({ documents: 0n, accepted: 0n, partial: 0n, rejected: 0n, failed: 1n });
     expect(tallyChange([done], [{ ...done, outcome: 'accepted' }])).toEqual({
-      documents: 0,
-      accepted: 1,
-      partial: 0,
-      rejected: 0,
-      failed: -1,
+      documents: 0n,
+      accepted: 1n,
+      partial: 0n,
+      rejected: 0n,
+      failed: -1n,
     });
   });
 });

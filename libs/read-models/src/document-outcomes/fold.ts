@@ -11,7 +11,7 @@ import {
 import type { RecordedEvent } from '#event-store';
 import { neverReached } from '#kernel';
 import { changedHolds } from './holds.js';
-import type { DocumentOutcomeRow } from './row.js';
+import type { DocumentCountRow, DocumentOutcomeRow } from './row.js';
 
 /**
  * The row after one more event of its document. Pure. An event that the row already holds (its position is not newer)
@@ -203,18 +203,19 @@ function uploadChanges(event: UploadEvent): Partial<DocumentOutcomeRow> {
   }
 }
 
-/** Documents in all and by outcome; what has no outcome yet is the rest. */
-export type OutcomeTally = Record<'documents' | 'accepted' | 'partial' | 'rejected' | 'failed', number>;
+export type OutcomeTally = Omit<DocumentCountRow, 'single'>;
+
+export const noDocuments = (): OutcomeTally => ({ documents: 0n, accepted: 0n, partial: 0n, rejected: 0n, failed: 0n });
 
 /** What a page changes in the tally: the rows before it against the rows after. */
 export function tallyChange(before: Iterable<DocumentOutcomeRow>, after: Iterable<DocumentOutcomeRow>): OutcomeTally {
-  const change: OutcomeTally = { documents: 0, accepted: 0, partial: 0, rejected: 0, failed: 0 };
-  for (const row of before) count(change, row, -1);
-  for (const row of after) count(change, row, 1);
+  const change = noDocuments();
+  for (const row of before) count(change, row, -1n);
+  for (const row of after) count(change, row, 1n);
   return change;
 }
 
-function count(tally: OutcomeTally, row: DocumentOutcomeRow, by: 1 | -1): void {
+function count(tally: OutcomeTally, row: DocumentOutcomeRow, by: bigint): void {
   tally.documents += by;
   if (row.outcome !== null) tally[row.outcome] += by;
 }

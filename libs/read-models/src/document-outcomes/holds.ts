@@ -1,6 +1,14 @@
 import type { AfterHold, DocumentReference } from '#domain';
-import type { HeldFor } from '../groups/row.js';
 import type { HoldShown } from '../port.js';
+
+/** A predecessor that ended badly, as the rows of documents and groups keep it. */
+export interface HeldFor {
+  commandId: string;
+  requestId: string;
+  outcome: AfterHold['outcome'];
+  /** ISO 8601. */
+  since: string;
+}
 
 /** What stands in the way of a document or a group, as its row keeps it. */
 export interface HeldRow {

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DataSource } from 'typeorm';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { fillDocuments, hardQueries } from '../../../../test/bench/many-documents.js';
 import { pagesTouched, planOf, rowsVisited } from '../../../../test/support/plan.js';
-import { dataSourceOver } from '../data-source.js';
 import type { DocumentListQuery } from '../port.js';
-import { writeCursor } from './cursor.js';
+import { writeCursor } from '../list-page.js';
 import { selectDocuments } from './query.js';
 
 const ROWS = 100_000;
@@ -15,12 +13,10 @@ const SEED = 20_260_901;
 const MOST_VISITED = 2 * LIMIT + 10;
 
 let db: TestDatabase;
-let dataSource: DataSource;
 
 beforeAll(async () => {
   db = await testDatabase();
   await fillDocuments(db.pool, { rows: ROWS, seed: SEED });
-  dataSource = await dataSourceOver(db.pool);
 });
 afterAll(() => db.drop());
 
@@ -35,7 +31,7 @@ it('upgrades in place: the phase of every document without an outcome is known, 
 });
 
 async function costOf(query: DocumentListQuery): Promise<{ visited: number; pages: number; plan: string }> {
-  const [text, values] = selectDocuments(dataSource, query, LIMIT).getQueryAndParameters();
+  const { text, values } = selectDocuments(query, LIMIT);
   const plan = await planOf(db.pool, text, values);
   return { visited: rowsVisited(plan), pages: pagesTouched(plan), plan: JSON.stringify(plan) };
 }

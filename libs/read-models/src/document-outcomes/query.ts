@@ -1,14 +1,10 @@
-import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
-import type { DataSource, SelectQueryBuilder } from 'typeorm';
+import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
 import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page, WaitedFor } from '../port.js';
-import { readCursor, writeCursor } from './cursor.js';
 import { holdsOf } from './holds.js';
-import { DocumentOutcomeEntity, type DocumentOutcomeRow } from './row.js';
+import { noDocuments } from './fold.js';
+import { DOCUMENT_COUNT, DOCUMENT_OUTCOME, type DocumentCountRow, type DocumentOutcomeRow } from './row.js';
 import { wordsFor } from './sentences.js';
-
-const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 1_000;
 
 /**
  * One page of documents, newest registration first. The cursor is the log position of the page's last registration, so
@@ -17,84 +13,69 @@ const MAX_LIMIT = 1_000;
  * PedigreeError `invalid_parameter` that names the parameter.
  */
 export async function listDocuments(
-  dataSource: DataSource,
+  db: Queryable,
   query: DocumentListQuery,
   received: Received,
 ): Promise<Page<DocumentSummary>> {
-  const limit = query.limit ?? DEFAULT_LIMIT;
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-    throw new PedigreeError('invalid_parameter', `limit must be a whole number from 1 to ${MAX_LIMIT}`, {
-      field: 'limit',
-    });
-  }
-  const rows = await selectDocuments(dataSource, query, limit + 1).getMany();
-  const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  const waitingFor = await waitedFor(items, received);
-  return {
-    items: items.map((row) => summaryOf(row, { waitingFor: waitingFor(row) })),
-    ...(rows.length > limit && last !== undefined ? { nextCursor: writeCursor(last.registeredPosition) } : {}),
-  };
+  const limit = pageLimit(query.limit);
+  const { rows } = await db.query<DocumentOutcomeRow>(selectDocuments(query, limit + 1));
+  const waitingFor = await waitedFor(rows.slice(0, limit), received);
+  return pageOf(rows, limit, {
+    show: (row) => summaryOf(row, { waitingFor: waitingFor(row) }),
+    positionOf: (row) => row.registeredPosition,
+  });
 }
 
+/** Filters of the list that compare one column. */
+const COMPARED = ['outcome', 'cause', 'account', 'docType', 'requestId', 'reference'] as const;
+
 /** The statement of a page, for the list and for the test of its plan. */
-export function selectDocuments(
-  dataSource: DataSource,
-  query: DocumentListQuery,
-  limit: number,
-): SelectQueryBuilder<DocumentOutcomeRow> {
-  const select = dataSource.getRepository(DocumentOutcomeEntity).createQueryBuilder('d').limit(limit);
+export function selectDocuments(query: DocumentListQuery, limit: number): { text: string; values: unknown[] } {
+  const values: unknown[] = [];
+  const given = (value: unknown): string => `$${values.push(value)}`;
   const isOpen = query.phase !== undefined && query.phase !== 'concluded';
   // The small table leads where it can: place and time are then looked for in its index, and each row of the large one
   // is fetched by its key.
-  if (isOpen)
-    select.innerJoin('DocumentOpen', 'o', 'o.registeredPosition = d.registeredPosition AND o.phase = :phase', {
-      phase: query.phase,
-    });
-  filter(select, query);
-  inOrder(select, query, isOpen ? 'o' : 'd');
-  return select;
-}
-
-function filter(select: SelectQueryBuilder<DocumentOutcomeRow>, query: DocumentListQuery): void {
-  if (query.phase === 'concluded')
-    select.andWhere('d.outcome IS NOT NULL AND d.phase = :phase', { phase: query.phase });
-  if (query.outcome !== undefined) select.andWhere(`d.outcome = :outcome`, { outcome: query.outcome });
-  if (query.cause !== undefined) select.andWhere('d.cause = :cause', { cause: query.cause });
-  if (query.account !== undefined) select.andWhere('d.account = :account', { account: query.account });
-  if (query.docType !== undefined) select.andWhere('d.docType = :docType', { docType: query.docType });
-  if (query.requestId !== undefined) select.andWhere('d.requestId = :requestId', { requestId: query.requestId });
-  if (query.duplicate !== undefined) select.andWhere(query.duplicate ? 'd.duplicate' : 'NOT d.duplicate');
-  if (query.reference !== undefined) select.andWhere('d.reference = :reference', { reference: query.reference });
+  const open = isOpen
+    ? `JOIN document_open o ON o.registered_position = d.registered_position AND o.phase = ${given(query.phase)}`
+    : '';
+  const conditions = [
+    ...(query.phase === 'concluded' ? [`d.outcome IS NOT NULL AND d.phase = 'concluded'`] : []),
+    ...COMPARED.flatMap((property) =>
+      query[property] === undefined ? [] : [`d.${DOCUMENT_OUTCOME.nameOf(property)} = ${given(query[property])}`],
+    ),
+    ...(query.duplicate === undefined ? [] : [query.duplicate ? 'd.duplicate' : 'NOT d.duplicate']),
+    ...placeOf(query, isOpen ? 'o' : 'd', given),
+  ];
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+  const order = `${isOpen ? 'o' : 'd'}.registered_at DESC, ${isOpen ? 'o' : 'd'}.registered_position DESC`;
+  const text = `SELECT ${DOCUMENT_OUTCOME.select({ of: 'd' })} FROM document_outcome d ${open} ${where}
+    ORDER BY ${order} LIMIT ${limit}`;
+  return { text, values };
 }
 
 /**
- * Where a cursor stands in the list: at its own row, or, while a rebuild has not come so far, at the newest one before
- * it.
+ * Time and place in the list, by the two columns in which each of its indexes ends. A cursor stands at its own row, or,
+ * while a rebuild has not come so far, at the newest one before it.
  */
-const CURSOR_PLACE =
-  '(SELECT c.registered_at FROM document_outcome c WHERE c.registered_position <= :position ORDER BY ' +
-  'c.registered_position DESC LIMIT 1), :position';
-
-/** Order, time and place, all by the two columns in which every index of the list ends. */
-function inOrder(select: SelectQueryBuilder<DocumentOutcomeRow>, query: DocumentListQuery, of: 'd' | 'o'): void {
-  select.orderBy(`${of}.registeredAt`, 'DESC').addOrderBy(`${of}.registeredPosition`, 'DESC');
-  if (query.registeredFrom !== undefined)
-    select.andWhere(`${of}.registeredAt >= :from`, { from: query.registeredFrom });
-  if (query.registeredTo !== undefined) select.andWhere(`${of}.registeredAt < :to`, { to: query.registeredTo });
-  if (query.cursor !== undefined)
-    select.andWhere(`(${of}.registeredAt, ${of}.registeredPosition) < (${CURSOR_PLACE})`, {
-      position: readCursor(query.cursor),
-    });
+function placeOf(query: DocumentListQuery, of: 'd' | 'o', given: (value: unknown) => string): string[] {
+  const { registeredFrom, registeredTo, cursor } = query;
+  const position = cursor === undefined ? '' : given(readCursor(cursor));
+  return [
+    ...(registeredFrom === undefined ? [] : [`${of}.registered_at >= ${given(registeredFrom)}`]),
+    ...(registeredTo === undefined ? [] : [`${of}.registered_at < ${given(registeredTo)}`]),
+    ...(cursor === undefined
+      ? []
+      : [
+          `(${of}.registered_at, ${of}.registered_position) < ((SELECT c.registered_at FROM document_outcome c
+             WHERE c.registered_position <= ${position} ORDER BY c.registered_position DESC LIMIT 1), ${position})`,
+        ]),
+  ];
 }
 
 export async function countOutcomes(db: Queryable): Promise<OutcomeCounts> {
-  const { rows } = await db.query<Record<'documents' | 'accepted' | 'partial' | 'rejected' | 'failed', bigint>>(
-    'SELECT documents, accepted, partial, rejected, failed FROM document_outcome_count',
-  );
-  const row = rows[0];
-  if (row === undefined) return { documents: 0, accepted: 0, partial: 0, rejected: 0, failed: 0, unfinished: 0 };
-  const { documents, accepted, partial, rejected, failed } = row;
+  const { rows } = await db.query<DocumentCountRow>(`SELECT ${DOCUMENT_COUNT.select()} FROM document_outcome_count`);
+  const { documents, accepted, partial, rejected, failed } = rows[0] ?? noDocuments();
   return {
     documents: Number(documents),
     accepted: Number(accepted),
@@ -168,17 +149,9 @@ export function summaryOf(
     duplicate: row.duplicate,
     registeredAt: row.registeredAt.toISOString(),
     position: String(row.position),
-    ...withoutAbsent(optional),
+    ...present(optional),
     ...wordsFor({ ...row, ...beside }),
   };
-}
-
-type Present<T> = { [K in keyof T]?: Exclude<T[K], null | undefined> };
-
-function withoutAbsent<T extends object>(fields: T): Present<T> {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
-  ) as Present<T>;
 }
 
 /**

@@ -1,113 +1,77 @@
 import type { DocumentOutcome, DocumentReference, FailureCause, RegistryStatus } from '#domain';
 import type { Sha256 } from '#kernel';
-import { EntitySchema } from 'typeorm';
-import type { DocumentPhase } from '../port.js';
-import type { HeldFor } from '../groups/row.js';
+import { Entity } from 'typeorm';
+import type { HeldFor } from './holds.js';
+import type { DocumentPhase } from '../phases.js';
+import { column, Table } from '../table.js';
 
-/** One row of `document_outcome`, as the fold makes it and the table keeps it. */
-export interface DocumentOutcomeRow {
-  requestId: string;
+/** What became of a document, as the fold makes it and the table keeps it. */
+@Entity('document_outcome')
+export class DocumentOutcomeRow {
+  @column('text', { primary: true }) requestId!: string;
   /** Log position of the registration: the order of the list. */
-  registeredPosition: bigint;
+  @column('bigint', { update: false }) registeredPosition!: bigint;
   /** Log position of the newest event in this row. */
-  position: bigint;
-  commandId: string;
-  reference: string | null;
-  account: string;
-  docType: number;
-  docNum: string | null;
-  subjectId: string;
-  counterpartyId: string | null;
-  operationDate: string;
-  itemCount: number;
-  phase: DocumentPhase;
-  waitingFor: DocumentReference[];
+  @column('bigint') position!: bigint;
+  @column('text', { update: false }) commandId!: string;
+  @column('text', { nullable: true, update: false }) reference!: string | null;
+  @column('text', { update: false }) account!: string;
+  @column('integer', { update: false }) docType!: number;
+  @column('text', { nullable: true, update: false }) docNum!: string | null;
+  @column('text', { update: false }) subjectId!: string;
+  @column('text', { nullable: true, update: false }) counterpartyId!: string | null;
+  @column('text', { update: false }) operationDate!: string;
+  @column('integer', { update: false }) itemCount!: number;
+  @column('text') phase!: DocumentPhase;
+  @column('jsonb') waitingFor!: DocumentReference[];
   /** Predecessors that ended badly. */
-  heldFor: HeldFor[];
-  attempts: number;
-  documentId: string | null;
-  status: RegistryStatus | null;
-  outcome: DocumentOutcome | null;
-  cause: FailureCause | null;
+  @column('jsonb') heldFor!: HeldFor[];
+  @column('integer') attempts!: number;
+  @column('text', { nullable: true }) documentId!: string | null;
+  @column('text', { nullable: true }) status!: RegistryStatus | null;
+  @column('text', { nullable: true }) outcome!: DocumentOutcome | null;
+  @column('text', { nullable: true }) cause!: FailureCause | null;
   /** Why the last send did not go through, or which predecessor stopped it; null once the registry has it. */
-  problem: string | null;
+  @column('text', { nullable: true }) problem!: string | null;
   /** The receipt's comment. */
-  comment: string | null;
-  errorCount: number;
-  documentSha256: Sha256;
-  receiptSha256: Sha256 | null;
-  duplicate: boolean;
-  groupId: string | null;
-  groupIndex: number | null;
-  groupSize: number | null;
-  supersededBy: string | null;
+  @column('text', { nullable: true }) comment!: string | null;
+  @column('integer') errorCount!: number;
+  @column('text', { update: false }) documentSha256!: Sha256;
+  @column('text', { nullable: true }) receiptSha256!: Sha256 | null;
+  @column('boolean') duplicate!: boolean;
+  @column('text', { nullable: true, update: false }) groupId!: string | null;
+  @column('integer', { nullable: true, update: false }) groupIndex!: number | null;
+  @column('integer', { nullable: true, update: false }) groupSize!: number | null;
+  @column('text', { nullable: true }) supersededBy!: string | null;
   /** Which document it was sent in place of, and which in place of it, by an operator. */
-  resendOf: string | null;
-  resentAs: string | null;
-  registeredAt: Date;
-  acceptedAt: Date | null;
-  concludedAt: Date | null;
+  @column('text', { nullable: true, update: false }) resendOf!: string | null;
+  @column('text', { nullable: true }) resentAs!: string | null;
+  @column('timestamptz', { update: false }) registeredAt!: Date;
+  @column('timestamptz', { nullable: true }) acceptedAt!: Date | null;
+  @column('timestamptz', { nullable: true }) concludedAt!: Date | null;
 }
 
-/** How the table is read through TypeORM. The .sql migrations alone make it; `synchronize` is never on. */
-export const DocumentOutcomeEntity = new EntitySchema<DocumentOutcomeRow>({
-  name: 'DocumentOutcome',
-  tableName: 'document_outcome',
-  columns: {
-    requestId: { name: 'request_id', type: 'text', primary: true },
-    registeredPosition: { name: 'registered_position', type: 'bigint' },
-    position: { type: 'bigint' },
-    commandId: { name: 'command_id', type: 'text' },
-    reference: { type: 'text', nullable: true },
-    account: { type: 'text' },
-    docType: { name: 'doc_type', type: 'integer' },
-    docNum: { name: 'doc_num', type: 'text', nullable: true },
-    subjectId: { name: 'subject_id', type: 'text' },
-    counterpartyId: { name: 'counterparty_id', type: 'text', nullable: true },
-    operationDate: { name: 'operation_date', type: 'text' },
-    itemCount: { name: 'item_count', type: 'integer' },
-    phase: { type: 'text' },
-    waitingFor: { name: 'waiting_for', type: 'jsonb' },
-    heldFor: { name: 'held_for', type: 'jsonb' },
-    attempts: { type: 'integer' },
-    documentId: { name: 'document_id', type: 'text', nullable: true },
-    status: { type: 'text', nullable: true },
-    outcome: { type: 'text', nullable: true },
-    cause: { type: 'text', nullable: true },
-    problem: { type: 'text', nullable: true },
-    comment: { type: 'text', nullable: true },
-    errorCount: { name: 'error_count', type: 'integer' },
-    documentSha256: { name: 'document_sha256', type: 'text' },
-    receiptSha256: { name: 'receipt_sha256', type: 'text', nullable: true },
-    duplicate: { type: 'boolean' },
-    groupId: { name: 'group_id', type: 'text', nullable: true },
-    groupIndex: { name: 'group_index', type: 'integer', nullable: true },
-    groupSize: { name: 'group_size', type: 'integer', nullable: true },
-    supersededBy: { name: 'superseded_by', type: 'text', nullable: true },
-    resendOf: { name: 'resend_of', type: 'text', nullable: true },
-    resentAs: { name: 'resent_as', type: 'text', nullable: true },
-    registeredAt: { name: 'registered_at', type: 'timestamptz' },
-    acceptedAt: { name: 'accepted_at', type: 'timestamptz', nullable: true },
-    concludedAt: { name: 'concluded_at', type: 'timestamptz', nullable: true },
-  },
-});
+export const DOCUMENT_OUTCOME = new Table(DocumentOutcomeRow);
 
-/**
- * A document without an outcome, in `document_open`: what the list is read by where a phase is asked for. Queries join
- * it by its name.
- */
-export interface DocumentOpenRow {
-  registeredPosition: bigint;
-  registeredAt: Date;
-  phase: DocumentPhase;
+/** A document without an outcome: what the list is read by where a phase is asked for. */
+@Entity('document_open')
+export class DocumentOpenRow {
+  @column('bigint', { primary: true }) registeredPosition!: bigint;
+  @column('timestamptz', { update: false }) registeredAt!: Date;
+  @column('text') phase!: DocumentPhase;
 }
 
-export const DocumentOpenEntity = new EntitySchema<DocumentOpenRow>({
-  name: 'DocumentOpen',
-  tableName: 'document_open',
-  columns: {
-    registeredPosition: { name: 'registered_position', type: 'bigint', primary: true },
-    registeredAt: { name: 'registered_at', type: 'timestamptz' },
-    phase: { type: 'text' },
-  },
-});
+export const DOCUMENT_OPEN = new Table(DocumentOpenRow);
+
+/** Documents in all and by outcome, in one row; what has no outcome yet is the rest. */
+@Entity('document_outcome_count')
+export class DocumentCountRow {
+  @column('boolean', { primary: true, insert: false }) single!: boolean;
+  @column('bigint') documents!: bigint;
+  @column('bigint') accepted!: bigint;
+  @column('bigint') partial!: bigint;
+  @column('bigint') rejected!: bigint;
+  @column('bigint') failed!: bigint;
+}
+
+export const DOCUMENT_COUNT = new Table(DocumentCountRow);

@@ -1,60 +1,44 @@
-import type { AfterHold, DocumentOutcome, DocumentReference, GroupKind, HaltCause } from '#domain';
+import type { DocumentOutcome, DocumentReference, GroupKind, HaltCause } from '#domain';
 import type { Sha256 } from '#kernel';
+import { Entity } from 'typeorm';
+import type { HeldFor } from '../document-outcomes/holds.js';
+import { column, Table } from '../table.js';
+import type { GroupPhase } from '../phases.js';
 
-/** A predecessor that ended badly, as the tables of documents and groups keep it. */
-export interface HeldFor {
-  commandId: string;
-  requestId: string;
-  outcome: AfterHold['outcome'];
-  /** ISO 8601. */
-  since: string;
-}
-
-/** Where a group stands, in the operator's words. */
-export const GROUP_PHASES = [
-  'waiting',
-  'held',
-  'sending',
-  'checking',
-  'starting',
-  'unconfirmed',
-  'started',
-  'halted',
-  'concluded',
-] as const;
-export type GroupPhase = (typeof GROUP_PHASES)[number];
-
-/** One row of `document_group`, as the fold makes it and the table keeps it. */
-export interface GroupRow {
-  groupId: string;
+/** Where a group stands, as the fold makes it and the table keeps it. */
+@Entity('document_group')
+export class GroupRow {
+  @column('text', { primary: true }) groupId!: string;
   /** Log position of the registration: the order of the list. */
-  registeredPosition: bigint;
+  @column('bigint', { update: false }) registeredPosition!: bigint;
   /** Log position of the newest event in this row. */
-  position: bigint;
-  commandId: string;
-  reference: string | null;
-  account: string;
-  kind: GroupKind;
-  phase: GroupPhase;
-  waitingFor: DocumentReference[];
+  @column('bigint') position!: bigint;
+  @column('text', { update: false }) commandId!: string;
+  @column('text', { nullable: true, update: false }) reference!: string | null;
+  @column('text', { update: false }) account!: string;
+  @column('text', { update: false }) kind!: GroupKind;
+  @column('text') phase!: GroupPhase;
+  @column('jsonb') waitingFor!: DocumentReference[];
   /** Predecessors that ended badly. */
-  heldFor: HeldFor[];
-  memberCount: number;
-  sentCount: number;
-  endedCount: number;
-  outcome: DocumentOutcome | null;
-  halt: HaltCause | null;
+  @column('jsonb') heldFor!: HeldFor[];
+  @column('integer', { update: false }) memberCount!: number;
+  @column('integer') sentCount!: number;
+  @column('integer') endedCount!: number;
+  @column('text', { nullable: true }) outcome!: DocumentOutcome | null;
+  @column('text', { nullable: true }) halt!: HaltCause | null;
   /** Command and outcome of the member, or of the predecessor, that stopped it. */
-  stoppedBy: string | null;
+  @column('text', { nullable: true }) stoppedBy!: string | null;
   /** The registry's words where it would not begin, or what is not known. */
-  problem: string | null;
+  @column('text', { nullable: true }) problem!: string | null;
   /** The document that was split. */
-  documentSha256: Sha256 | null;
-  itemCount: number;
+  @column('text', { nullable: true, update: false }) documentSha256!: Sha256 | null;
+  @column('integer', { update: false }) itemCount!: number;
   /** Ids of groups. */
-  resumes: string | null;
-  resumedBy: string | null;
-  registeredAt: Date;
-  startedAt: Date | null;
-  concludedAt: Date | null;
+  @column('text', { nullable: true, update: false }) resumes!: string | null;
+  @column('text', { nullable: true }) resumedBy!: string | null;
+  @column('timestamptz', { update: false }) registeredAt!: Date;
+  @column('timestamptz', { nullable: true }) startedAt!: Date | null;
+  @column('timestamptz', { nullable: true }) concludedAt!: Date | null;
 }
+
+export const DOCUMENT_GROUP = new Table(GroupRow);

@@ -1,12 +1,9 @@
-import { PedigreeError } from '#kernel';
 import type { Queryable } from '#postgres';
-import { readCursor, writeCursor } from '../document-outcomes/cursor.js';
+import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
 import type { InboundListQuery, InboundSummary, Notification, Page } from '../port.js';
-import { SELECTED, type InboundDocumentRow } from './row.js';
+import { INBOUND_DOCUMENT, type InboundDocumentRow } from './row.js';
 import { inboundSentence } from './sentences.js';
 
-const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 1_000;
 /** Notifications that one answer about a document of ours shows; the list finds the others. */
 const MOST_NOTIFICATIONS = 1_000;
 
@@ -19,12 +16,7 @@ export async function listInbound(
   query: InboundListQuery,
   titleOf: (docType: number) => string,
 ): Promise<Page<InboundSummary>> {
-  const limit = query.limit ?? DEFAULT_LIMIT;
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-    throw new PedigreeError('invalid_parameter', `limit must be a whole number from 1 to ${MAX_LIMIT}`, {
-      field: 'limit',
-    });
-  }
+  const limit = pageLimit(query.limit);
   const values: unknown[] = [limit + 1];
   const conditions = [
     ...(['direction', 'channel', 'phase', 'outcome', 'account'] as const).flatMap((name) =>
@@ -37,15 +29,13 @@ export async function listInbound(
   ];
   const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
   const { rows } = await db.query<InboundDocumentRow>(
-    `SELECT ${SELECTED} FROM inbound_document ${where} ORDER BY seen_position DESC LIMIT $1`,
+    `SELECT ${INBOUND_DOCUMENT.select()} FROM inbound_document ${where} ORDER BY seen_position DESC LIMIT $1`,
     values,
   );
-  const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  return {
-    items: items.map((row) => inboundSummary(row, titleOf)),
-    ...(rows.length > limit && last !== undefined ? { nextCursor: writeCursor(last.seenPosition) } : {}),
-  };
+  return pageOf(rows, limit, {
+    show: (row) => inboundSummary(row, titleOf),
+    positionOf: (row) => row.seenPosition,
+  });
 }
 
 /** What others told about a document of ours, the oldest first. */
@@ -55,7 +45,7 @@ export async function notificationsOf(
   titleOf: (docType: number) => string,
 ): Promise<Notification[]> {
   const text =
-    `SELECT ${SELECTED} FROM inbound_document WHERE linked_request_id = $1 AND phase <> 'ours' ORDER BY ` +
+    `SELECT ${INBOUND_DOCUMENT.select()} FROM inbound_document WHERE linked_request_id = $1 AND phase <> 'ours' ORDER BY ` +
     `seen_position LIMIT ${MOST_NOTIFICATIONS}`;
   const { rows } = await db.query<InboundDocumentRow>(text, [requestId]);
   return rows.map((row) => ({
@@ -124,8 +114,3 @@ export function inboundSummary(row: InboundDocumentRow, titleOf: (docType: numbe
     ...present(optional),
   };
 }
-
-type Present<T> = { [K in keyof T]?: Exclude<T[K], null | undefined> };
-
-const present = <T extends object>(fields: T): Present<T> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)) as Present<T>;

@@ -1,14 +1,13 @@
 import { z } from 'zod';
+import { BAD_OUTCOMES, GROUP_KINDS } from '#domain';
 import { uuid5 } from '#kernel';
+import { documentOutcome, failureCause, haltCause, instant, reference, sha256 } from '../shapes.js';
 
 /**
  * The shapes of what the ERP is told: for the outbox, for the documentation of bus, feed and webhooks, and for the
  * tests. One source.
  */
 
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-const instant = z.iso.datetime();
-const outcome = z.enum(['accepted', 'partial', 'rejected', 'failed']);
 const count = z.number().int().min(0);
 
 /**
@@ -82,14 +81,11 @@ const documentFields = {
   href: z.string().describe('Where the document stands now: a path of the API.'),
 };
 
-const cause = z
-  .enum(['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed'])
-  .optional()
-  .describe('Why it failed.');
+const cause = failureCause.optional().describe('Why it failed.');
 
 const part = z.strictObject({
   request_id: z.uuid(),
-  outcome,
+  outcome: documentOutcome,
   cause,
   document_id: z.string().optional(),
   receipt_sha256: sha256.optional(),
@@ -97,7 +93,7 @@ const part = z.strictObject({
 
 const conclusionFields = {
   ...documentFields,
-  outcome,
+  outcome: documentOutcome,
   cause,
   receipt_sha256: sha256.optional(),
   accepted_at: instant.optional().describe('Second time: when the registry took it, as its receipt says.'),
@@ -117,7 +113,7 @@ const groupFields = {
   reference: z.string().optional().describe("The ERP's own reference, as the command gave it."),
   ...resent,
   account: z.string(),
-  kind: z.enum(['given', 'resumption']).describe('`resumption`: what was left of a group that halted.'),
+  kind: z.enum(GROUP_KINDS).exclude(['split']).describe('`resumption`: what was left of a group that halted.'),
   resumes: z
     .strictObject({ group_id: z.uuid(), command_id: z.string() })
     .optional()
@@ -131,7 +127,7 @@ const groupFields = {
         ...resent,
         doc_type: z.number().int(),
         document_id: z.string().optional(),
-        outcome: outcome.optional(),
+        outcome: documentOutcome.optional(),
         cause,
       }),
     )
@@ -145,28 +141,18 @@ const groupFields = {
   href: z.string().describe('Where the group stands now: a path of the API.'),
 };
 
-const halt = z
-  .enum([
-    'member_rejected',
-    'member_failed',
-    'member_partial',
-    'member_not_sent',
-    'predecessor_failed',
-    'check_denied',
-    'start_refused',
-  ])
-  .describe('Why it stopped before its end.');
+const halt = haltCause.describe('Why it stopped before its end.');
 const haltDetails = {
   stopped_by: z
-    .strictObject({ command_id: z.string(), request_id: z.uuid(), outcome })
+    .strictObject({ command_id: z.string(), request_id: z.uuid(), outcome: documentOutcome })
     .optional()
     .describe('The member, or what the group was to come after.'),
   text: z.string().optional().describe("The registry's words where it would not begin."),
 };
-const groupConclusionFields = { ...groupFields, outcome, halt: halt.optional(), ...haltDetails };
+const groupConclusionFields = { ...groupFields, outcome: documentOutcome, halt: halt.optional(), ...haltDetails };
 
 const heldFor = z
-  .array(z.strictObject({ command_id: z.string(), request_id: z.uuid(), outcome: z.enum(['rejected', 'failed']) }))
+  .array(reference.extend({ outcome: z.enum(BAD_OUTCOMES) }))
   .describe('What it comes after, and how that ended.');
 
 const refusalFields = {
@@ -204,7 +190,7 @@ export const OUTCOME_DATA = {
   'pedigree.document.waiting.v1': z
     .strictObject({
       ...documentFields,
-      waiting_for: z.array(z.strictObject({ command_id: z.string(), request_id: z.uuid() })),
+      waiting_for: z.array(reference),
     })
     .describe('Held until other documents have concluded.'),
   'pedigree.document.held.v1': z
@@ -217,7 +203,7 @@ export const OUTCOME_DATA = {
     .strictObject(conclusionFields)
     .describe('Ended: accepted, partial, rejected or failed.'),
   'pedigree.document.revised.v1': z
-    .strictObject({ ...conclusionFields, previous_outcome: outcome })
+    .strictObject({ ...conclusionFields, previous_outcome: documentOutcome })
     .describe('What counted as ended turned out otherwise; this replaces what was told before.'),
   'pedigree.document.duplicate.v1': z
     .strictObject({
@@ -241,13 +227,13 @@ export const OUTCOME_DATA = {
         'answer, and not here.',
     ),
   'pedigree.group.revised.v1': z
-    .strictObject({ ...groupConclusionFields, previous_outcome: outcome })
+    .strictObject({ ...groupConclusionFields, previous_outcome: documentOutcome })
     .describe('A member turned out otherwise, and with it the whole; this replaces what was told before.'),
 } as const;
 
 export type OutcomeType = keyof typeof OUTCOME_DATA;
 
-const withOutcome = (word: string): string[] => outcome.options.map((one) => `${word}.${one}`);
+const withOutcome = (word: string): string[] => documentOutcome.options.map((one) => `${word}.${one}`);
 
 /** The routing keys under which each type comes. */
 export const OUTCOME_TOPICS: Record<OutcomeType, string[]> = {

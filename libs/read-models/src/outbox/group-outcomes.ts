@@ -9,6 +9,7 @@ import {
   type Registration,
 } from '#domain';
 import { wordsForGroup } from '../groups/sentences.js';
+import { present } from '../list-page.js';
 import { askedBy } from './asked.js';
 import type { ConclusionData, GroupConclusionData } from './cloud-event.js';
 import { heldForOf } from './held.js';
@@ -196,7 +197,3 @@ function causeOf(state: RegisteredGroup) {
   const causes = state.members.map((one) => one.cause);
   return causes.find((one) => one !== undefined && one !== 'not_processed') ?? causes.find((one) => one !== undefined);
 }
-
-type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-const present = <T extends object>(fields: T): Present<T> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;

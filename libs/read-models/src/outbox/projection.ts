@@ -2,10 +2,11 @@ import { GROUP_STREAM_PREFIX, REFUSAL_STREAM_PREFIX } from '#domain';
 import type { EventStore, RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Sha256 } from '#kernel';
-import { installationId, type Transaction } from '#postgres';
+import { installationId } from '#postgres';
 import type { Projection } from '#subscriptions';
 import { PAGE_BOUNDS, withinBytes, type PageBounds } from '../page-bounds.js';
 import type { DocumentReading } from '../sgtin-history/movements.js';
+import { Table } from '../table.js';
 import { outcomeIdOf, sequenceOf, sourceOf, type OutcomeEvent } from './cloud-event.js';
 import { historyOf } from './history.js';
 import { digestsOf, readConclusion } from './items.js';
@@ -18,6 +19,7 @@ import {
   type Known,
 } from './outcome-table.js';
 import { isConclusion, readParts } from './parts.js';
+import { OUTCOME, OUTCOME_REMOVED, type OutcomeRow } from './row.js';
 import { commandRefused } from './refusals.js';
 import { endsSplit, groupOf } from './split.js';
 import type { Told } from './told.js';
@@ -32,15 +34,6 @@ export interface OutboxOptions {
 
 /** Documents whose streams and evidence are in memory at once. */
 const OUTCOMES_AT_ONCE = 20;
-
-/** A row of `outcome_event`. */
-interface OutboxRow {
-  position: bigint;
-  id: string;
-  told: Told;
-  body: string;
-  recordedAt: Date;
-}
 
 /**
  * Feeds the outbox: each event that the ERP is told of becomes one CloudEvent, written in the transaction that moves
@@ -60,20 +53,18 @@ export function outboxProjection(options: OutboxOptions): Projection {
         bytes: bounds.bytes,
       });
       for (let from = 0; from < fitting; from += OUTCOMES_AT_ONCE) {
-        await write(
+        await OUTCOME.write(
           tx,
           await rowsOf(events.slice(from, Math.min(fitting, from + OUTCOMES_AT_ONCE)), installation, options),
         );
       }
       return fitting;
     },
-    truncate: async (tx) => {
-      await tx.query('TRUNCATE outcome_event, outcome_removed');
-    },
+    truncate: (tx) => Table.truncate(tx, OUTCOME, OUTCOME_REMOVED),
   };
 }
 
-async function rowsOf(events: RecordedEvent[], installation: string, options: OutboxOptions): Promise<OutboxRow[]> {
+async function rowsOf(events: RecordedEvent[], installation: string, options: OutboxOptions): Promise<OutcomeRow[]> {
   const { evidence, store } = options;
   const histories = await Promise.all(events.map(({ stream, position }) => historyOf(store, stream, position)));
   const each = events
@@ -87,18 +78,14 @@ async function rowsOf(events: RecordedEvent[], installation: string, options: Ou
         .flatMap(digestsOf),
     ),
   ]);
-  const rows: OutboxRow[] = [];
+  const rows: OutcomeRow[] = [];
   for (const { event, history } of each) {
     const told = await toldOf({ event, history }, bytes, options);
     if (told === undefined) continue;
     const { position, recordedAt } = event;
-    rows.push({
-      position,
-      id: outcomeIdOf(event.id, installation),
-      told,
-      body: JSON.stringify(envelopeOf(event, told, installation)),
-      recordedAt,
-    });
+    const { type, topic, subject } = told;
+    const envelope = envelopeOf(event, told, installation);
+    rows.push({ position, id: envelope.id, type, topic, subject, body: JSON.stringify(envelope), recordedAt });
   }
   return rows;
 }
@@ -144,21 +131,3 @@ const envelopeOf = (event: RecordedEvent, { type, subject, data }: Told, install
   datacontenttype: 'application/json',
   data,
 });
-
-async function write(tx: Transaction, rows: OutboxRow[]): Promise<void> {
-  await tx.query({
-    name: 'outcome-event-write',
-    text: `INSERT INTO outcome_event (position, id, type, topic, subject, body, recorded_at)
-      SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],
-        $7::timestamptz[])`,
-    values: [
-      rows.map((row) => row.position),
-      rows.map((row) => row.id),
-      rows.map((row) => row.told.type),
-      rows.map((row) => row.told.topic),
-      rows.map((row) => row.told.subject),
-      rows.map((row) => row.body),
-      rows.map((row) => row.recordedAt),
-    ],
-  });
-}

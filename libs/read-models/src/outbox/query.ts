@@ -1,14 +1,10 @@
 import type { Queryable } from '#postgres';
+import { OUTCOME, type OutcomeRow } from './row.js';
 
-/** An outcome as it stands in the outbox: its body is a CloudEvent in JSON, given out byte for byte. */
-export interface StoredOutcome {
-  position: bigint;
-  id: string;
-  type: string;
-  topic: string;
-  subject: string;
-  body: string;
-}
+/** An outcome as it is given out. */
+export type StoredOutcome = Omit<OutcomeRow, 'recordedAt'>;
+
+const GIVEN_OUT = ['position', 'id', 'type', 'topic', 'subject', 'body'] as const satisfies (keyof StoredOutcome)[];
 
 /** Most bytes of bodies in one page, the first row aside: what is read at once must fit in memory. */
 const MOST_PAGE_BYTES = 8 * 1024 * 1024;
@@ -20,7 +16,7 @@ const MOST_PAGE_BYTES = 8 * 1024 * 1024;
 export async function outcomesAfter(db: Queryable, after: bigint, limit: number): Promise<StoredOutcome[]> {
   const { rows } = await db.query<StoredOutcome>({
     name: 'outcomes-after',
-    text: `SELECT position, id, type, topic, subject, body FROM (
+    text: `SELECT ${OUTCOME.select({ only: GIVEN_OUT })} FROM (
              SELECT *, sum(octet_length(body)) OVER (ORDER BY position) - octet_length(body) AS bytes_before
              FROM (SELECT * FROM outcome_event WHERE position > $1 ORDER BY position LIMIT $2) AS next
            ) AS page WHERE bytes_before < $3 ORDER BY position`,

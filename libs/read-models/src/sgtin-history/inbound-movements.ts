@@ -20,27 +20,21 @@ export function inboundMovementsOf(
   const { data } = event;
   const { facts } = read;
   const document = {
-    ...{
-      knownFrom: event.position,
-      requestId: data.requestId ?? '',
-      documentId: data.documentId,
-      channel: data.channel,
-      docType: data.docType ?? facts.docType,
-    },
-    ...{
-      outcome: data.outcome,
-      cause: undefined,
-      subjectId: facts.subjectId,
-      counterpartyId: facts.counterpartyId,
-      operationDate: facts.operationDate,
-      operationAt: instantOf(facts.operationDate),
-    },
-    ...{
-      acceptedAt: data.acceptedAt,
-      orderedAt: orderedAt(event),
-      documentSha256: data.documentSha256 as string,
-      receiptSha256: data.receiptSha256,
-    },
+    knownFrom: event.position,
+    requestId: data.requestId ?? '',
+    documentId: data.documentId,
+    channel: data.channel,
+    docType: data.docType ?? facts.docType,
+    outcome: data.outcome,
+    cause: undefined,
+    subjectId: facts.subjectId,
+    counterpartyId: facts.counterpartyId,
+    operationDate: facts.operationDate,
+    operationAt: instantOf(facts.operationDate),
+    acceptedAt: data.acceptedAt,
+    orderedAt: orderedAt(event),
+    documentSha256: data.documentSha256 as string,
+    receiptSha256: data.receiptSha256,
   };
   return gather(document, effectsOfInbound(event, read, reading));
 }

@@ -1,14 +1,8 @@
-import {
-  requestIdOfStream,
-  type ConclusionRevised,
-  type DocumentConcluded,
-  type FailureCause,
-  type InboundChannel,
-  type InboundOutcome,
-} from '#domain';
+import { requestIdOfStream, type ConclusionRevised, type DocumentConcluded, type FailureCause } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from '#documents';
 import { neverReached, type Sha256 } from '#kernel';
+import type { ItemMovementRow, MovementDocument, MovementEffectRow } from './row.js';
 
 export type Conclusion = RecordedEvent & (DocumentConcluded | ConclusionRevised);
 
@@ -35,43 +29,14 @@ export interface ReadEvidence {
   receipt: ReceiptFacts | undefined;
 }
 
-/** A row of `movement_document`; its items refer to it by `knownFrom`. */
-export interface MovementDocument {
-  knownFrom: bigint;
-  /** Empty for a document of others whose sender's id is not known. */
-  requestId: string;
-  /** For a document of others: the registry's id, and the way by which it came. */
-  documentId: string | undefined;
-  channel: InboundChannel | undefined;
-  docType: number;
-  outcome: InboundOutcome;
-  cause: FailureCause | undefined;
-  subjectId: string;
-  counterpartyId: string | undefined;
-  operationDate: string;
-  operationAt: string | undefined;
-  acceptedAt: string | undefined;
-  orderedAt: string;
-  documentSha256: string;
-  receiptSha256: string | undefined;
-}
-
-/** A row of `movement_effect`. */
-export interface MovementEffect {
-  result: ItemEffect['result'];
-  status: string | undefined;
-  place: string | undefined;
-  errorCode: string | undefined;
-  errorText: string | undefined;
-  containment: 'packed' | 'taken_out' | 'opened' | 'opened_all' | undefined;
-  container: string | undefined;
-}
+/** What a document did to some of its items. */
+export type MovementEffect = Omit<MovementEffectRow, 'knownFrom' | 'effect'>;
 
 /** Everything one conclusion writes. `effect` is the index of the item's effect in `effects`. */
 export interface Movements {
   document: MovementDocument;
   effects: MovementEffect[];
-  items: { item: string; effect: number; ordinal: number }[];
+  items: ItemMovementRow[];
 }
 
 /**
@@ -95,7 +60,7 @@ export function gather(document: MovementDocument, itemEffects: ItemEffect[]): M
     const effect = effectNumber(effectOf(itemEffect), effects, numbers);
     const ordinal = seen.get(itemEffect.item.id) ?? 0;
     seen.set(itemEffect.item.id, ordinal + 1);
-    return { item: itemEffect.item.id, effect, ordinal };
+    return { knownFrom: document.knownFrom, effect, ordinal, item: itemEffect.item.id };
   });
   return { document, effects, items };
 }

@@ -12,7 +12,7 @@ import type { Sha256 } from '#kernel';
 import type { Transaction } from '#postgres';
 import type { Projection } from '#subscriptions';
 import { PAGE_BOUNDS, withinBytes, type PageBounds } from '../page-bounds.js';
-import { copyRows } from './copy-rows.js';
+import { Table } from '../table.js';
 import {
   closeRecognised,
   inboundMovementsOf,
@@ -21,6 +21,14 @@ import {
   type Recognition,
 } from './inbound-movements.js';
 import { movementsOf, type Conclusion, type DocumentReading, type Movements } from './movements.js';
+import {
+  CONTAINMENT,
+  ITEM_MOVEMENT,
+  MOVEMENT_DOCUMENT,
+  MOVEMENT_EFFECT,
+  SENT_DOCUMENT,
+  type ContainmentRow,
+} from './row.js';
 
 export interface SgtinHistoryOptions {
   evidence: EvidenceStore;
@@ -65,9 +73,7 @@ export function sgtinHistoryProjection(options: SgtinHistoryOptions): Projection
       );
       return done.length;
     },
-    truncate: async (tx) => {
-      await tx.query('TRUNCATE sent_document, movement_document, movement_effect, item_movement, containment');
-    },
+    truncate: (tx) => Table.truncate(tx, SENT_DOCUMENT, MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, ITEM_MOVEMENT, CONTAINMENT),
   };
 }
 
@@ -152,80 +158,43 @@ function present(bytes: Map<Sha256, Buffer>, sha256: Sha256, event: Conclusion |
 }
 
 async function writeMovements(tx: Transaction, batch: Movements[]): Promise<void> {
-  await copyRows(
+  await MOVEMENT_DOCUMENT.copy(
     tx,
-    `movement_document (${DOCUMENT_COLUMNS})`,
-    batch.map(({ document: d }) => [
-      d.knownFrom,
-      d.requestId,
-      d.docType,
-      d.outcome,
-      d.cause,
-      d.subjectId,
-      d.counterpartyId,
-      d.operationDate,
-      d.operationAt,
-      d.acceptedAt,
-      d.orderedAt,
-      d.documentSha256,
-      d.receiptSha256,
-      d.documentId,
-      d.channel,
-    ]),
+    batch.map(({ document }) => document),
   );
-  await copyRows(
+  await MOVEMENT_EFFECT.copy(
     tx,
-    `movement_effect (${EFFECT_COLUMNS})`,
-    batch.flatMap(({ document, effects }) =>
-      effects.map((e, effect) => [
-        document.knownFrom,
-        effect,
-        e.result,
-        e.status,
-        e.place,
-        e.errorCode,
-        e.errorText,
-        e.containment,
-        e.container,
-      ]),
+    batch.flatMap(({ document: { knownFrom }, effects }) =>
+      effects.map((one, effect) => ({ knownFrom, effect, ...one })),
     ),
   );
-  await copyRows(
+  await ITEM_MOVEMENT.copy(
     tx,
-    'item_movement (known_from, effect, ordinal, item)',
-    batch.flatMap(({ document, items }) =>
-      items.map(({ item, effect, ordinal }) => [document.knownFrom, effect, ordinal, item]),
-    ),
+    batch.flatMap(({ items }) => items),
   );
-  await copyRows(tx, 'containment (known_from, ordinal, child, parent)', batch.flatMap(packings));
+  await CONTAINMENT.copy(tx, batch.flatMap(packings));
 }
 
-const DOCUMENT_COLUMNS =
-  'known_from, request_id, doc_type, outcome, cause, subject_id, counterparty_id, operation_date, operation_at, ' +
-  'accepted_at, ordered_at, document_sha256, receipt_sha256, document_id, channel';
-const EFFECT_COLUMNS = 'known_from, effect, result, status, place, error_code, error_text, containment, container';
-
-function packings({ document, effects, items }: Movements): (bigint | number | string)[][] {
-  return items.flatMap(({ item, effect, ordinal }) => {
-    const container = effects[effect]?.container;
-    return container === undefined ? [] : [[document.knownFrom, ordinal, item, container]];
+function packings({ effects, items }: Movements): ContainmentRow[] {
+  return items.flatMap(({ knownFrom, effect, ordinal, item }) => {
+    const parent = effects[effect]?.container;
+    return parent === undefined ? [] : [{ knownFrom, ordinal, child: item, parent }];
   });
 }
 
 /** In a page a document may be taken twice (found again after a second attempt): the later id stands. */
 async function writeSent(tx: Transaction, events: (RecordedEvent & DocumentSent)[]): Promise<void> {
-  if (events.length === 0) return;
   const ids = new Map(events.map((event) => [requestIdOfStream(event.stream), event.data.documentId]));
-  await tx.query({
-    name: 'sent-document-write',
-    text: `INSERT INTO sent_document (request_id, document_id) SELECT * FROM unnest($1::text[], $2::text[])
-      ON CONFLICT (request_id) DO UPDATE SET document_id = excluded.document_id`,
-    values: [[...ids.keys()], [...ids.values()]],
-  });
+  await SENT_DOCUMENT.write(
+    tx,
+    [...ids].map(([requestId, documentId]) => ({ requestId, documentId })),
+  );
 }
 
-/** What counted as the truth until a revision of ours did so up to the revision's position; a notification may carry the same
- * request_id and is left alone. Runs last, when the page's own rows are there. */
+/**
+ * What counted as the truth until a revision of ours did so up to the revision's position; a notification may carry the
+ * same request_id and is left alone. Runs last, when the page's own rows are there.
+ */
 async function closeRevised(tx: Transaction, revisions: Conclusion[]): Promise<void> {
   if (revisions.length === 0) return;
   await tx.query(

@@ -1,10 +1,32 @@
 import { isSgtin, PedigreeError, splitSgtin, type Sgtin } from '#kernel';
 import type { Queryable } from '#postgres';
+import { present } from '../list-page.js';
 import type { HistoryQuery, Movement, SgtinHistory } from '../port.js';
+import { MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, type MovementDocument, type MovementEffectRow } from './row.js';
 
 const NOW = 9_223_372_036_854_775_807n;
 /** Containers within containers are followed so far; real ones are three or four deep. */
 const MAX_NESTING = 8;
+
+const OF_DOCUMENT = [
+  'knownFrom',
+  'requestId',
+  'channel',
+  'docType',
+  'subjectId',
+  'counterpartyId',
+  'operationDate',
+  'acceptedAt',
+  'documentSha256',
+  'receiptSha256',
+] as const satisfies (keyof MovementDocument)[];
+const OF_EFFECT = [
+  'result',
+  'errorCode',
+  'errorText',
+  'status',
+  'place',
+] as const satisfies (keyof MovementEffectRow)[];
 
 /**
  * $1 item, $2 known at, $3 as of, $4 nesting. `held`: who carried the pack between which two moments (acceptance, log
@@ -31,9 +53,8 @@ const MOVEMENTS = `
     WHERE held.depth < $4 AND (starts.at, starts.at_position) < (ends.at, ends.at_position)
   )
   SELECT DISTINCT ON (d.ordered_at, d.known_from, m.ordinal)
-    held.depth, m.item, d.known_from, d.request_id, coalesce(d.document_id, s.document_id) AS document_id, d.channel,
-      d.doc_type, e.result, e.error_code, e.error_text, e.status, e.place,
-    d.subject_id, d.counterparty_id, d.operation_date, d.accepted_at, d.document_sha256, d.receipt_sha256
+    held.depth, m.item, coalesce(d.document_id, s.document_id) AS "documentId",
+    ${MOVEMENT_DOCUMENT.select({ of: 'd', only: OF_DOCUMENT })}, ${MOVEMENT_EFFECT.select({ of: 'e', only: OF_EFFECT })}
   FROM held
   JOIN item_movement m ON m.item = held.item
   JOIN movement_document d ON d.known_from = m.known_from
@@ -49,26 +70,12 @@ const HEARD_OF = `
     (SELECT parent FROM containment_of($1, $2, $3) WHERE valid_to = 'infinity' ORDER BY valid_from DESC,
       from_position DESC LIMIT 1) AS container`;
 
-interface MovementRow {
-  depth: number;
-  item: string;
-  known_from: bigint;
-  request_id: string;
-  document_id: string | null;
-  channel: Movement['channel'] | null;
-  doc_type: number;
-  result: Movement['result'];
-  error_code: string | null;
-  error_text: string | null;
-  status: string | null;
-  place: string | null;
-  subject_id: string;
-  counterparty_id: string | null;
-  operation_date: string;
-  accepted_at: Date | null;
-  document_sha256: string;
-  receipt_sha256: string | null;
-}
+/** NULL is `null` as it is read, and an instant a Date. */
+type Read<T> = { [K in keyof T]: undefined extends T[K] ? Exclude<T[K], undefined> | null : T[K] };
+type MovementRow = { depth: number; item: string; documentId: string | null; acceptedAt: Date | null } & Read<
+  Pick<MovementDocument, Exclude<(typeof OF_DOCUMENT)[number], 'acceptedAt'>>
+> &
+  Read<Pick<MovementEffectRow, (typeof OF_EFFECT)[number]>>;
 
 /**
  * One pack's life in the order in which the registry accepted it (then log position): its own movements, and those of
@@ -95,35 +102,36 @@ export async function historyOf(
   const applied = rows.filter((row) => row.result === 'applied');
   const status = applied.findLast((row) => row.status !== null)?.status;
   const place = applied.findLast((row) => row.place !== null)?.place;
+  const { container } = about;
   return {
     sgtin,
     ...splitSgtin(sgtin),
-    ...(typeof status === 'string' ? { status } : {}),
-    ...(typeof place === 'string' ? { place } : {}),
-    ...(about.container === null ? {} : { container: about.container }),
-    movements: rows.map((row) => movementOf(row, options.titleOf(row.doc_type))),
+    ...present({ status, place, container }),
+    movements: rows.map((row) => movementOf(row, options.titleOf(row.docType))),
   };
 }
 
-function movementOf(row: MovementRow, title: string): Movement {
+function movementOf({ depth, acceptedAt, knownFrom, ...row }: MovementRow, title: string): Movement {
   return {
     item: row.item,
-    ...(row.depth > 0 ? { through: 'container' as const } : {}),
-    docType: row.doc_type,
+    docType: row.docType,
     title,
-    ...(row.request_id === '' ? {} : { requestId: row.request_id }),
-    ...(typeof row.channel === 'string' ? { channel: row.channel } : {}),
-    ...(row.document_id === null ? {} : { documentId: row.document_id }),
     result: row.result,
-    ...(row.error_code === null ? {} : { errorCode: row.error_code }),
-    ...(row.error_text === null ? {} : { errorText: row.error_text }),
-    ...(row.status === null ? {} : { status: row.status }),
-    subjectId: row.subject_id,
-    ...(row.counterparty_id === null ? {} : { counterpartyId: row.counterparty_id }),
-    operationDate: row.operation_date,
-    ...(row.accepted_at === null ? {} : { acceptedAt: row.accepted_at.toISOString() }),
-    knownAt: String(row.known_from),
-    documentSha256: row.document_sha256,
-    ...(row.receipt_sha256 === null ? {} : { receiptSha256: row.receipt_sha256 }),
+    subjectId: row.subjectId,
+    operationDate: row.operationDate,
+    knownAt: String(knownFrom),
+    documentSha256: row.documentSha256,
+    ...present({
+      through: depth > 0 ? ('container' as const) : undefined,
+      requestId: row.requestId === '' ? undefined : row.requestId,
+      channel: row.channel,
+      documentId: row.documentId,
+      errorCode: row.errorCode,
+      errorText: row.errorText,
+      status: row.status,
+      counterpartyId: row.counterpartyId,
+      acceptedAt: acceptedAt?.toISOString(),
+      receiptSha256: row.receiptSha256,
+    }),
   };
 }

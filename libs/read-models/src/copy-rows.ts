@@ -1,14 +1,14 @@
 import type { Transaction } from '#postgres';
 import type { Connection } from 'pg';
 
-type Field = string | number | bigint | undefined;
+export type CopyField = string | number | bigint | Date | null | undefined;
 
 /**
  * Bulk insert by `COPY ... FROM STDIN` (text format), the cheapest way into PostgreSQL: no parameters to parse, no plan
- * per row. `undefined` becomes NULL. Resolves when the server has taken all rows; rejects with its error, which aborts
- * the transaction. `table` is "name (column, ...)" and comes from the code, never from input.
+ * per row. `undefined` and `null` become NULL. Resolves when the server has taken all rows; rejects with its error,
+ * which aborts the transaction. `table` is "name (column, ...)" and comes from the code, never from input.
  */
-export async function copyRows(tx: Transaction, table: string, rows: Field[][]): Promise<void> {
+export async function copyRows(tx: Transaction, table: string, rows: CopyField[][]): Promise<void> {
   if (rows.length === 0) return;
   const text = rows.map((row) => row.map(copyField).join('\t')).join('\n') + '\n';
   await new Promise<void>((resolve, reject) => {
@@ -21,9 +21,9 @@ export async function copyRows(tx: Transaction, table: string, rows: Field[][]):
 }
 
 /** One field of the text format: backslash, tab and line ends are escaped, everything else stands for itself. */
-function copyField(value: Field): string {
-  if (value === undefined) return '\\N';
-  const text = String(value);
+function copyField(value: CopyField): string {
+  if (value === undefined || value === null) return '\\N';
+  const text = value instanceof Date ? value.toISOString() : String(value);
   return /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, (char) => ESCAPES[char] as string) : text;
 }
 

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { timeline } from '../document-timeline/shape.js';
+import { notification } from '../inbound-documents/shape.js';
+import { DOCUMENT_PHASES } from '../phases.js';
+import {
+  documentOutcome,
+  failureCause,
+  instant,
+  position,
+  receiptErrors,
+  reference,
+  registryStatus,
+  requestId,
+  sha256,
+  whole,
+  words,
+} from '../shapes.js';
+
+/**
+ * What keeps a document or a group from being sent: kinds of one thing. The list of one document has the hold of its
+ * account too.
+ */
+export const afterHold = z.strictObject({
+  kind: z.literal('after').describe('after: it comes after others.'),
+  since: instant,
+  for: z.array(reference.extend({ outcome: documentOutcome.optional().describe('Of one that ended badly.') })),
+  waivable_by: z.enum(['operator', 'nobody']).describe('Who may release it all the same.'),
+});
+export const holds = z.array(afterHold).describe('What it comes after, while that keeps it from being sent.');
+
+/** What keeps a document from being sent on its account's side. */
+export const accountHold = z.strictObject({
+  kind: z.literal('account'),
+  since: instant,
+  for: z.string().describe('Cause and text.'),
+  waivable_by: z.literal('operator').describe('By POST /v1/accounts/{name}/resumptions.'),
+});
+
+const documentSummaryFields = {
+  request_id: requestId,
+  command_id: z.string(),
+  reference: z.string().optional(),
+  account: z.string(),
+  doc_type: whole,
+  doc_num: z.string().optional(),
+  subject_id: z.string(),
+  counterparty_id: z.string().optional(),
+  operation_date: z.string().describe('As the document claims it.'),
+  item_count: whole,
+  phase: z.enum(DOCUMENT_PHASES),
+  waiting_for: z
+    .array(reference.extend({ known: z.boolean().describe('False when no such command was received yet.') }))
+    .describe('For phase waiting: the commands that it is held for.'),
+  holds,
+  attempts: whole,
+  document_id: z.string().optional().describe("The registry's id."),
+  status: registryStatus.optional(),
+  outcome: documentOutcome.optional(),
+  cause: failureCause.optional(),
+  ...words,
+  error_count: whole,
+  document_sha256: sha256,
+  receipt_sha256: sha256.optional(),
+  duplicate: z.boolean().describe('Alarm: the registry holds more than one document under the request_id.'),
+  group_id: requestId.optional().describe('The group that it is a member of: /v1/groups/{groupId}.'),
+  group_index: whole.optional().describe('Its place there, from 0.'),
+  group_size: whole.optional(),
+  superseded_by: requestId.optional().describe('The document that stands in its place in a resumption of its group.'),
+  resend_of: requestId.optional().describe('The rejected or failed document that an operator sent again by this one.'),
+  resent_as: requestId.optional().describe('The document by which an operator sent this one again.'),
+  registered_at: instant,
+  accepted_at: instant.optional(),
+  concluded_at: instant.optional(),
+  position,
+};
+
+export const documentSummary = z.strictObject(documentSummaryFields);
+
+export const documentDetail = z.strictObject({
+  ...documentSummaryFields,
+  timeline,
+  notifications: z.array(notification).describe('What others told about it, the oldest first; at most 1,000.'),
+  errors: receiptErrors,
+  holds: z
+    .array(z.discriminatedUnion('kind', [afterHold, accountHold]))
+    .describe('Everything that keeps it from being sent.'),
+});
+
+export const outcomeCounts = z.strictObject({
+  documents: whole,
+  accepted: whole,
+  partial: whole,
+  rejected: whole,
+  failed: whole,
+  unfinished: whole,
+});

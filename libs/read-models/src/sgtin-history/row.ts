@@ -1,0 +1,78 @@
+import type { FailureCause, InboundChannel, InboundOutcome } from '#domain';
+import type { ItemEffect } from '#documents';
+import type { Sha256 } from '#kernel';
+import { Entity } from 'typeorm';
+import { column, Table } from '../table.js';
+
+/** Under which id the registry took a document. */
+@Entity('sent_document')
+export class SentDocumentRow {
+  @column('text', { primary: true }) requestId!: string;
+  @column('text') documentId!: string;
+}
+
+export const SENT_DOCUMENT = new Table(SentDocumentRow);
+
+/** One conclusion of a document; its items refer to it by `knownFrom`. Instants are written as the evidence has them. */
+@Entity('movement_document')
+export class MovementDocument {
+  @column('bigint', { primary: true }) knownFrom!: bigint;
+  /** Set once, by a revision. */
+  @column('bigint', { nullable: true, insert: false }) knownTo?: bigint | null;
+  /** Empty for a document of others whose sender's id is not known. */
+  @column('text') requestId!: string;
+  @column('integer') docType!: number;
+  @column('text') outcome!: InboundOutcome;
+  @column('text', { nullable: true }) cause: FailureCause | undefined;
+  @column('text') subjectId!: string;
+  @column('text', { nullable: true }) counterpartyId: string | undefined;
+  @column('text') operationDate!: string;
+  @column('timestamptz', { nullable: true }) operationAt: string | undefined;
+  @column('timestamptz', { nullable: true }) acceptedAt: string | undefined;
+  @column('timestamptz') orderedAt!: string;
+  @column('text') documentSha256!: Sha256;
+  @column('text', { nullable: true }) receiptSha256: Sha256 | undefined;
+  /** For a document of others: the registry's id, and the way by which it came. */
+  @column('text', { nullable: true }) documentId: string | undefined;
+  @column('text', { nullable: true }) channel: InboundChannel | undefined;
+}
+
+export const MOVEMENT_DOCUMENT = new Table(MovementDocument);
+
+/** What a document did to all its items with this effect. */
+@Entity('movement_effect')
+export class MovementEffectRow {
+  @column('bigint', { primary: true }) knownFrom!: bigint;
+  @column('integer', { primary: true }) effect!: number;
+  @column('text') result!: ItemEffect['result'];
+  @column('text', { nullable: true }) status: string | undefined;
+  @column('text', { nullable: true }) place: string | undefined;
+  @column('text', { nullable: true }) errorCode: string | undefined;
+  @column('text', { nullable: true }) errorText: string | undefined;
+  @column('text', { nullable: true }) containment: 'packed' | 'taken_out' | 'opened' | 'opened_all' | undefined;
+  @column('text', { nullable: true }) container: string | undefined;
+}
+
+export const MOVEMENT_EFFECT = new Table(MovementEffectRow);
+
+/** One item of one document; `ordinal` tells apart an item that the document names twice. */
+@Entity('item_movement')
+export class ItemMovementRow {
+  @column('bigint', { primary: true }) knownFrom!: bigint;
+  @column('integer') effect!: number;
+  @column('smallint', { primary: true }) ordinal!: number;
+  @column('text', { primary: true }) item!: string;
+}
+
+export const ITEM_MOVEMENT = new Table(ItemMovementRow);
+
+/** The packing of an item into a container. */
+@Entity('containment')
+export class ContainmentRow {
+  @column('bigint', { primary: true }) knownFrom!: bigint;
+  @column('smallint', { primary: true }) ordinal!: number;
+  @column('text', { primary: true }) child!: string;
+  @column('text') parent!: string;
+}
+
+export const CONTAINMENT = new Table(ContainmentRow);

@@ -1,0 +1,143 @@
+import type { Queryable, Transaction } from '#postgres';
+import { Column, getMetadataArgsStorage, type ColumnOptions } from 'typeorm';
+import { copyRows, type CopyField } from './copy-rows.js';
+
+/** What each SQL type is in a row: as pg reads it, or as a bulk write may give it. */
+interface SqlTypes {
+  text: string;
+  uuid: string;
+  bigint: bigint;
+  integer: number;
+  smallint: number;
+  boolean: boolean;
+  jsonb: object;
+  timestamptz: Date | string;
+}
+
+type Value<Type extends keyof SqlTypes, Nullable> = SqlTypes[Type] | (Nullable extends true ? null | undefined : never);
+/** Without a NULL among its values a property fits no nullable column. */
+type Fits<Given, Nullable> = Nullable extends true
+  ? [Extract<Given, null | undefined>] extends [never]
+    ? never
+    : unknown
+  : unknown;
+
+/**
+ * TypeORM's column, where the compiler compares the property with the SQL type and with `nullable`. `update: false`: it
+ * is written with the row and never again. `insert: false`: it is not written with the row.
+ */
+export const column =
+  <Type extends keyof SqlTypes, Nullable extends boolean = false>(
+    type: Type,
+    options: Pick<ColumnOptions, 'primary' | 'update' | 'insert'> & { nullable?: Nullable } = {},
+  ) =>
+  <Property extends string, Row extends { [P in Property]?: Value<Type, Nullable> }>(
+    row: Row & Fits<Row[Property], Nullable>,
+    property: Property,
+  ): void =>
+    Column({ ...options, type })(row, property);
+
+/** A column of a table, as its entity declares it. */
+interface TableColumn {
+  property: string;
+  name: string;
+  type: string;
+  isNullable: boolean;
+  isKey: boolean;
+  isWritten: boolean;
+  isUpdated: boolean;
+}
+
+const snakeName = (property: string): string => property.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+
+/** The columns of an entity, read from the metadata that TypeORM's decorators leave: that needs no connection. */
+function columnsOf(entity: object): TableColumn[] {
+  const own = getMetadataArgsStorage().columns.filter(({ target }) => target === entity);
+  return own.map(({ propertyName: property, options }) => {
+    const { type, nullable = false, primary = false, insert = true, update = true } = options;
+    return {
+      ...{ property, name: snakeName(property), type: String(type), isNullable: nullable, isKey: primary },
+      ...{ isWritten: insert, isUpdated: insert && update && !primary },
+    };
+  });
+}
+
+/**
+ * The table of an entity, with every statement that names its columns. The entity is the one definition of the row: the
+ * class is its type, the decorators are its columns. Texts are constant, so that each is prepared once for a connection.
+ */
+export class Table<Row extends object> {
+  readonly name: string;
+  readonly columns: TableColumn[];
+  /** The columns that are written with the row: their names, and an array of each, $1 and on, for `unnest`. */
+  readonly names: string;
+  readonly arrays: string;
+  private readonly written: (TableColumn & { property: string & keyof Row })[];
+  private readonly key: string;
+  private readonly writeText: string;
+
+  constructor(entity: new () => Row) {
+    const name = getMetadataArgsStorage().tables.find(({ target }) => target === entity)?.name;
+    if (name === undefined) throw new Error(`${entity.name} names no table`);
+    this.name = name;
+    this.columns = columnsOf(entity);
+    this.written = this.columns.filter(({ isWritten }) => isWritten) as typeof this.written;
+    this.names = this.written.map((one) => one.name).join(', ');
+    this.arrays = this.written.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
+    this.key = this.columns.flatMap((one) => (one.isKey ? [one.name] : [])).join(', ');
+    const updates = this.columns.flatMap((one) => (one.isUpdated ? [`${one.name} = excluded.${one.name}`] : []));
+    this.writeText =
+      `INSERT INTO ${name} (${this.names}) SELECT * FROM unnest(${this.arrays})` +
+      (updates.length === 0 ? '' : ` ON CONFLICT (${this.key}) DO UPDATE SET ${updates.join(', ')}`);
+  }
+
+  /** For SELECT: each column under its property's name. Default: all columns. */
+  select({ of, only }: { of?: string; only?: readonly (keyof Row)[] } = {}): string {
+    return this.columns
+      .filter(({ property }) => only?.includes(property as keyof Row) ?? true)
+      .map(({ name, property }) => `${of === undefined ? '' : `${of}.`}${name} AS "${property}"`)
+      .join(', ');
+  }
+
+  /** The column that a property stands for. */
+  nameOf(property: keyof Row): string {
+    const found = this.columns.find((one) => one.property === property);
+    if (found === undefined) throw new Error(`${this.name} has no column for ${String(property)}`);
+    return found.name;
+  }
+
+  /** The rows with these keys, by key. For tables whose key is one column of text. */
+  async load(db: Queryable, keys: string[]): Promise<Map<string, Row>> {
+    const { rows } = await db.query<Row>({
+      name: `${this.name}-load`,
+      text: `SELECT ${this.select()} FROM ${this.name} WHERE ${this.key} = ANY($1::text[])`,
+      values: [keys],
+    });
+    const property = this.columns.find(({ isKey }) => isKey)?.property as keyof Row;
+    return new Map(rows.map((row) => [String(row[property]), row]));
+  }
+
+  /** Values for `arrays`: one array a column. */
+  values(rows: readonly Partial<Row>[]): unknown[][] {
+    return this.written.map(({ property, type }) =>
+      rows.map((row) => (type === 'jsonb' ? JSON.stringify(row[property]) : row[property])),
+    );
+  }
+
+  /** Writes rows in one statement. A row whose key is there already takes the place of the old one; where no column is ever updated, that is an error. */
+  async write(db: Queryable, rows: readonly Row[]): Promise<void> {
+    if (rows.length > 0)
+      await db.query({ name: `${this.name}-write`, text: this.writeText, values: this.values(rows) });
+  }
+
+  /** Adds many rows by COPY. */
+  copy(tx: Transaction, rows: readonly Row[]): Promise<void> {
+    const fields = rows.map((row) => this.written.map(({ property }) => row[property] as CopyField));
+    return copyRows(tx, `${this.name} (${this.names})`, fields);
+  }
+
+  /** Empties tables in one statement. */
+  static async truncate(tx: Transaction, ...tables: { name: string }[]): Promise<void> {
+    await tx.query(`TRUNCATE ${tables.map(({ name }) => name).join(', ')}`);
+  }
+}

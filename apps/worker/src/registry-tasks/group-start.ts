@@ -1,15 +1,15 @@
 import type { GroupState, Member, StartAnswer } from '#domain';
 import { neverReached, type Sha256 } from '#kernel';
 import type { CallOutcome, DocumentMetadata } from '#registry-client';
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
 import { judgeRefusal } from '../account/judge-refusal.js';
+import type { TaskOf } from '../lane.js';
 import { begunBefore } from '../restoration/begun-before.js';
 import {
   ageMs,
   candidateOf,
   groupByRegistry,
   groupBySystem,
-  groupPayloadOf,
   keep,
   waitForAccount,
   type TaskContext,
@@ -25,8 +25,8 @@ const MAX_START_AGAIN_MS = 60_000;
 const idsOf = (state: Exclude<GroupState, { phase: 'absent' }>): string[] => state.members.map((one) => one.requestId);
 
 /** Asks whether the group can be started, now that the registry has all its members (interface 4.1). */
-export async function checkGroup(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { groupId, account } = groupPayloadOf(task);
+export async function checkGroup(context: TaskContext, task: TaskOf<'group_check'>): Promise<TaskResult> {
+  const { groupId, account } = task.payload;
   const state = await context.groups.stateInLog(groupId);
   if (state.phase !== 'checking') return { kind: 'done' };
   if (await context.gates.isPaused(account)) return waitForAccount();
@@ -84,8 +84,8 @@ export async function checkGroup(context: TaskContext, task: Task): Promise<Task
  * answer. A crash after the intent leaves the phase `starting`; whoever takes the task next records an unknown outcome,
  * and the members' statuses decide.
  */
-export async function startGroup(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { groupId, account, attempt = 1 } = groupPayloadOf(task);
+export async function startGroup(context: TaskContext, task: TaskOf<'group_start'>): Promise<TaskResult> {
+  const { groupId, account, attempt } = task.payload;
   const state = await context.groups.stateInLog(groupId);
   if (state.phase === 'starting' && state.attempt === attempt) return giveUpEarlierRun(context, task, attempt);
   if (state.phase !== 'startable' || state.attempts + 1 !== attempt) return { kind: 'done' };
@@ -111,7 +111,11 @@ export async function startGroup(context: TaskContext, task: Task): Promise<Task
   return { kind: 'done' };
 }
 
-async function giveUpEarlierRun(context: TaskContext, task: Task, attempt: number): Promise<TaskResult> {
+async function giveUpEarlierRun(
+  context: TaskContext,
+  task: TaskOf<'group_start'>,
+  attempt: number,
+): Promise<TaskResult> {
   const answer: StartAnswer = {
     kind: 'unconfirmed',
     reason: 'the process that started it ended before the answer was recorded',
@@ -174,8 +178,8 @@ async function answerOf(context: TaskContext, outcome: CallOutcome<null>, attemp
  * After a start of unknown outcome: the first member's status tells. It is the first to be worked on, and lies there as
  * `uploading` until then (DESIGN section 6, unknown outcome).
  */
-export async function lookAtGroup(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { groupId, account, attempt = 1, attemptEndedAt } = groupPayloadOf(task);
+export async function lookAtGroup(context: TaskContext, task: TaskOf<'group_look'>): Promise<TaskResult> {
+  const { groupId, account, attempt, attemptEndedAt } = task.payload;
   const state = await context.groups.stateInLog(groupId);
   if (state.phase !== 'unconfirmed' || state.attempt !== attempt) return { kind: 'done' };
   const sinceAttemptEndedMs = ageMs(task, attemptEndedAt);

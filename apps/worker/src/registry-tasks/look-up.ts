@@ -1,5 +1,6 @@
-import type { Task, TaskResult } from '#tasks';
-import { ageMs, byRegistry, candidateOf, payloadOf, type TaskContext } from './context.js';
+import type { TaskResult } from '#tasks';
+import type { TaskOf } from '../lane.js';
+import { ageMs, byRegistry, candidateOf, type TaskContext } from './context.js';
 
 const RETRY_MS = 2_000;
 
@@ -7,8 +8,8 @@ const RETRY_MS = 2_000;
  * Asks the registry by request_id whether a document of unknown outcome has arrived (DESIGN section 6, unknown
  * outcome).
  */
-export async function lookUp(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { requestId, account, attempt, attemptEndedAt, round } = payloadOf(task);
+export async function lookUp(context: TaskContext, task: TaskOf<'look_up'>): Promise<TaskResult> {
+  const { requestId, account, attempt, attemptEndedAt, round } = task.payload;
   const sinceAttemptEndedMs = ageMs(task, attemptEndedAt);
   const outcome = await context.registry.findByRequestId(account, requestId);
   if (outcome.kind !== 'ok' && outcome.kind !== 'not_found') {

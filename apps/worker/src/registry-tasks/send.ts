@@ -1,10 +1,11 @@
 import type { SendAnswer } from '#domain';
 import { neverReached, PedigreeError, type Sha256 } from '#kernel';
 import type { CallOutcome, DocumentToSend } from '#registry-client';
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
 import { judgeRefusal } from '../account/judge-refusal.js';
 import { heldAlready } from '../inbound/held-already.js';
-import { bySystem, byRegistry, keep, payloadOf, waitForAccount, type TaskContext } from './context.js';
+import type { TaskOf } from '../lane.js';
+import { bySystem, byRegistry, keep, waitForAccount, type TaskContext } from './context.js';
 import { retryAfterMs, WRITE_WITHIN_MS } from './patience.js';
 
 /** How long a document rests that could not be signed. */
@@ -19,8 +20,8 @@ const NOT_READY_MS = 1_000;
  * leaves the phase `sending`; whoever takes the task next records an unknown outcome, and the look-up decides. Of a
  * document above the registry's limit the call only announces it; its bytes go up by another task (upload.ts).
  */
-export async function send(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { requestId, account, attempt } = payloadOf(task);
+export async function send(context: TaskContext, task: TaskOf<'send'>): Promise<TaskResult> {
+  const { requestId, account, attempt } = task.payload;
   const remembered = await context.documents.state(requestId);
   // Only to go ahead may memory be old: the log refuses an intent that does not follow from it.
   const state =
@@ -97,8 +98,12 @@ async function sign(
  * One document after the other would ask a signer that is away: the whole account rests. One that signs with another
  * certificate is for a person.
  */
-async function unsigned(context: TaskContext, task: Task, { message, place }: PedigreeError): Promise<TaskResult> {
-  const { account } = payloadOf(task);
+async function unsigned(
+  context: TaskContext,
+  task: TaskOf<'send'>,
+  { message, place }: PedigreeError,
+): Promise<TaskResult> {
+  const { account } = task.payload;
   context.gates.rest(account, SIGN_AGAIN_AFTER_MS);
   if (place.field === 'certificate')
     await context.gates.pauseBySystem(
@@ -110,18 +115,18 @@ async function unsigned(context: TaskContext, task: Task, { message, place }: Pe
 }
 
 /** An earlier run of this task recorded the intent, and nobody knows whether it made the call. */
-async function giveUpEarlierRun(context: TaskContext, task: Task): Promise<TaskResult> {
+async function giveUpEarlierRun(context: TaskContext, task: TaskOf<'send'>): Promise<TaskResult> {
   const answer: SendAnswer = {
     kind: 'unconfirmed',
     reason: 'the process that sent it ended before the answer was recorded',
   };
-  await bySystem(context, task, { type: 'RecordSendAnswer', attempt: payloadOf(task).attempt, answer });
+  await bySystem(context, task, { type: 'RecordSendAnswer', attempt: task.payload.attempt, answer });
   return { kind: 'done' };
 }
 
 /** Where the bytes go is kept before the event that says that they may go. */
-async function announce(context: TaskContext, task: Task, document: DocumentToSend): Promise<SendAnswer> {
-  const outcome = await context.largeDocuments.step(payloadOf(task).account, document, { next: 'announce' });
+async function announce(context: TaskContext, task: TaskOf<'send'>, document: DocumentToSend): Promise<SendAnswer> {
+  const outcome = await context.largeDocuments.step(task.payload.account, document, { next: 'announce' });
   if (outcome.kind !== 'ok') return answerOf(context, task, { operation: 'send_large', outcome });
   const at = outcome.value;
   if (at.next !== 'upload') throw new Error(`document ${document.requestId} was announced, and then comes ${at.next}`);
@@ -131,10 +136,10 @@ async function announce(context: TaskContext, task: Task, document: DocumentToSe
 
 async function answerOf(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'send'>,
   { operation, outcome }: { operation: 'send' | 'send_large'; outcome: CallOutcome<{ documentId: string }> },
 ): Promise<SendAnswer> {
-  const { account, requestId, attempt } = payloadOf(task);
+  const { account, requestId, attempt } = task.payload;
   const fault = await judgeRefusal(context, task, { account, operation, outcome, requestId });
   if (fault !== undefined) return { kind: 'account_refused', ...fault, retryAfterMs: retryAfterMs(attempt) };
   switch (outcome.kind) {

@@ -1,10 +1,11 @@
 import type { UploadAnswer, Uploading } from '#domain';
 import { neverReached } from '#kernel';
 import type { CallOutcome, DocumentToSend, LargeSend, OpenUpload } from '#registry-client';
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
 import { judgeRefusal } from '../account/judge-refusal.js';
 import { begunBefore } from '../restoration/begun-before.js';
-import { bySystem, byRegistry, keep, payloadOf, waitForAccount, type TaskContext } from './context.js';
+import type { TaskOf } from '../lane.js';
+import { bySystem, byRegistry, keep, waitForAccount, type TaskContext } from './context.js';
 import { retryAfterMs, WRITE_WITHIN_MS } from './patience.js';
 
 /** How long a part rests that did not get through: it may go again, since it says its place. */
@@ -18,10 +19,10 @@ const PART_AGAIN_MS = 2_000;
  */
 export async function upload(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'upload'>,
   { signal }: { signal: AbortSignal },
 ): Promise<TaskResult> {
-  const { requestId, attempt, round } = payloadOf(task);
+  const { requestId, attempt, round } = task.payload;
   const state = await context.documents.stateInLog(requestId);
   if (state.phase !== 'uploading') {
     await context.uploadLinks.forget(requestId);
@@ -29,14 +30,14 @@ export async function upload(
   }
   if (state.attempt !== attempt || state.round !== round || state.step === 'doubtful') return { kind: 'done' };
   if (state.step === 'finishing') return giveUpEarlierRun(context, task, state);
-  if (await context.gates.isPaused(payloadOf(task).account)) return waitForAccount();
+  if (await context.gates.isPaused(task.payload.account)) return waitForAccount();
   const blob = await context.evidence.get(state.registration.documentSha256);
   if (blob === undefined)
     return {
       kind: 'failed',
       error: `evidence ${state.registration.documentSha256} of document ${requestId} is missing`,
     };
-  const begun = await begunBefore(context, task, { account: payloadOf(task).account, documentId: state.documentId });
+  const begun = await begunBefore(context, task, { account: task.payload.account, documentId: state.documentId });
   if (begun !== undefined) return 'wait' in begun ? begun.wait : doubtFinish(context, task);
   const place = await placeOf(context, state);
   if (place === undefined)
@@ -65,10 +66,10 @@ interface Parts {
 /** Undefined when all parts are up; else how the task ends for now. */
 async function bringUp(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'upload'>,
   { xml, place, signal }: Parts,
 ): Promise<TaskResult | undefined> {
-  const { requestId, account } = payloadOf(task);
+  const { requestId, account } = task.payload;
   const most = Math.ceil(xml.byteLength / context.profile.rules.uploadPartBytes) + 1;
   let at: LargeSend =
     place.uploadedBytes >= xml.byteLength
@@ -89,7 +90,7 @@ async function bringUp(
 
 async function afterPart(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'upload'>,
   outcome: Exclude<CallOutcome<LargeSend>, { kind: 'ok' }>,
 ): Promise<TaskResult> {
   if (outcome.kind === 'refused' || outcome.kind === 'not_found')
@@ -98,19 +99,23 @@ async function afterPart(
   return {
     kind: 'retry',
     delayMs: PART_AGAIN_MS,
-    error: `part of ${payloadOf(task).requestId}: ${outcome.kind}: ${why}`,
+    error: `part of ${task.payload.requestId}: ${outcome.kind}: ${why}`,
     countsAsAttempt: false,
   };
 }
 
-async function finish(context: TaskContext, task: Task, { xml, place }: Omit<Parts, 'signal'>): Promise<TaskResult> {
-  const { requestId, account, attempt, round } = payloadOf(task);
+async function finish(
+  context: TaskContext,
+  task: TaskOf<'upload'>,
+  { xml, place }: Omit<Parts, 'signal'>,
+): Promise<TaskResult> {
+  const { requestId, account, attempt, round } = task.payload;
   // The same waits as before a send: no intent without a token, and none that may be written after its lease.
   const prepared = await context.registry.prepare(account);
   if (prepared.kind === 'not_ready')
     return { kind: 'retry', delayMs: PART_AGAIN_MS, error: prepared.reason, countsAsAttempt: false };
   const notAfterMonotonicMs = context.clock.monotonicMs() + WRITE_WITHIN_MS;
-  const begun = await bySystem(context, task, { type: 'BeginFinish', attempt: attempt, round: round as number });
+  const begun = await bySystem(context, task, { type: 'BeginFinish', attempt, round: round });
   const { state } = begun;
   if (begun.events.length === 0) {
     const isOurs =
@@ -128,13 +133,17 @@ async function finish(context: TaskContext, task: Task, { xml, place }: Omit<Par
 /**
  * All parts are at the registry and it works on them, as was not known here: the look-up says what it is called there.
  */
-async function doubtFinish(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { attempt, round } = payloadOf(task);
-  const { state } = await bySystem(context, task, { type: 'BeginFinish', attempt, round: round as number });
+async function doubtFinish(context: TaskContext, task: TaskOf<'upload'>): Promise<TaskResult> {
+  const { attempt, round } = task.payload;
+  const { state } = await bySystem(context, task, { type: 'BeginFinish', attempt, round: round });
   return state.phase === 'uploading' ? giveUpEarlierRun(context, task, state) : { kind: 'done' };
 }
 
-async function giveUpEarlierRun(context: TaskContext, task: Task, { attempt, round }: Uploading): Promise<TaskResult> {
+async function giveUpEarlierRun(
+  context: TaskContext,
+  task: TaskOf<'upload'>,
+  { attempt, round }: Uploading,
+): Promise<TaskResult> {
   const answer: UploadAnswer = {
     kind: 'unconfirmed',
     reason: 'the process that finished the upload ended before the answer was recorded',
@@ -143,14 +152,14 @@ async function giveUpEarlierRun(context: TaskContext, task: Task, { attempt, rou
   return { kind: 'done' };
 }
 
-async function record(context: TaskContext, task: Task, answer: UploadAnswer): Promise<TaskResult> {
-  const { requestId, attempt, round } = payloadOf(task);
+async function record(context: TaskContext, task: TaskOf<'upload'>, answer: UploadAnswer): Promise<TaskResult> {
+  const { requestId, attempt, round } = task.payload;
   // After a refusal nothing is known of the parts: they all go up again, should the look-up find the upload still open.
   if (answer.kind === 'refused') await startAnew(context, requestId);
   const { state } = await byRegistry(context, task, {
     type: 'RecordUploadAnswer',
     attempt,
-    round: round as number,
+    round: round,
     answer,
   });
   if (state.phase !== 'uploading') await context.uploadLinks.forget(requestId);
@@ -162,8 +171,12 @@ async function startAnew(context: TaskContext, requestId: string): Promise<void>
   if (kept !== undefined) await context.uploadLinks.keep(requestId, { ...kept, uploadedBytes: 0 });
 }
 
-async function finishAnswer(context: TaskContext, task: Task, outcome: CallOutcome<LargeSend>): Promise<UploadAnswer> {
-  const { account, requestId, attempt } = payloadOf(task);
+async function finishAnswer(
+  context: TaskContext,
+  task: TaskOf<'upload'>,
+  outcome: CallOutcome<LargeSend>,
+): Promise<UploadAnswer> {
+  const { account, requestId, attempt } = task.payload;
   const fault = await judgeRefusal(context, task, { account, operation: 'send_finished', outcome, requestId });
   if (fault !== undefined)
     return {

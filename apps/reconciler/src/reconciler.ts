@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { pino, type Logger } from 'pino';
 import { migrationsApplied, recordConfiguration, starterOf } from '#configuration';
+import { TASK_PAYLOADS, type PayloadOf } from '#domain';
 import { eventStoreSchema, openEventStore, settleLog, SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { evidenceSchema } from '#evidence';
 import { systemClock, type Clock } from '#kernel';
@@ -18,7 +19,6 @@ import {
   dailyRunId,
   keepRequest,
   makeRun,
-  RECONCILE_KIND,
   RECONCILE_LANE,
   reconciliationSchema,
   registryListsSchema,
@@ -28,7 +28,15 @@ import {
 import { runRemovals, type Removal } from '#retention';
 import { announcePresence, boundedLog, serviceSchema, type ServiceLog } from '#service';
 import { subscriptionsSchema } from '#subscriptions';
-import { PostgresTaskQueue, runLane, tasksSchema, type RunnerReport, type Task, type TaskResult } from '#tasks';
+import {
+  checkingPayloads,
+  PostgresTaskQueue,
+  runLane,
+  tasksSchema,
+  type RunnerReport,
+  type Task,
+  type TaskResult,
+} from '#tasks';
 import { describeReconcilerConfig, type ReconcilerConfig } from './config.js';
 
 const reconcilerSchemas: MigrationSet[] = [
@@ -118,8 +126,8 @@ interface Parts {
 /** Everything that runs until the signal. None of it rejects. */
 function runAll(parts: Parts): Promise<void>[] {
   const { config, pool, store, queue, installation, log, clock, signal } = parts;
-  const handle = async (task: Task): Promise<TaskResult> => {
-    await makeRun({ pool, store, installation, rules: config.rules, clock }, String(task.payload['runId']));
+  const handle = async ({ payload: { runId } }: Task<PayloadOf<'reconcile_documents'>>): Promise<TaskResult> => {
+    await makeRun({ pool, store, installation, rules: config.rules, clock }, runId);
     return { kind: 'done' };
   };
   const report = (one: RunnerReport): void =>
@@ -131,7 +139,7 @@ function runAll(parts: Parts): Promise<void>[] {
       lane: RECONCILE_LANE,
       holder,
       signal,
-      kinds: { [RECONCILE_KIND]: { handle } },
+      kinds: checkingPayloads(TASK_PAYLOADS, { reconcile_documents: { handle } }),
       concurrency: 1,
       leaseMs: LEASE_MS,
       graceMs: GRACE_MS,

@@ -1,9 +1,19 @@
-import type { TaskHandler } from '#tasks';
+import { TASK_PAYLOADS, type PayloadOf, type PlannedTask, type TaskKind } from '#domain';
+import { checkingPayloads, type HandlersOf, type Task, type TaskHandler, type TaskQueue } from '#tasks';
+
+/** A claimed task of one kind, whose payload was checked. */
+export type TaskOf<Kind extends TaskKind> = Task<PayloadOf<Kind>>;
+
+/** A claimed task, whatever it carries. */
+export type Claim = Omit<Task, 'payload'>;
+
+/** Where tasks go, each with the payload of its kind. */
+export type Planning = Pick<TaskQueue<PlannedTask>, 'schedule'>;
 
 /** One lane that this worker serves. */
-export interface Lane {
+export interface Lane<Kinds = Record<string, TaskHandler>> {
   name: string;
-  kinds: Record<string, TaskHandler>;
+  kinds: Kinds;
   /** Handlers at work at the same time. */
   concurrency: number;
   /** Most tasks of one claim. */
@@ -11,3 +21,9 @@ export interface Lane {
   /** While this says true nothing new of it is begun. */
   held?: () => Promise<boolean>;
 }
+
+/** A lane whose handlers name the kinds that they serve. */
+export type TypedLane = Lane<HandlersOf<typeof TASK_PAYLOADS>>;
+
+/** The lane with handlers that see no payload that does not fit its kind. */
+export const checkedLane = (lane: TypedLane): Lane => ({ ...lane, kinds: checkingPayloads(TASK_PAYLOADS, lane.kinds) });

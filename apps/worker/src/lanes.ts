@@ -1,8 +1,7 @@
-import type { Profile } from '#registry-client';
+import type { HandlerContext } from '#tasks';
 import type { InboundContext } from './inbound/context.js';
 import { inboundLanes } from './inbound/lanes.js';
-import { replanLane } from './orphans/replan.js';
-import type { Lane } from './lane.js';
+import { checkedLane, type Lane, type TaskOf, type TypedLane } from './lane.js';
 import type { TaskContext } from './registry-tasks/context.js';
 import { downloadCopy } from './registry-tasks/download.js';
 import { noteGroupPredecessor, notePredecessor, releaseDependents } from './registry-tasks/dependents.js';
@@ -26,7 +25,7 @@ const STATUS_HANDS = 2;
 const UPLOAD_HANDS = 2;
 
 /** The lanes that call nobody. */
-const internalLanes = (context: TaskContext): Lane[] => [
+const internalLanes = (context: TaskContext): TypedLane[] => [
   {
     name: 'intake',
     kinds: { run_command: { handle: (task) => runCommand(context, task) } },
@@ -46,77 +45,90 @@ const internalLanes = (context: TaskContext): Lane[] => [
   },
 ];
 
-/**
- * The lanes of all accounts, and the two that call nobody; with those of documents of others where they are followed.
- */
-export function lanesOf(context: TaskContext, accounts: string[], inbound?: InboundContext): Lane[] {
-  const { profile } = context;
-  const hands = (operation: keyof Profile['operations']): number =>
-    profile.operations[operation].intervalMs > 0 ? HANDS_WITH_INTERVAL : HANDS_WITHOUT_INTERVAL;
-  const pageSize = profile.operations.list_outgoing.pageSize ?? 100;
-  const internal = internalLanes(context);
-  const ofAccount = (account: string): Lane[] => [
+const handsFor = ({ intervalMs }: { intervalMs: number }): number =>
+  intervalMs > 0 ? HANDS_WITH_INTERVAL : HANDS_WITHOUT_INTERVAL;
+
+/** The lanes of an account that change something at the registry: they stand still while it is paused. */
+function changingLanes(context: TaskContext, account: string): TypedLane[] {
+  const { gates, profile } = context;
+  const held = () => gates.isPaused(account);
+  return [
     {
       name: `${account}/send`,
-      kinds: { send: { handle: heldBack(context, (task) => send(context, task)) } },
-      concurrency: hands('send'),
-      held: () => context.gates.isHeld(account),
+      kinds: { send: { handle: heldBack(context, (task: TaskOf<'send'>) => send(context, task)) } },
+      concurrency: handsFor(profile.operations.send),
+      held: () => gates.isHeld(account),
     },
     {
       name: `${account}/upload`,
       kinds: {
-        upload: { handle: heldBack(context, (task, handed: { signal: AbortSignal }) => upload(context, task, handed)) },
+        upload: {
+          handle: heldBack(context, (task: TaskOf<'upload'>, by: HandlerContext) => upload(context, task, by)),
+        },
       },
       concurrency: UPLOAD_HANDS,
-      held: () => context.gates.isPaused(account),
-    },
-    {
-      name: `${account}/status`,
-      kinds: {
-        status: { handleMany: (tasks) => readStatuses(context, tasks), most: pageSize },
-        group_look: { handle: (task) => lookAtGroup(context, task) },
-        settle_group: { handle: (task) => settleGroup(context, task) },
-      },
-      concurrency: STATUS_HANDS,
-      batch: pageSize,
-    },
-    {
-      name: `${account}/receipt`,
-      kinds: { receipt: { handle: (task) => fetchReceipt(context, task) } },
-      concurrency: hands('receipt'),
-    },
-    {
-      name: `${account}/download`,
-      kinds: { download: { handle: (task) => downloadCopy(context, task) } },
-      concurrency: HANDS_WITH_INTERVAL,
-    },
-    {
-      name: `${account}/find_by_request_id`,
-      kinds: { look_up: { handle: (task) => lookUp(context, task) } },
-      concurrency: HANDS_WITH_INTERVAL,
+      held,
     },
     {
       name: `${account}/group_check`,
       kinds: { group_check: { handle: (task) => checkGroup(context, task) } },
       concurrency: HANDS_WITH_INTERVAL,
-      held: () => context.gates.isPaused(account),
+      held,
     },
     {
       name: `${account}/group_start`,
-      kinds: { group_start: { handle: heldBack(context, (task) => startGroup(context, task)) } },
+      kinds: { group_start: { handle: heldBack(context, (task: TaskOf<'group_start'>) => startGroup(context, task)) } },
       concurrency: HANDS_WITH_INTERVAL,
-      held: () => context.gates.isPaused(account),
+      held,
     },
   ];
-  const own = [...internal, ...accounts.flatMap(ofAccount)];
-  return inbound === undefined
-    ? own
-    : together([...own, ...inboundLanes(inbound, { accounts, pageSize }), replanLane(inbound)]);
+}
+
+/** The lanes of an account that only read. */
+const readingLanes = (context: TaskContext, account: string, pageSize: number): TypedLane[] => [
+  {
+    name: `${account}/status`,
+    kinds: {
+      status: { handleMany: (tasks) => readStatuses(context, tasks), most: pageSize },
+      group_look: { handle: (task) => lookAtGroup(context, task) },
+      settle_group: { handle: (task) => settleGroup(context, task) },
+    },
+    concurrency: STATUS_HANDS,
+    batch: pageSize,
+  },
+  {
+    name: `${account}/receipt`,
+    kinds: { receipt: { handle: (task) => fetchReceipt(context, task) } },
+    concurrency: handsFor(context.profile.operations.receipt),
+  },
+  {
+    name: `${account}/download`,
+    kinds: { download: { handle: (task) => downloadCopy(context, task) } },
+    concurrency: HANDS_WITH_INTERVAL,
+  },
+  {
+    name: `${account}/find_by_request_id`,
+    kinds: { look_up: { handle: (task) => lookUp(context, task) } },
+    concurrency: HANDS_WITH_INTERVAL,
+  },
+];
+
+/**
+ * The lanes of all accounts, and the two that call nobody; with those of documents of others where they are followed.
+ */
+export function lanesOf(context: TaskContext, accounts: string[], inbound?: InboundContext): Lane[] {
+  const pageSize = context.profile.operations.list_outgoing.pageSize ?? 100;
+  const own = [
+    ...internalLanes(context),
+    ...accounts.flatMap((one) => [...changingLanes(context, one), ...readingLanes(context, one, pageSize)]),
+  ];
+  const ofOthers = inbound === undefined ? [] : inboundLanes(inbound, { accounts, pageSize });
+  return together([...own, ...ofOthers]).map(checkedLane);
 }
 
 /** Lanes of one name are one lane that serves the kinds of all. */
-function together(lanes: Lane[]): Lane[] {
-  const byName = new Map<string, Lane>();
+function together(lanes: TypedLane[]): TypedLane[] {
+  const byName = new Map<string, TypedLane>();
   for (const lane of lanes) {
     const known = byName.get(lane.name);
     byName.set(lane.name, known === undefined ? lane : { ...known, kinds: { ...known.kinds, ...lane.kinds } });

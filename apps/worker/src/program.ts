@@ -33,13 +33,11 @@ export const workerProgram = (config: WorkerConfig): Program => ({
     });
     const worker = await startWorker(config, log, watching);
     health.degradedBy(() =>
-      worker
-        .pausedAccounts()
-        .map(({ account, cause, text, seenAt }) => ({
-          name: `account ${account}`,
-          since: seenAt.toISOString(),
-          reason: `paused (${cause}): ${text}`,
-        })),
+      worker.pausedAccounts().map(({ account, cause, text, seenAt }) => ({
+        name: `account ${account}`,
+        since: seenAt.toISOString(),
+        reason: `paused (${cause}): ${text}`,
+      })),
     );
     health.degradedBy(() => worker.subscriptions.troubles());
     serveMetrics(watching.metrics, healthPort, health);

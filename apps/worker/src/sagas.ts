@@ -8,10 +8,10 @@ import {
 } from '#domain';
 import { retryParked, runSaga, type RetryParts, type SagaOptions } from '#subscriptions';
 import type { TaskResult } from '#tasks';
-import type { Lane } from './lane.js';
+import { checkedLane, type Lane, type TaskOf } from './lane.js';
 
 /** Work for whoever runs sagas: what is parked is tried again there, and nowhere else. */
-export const SAGA_LANE = 'saga';
+const SAGA_LANE = 'saga';
 
 export type SagaRunning = Omit<SagaOptions<never>, 'saga'>;
 
@@ -42,16 +42,12 @@ export function sagasBy(rules: DocumentRules): RunnableSaga[] {
 
 /** The lane in which an operator's wish to have a parked instance tried again is done. */
 export function sagaLane(sagas: RunnableSaga[], parts: Omit<RetryParts<never>, 'saga'>): Lane {
-  const retry = async ({ saga: name, key }: { saga: string; key: string }): Promise<TaskResult> => {
+  const retry = async ({ payload: { saga: name, key } }: TaskOf<'retry_parked'>): Promise<TaskResult> => {
     const saga = sagas.find((one) => one.name === name);
     if (saga === undefined) return { kind: 'failed', error: `no saga is called ${name}` };
     // Whether it goes on or stands again: the list of what is parked tells, with the newest error.
     await saga.retry(parts, key);
     return { kind: 'done' };
   };
-  return {
-    name: SAGA_LANE,
-    kinds: { retry_parked: { handle: ({ payload }) => retry(payload as { saga: string; key: string }) } },
-    concurrency: 1,
-  };
+  return checkedLane({ name: SAGA_LANE, kinds: { retry_parked: { handle: retry } }, concurrency: 1 });
 }

@@ -6,7 +6,6 @@ import { projections } from '#read-models';
 import { catchUpProjection, catchUpSaga } from '#subscriptions';
 import type { PostgresTaskQueue, Task } from '#tasks';
 import type { InboundContext } from '../src/inbound/context.js';
-import { replan } from '../src/orphans/replan.js';
 import { FakeGroups } from './fake-groups.js';
 import { FakeRegistry, type SendFate } from './fake-registry.js';
 import { processOn, runTask, type Stores } from './trial.js';
@@ -74,10 +73,7 @@ export class QueueTrial {
     if (task === undefined) return false;
     world.hours += 1;
     const claimedAt = new Date(task.claimedAt.getTime() + world.hours * HOUR_MS);
-    const result =
-      task.kind === 'replan'
-        ? await replan(world.context, { ...task, claimedAt })
-        : await runTask(world.context, task, claimedAt);
+    const result = await runTask(world.context, task, claimedAt);
     await this.parts.queue.settle(task, result);
     await this.catchUp();
     return true;

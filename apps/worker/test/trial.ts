@@ -14,9 +14,9 @@ import {
   type GroupEvent,
   type GroupRegistration,
   type GroupState,
-  type PlannedGroupTask,
   type PlannedTask,
   type Registration,
+  type TaskKind,
 } from '#domain';
 import { eventStoreSchema, openEventStore, type EventStore } from '#event-store';
 import { evidenceSchema, PostgresEvidenceStore, type EvidenceStore } from '#evidence';
@@ -39,6 +39,7 @@ import type { DecideDocument } from '../src/document/decide-document.js';
 import { DocumentRepository } from '../src/document/document-repository.js';
 import type { DecideGroup } from '../src/group/decide-group.js';
 import { GroupRepository } from '../src/group/group-repository.js';
+import type { InboundContext } from '../src/inbound/context.js';
 import { lanesOf } from '../src/lanes.js';
 import type { TaskContext } from '../src/registry-tasks/context.js';
 
@@ -201,7 +202,10 @@ export async function registerDocument(
  * A group of so many documents whose bytes are in the evidence. Nothing of it is in the log: the task of its command,
  * which is given too, does that.
  */
-export async function acceptGroup(stores: Stores, size: number): Promise<{ group: GroupRegistration; command: Task }> {
+export async function acceptGroup(
+  stores: Stores,
+  size: number,
+): Promise<{ group: GroupRegistration; command: Task<object> }> {
   const groupId = randomUUID();
   const ofGroup = (index: number): Promise<Registration> =>
     registrationOf(stores, randomUUID(), { group: { groupId, index, of: size, kind: 'given' } });
@@ -214,7 +218,6 @@ export async function acceptGroup(stores: Stores, size: number): Promise<{ group
     members,
     after: [],
   };
-  const payload = { group, actor: ERP } as unknown as Task['payload'];
   return {
     group,
     command: {
@@ -222,7 +225,7 @@ export async function acceptGroup(stores: Stores, size: number): Promise<{ group
       kind: 'run_command',
       lane: 'intake',
       dueAt: new Date(0),
-      payload,
+      payload: { group, actor: ERP },
       priority: 100,
       attempts: 1,
       leaseExpiredBefore: false,
@@ -258,7 +261,7 @@ export const groupStateIn = async (store: EventStore, groupId: string): Promise<
 export type Work = string | GroupRegistration;
 
 /** The tasks that the saga plans for the events so far, each key once. */
-export async function plannedTasks(store: EventStore, work: Work): Promise<(PlannedTask | PlannedGroupTask)[]> {
+export async function plannedTasks(store: EventStore, work: Work): Promise<PlannedTask[]> {
   if (typeof work === 'string') return plannedFor(store, { stream: documentStream(work), key: work });
   const members = work.members.map(({ requestId }) => ({ stream: documentStream(requestId), key: requestId }));
   const planned = await Promise.all(
@@ -267,12 +270,9 @@ export async function plannedTasks(store: EventStore, work: Work): Promise<(Plan
   return [...new Map(planned.flat().map((task) => [task.key, task])).values()];
 }
 
-async function plannedFor(
-  store: EventStore,
-  { stream, key }: { stream: string; key: string },
-): Promise<(PlannedTask | PlannedGroupTask)[]> {
+async function plannedFor(store: EventStore, { stream, key }: { stream: string; key: string }): Promise<PlannedTask[]> {
   const react = reactToDocumentEvent(RULES);
-  const tasks = new Map<string, PlannedTask | PlannedGroupTask>();
+  const tasks = new Map<string, PlannedTask>();
   let state = DOCUMENT_SAGA.initial;
   for (const event of await store.readStream(stream)) {
     // Each event is handled as soon as it is recorded.
@@ -283,9 +283,9 @@ async function plannedFor(
   return [...tasks.values()];
 }
 
-export const asTask = (planned: PlannedTask | PlannedGroupTask, attempts = 1): Task => ({
+/** A planned task as it is claimed. */
+export const asTask = <Planned extends PlannedTask>(planned: Planned, attempts = 1) => ({
   ...planned,
-  payload: planned.payload as unknown as Task['payload'],
   priority: 100,
   attempts,
   leaseExpiredBefore: attempts > 1,
@@ -293,14 +293,22 @@ export const asTask = (planned: PlannedTask | PlannedGroupTask, attempts = 1): T
   claimedAt: new Date(0),
 });
 
+/** The task of this kind that was planned last. */
+export async function newestTask<Kind extends TaskKind>(store: EventStore, work: Work, kind: Kind) {
+  const newest = (await plannedTasks(store, work)).findLast((one) => one.kind === kind);
+  if (newest === undefined) throw new Error(`no ${kind} is planned`);
+  return asTask(newest as Extract<PlannedTask, { kind: Kind }>);
+}
+
 /** Runs one task by the handler that its lane has for it, as claimed at this moment of the database's clock. */
 export async function runTask(
-  context: TaskContext,
-  unclaimed: Task,
+  context: TaskContext | InboundContext,
+  unclaimed: Task<object>,
   claimedAt: Date = context.clock.now(),
 ): Promise<TaskResult> {
-  const task = { ...unclaimed, claimedAt };
-  const lane = lanesOf(context, [ACCOUNT]).find((one) => one.name === task.lane);
+  const task = { ...unclaimed, payload: { ...unclaimed.payload }, claimedAt };
+  const inbound = 'queue' in context ? context : undefined;
+  const lane = lanesOf(context, [ACCOUNT], inbound).find((one) => one.name === task.lane);
   const handler = lane?.kinds[task.kind];
   if (handler === undefined) throw new Error(`no lane serves ${task.key}`);
   const signal = new AbortController().signal;

@@ -14,6 +14,7 @@ export * from './document/state.js';
 export * from './document/decide.js';
 export * from './document/planned-task.js';
 export * from './document/saga.js';
+export * from './task/task.js';
 export * from './group/events.js';
 export * from './group/state.js';
 export * from './group/decide.js';

@@ -9,5 +9,6 @@ export * from './schema.js';
 export * from './remove-keys.js';
 export * from './postgres-task-queue.js';
 export * from './lane-runner.js';
+export * from './stored-payload.js';
 export * from './call-budgets.js';
 export * from './interval-text.js';

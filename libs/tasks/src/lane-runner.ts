@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { systemClock } from '#kernel';
-import type { Clock } from '#kernel';
+import type { Clock, JsonObject } from '#kernel';
 import type { RenewableTaskQueue, Task, TaskResult } from './port.js';
 
 /**
@@ -12,10 +12,10 @@ export interface HandlerContext {
 }
 
 /** Serves the tasks of one kind: one by one, or many by one hand (such as status reads by one list page). */
-export type TaskHandler =
-  | { handle(task: Task, context: HandlerContext): Promise<TaskResult> }
+export type TaskHandler<Payload extends object = JsonObject> =
+  | { handle(task: Task<Payload>, context: HandlerContext): Promise<TaskResult> }
   | {
-      handleMany(tasks: Task[], context: HandlerContext): Promise<TaskResult[]>;
+      handleMany(tasks: Task<Payload>[], context: HandlerContext): Promise<TaskResult[]>;
       /** Most tasks of one call. Default: the batch. */ most?: number;
     };
 

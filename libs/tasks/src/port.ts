@@ -13,10 +13,12 @@ export interface NewTask {
   /** Lower goes first. Default 100. Reconciliation reads use 900. */
   priority?: number;
   dueAt: Date;
-  payload: JsonObject;
+  /** Plain JSON. */
+  payload: object;
 }
 
-export interface Task extends Required<NewTask> {
+export interface Task<Payload extends object = JsonObject> extends Required<NewTask> {
+  payload: Payload;
   /** Attempts begun, this one included. */
   attempts: number;
   /** True when an earlier holder's lease ran out: a read is simply retried, a send is an unknown outcome. */
@@ -51,13 +53,13 @@ export interface LaneState {
   nextDueAt: Date | undefined;
 }
 
-/** The one durable task table. All times are judged by the database's clock. */
-export interface TaskQueue {
+/** The one durable task table. All times are judged by the database's clock. `New`: what a caller may schedule. */
+export interface TaskQueue<New extends NewTask = NewTask> {
   /**
    * Inserts tasks inside the caller's transaction (or alone with a pool); keys that exist are left as they are. Wakes
    * lanes by NOTIFY on commit.
    */
-  schedule(db: Queryable, tasks: NewTask[]): Promise<void>;
+  schedule(db: Queryable, tasks: New[]): Promise<void>;
   /**
    * Leases at most `limit` due tasks of one lane, by priority, then due time, with SKIP LOCKED. `onlyUnfinished`: only
    * those whose lease ran out. That looks through the whole lane, so it is for now and then.

@@ -8,16 +8,17 @@ import {
   type DocumentEvent,
   type GroupEvent,
   type Waiting,
+  type PlannedTask,
 } from '#domain';
 import type { Actor, EventStore, RecordedEvent } from '#event-store';
 import { PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
-import type { PostgresTaskQueue } from '#tasks';
+import type { TaskQueue } from '#tasks';
 
 export interface HoldsOptions {
   pool: Pool;
   store: Pick<EventStore, 'readStream'>;
-  queue: Pick<PostgresTaskQueue, 'schedule'>;
+  queue: Pick<TaskQueue<PlannedTask>, 'schedule'>;
 }
 
 export type Decision = 'release' | 'end';
@@ -69,10 +70,10 @@ export class Holds {
     const { pool, queue } = this.options;
     const payload = {
       requestId,
-      ...(noun === 'group' ? { isGroup: true } : {}),
+      ...(noun === 'group' ? { isGroup: true as const } : {}),
       decision,
       predecessors: held.map((one) => one.for.requestId),
-      actor: actor as unknown as string,
+      actor,
       reason,
     };
     const key = `decide_hold:${requestId}:${found.heldAt}:${decision}`;

@@ -1,9 +1,16 @@
-import type { DocumentReference, FirstCommand, GroupRegistration, GroupState, Registration } from '#domain';
+import type {
+  DocumentReference,
+  FirstCommand,
+  GroupRegistration,
+  GroupState,
+  PlannedTask,
+  Registration,
+} from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { canonicalJson, coalesce, PedigreeError, sha256Hex } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
-import type { NewTask, PostgresTaskQueue } from '#tasks';
+import type { PostgresTaskQueue, TaskQueue } from '#tasks';
 import type { Entangled } from './circles.js';
 import type { CommandBody, MemberBody } from './command-body.js';
 import {
@@ -30,7 +37,7 @@ export interface Acknowledgement {
 export interface IntakeOptions {
   pool: Pool;
   evidence: EvidenceStore;
-  queue: Pick<PostgresTaskQueue, 'schedule' | 'readyCount'>;
+  queue: Pick<TaskQueue<PlannedTask>, 'schedule'> & Pick<PostgresTaskQueue, 'readyCount'>;
   installationId: string;
   /** Account names; the first is the default. */
   accounts: string[];
@@ -318,10 +325,10 @@ const rowOf = (
   ...of,
 });
 
-const runCommandTask = ({ row, work, actor, reason }: Checked): NewTask => ({
+const runCommandTask = ({ row, work, actor, reason }: Checked): PlannedTask<'run_command'> => ({
   key: `run_command:${row.requestId}`,
   kind: 'run_command',
   lane: INTAKE_LANE,
   dueAt: new Date(0),
-  payload: { ...work, actor, ...(reason === undefined ? {} : { reason }) } as unknown as NewTask['payload'],
+  payload: { ...work, actor, ...(reason === undefined ? {} : { reason }) },
 });

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { foundSince, listsSince, newestRestoration, type RestorationState } from '#backup';
 import { configurationHistory, type HistoryQuery, type RecordedChange } from '#configuration';
+import type { PlannedTask } from '#domain';
 import type { Actor, EventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
 import type { Orphan } from '#read-models';
 import { parkedInstances, type ParkedInstance } from '#subscriptions';
-import type { FailedTask, NewTask, PostgresTaskQueue } from '#tasks';
+import type { FailedTask, PostgresTaskQueue, TaskQueue } from '#tasks';
 import type { OrphanWatch } from '../orphans/orphan-watch.js';
 import type { Machinery, ProgramWatch } from '../programs/program-watch.js';
 
@@ -31,7 +32,8 @@ export interface OperationsStatus extends Machinery {
 export interface OperationsOptions {
   pool: Pool;
   store: EventStore;
-  queue: Pick<PostgresTaskQueue, 'queueFigures' | 'failedTasks' | 'retryFailed' | 'schedule'>;
+  queue: Pick<TaskQueue<PlannedTask>, 'schedule'> &
+    Pick<PostgresTaskQueue, 'queueFigures' | 'failedTasks' | 'retryFailed'>;
   orphans: Pick<OrphanWatch, 'look'>;
   programs: Pick<ProgramWatch, 'look'>;
   participant: string;
@@ -45,7 +47,7 @@ const SAGA_LANE = 'saga';
 /** By what name an operator has it tried again; `parked:<saga>` means all of that saga. */
 export const parkedKey = ({ saga, key }: Pick<ParkedInstance, 'saga' | 'key'>): string => `${PARKED}${saga}:${key}`;
 
-const replanTask = ({ kind, id, version }: Orphan, day: string): NewTask => {
+const replanTask = ({ kind, id, version }: Orphan, day: string): PlannedTask<'replan'> => {
   const replanId = `${version}@${day}`;
   return {
     key: `replan:${id}:${replanId}`,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { PlannedTask } from '#domain';
 import type { Actor, EventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
@@ -17,7 +18,7 @@ import type { TaskQueue } from '#tasks';
 export interface ReconciliationsOptions {
   pool: Pool;
   store: Pick<EventStore, 'readStream'>;
-  queue: Pick<TaskQueue, 'schedule'>;
+  queue: Pick<TaskQueue<PlannedTask>, 'schedule'>;
 }
 
 /** Asks for comparisons and shows what they found; the reconciler makes them. */

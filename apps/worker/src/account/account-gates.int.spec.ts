@@ -10,10 +10,9 @@ import { FakeUploads } from '../../test/fake-uploads.js';
 import {
   acceptGroup,
   ACCOUNT,
-  asTask,
   eventsOf,
   groupStateIn,
-  plannedTasks,
+  newestTask,
   processOn,
   registerDocument,
   runTask,
@@ -58,8 +57,7 @@ const accountTypes = async (stores: Stores): Promise<string[]> =>
   (await accountEvents(stores)).map((event) => event.type);
 const typesOf = async (stores: Stores, requestId: string): Promise<string[]> =>
   (await eventsOf(stores.store, requestId)).map((event) => event.type);
-const newest = async (stores: Stores, requestId: string) =>
-  asTask((await plannedTasks(stores.store, requestId)).filter((one) => one.kind === 'send').at(-1) as never);
+const newest = (stores: Stores, requestId: string) => newestTask(stores.store, requestId, 'send');
 
 /** What the gateway does, when an operator says so. */
 async function resume(stores: Stores): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Sha256 } from '#kernel';
 import { accountFaultOf, type AccountFault, type CallOutcome, type JudgedOperation } from '#registry-client';
-import type { Task } from '#tasks';
+import type { Claim } from '../lane.js';
 import { keep, type TaskContext } from '../registry-tasks/context.js';
 
 /** One answer of the registry to one account. */
@@ -19,7 +19,7 @@ interface Answered {
  */
 export async function judgeRefusal(
   context: TaskContext,
-  task: Task,
+  task: Claim,
   { account, operation, outcome, requestId }: Answered,
 ): Promise<(AccountFault & { answerSha256: Sha256 }) | undefined> {
   if (outcome.kind !== 'refused' && outcome.kind !== 'not_found') return undefined;

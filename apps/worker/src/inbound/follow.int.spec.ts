@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CommandBus } from '@nestjs/cqrs';
 import { VirtualClock } from '#kernel';
-import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
 import { ACCOUNT, processOn, storesForSpec } from '../../test/trial.js';
+import type { TaskOf } from '../lane.js';
 import { readInboundStatuses } from './follow.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
-const statusTask = (documentId: string): Task => ({
+const statusTask = (documentId: string): TaskOf<'inbound_status'> => ({
   ...{
     key: `inbound_status:${documentId}`,
     kind: 'inbound_status',

@@ -2,31 +2,34 @@ import type { InboundState } from '#domain';
 import { readForeignDocument, readReceipt } from '#documents';
 import { PedigreeError } from '#kernel';
 import type { CallOutcome, DocumentMetadata } from '#registry-client';
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
 import type { Candidate } from '../noun/candidate.js';
+import type { Claim, TaskOf } from '../lane.js';
 import { candidateOf, xmlCandidate, type TaskContext } from '../registry-tasks/context.js';
 import { refusedRead } from '../registry-tasks/refused-read.js';
 import { oneOf } from '../registry-tasks/status.js';
-import { inboundOf, toInbound } from './context.js';
+import { toInbound, type InboundTask } from './context.js';
+
+type StatusTask = TaskOf<'inbound_status'>;
 
 /** Waits between two questions for what is not there double, up to so often. */
 const MOST_DOUBLINGS = 8;
 const LONGEST_PROBLEM = 500;
 
 /** Reads the status of documents of others: one by one, or many by one page of their list. */
-export async function readInboundStatuses(context: TaskContext, tasks: Task[]): Promise<TaskResult[]> {
-  const results = new Map<Task, TaskResult>();
+export async function readInboundStatuses(context: TaskContext, tasks: StatusTask[]): Promise<TaskResult[]> {
+  const results = new Map<StatusTask, TaskResult>();
   for (const direction of ['incoming', 'outgoing'] as const) {
-    const mine = tasks.filter((task) => inboundOf(task).direction === direction);
-    if (mine.length === 1) results.set(mine[0] as Task, await readSingle(context, mine[0] as Task));
+    const mine = tasks.filter((task) => task.payload.direction === direction);
+    if (mine.length === 1) results.set(mine[0] as StatusTask, await readSingle(context, mine[0] as StatusTask));
     else if (mine.length > 1)
-      for (const [i, result] of (await readPage(context, mine)).entries()) results.set(mine[i] as Task, result);
+      for (const [i, result] of (await readPage(context, mine)).entries()) results.set(mine[i] as StatusTask, result);
   }
   return tasks.map((task) => results.get(task) as TaskResult);
 }
 
-async function readSingle(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { account, documentId } = inboundOf(task);
+async function readSingle(context: TaskContext, task: StatusTask): Promise<TaskResult> {
+  const { account, documentId } = task.payload;
   const outcome = await context.registry.documentStatus(account, documentId);
   if (outcome.kind !== 'ok')
     return again(context, task, {
@@ -36,9 +39,9 @@ async function readSingle(context: TaskContext, task: Task): Promise<TaskResult>
   return observe(context, task, { shown: outcome.value, answer: candidateOf(context, outcome.raw) });
 }
 
-async function readPage(context: TaskContext, tasks: Task[]): Promise<TaskResult[]> {
-  const { account, direction } = inboundOf(tasks[0] as Task);
-  const documentIds = tasks.map((task) => inboundOf(task).documentId);
+async function readPage(context: TaskContext, tasks: StatusTask[]): Promise<TaskResult[]> {
+  const { account, direction } = (tasks[0] as StatusTask).payload;
+  const documentIds = tasks.map((task) => task.payload.documentId);
   const query = { documentIds, limit: documentIds.length };
   const outcome =
     direction === 'incoming'
@@ -50,12 +53,12 @@ async function readPage(context: TaskContext, tasks: Task[]): Promise<TaskResult
   const answer = candidateOf(context, outcome.raw);
   const alone = oneOf(
     context,
-    tasks.filter((task) => !shown.has(inboundOf(task).documentId)),
+    tasks.filter((task) => !shown.has(task.payload.documentId)),
   );
-  const read = (task: Task): Promise<TaskResult> =>
+  const read = (task: StatusTask): Promise<TaskResult> =>
     task === alone
       ? readSingle(context, task)
-      : observe(context, task, { shown: shown.get(inboundOf(task).documentId), answer });
+      : observe(context, task, { shown: shown.get(task.payload.documentId), answer });
   // One document's trouble is its own: the others of the page are observed all the same.
   return Promise.all(
     tasks.map((task) =>
@@ -66,12 +69,12 @@ async function readPage(context: TaskContext, tasks: Task[]): Promise<TaskResult
 
 async function observe(
   context: TaskContext,
-  task: Task,
+  task: StatusTask,
   seen: { shown: DocumentMetadata | undefined; answer: Candidate },
 ): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, task, { error: 'not in the list', isAbsent: true });
   const { status, processedAt } = seen.shown;
-  const { isLastWord = false } = inboundOf(task);
+  const { isLastWord = false } = task.payload;
   const { state } = await toInbound(context, task, {
     type: 'ObserveStatus',
     status,
@@ -89,7 +92,7 @@ const isUnsettled = (state: InboundState): boolean =>
 
 function again(
   context: TaskContext,
-  task: Task,
+  task: Claim,
   { error, isAbsent }: { error?: string; isAbsent: boolean },
 ): TaskResult {
   const { statusPollMs } = context.profile.rules;
@@ -97,14 +100,14 @@ function again(
   return { kind: 'retry', delayMs, countsAsAttempt: isAbsent, ...(error === undefined ? {} : { error }) };
 }
 
-const doubled = (ms: number, task: Task): number => ms * 2 ** Math.min(task.attempts - 1, MOST_DOUBLINGS);
+const doubled = (ms: number, task: Claim): number => ms * 2 ** Math.min(task.attempts - 1, MOST_DOUBLINGS);
 
 /**
  * Fetches the document's bytes, keeps them, and records what they say. What the registry does not give is asked for a
  * few times, then that is shown.
  */
-export async function fetchInbound(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { account, documentId } = inboundOf(task);
+export async function fetchInbound(context: TaskContext, task: TaskOf<'inbound_download'>): Promise<TaskResult> {
+  const { account, documentId } = task.payload;
   const outcome = await context.registry.downloadDocument(account, documentId);
   if (outcome.kind !== 'ok') {
     const missing = missed(context, task, { what: 'download', outcome });
@@ -133,8 +136,8 @@ function contentOf(xml: Buffer) {
  * Fetches the receipt of a document in our name that we did not send. Whose operation_id it carries is its sender's
  * business.
  */
-export async function fetchInboundReceipt(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { account, documentId } = inboundOf(task);
+export async function fetchInboundReceipt(context: TaskContext, task: TaskOf<'inbound_receipt'>): Promise<TaskResult> {
+  const { account, documentId } = task.payload;
   const outcome = await context.registry.receipt(account, documentId);
   if (outcome.kind !== 'ok') {
     const missing = missed(context, task, { what: 'receipt', outcome });
@@ -179,14 +182,14 @@ export async function fetchInboundReceipt(context: TaskContext, task: Task): Pro
 /** An answer that there is no such thing counts; a registry that is away does not. */
 function missed(
   context: TaskContext,
-  task: Task,
+  task: InboundTask,
   { what, outcome }: { what: string; outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }> },
 ): { retry: TaskResult } | { givenUp: { reason: string; attempts: number } } {
   const { receiptPollMs, absentTries } = context.profile.rules;
   const isAbsent = outcome.kind === 'not_found' || outcome.kind === 'refused';
   const reason = `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`.slice(0, LONGEST_PROBLEM);
   if (isAbsent && task.attempts >= absentTries) return { givenUp: { reason, attempts: task.attempts } };
-  const error = `${what} of ${inboundOf(task).documentId}: ${reason}`;
+  const error = `${what} of ${task.payload.documentId}: ${reason}`;
   return {
     retry: {
       kind: 'retry',

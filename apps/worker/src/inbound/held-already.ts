@@ -1,5 +1,6 @@
-import type { Task, TaskResult } from '#tasks';
-import { byRegistry, candidateOf, payloadOf, type TaskContext } from '../registry-tasks/context.js';
+import type { TaskResult } from '#tasks';
+import type { TaskOf } from '../lane.js';
+import { byRegistry, candidateOf, type TaskContext } from '../registry-tasks/context.js';
 import { toInbound } from './context.js';
 
 const LIST_FIRST_MS = 500;
@@ -14,10 +15,10 @@ const LIST_PATIENCE_MS = 120_000;
  */
 export async function heldAlready(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'send'>,
   { byteLength }: { byteLength: number },
 ): Promise<TaskResult | undefined> {
-  const { requestId, account, attempt } = payloadOf(task);
+  const { requestId, account, attempt } = task.payload;
   const { held } = context;
   // A later attempt that looks open in a restored database may have been made since its backup.
   if (held === undefined || (attempt > 1 && context.restored?.was !== true)) return undefined;
@@ -43,7 +44,8 @@ export async function heldAlready(
   const isLarge = byteLength > context.profile.rules.maxDocumentBytes;
   const uploading = isLarge ? found.value.filter((one) => one.status === 'uploading').map((one) => one.documentId) : [];
   // First it ends to count as a document of others, so that it never counts twice.
-  for (const documentId of documentIds) await toInbound(context, task, { type: 'Recognise', requestId, documentId });
+  for (const documentId of documentIds)
+    await toInbound(context, { ...task, payload: { documentId } }, { type: 'Recognise', requestId });
   await byRegistry(context, task, {
     type: 'RecordLookUp',
     attempt,

@@ -1,4 +1,5 @@
-import type { Lane } from '../lane.js';
+import type { TypedLane } from '../lane.js';
+import { replan } from '../orphans/replan.js';
 import type { InboundContext } from './context.js';
 import { fetchInbound, fetchInboundReceipt, readInboundStatuses } from './follow.js';
 import { linkInbound } from './link.js';
@@ -12,41 +13,25 @@ import { readList } from './read-list.js';
 export function inboundLanes(
   context: InboundContext,
   { accounts, pageSize }: { accounts: string[]; pageSize: number },
-): Lane[] {
-  const internal: Lane = {
-    name: 'internal',
-    kinds: {
-      note_listed: { handle: (task) => noteListed(context, task) },
-      inbound_link: { handle: (task) => linkInbound(context, task) },
-    },
-    concurrency: 1,
-  };
-  const ofAccount = (account: string): Lane[] => [
-    {
-      name: `${account}/list_incoming`,
-      kinds: { list_incoming: { handle: (task, { signal }) => readList(context, task, signal) } },
-      concurrency: 1,
-    },
-    {
-      name: `${account}/list_outgoing`,
-      kinds: { list_outgoing: { handle: (task, { signal }) => readList(context, task, signal) } },
-      concurrency: 1,
-    },
-    {
-      name: `${account}/status`,
-      kinds: { inbound_status: { handleMany: (tasks) => readInboundStatuses(context, tasks), most: pageSize } },
-      concurrency: 1,
-    },
-    {
-      name: `${account}/receipt`,
-      kinds: { inbound_receipt: { handle: (task) => fetchInboundReceipt(context, task) } },
-      concurrency: 1,
-    },
-    {
-      name: `${account}/download`,
-      kinds: { inbound_download: { handle: (task) => fetchInbound(context, task) } },
-      concurrency: 1,
-    },
+): TypedLane[] {
+  const lane = (name: string, kinds: TypedLane['kinds']): TypedLane => ({ name, kinds, concurrency: 1 });
+  const internal = lane('internal', {
+    note_listed: { handle: (task) => noteListed(context, task) },
+    inbound_link: { handle: (task) => linkInbound(context, task) },
+    replan: { handle: (task) => replan(context, task) },
+  });
+  const ofAccount = (account: string): TypedLane[] => [
+    lane(`${account}/list_incoming`, {
+      list_incoming: { handle: (task, { signal }) => readList(context, task, signal) },
+    }),
+    lane(`${account}/list_outgoing`, {
+      list_outgoing: { handle: (task, { signal }) => readList(context, task, signal) },
+    }),
+    lane(`${account}/status`, {
+      inbound_status: { handleMany: (tasks) => readInboundStatuses(context, tasks), most: pageSize },
+    }),
+    lane(`${account}/receipt`, { inbound_receipt: { handle: (task) => fetchInboundReceipt(context, task) } }),
+    lane(`${account}/download`, { inbound_download: { handle: (task) => fetchInbound(context, task) } }),
   ];
   return [internal, ...accounts.flatMap(ofAccount)];
 }

@@ -3,9 +3,9 @@ import type { InboundState } from '#domain';
 import { migrate } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
-import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { storesForSpec } from '../../test/trial.js';
+import type { TaskOf } from '../lane.js';
 import type { InboundContext } from './context.js';
 import { linkInbound } from './link.js';
 
@@ -55,7 +55,7 @@ it('ties a notification to the document that the log had by then, however far th
     commands: { execute: (one: { command: unknown }) => Promise.resolve(void told.push(one.command)) },
   } as unknown as InboundContext;
   const payload = { documentId: 'd', account: 'main', direction: 'incoming', plannedAt: '20' } as const;
-  const task: Task = {
+  const task: TaskOf<'inbound_link'> = {
     key: 'inbound_link:d',
     kind: 'inbound_link',
     lane: 'internal',

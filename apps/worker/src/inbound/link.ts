@@ -1,8 +1,9 @@
 import type { InboundState, LinkedBy } from '#domain';
 import { readForeignDocument } from '#documents';
 import { ownDocumentSharing } from '#read-models';
-import type { Task, TaskResult } from '#tasks';
-import { inboundOf, toInbound, type InboundContext } from './context.js';
+import type { TaskResult } from '#tasks';
+import type { TaskOf } from '../lane.js';
+import { toInbound, type InboundContext } from './context.js';
 
 /**
  * Documents of ours that a notification can tell of (public-facts 2.5). A 601 or 602 begins something new, and belongs
@@ -19,12 +20,12 @@ const FIRST_AGAIN_MS = 5_000;
 const CATCH_UP_MS = 1_000;
 
 /** Ties an incoming document to the document of ours that it tells of (interface 6), and says how that was found. */
-export async function linkInbound(context: InboundContext, task: Task): Promise<TaskResult> {
-  const state = await context.inbound.stateInLog(inboundOf(task).documentId);
+export async function linkInbound(context: InboundContext, task: TaskOf<'inbound_link'>): Promise<TaskResult> {
+  const state = await context.inbound.stateInLog(task.payload.documentId);
   if (state.phase !== 'concluded' || state.link !== undefined) return { kind: 'done' };
   const named = await byName(context, state);
   const byPacks = named === undefined ? await byItems(context, state) : undefined;
-  if (byPacks !== undefined && byPacks.upTo < BigInt(inboundOf(task).plannedAt ?? 0)) {
+  if (byPacks !== undefined && byPacks.upTo < BigInt(task.payload.plannedAt ?? 0)) {
     return {
       kind: 'retry',
       delayMs: CATCH_UP_MS,

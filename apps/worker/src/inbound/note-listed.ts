@@ -1,15 +1,16 @@
-import type { DocumentState, InboundSeen } from '#domain';
-import type { Task, TaskResult } from '#tasks';
+import type { DocumentState } from '#domain';
+import type { TaskResult } from '#tasks';
 import { DecideDocument } from '../document/decide-document.js';
+import type { Claim, TaskOf } from '../lane.js';
 import { causeOf } from '../registry-tasks/context.js';
-import { inboundOf, toInbound, type InboundContext } from './context.js';
+import { toInbound, type InboundContext } from './context.js';
 
 /**
  * Looks at a listed document that may concern us (DESIGN section 6, inbound and foreign). What came in, and what went
  * out and is not ours, is followed from here on. A second document with a request_id of ours is an alarm (promise 2).
  */
-export async function noteListed(context: InboundContext, task: Task): Promise<TaskResult> {
-  const seen = inboundOf(task).seen as InboundSeen['data'];
+export async function noteListed(context: InboundContext, task: TaskOf<'note_listed'>): Promise<TaskResult> {
+  const { seen } = task.payload;
   if (
     seen.direction === 'outgoing' &&
     seen.requestId !== undefined &&
@@ -34,7 +35,7 @@ function isOurs(state: DocumentState): boolean {
 /** All that the lists have shown under the request_id, against the one document that we know of. */
 async function noteAnother(
   context: InboundContext,
-  task: Task,
+  task: Claim,
   of: { requestId: string; answerSha256: string },
 ): Promise<void> {
   const { requestId, answerSha256 } = of;

@@ -1,13 +1,16 @@
-import { channelOf, type InboundSeen } from '#domain';
-import type { JsonObject, Sha256 } from '#kernel';
+import { channelOf, type InboundSeen, type PlannedTask } from '#domain';
+import type { Sha256 } from '#kernel';
 import { inTransaction } from '#postgres';
 import { documentIdsOf } from '#read-models';
 import type { DocumentMetadata, NewDocuments, RawAnswer } from '#registry-client';
-import type { NewTask, Task, TaskResult } from '#tasks';
+import type { Task, TaskResult } from '#tasks';
 import { keep } from '../registry-tasks/context.js';
-import type { InboundContext, InboundPayload, ListPayload } from './context.js';
+import type { InboundContext } from './context.js';
 import { plausibleSince } from './plausible-since.js';
 import { moveCursor, writeListed, type ListedDocument, type ListName } from './registry-documents.js';
+
+type ListTask = PlannedTask<'list_incoming' | 'list_outgoing'>;
+type ListPayload = ListTask['payload'];
 
 /** Lists go behind everything that somebody waits for. */
 const LIST_PRIORITY = 500;
@@ -17,11 +20,11 @@ const LIST_PRIORITY = 500;
  */
 const AGAIN_AFTER_MS = 5_000;
 
-const kindOf = (list: ListName): string => `list_${list}`;
+const kindOf = <List extends ListName>(list: List): `list_${List}` => `list_${list}`;
 const listTaskKey = (account: string, list: ListName): string => `${kindOf(list)}:${account}`;
 
 /** The two tasks of an account that never end: one reader of each list over all processes, because it is one task. */
-export const listTasks = (account: string): NewTask[] =>
+export const listTasks = (account: string): ListTask[] =>
   (['incoming', 'outgoing'] as const).map((list) => ({
     ...{
       key: listTaskKey(account, list),
@@ -36,8 +39,12 @@ export const listTasks = (account: string): NewTask[] =>
  * Reads on in one list from where its cursor stands, keeps what it shows, and has what may concern us looked at: all in
  * one transaction with the cursor. It never fails for good: whatever goes wrong, the list is read again.
  */
-export async function readList(context: InboundContext, task: Task, signal: AbortSignal): Promise<TaskResult> {
-  const { account, list } = task.payload as unknown as ListPayload;
+export async function readList(
+  context: InboundContext,
+  task: Task<ListPayload>,
+  signal: AbortSignal,
+): Promise<TaskResult> {
+  const { account, list } = task.payload;
   const { listPollMs } = context.profile.rules;
   try {
     const ended = await readOn(context, { account, list, signal });
@@ -231,14 +238,13 @@ function seenOf(
   };
 }
 
-function noteListedTask(seen: InboundSeen['data']): NewTask {
+function noteListedTask(seen: InboundSeen['data']): PlannedTask<'note_listed'> {
   const { documentId, account, direction } = seen;
-  const payload: InboundPayload = { documentId, account, direction, seen };
   return {
     key: `note_listed:${documentId}`,
     kind: 'note_listed',
     lane: 'internal',
     dueAt: new Date(0),
-    payload: payload as unknown as JsonObject,
+    payload: { documentId, account, direction, seen },
   };
 }

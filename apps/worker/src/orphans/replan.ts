@@ -1,35 +1,20 @@
-import { continueDocument, continueGroup, type MemberState, type Replanning } from '#domain';
-import type { NewTask, Task, TaskResult } from '#tasks';
+import { continueDocument, continueGroup, type MemberState, type PlannedTask, type Replanning } from '#domain';
+import type { TaskResult } from '#tasks';
 import type { InboundContext } from '../inbound/context.js';
-import type { Lane } from '../lane.js';
-
-/** What apps/gateway puts into the task. */
-interface ReplanPayload {
-  kind: 'document' | 'group';
-  id: string;
-  /** The version at which it stands, and the day: two calls about one stand are one. */
-  replanId: string;
-}
-
-/** The lane in which an operator's wish to have an orphan carried on is done. */
-export const replanLane = (context: InboundContext): Lane => ({
-  name: 'internal',
-  kinds: { replan: { handle: (task) => replan(context, task) } },
-  concurrency: 1,
-});
+import type { TaskOf } from '../lane.js';
 
 /**
  * Plans anew what carries a document or group on from where it stands in the log. Its keys follow from that stand, so
  * that nothing is planned twice: two tasks for one attempt could take each other for dead.
  */
-export async function replan(context: InboundContext, task: Task): Promise<TaskResult> {
-  const { kind, id, replanId } = task.payload as unknown as ReplanPayload;
+export async function replan(context: InboundContext, task: TaskOf<'replan'>): Promise<TaskResult> {
+  const { kind, id, replanId } = task.payload;
   const replanning: Replanning = { id: replanId, at: task.claimedAt };
   const planned =
     kind === 'document'
       ? continueDocument(await context.documents.stateInLog(id), replanning)
       : await tasksOfGroup(context, id, replanning);
-  await context.queue.schedule(context.pool, planned as unknown as NewTask[]);
+  await context.queue.schedule(context.pool, planned);
   return { kind: 'done' };
 }
 
@@ -37,7 +22,7 @@ async function tasksOfGroup(
   { groups, documents }: InboundContext,
   groupId: string,
   replanning: Replanning,
-): Promise<object[]> {
+): Promise<PlannedTask[]> {
   const state = await groups.stateInLog(groupId);
   if (state.phase === 'absent') return [];
   const memberOf = async ({ requestId }: { requestId: string }): Promise<MemberState> => ({

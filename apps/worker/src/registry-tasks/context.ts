@@ -1,17 +1,18 @@
 import type { CommandBus } from '@nestjs/cqrs';
-import type { GroupCommand, PlannedGroupTask } from '#domain';
+import type { GroupCommand } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Clock, Sha256 } from '#kernel';
 import type { Pool } from '#postgres';
 import type { Groups, LargeDocuments, Profile, RawAnswer, RegistryClient, UploadLinks } from '#registry-client';
-import type { Task, TaskQueue, TaskResult } from '#tasks';
+import type { Task, TaskResult } from '#tasks';
 import type { AccountGates } from '../account/account-gates.js';
 import { DecideDocument, type Decided } from '../document/decide-document.js';
 import type { DocumentRepository } from '../document/document-repository.js';
 import { DecideGroup, type GroupDecided } from '../group/decide-group.js';
 import type { GroupRepository } from '../group/group-repository.js';
 import type { RegistryDocuments } from '../inbound/registry-documents.js';
+import type { Claim, Planning } from '../lane.js';
 import { Candidate } from '../noun/candidate.js';
 import type { Cause } from '../noun/noun-repository.js';
 import type { Restored } from '../restoration/restored.js';
@@ -19,7 +20,7 @@ import type { Restored } from '../restoration/restored.js';
 /** The rows that say who waits, and where tasks go: what the tasks about dependents need beside the log. */
 export interface Dependents {
   pool: Pool;
-  queue: Pick<TaskQueue, 'schedule'>;
+  queue: Planning;
   /** Types of document that are ended, and not held, when a predecessor ends badly. */
   endAtOnceDocTypes: readonly number[];
 }
@@ -48,38 +49,26 @@ export interface TaskContext {
   restored?: Pick<Restored, 'was' | 'takenAt' | 'isHolding' | 'releaseWhenCompared'>;
 }
 
-/** What the document saga puts into a task (libs/domain/src/document/saga.ts). */
-export interface DocumentTaskPayload {
-  requestId: string;
-  account: string;
-  attempt: number;
-  documentId?: string;
-  attemptEndedAt?: string;
-  round?: number;
-  predecessor?: string;
-  /** Tell of an end only when nothing can revise it. */
-  finalOnly?: true;
-  /** The document that was sent again in place of the predecessor, and was accepted. */
-  by?: string;
-  /** The last dependent that the page before has told. */
-  cursor?: string;
-}
-
-export const payloadOf = (task: Task): DocumentTaskPayload => task.payload as unknown as DocumentTaskPayload;
-
 /** A header of the registry may be missing or absurdly long; the bytes are kept all the same. */
 const MOST_MEDIA_TYPE = 200;
 
 export const SYSTEM = { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const;
 
+/** A claimed task about one document. */
+type DocumentTask = Task<{ requestId: string }>;
+
 /** Gives a document a command in the name of this system. */
-export const bySystem = (context: TaskContext, task: Task, command: DecideDocument['command']): Promise<Decided> =>
-  context.commands.execute(new DecideDocument(payloadOf(task).requestId, command, causeOf(task, SYSTEM)));
+export const bySystem = (
+  context: TaskContext,
+  task: DocumentTask,
+  command: DecideDocument['command'],
+): Promise<Decided> =>
+  context.commands.execute(new DecideDocument(task.payload.requestId, command, causeOf(task, SYSTEM)));
 
 /** Gives a document a command that carries the registry's word. */
 export function byRegistry(
   context: TaskContext,
-  task: Task,
+  task: DocumentTask,
   said: DecideDocument['command'] & { at?: Date; candidates?: Candidate[] },
 ): Promise<Decided> {
   const { at, candidates = [], ...command } = said;
@@ -89,28 +78,26 @@ export function byRegistry(
     ...(at === undefined ? {} : { effectiveAt: at }),
   };
   return context.commands.execute(
-    new DecideDocument(payloadOf(task).requestId, command as DecideDocument['command'], cause),
+    new DecideDocument(task.payload.requestId, command as DecideDocument['command'], cause),
   );
 }
 
-/** What the saga puts into a task about a group. */
-export type GroupTaskPayload = PlannedGroupTask['payload'];
-
-export const groupPayloadOf = (task: Task): GroupTaskPayload => task.payload as unknown as GroupTaskPayload;
+/** A claimed task about one group. */
+type GroupTask = Task<{ groupId: string }>;
 
 /** Gives the group of a task a command in the name of this system. */
-export const groupBySystem = (context: TaskContext, task: Task, command: GroupCommand): Promise<GroupDecided> =>
-  context.commands.execute(new DecideGroup(groupPayloadOf(task).groupId, command, causeOf(task, SYSTEM)));
+export const groupBySystem = (context: TaskContext, task: GroupTask, command: GroupCommand): Promise<GroupDecided> =>
+  context.commands.execute(new DecideGroup(task.payload.groupId, command, causeOf(task, SYSTEM)));
 
 /** Gives the group of a task a command that carries the registry's word. */
 export const groupByRegistry = (
   context: TaskContext,
-  task: Task,
+  task: GroupTask,
   said: GroupCommand & { candidates?: Candidate[] },
 ): Promise<GroupDecided> => {
   const { candidates = [], ...command } = said;
   return context.commands.execute(
-    new DecideGroup(groupPayloadOf(task).groupId, command as GroupCommand, {
+    new DecideGroup(task.payload.groupId, command as GroupCommand, {
       ...causeOf(task, registryActor(context)),
       candidates,
     }),
@@ -120,7 +107,7 @@ export const groupByRegistry = (
 /** Gives one document of a group a command; `by` says whose word it is. */
 export const memberCommand = (
   context: TaskContext,
-  task: Task,
+  task: Claim,
   of: { requestId: string; command: DecideDocument['command']; by: 'registry' | 'system'; candidates?: Candidate[] },
 ): Promise<Decided> => {
   const cause = {
@@ -155,11 +142,11 @@ export const xmlCandidate = (context: TaskContext, xml: Uint8Array): Candidate =
  * How long ago a moment was when the task was claimed, both by the database's clock: what passed since then is left
  * out, so that a grace that seems over is over, whatever the clock of this process shows.
  */
-export const ageMs = ({ claimedAt }: Task, since: string | undefined): number =>
+export const ageMs = ({ claimedAt }: Claim, since: string | undefined): number =>
   claimedAt.getTime() - new Date(since ?? 0).getTime();
 
 /** Who acts, and under which lease on which task. */
-export const causeOf = (task: Task, actor: Actor): Cause => ({ taskKey: task.key, lease: task.lease, actor });
+export const causeOf = (task: Claim, actor: Actor): Cause => ({ taskKey: task.key, lease: task.lease, actor });
 
 /** A task whose account is paused keeps its place: its lane is held meanwhile. */
 export const waitForAccount = (): TaskResult => ({ kind: 'give_back' });

@@ -10,10 +10,11 @@ import {
   type PredecessorNews,
 } from '#domain';
 import { dependentsOf, type NewDependent } from '#subscriptions';
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
 import { DecideDocument } from '../document/decide-document.js';
 import { DecideGroup } from '../group/decide-group.js';
-import { causeOf, groupPayloadOf, payloadOf, SYSTEM, type Dependents, type TaskContext } from './context.js';
+import type { Claim, TaskOf } from '../lane.js';
+import { causeOf, SYSTEM, type Dependents, type TaskContext } from './context.js';
 
 /** Dependents that one task tells; those behind them are the next task's. */
 export const DEPENDENTS_PER_TASK = 200;
@@ -39,16 +40,21 @@ type End = 'open' | Ended;
  * Tells one document that registered late how its predecessor ended. While it has not, there is nothing to do: its
  * conclusion finds the row.
  */
-export const notePredecessor = (context: TaskContext, task: Task): Promise<TaskResult> =>
-  noteOne(context, task, { dependent: payloadOf(task).requestId, data: {} });
+export const notePredecessor = (context: TaskContext, task: TaskOf<'note_predecessor'>): Promise<TaskResult> =>
+  noteOne(context, task, { dependent: task.payload.requestId, data: {} });
 
 /** The same for a group. */
-export const noteGroupPredecessor = (context: TaskContext, task: Task): Promise<TaskResult> =>
-  noteOne(context, task, { dependent: groupPayloadOf(task).groupId, data: { kind: 'group' } });
+export const noteGroupPredecessor = (
+  context: TaskContext,
+  task: TaskOf<'note_group_predecessor'>,
+): Promise<TaskResult> => noteOne(context, task, { dependent: task.payload.groupId, data: { kind: 'group' } });
 
-async function noteOne(context: TaskContext, task: Task, dependent: NewDependent): Promise<TaskResult> {
-  const { predecessor, finalOnly } = payloadOf(task);
-  if (predecessor === undefined) return { kind: 'failed', error: 'the task names no predecessor' };
+async function noteOne(
+  context: TaskContext,
+  task: TaskOf<'note_predecessor' | 'note_group_predecessor'>,
+  dependent: NewDependent,
+): Promise<TaskResult> {
+  const { predecessor, finalOnly } = task.payload;
   const end = await endOf(context, predecessor);
   if (end === 'open' || (finalOnly === true && !end.isFinal)) return { kind: 'done' };
   if (end.isTurning && task.attempts <= TURNING_TRIES) return again();
@@ -61,10 +67,9 @@ async function noteOne(context: TaskContext, task: Task, dependent: NewDependent
  * page is another task, planned before this one is done, so that a crash between them repeats a page and leaves none
  * out. A repeat says nothing new.
  */
-export async function releaseDependents(context: TaskContext, task: Task): Promise<TaskResult> {
+export async function releaseDependents(context: TaskContext, task: TaskOf<'release_dependents'>): Promise<TaskResult> {
   const { pool, queue } = dependentsIn(context);
-  const { predecessor, account, cursor = '', by } = payloadOf(task);
-  if (predecessor === undefined) return { kind: 'failed', error: 'the task names no predecessor' };
+  const { predecessor, account, cursor = '', by } = task.payload;
   const end = await endOf(context, predecessor, by);
   if (end === 'open') return { kind: 'done' };
   // The pages after the first follow it, whatever it told.
@@ -81,7 +86,7 @@ export async function releaseDependents(context: TaskContext, task: Task): Promi
   }
   const last = page.at(-1)?.dependent;
   const [first] = task.key.split('>');
-  const follow = { kind: task.kind, lane: task.lane, dueAt: new Date(0) };
+  const follow = { kind: 'release_dependents' as const, lane: task.lane, dueAt: new Date(0) };
   if (page.length === DEPENDENTS_PER_TASK && last !== undefined) {
     await queue.schedule(pool, [
       {
@@ -112,7 +117,7 @@ interface News {
 
 function tell(
   context: TaskContext,
-  task: Task,
+  task: Claim,
   { dependent: { dependent, data }, predecessor, end }: News,
 ): Promise<unknown> {
   // What may still turn out well holds, and ends nothing.

@@ -1,17 +1,17 @@
 import type { DocumentNotProcessed, Halt, Member } from '#domain';
 import type { Candidate } from '../noun/candidate.js';
 import type { DocumentMetadata } from '#registry-client';
-import type { Task, TaskResult } from '#tasks';
-import { groupBySystem, groupPayloadOf, candidateOf, memberCommand, type TaskContext } from './context.js';
+import type { TaskResult } from '#tasks';
+import type { Claim, TaskOf } from '../lane.js';
+import { groupBySystem, candidateOf, memberCommand, type TaskContext } from './context.js';
 import { oneOf } from './status.js';
 
 /** How long a member whose send is still open is waited for. */
 const STILL_OPEN_MS = 2_000;
 
 /** Tells a group that one of its members was sent, or how it ended. */
-export async function noteMember(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { requestId, documentId, outcome, cause, version } = groupPayloadOf(task);
-  if (requestId === undefined) return { kind: 'failed', error: 'the task names no member' };
+export async function noteMember(context: TaskContext, task: TaskOf<'note_member'>): Promise<TaskResult> {
+  const { requestId, documentId, outcome, cause, version } = task.payload;
   if (outcome !== undefined) {
     const { partialStopsGroup: partialStops } = context.profile.rules;
     await groupBySystem(context, task, {
@@ -32,8 +32,8 @@ export async function noteMember(context: TaskContext, task: Task): Promise<Task
  * backup the registry may have begun, or done, what our log does not know of, and says no to a check for that very
  * reason. Only what it shows untouched is ended.
  */
-export async function concludeMembers(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { groupId, account } = groupPayloadOf(task);
+export async function concludeMembers(context: TaskContext, task: TaskOf<'conclude_members'>): Promise<TaskResult> {
+  const { groupId, account } = task.payload;
   const state = await context.groups.stateInLog(groupId);
   if (state.phase !== 'halted') return { kind: 'done' };
   const { halt } = state;
@@ -55,8 +55,8 @@ export async function concludeMembers(context: TaskContext, task: Task): Promise
  * it (interface 3.2). A member that was processed all the same is followed to its receipt, and a stopping member that
  * turns out otherwise is waited for.
  */
-export async function settleGroup(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { groupId, account } = groupPayloadOf(task);
+export async function settleGroup(context: TaskContext, task: TaskOf<'settle_group'>): Promise<TaskResult> {
+  const { groupId, account } = task.payload;
   const state = await context.groups.stateInLog(groupId);
   if (state.phase !== 'halted') return { kind: 'done' };
   const { halt, members } = state;
@@ -111,7 +111,7 @@ async function seeOneAlone(
 /** A bare FAILED may still turn: then the group may go on, and nothing behind it is to be ended. */
 async function hasTurned(
   context: TaskContext,
-  task: Task,
+  task: Claim,
   { stopper, seen }: { stopper: Member; seen: Seen },
 ): Promise<boolean> {
   const now = seen.get(stopper.documentId ?? '');
@@ -127,7 +127,7 @@ async function hasTurned(
 
 async function settleOne(
   context: TaskContext,
-  task: Task,
+  task: Claim,
   of: { member: Member; seen: Seen; because: DocumentNotProcessed['data'] },
 ): Promise<boolean> {
   const { member, seen, because: why } = of;
@@ -153,7 +153,7 @@ async function settleOne(
 
 async function concludeOne(
   context: TaskContext,
-  task: Task,
+  task: Claim,
   of: { requestId: string; because: DocumentNotProcessed['data']; candidates?: Candidate[] },
 ): Promise<boolean> {
   const { requestId, because: why, candidates = [] } = of;

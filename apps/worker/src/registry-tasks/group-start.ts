@@ -1,17 +1,11 @@
 import type { GroupState, Member, StartAnswer } from '#domain';
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
+import type { TaskOf } from '../lane.js';
 import { judgeRefusal } from '../account/judge-refusal.js';
 import type { Candidate } from '../noun/candidate.js';
 import { begunBefore } from '../restoration/begun-before.js';
 import { callOnce, hear, lookUpAgain, lookUpFacts } from './attempt.js';
-import {
-  candidateOf,
-  groupByRegistry,
-  groupBySystem,
-  groupPayloadOf,
-  waitForAccount,
-  type TaskContext,
-} from './context.js';
+import { candidateOf, groupByRegistry, groupBySystem, waitForAccount, type TaskContext } from './context.js';
 
 /** How long a check rests before it is made again. */
 const CHECK_AGAIN_MS = 2_000;
@@ -19,8 +13,8 @@ const CHECK_AGAIN_MS = 2_000;
 const idsOf = (state: Exclude<GroupState, { phase: 'absent' }>): string[] => state.members.map((one) => one.requestId);
 
 /** Asks whether the group can be started, now that the registry has all its members (interface 4.1). */
-export async function checkGroup(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { groupId, account } = groupPayloadOf(task);
+export async function checkGroup(context: TaskContext, task: TaskOf<'group_check'>): Promise<TaskResult> {
+  const { groupId, account } = task.payload;
   const state = await context.groups.stateInLog(groupId);
   if (state.phase !== 'checking') return { kind: 'done' };
   if (await context.gates.isPaused(account)) return waitForAccount();
@@ -45,7 +39,7 @@ export async function checkGroup(context: TaskContext, task: Task): Promise<Task
 
 async function recordCheck(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'group_check'>,
   { bytes, denial }: { bytes: Candidate; denial?: string },
 ): Promise<TaskResult> {
   const answer = denial === undefined ? ({ canStart: true } as const) : ({ canStart: false, reason: denial } as const);
@@ -59,8 +53,8 @@ async function recordCheck(
 }
 
 /** Starts the group once (attempt.ts); the members' statuses decide about a start of unknown outcome. */
-export async function startGroup(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { groupId, account, attempt = 1 } = groupPayloadOf(task);
+export async function startGroup(context: TaskContext, task: TaskOf<'group_start'>): Promise<TaskResult> {
+  const { groupId, account, attempt } = task.payload;
   const state = await context.groups.stateInLog(groupId);
   // An attempt that is open while the group is still being checked is not to be made yet.
   if (state.phase !== 'startable' && state.phase !== 'starting') return { kind: 'done' };
@@ -99,8 +93,8 @@ export async function startGroup(context: TaskContext, task: Task): Promise<Task
  * After a start of unknown outcome: the first member's status tells. It is the first to be worked on, and lies there as
  * `uploading` until then (DESIGN section 6, unknown outcome).
  */
-export async function lookAtGroup(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { groupId, account, attempt = 1, attemptEndedAt } = groupPayloadOf(task);
+export async function lookAtGroup(context: TaskContext, task: TaskOf<'group_look'>): Promise<TaskResult> {
+  const { groupId, account, attempt, attemptEndedAt } = task.payload;
   const state = await context.groups.stateInLog(groupId);
   if (state.phase !== 'unconfirmed' || state.start.attempt !== attempt) return { kind: 'done' };
   const { documentId = '' } = state.members[0] as Member;

@@ -1,13 +1,13 @@
-import type { GroupRegistration, Registration } from '#domain';
-import type { Actor } from '#event-store';
-import type { Task, TaskResult } from '#tasks';
+import type { PayloadOf, Registration } from '#domain';
+import type { TaskResult } from '#tasks';
 import { DecideDocument } from '../document/decide-document.js';
 import { DecideGroup } from '../group/decide-group.js';
+import type { Claim, TaskOf } from '../lane.js';
 import { causeOf, type TaskContext } from './context.js';
 
 /** Runs an accepted command: the document comes into being in the log (DESIGN section 3, intake). */
-export async function runCommand(context: TaskContext, task: Task): Promise<TaskResult> {
-  const payload = task.payload as unknown as AcceptedCommand;
+export async function runCommand(context: TaskContext, task: TaskOf<'run_command'>): Promise<TaskResult> {
+  const { payload } = task;
   if ('group' in payload) return runGroupCommand(context, task, payload);
   const { registration, actor, reason } = payload;
   const cause = { ...causeOf(task, actor), ...(reason === undefined ? {} : { reason }) };
@@ -20,14 +20,6 @@ export async function runCommand(context: TaskContext, task: Task): Promise<Task
   return { kind: 'done' };
 }
 
-type AcceptedCommand = { registration: Registration; actor: Actor; reason?: string } | AcceptedGroup;
-
-interface AcceptedGroup {
-  group: GroupRegistration;
-  actor: Actor;
-  reason?: string;
-}
-
 /** Most members that come into being at once. */
 const MEMBERS_AT_ONCE = 20;
 
@@ -37,8 +29,8 @@ const MEMBERS_AT_ONCE = 20;
  */
 async function runGroupCommand(
   context: TaskContext,
-  task: Task,
-  { group, actor, reason }: AcceptedGroup,
+  task: Claim,
+  { group, actor, reason }: Extract<PayloadOf<'run_command'>, { group: object }>,
 ): Promise<TaskResult> {
   const cause = { ...causeOf(task, actor), ...(reason === undefined ? {} : { reason }) };
   const all = async (work: (member: Registration) => Promise<unknown>): Promise<void> => {

@@ -1,10 +1,11 @@
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
+import type { TaskOf } from '../lane.js';
 import { lookUpAgain, lookUpFacts } from './attempt.js';
-import { byRegistry, payloadOf, type TaskContext } from './context.js';
+import { byRegistry, type TaskContext } from './context.js';
 
 /** Asks the registry by request_id whether a document of unknown outcome has arrived. */
-export async function lookUp(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { requestId, account, attempt, round, attemptEndedAt } = payloadOf(task);
+export async function lookUp(context: TaskContext, task: TaskOf<'look_up'>): Promise<TaskResult> {
+  const { requestId, account, attempt, round, attemptEndedAt } = task.payload;
   const outcome = await context.registry.findByRequestId(account, requestId);
   if (outcome.kind !== 'ok' && outcome.kind !== 'not_found') return lookUpAgain(`look-up of ${requestId}`, outcome);
   const shown = outcome.kind === 'ok' ? outcome.value : [];

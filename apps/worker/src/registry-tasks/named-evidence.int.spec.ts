@@ -1,18 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
 import type { CallOutcome } from '#registry-client';
-import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
-import {
-  asTask,
-  eventsOf,
-  plannedTasks,
-  processOn,
-  registerDocument,
-  runTask,
-  storesForSpec,
-} from '../../test/trial.js';
+import { asTask, eventsOf, processOn, registerDocument, runTask, storesForSpec, newestTask } from '../../test/trial.js';
+import type { TaskOf } from '../lane.js';
 import { Candidate } from '../noun/candidate.js';
 import type { TaskContext } from './context.js';
 import { readStatuses } from './status.js';
@@ -43,18 +35,16 @@ class TellingRegistry extends FakeRegistry {
 /** Documents that the registry has taken and still works on, known to be in processing, and their status tasks. */
 async function inProcessing(
   count: number,
-): Promise<{ context: TaskContext; registry: FakeRegistry; tasks: Task[]; requestIds: string[] }> {
+): Promise<{ context: TaskContext; registry: FakeRegistry; tasks: TaskOf<'status'>[]; requestIds: string[] }> {
   const registry = new TellingRegistry();
   const context = processOn({ ...stores, registry, clock: new VirtualClock(new Date()) });
   registry.status = 'processing';
   const requestIds: string[] = [];
-  const tasks: Task[] = [];
+  const tasks: TaskOf<'status'>[] = [];
   for (let n = 0; n < count; n += 1) {
     const { requestId } = await registerDocument(stores);
-    const next = async (kind: string): Promise<Task> =>
-      asTask((await plannedTasks(stores.store, requestId)).find((one) => one.kind === kind) as never);
-    await runTask(context, await next('send'));
-    const status = await next('status');
+    await runTask(context, await newestTask(stores.store, requestId, 'send'));
+    const status = await newestTask(stores.store, requestId, 'status');
     await runTask(context, status);
     requestIds.push(requestId);
     tasks.push(status);
@@ -67,7 +57,7 @@ describe('evidence', () => {
     const { context, tasks } = await inProcessing(50);
     const before = await keptCount();
     for (let page = 0; page < 100; page += 1) await readStatuses(context, tasks);
-    const [one] = tasks as [Task];
+    const [one] = tasks as [TaskOf<'status'>];
     for (let poll = 0; poll < 1_000; poll += 1) await readStatuses(context, [one]);
     expect(await keptCount()).toBe(before);
   });
@@ -145,15 +135,13 @@ describe('evidence', () => {
   it('keeps no look-up that says nothing new', async () => {
     const { context, requestIds } = await inProcessing(1);
     const [requestId] = requestIds as [string];
-    const verify = {
-      ...asTask({
-        key: `look_up:${requestId}:1:verify`,
-        kind: 'look_up',
-        lane: 'main/find_by_request_id',
-        dueAt: new Date(0),
-        payload: { requestId, account: 'main', attempt: 1 },
-      } as never),
-    };
+    const verify = asTask({
+      key: `look_up:${requestId}:1:verify`,
+      kind: 'look_up',
+      lane: 'main/find_by_request_id',
+      dueAt: new Date(0),
+      payload: { requestId, account: 'main', attempt: 1 },
+    });
     const before = await keptCount();
     for (let look = 0; look < 20; look += 1) expect(await runTask(context, verify)).toEqual({ kind: 'done' });
     expect(await keptCount()).toBe(before);

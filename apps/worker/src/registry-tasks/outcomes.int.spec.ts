@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DocumentEvent } from '#domain';
+import type { DocumentEvent, TaskKind } from '#domain';
 import { sha256Hex, VirtualClock } from '#kernel';
 import { loadProfile } from '#registry-client';
-import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry, receiptXml, type BadOutcome, type SendFate } from '../../test/fake-registry.js';
 import {
   ACCOUNT,
-  asTask,
   eventsOf,
   openStores,
   plannedTasks,
@@ -17,7 +15,9 @@ import {
   stateIn,
   storesForSpec,
   workOff,
+  newestTask,
 } from '../../test/trial.js';
+import type { TaskOf } from '../lane.js';
 import type { TaskContext } from './context.js';
 import { readStatuses } from './status.js';
 
@@ -38,14 +38,10 @@ async function trial(fates: SendFate[] = []): Promise<Trial> {
 }
 
 /** The task of this kind that the saga has planned last. */
-async function planned(requestId: string, kind: string): Promise<Task> {
-  const task = (await plannedTasks(stores.store, requestId)).filter((one) => one.kind === kind).at(-1);
-  if (task === undefined) throw new Error(`no ${kind} is planned for ${requestId}`);
-  return asTask(task);
-}
+const planned = <Kind extends TaskKind>(requestId: string, kind: Kind) => newestTask(stores.store, requestId, kind);
 
 /** Runs the newest planned task of each kind, one after another. */
-async function ran(of: Trial, ...kinds: string[]): Promise<void> {
+async function ran(of: Trial, ...kinds: TaskKind[]): Promise<void> {
   for (const kind of kinds) await runTask(of.context, await planned(of.requestId, kind));
 }
 
@@ -233,7 +229,7 @@ describe('a status read', () => {
   async function three(): Promise<{
     context: TaskContext;
     registry: FakeRegistry;
-    tasks: Task[];
+    tasks: TaskOf<'status'>[];
     requestIds: string[];
   }> {
     const registry = new FakeRegistry();

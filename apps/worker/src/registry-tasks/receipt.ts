@@ -1,15 +1,16 @@
 import { readReceipt, type ReceiptFacts } from '#documents';
 import { PedigreeError } from '#kernel';
 import type { Profile } from '#registry-client';
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
 import type { Candidate } from '../noun/candidate.js';
-import { byRegistry, payloadOf, xmlCandidate, type TaskContext } from './context.js';
+import type { TaskOf } from '../lane.js';
+import { byRegistry, xmlCandidate, type TaskContext } from './context.js';
 import { readAgain, refusedRead } from './refused-read.js';
 
 /** Fetches the receipt, keeps its bytes, and records what it says. */
-export async function fetchReceipt(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { requestId, account, documentId } = payloadOf(task);
-  const outcome = await context.registry.receipt(account, documentId as string);
+export async function fetchReceipt(context: TaskContext, task: TaskOf<'receipt'>): Promise<TaskResult> {
+  const { requestId, account, documentId } = task.payload;
+  const outcome = await context.registry.receipt(account, documentId);
   if (outcome.kind !== 'ok') return readAgain(context, task, { what: `receipt of ${documentId}`, outcome });
   const bytes = xmlCandidate(context, outcome.value.xml);
   const { sha256: receiptSha256 } = bytes;

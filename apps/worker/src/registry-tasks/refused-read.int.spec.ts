@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TaskKind } from '#domain';
 import { VirtualClock } from '#kernel';
 import type { Task, TaskResult } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
@@ -6,12 +7,12 @@ import { FakeRegistry, receiptXml, type BadOutcome, type CallName } from '../../
 import {
   ACCOUNT,
   asTask,
-  plannedTasks,
   processOn,
   registerDocument,
   runTask,
   stateIn,
   storesForSpec,
+  newestTask,
 } from '../../test/trial.js';
 import { fetchInboundReceipt } from '../inbound/follow.js';
 import type { TaskContext } from './context.js';
@@ -27,14 +28,13 @@ async function processed(): Promise<{
   context: TaskContext;
   registry: FakeRegistry;
   requestId: string;
-  task(kind: string): Promise<Task>;
+  task(kind: TaskKind): Promise<Task<object>>;
 }> {
   const registry = new FakeRegistry(['unknown_taken']);
   const context = processOn({ ...stores, registry, clock: new VirtualClock(new Date()) });
   const { requestId } = await registerDocument(stores);
-  const task = async (kind: string): Promise<Task> =>
-    asTask((await plannedTasks(stores.store, requestId)).findLast((one) => one.kind === kind) as never);
-  for (const kind of ['send', 'look_up', 'status']) await runTask(context, await task(kind));
+  const task = (kind: TaskKind): Promise<Task<object>> => newestTask(stores.store, requestId, kind);
+  for (const kind of ['send', 'look_up', 'status'] as const) await runTask(context, await task(kind));
   return { context, registry, requestId, task };
 }
 
@@ -56,7 +56,7 @@ async function runToEnd(
   return { waits, end: undefined };
 }
 
-const REFUSED: [string, CallName, BadOutcome][] = [
+const REFUSED: [TaskKind, CallName, BadOutcome][] = [
   ['receipt', 'receipt', 'refused'],
   ['receipt', 'receipt', 'not_found'],
   ['download', 'downloadDocument', 'refused'],
@@ -138,15 +138,13 @@ describe('a receipt that says that it is none yet', () => {
   it('so of a document that others sent in our name', async () => {
     const { context, registry, requestId } = await processed();
     answering(registry, notYet(requestId));
-    const task = {
-      ...asTask({
-        key: 'inbound_receipt:d',
-        kind: 'inbound_receipt',
-        lane: 'main/receipt',
-        dueAt: new Date(0),
-        payload: { documentId: 'd', account: ACCOUNT, direction: 'outgoing' },
-      } as never),
-    };
+    const task = asTask({
+      key: 'inbound_receipt:d',
+      kind: 'inbound_receipt',
+      lane: 'main/receipt',
+      dueAt: new Date(0),
+      payload: { documentId: 'd', account: ACCOUNT, direction: 'outgoing' },
+    });
     const { waits, end } = await runToEnd((attempts) => fetchInboundReceipt(context, { ...task, attempts }));
     expect([waits.length, end?.kind]).toEqual([13, 'failed']);
   });

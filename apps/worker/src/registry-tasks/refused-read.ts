@@ -2,6 +2,8 @@ import type { CallOutcome } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import type { TaskContext } from './context.js';
 
+type AccountTask = Task<{ account: string }>;
+
 /** So often a read may be refused before it is put aside: with the waits below that is about four and a half hours. */
 export const REFUSED_TRIES = 14;
 const LONGEST_WAIT_MS = 3_600_000;
@@ -16,7 +18,7 @@ const PAUSED_WAIT_MS = 60_000;
  */
 export function readAgain(
   context: TaskContext,
-  task: Task,
+  task: AccountTask,
   { what, outcome }: { what: string; outcome: Exclude<CallOutcome<unknown>, { kind: 'ok' }> },
 ): TaskResult {
   const reason = `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`.slice(0, LONGEST_REASON);
@@ -31,8 +33,8 @@ export function readAgain(
 }
 
 /** A failed task is shown by `pedigree tasks`, raises an alert and can be retried; its document stays as it is. */
-export function refusedRead(context: TaskContext, task: Task, error: string): TaskResult {
-  const isPaused = context.gates.pausedAccounts().some(({ account }) => account === task.payload['account']);
+export function refusedRead(context: TaskContext, task: AccountTask, error: string): TaskResult {
+  const isPaused = context.gates.pausedAccounts().some(({ account }) => account === task.payload.account);
   if (isPaused)
     return { kind: 'retry', delayMs: PAUSED_WAIT_MS, error: `the account is paused: ${error}`, countsAsAttempt: false };
   if (task.attempts >= REFUSED_TRIES)

@@ -1,10 +1,11 @@
 import { isToSend, type DocumentState, type Registration, type SendAnswer } from '#domain';
 import { PedigreeError, type Sha256 } from '#kernel';
 import type { DocumentToSend } from '#registry-client';
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
+import type { TaskOf } from '../lane.js';
 import { heldAlready } from '../inbound/held-already.js';
 import { callOnce, hear, type Checked, type Heard } from './attempt.js';
-import { bySystem, byRegistry, payloadOf, type TaskContext } from './context.js';
+import { bySystem, byRegistry, type TaskContext } from './context.js';
 
 /** How long a document rests that could not be signed. */
 const SIGN_AGAIN_AFTER_MS = 10_000;
@@ -19,8 +20,8 @@ interface Sending {
  * Sends one document once (attempt.ts). Of a document above the registry's limit the call only announces it; its bytes
  * go up by another task (upload.ts).
  */
-export async function send(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { requestId, account, attempt } = payloadOf(task);
+export async function send(context: TaskContext, task: TaskOf<'send'>): Promise<TaskResult> {
+  const { requestId, account, attempt } = task.payload;
   const remembered = await context.documents.state(requestId);
   // Only to go ahead may memory be old: the log refuses an intent that does not follow from it.
   const isAhead = remembered.phase === 'ready' && remembered.send.attempt === attempt;
@@ -48,7 +49,7 @@ export async function send(context: TaskContext, task: Task): Promise<TaskResult
 /** Whether the registry has it already; then its bytes, which the registry must take. */
 async function checkDocument(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'send'>,
   { requestId, documentSha256, byteLength, group }: Registration,
 ): Promise<Checked<Sending>> {
   const alreadyHeld = await heldAlready(context, task, { byteLength });
@@ -76,10 +77,10 @@ const failed = (error: string): { wait: TaskResult } => ({ wait: { kind: 'failed
  */
 async function sign(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'send'>,
   { document, intent }: Sending,
 ): Promise<{ ready: Sending } | { wait: TaskResult }> {
-  const { account } = payloadOf(task);
+  const { account } = task.payload;
   let signature: Buffer | undefined;
   try {
     signature = await context.registry.sign(account, document.xml);
@@ -96,8 +97,12 @@ async function sign(
  * One document after the other would ask a signer that is away: the whole account rests. One that signs with another
  * certificate is for a person.
  */
-async function unsigned(context: TaskContext, task: Task, { message, place }: PedigreeError): Promise<TaskResult> {
-  const { account } = payloadOf(task);
+async function unsigned(
+  context: TaskContext,
+  task: TaskOf<'send'>,
+  { message, place }: PedigreeError,
+): Promise<TaskResult> {
+  const { account } = task.payload;
   context.gates.rest(account, SIGN_AGAIN_AFTER_MS);
   if (place.field === 'certificate')
     await context.gates.pauseBySystem(
@@ -110,11 +115,11 @@ async function unsigned(context: TaskContext, task: Task, { message, place }: Pe
 
 async function callRegistry(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'send'>,
   { document, isLarge }: { document: DocumentToSend; isLarge: boolean },
 ): Promise<Heard<SendAnswer>> {
   if (isLarge) return announce(context, task, document);
-  const { account, requestId, attempt } = payloadOf(task);
+  const { account, requestId, attempt } = task.payload;
   const outcome = await context.registry.sendDocument(account, document);
   return hear(context, task, {
     ...{ account, requestId, attempt, operation: 'send', outcome },
@@ -126,8 +131,12 @@ async function callRegistry(
 }
 
 /** Where the bytes go is kept before the event that says that they may go. The answer, which says it too, is not. */
-async function announce(context: TaskContext, task: Task, document: DocumentToSend): Promise<Heard<SendAnswer>> {
-  const { account, requestId, attempt } = payloadOf(task);
+async function announce(
+  context: TaskContext,
+  task: TaskOf<'send'>,
+  document: DocumentToSend,
+): Promise<Heard<SendAnswer>> {
+  const { account, requestId, attempt } = task.payload;
   const outcome = await context.largeDocuments.step(account, document, { next: 'announce' });
   return hear(context, task, {
     ...{ account, requestId, attempt, operation: 'send_large', outcome },

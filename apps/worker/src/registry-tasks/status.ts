@@ -1,8 +1,11 @@
 import type { DocumentState } from '#domain';
 import type { DocumentMetadata } from '#registry-client';
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
 import type { Candidate } from '../noun/candidate.js';
-import { byRegistry, candidateOf, payloadOf, type TaskContext } from './context.js';
+import type { TaskOf } from '../lane.js';
+import { byRegistry, candidateOf, type TaskContext } from './context.js';
+
+type StatusTask = TaskOf<'status'>;
 
 /** Up to this many documents are asked one by one; more share one page of the outgoing list. */
 const SINGLE_READS = 1;
@@ -11,22 +14,22 @@ const SINGLE_READS = 1;
  * Reads the status of documents of one account that are due together: few one by one, many by one page of the outgoing
  * list.
  */
-export async function readStatuses(context: TaskContext, tasks: Task[]): Promise<TaskResult[]> {
+export async function readStatuses(context: TaskContext, tasks: StatusTask[]): Promise<TaskResult[]> {
   if (tasks.length <= SINGLE_READS) return Promise.all(tasks.map((task) => readSingle(context, task)));
-  const { account } = payloadOf(tasks[0] as Task);
-  const documentIds = tasks.map((task) => payloadOf(task).documentId as string);
+  const { account } = (tasks[0] as StatusTask).payload;
+  const documentIds = tasks.map((task) => task.payload.documentId);
   const outcome = await context.registry.listOutgoing(account, { documentIds, limit: documentIds.length });
   if (outcome.kind !== 'ok') return tasks.map(() => again(context, `outgoing list: ${outcome.kind}`));
   const shown = new Map(outcome.value.documents.map((one) => [one.documentId, one]));
   const answer = candidateOf(context, outcome.raw);
   const alone = oneOf(
     context,
-    tasks.filter((task) => !shown.has(payloadOf(task).documentId as string)),
+    tasks.filter((task) => !shown.has(task.payload.documentId)),
   );
-  const read = (task: Task): Promise<TaskResult> =>
+  const read = (task: StatusTask): Promise<TaskResult> =>
     task === alone
       ? readSingle(context, task)
-      : observe(context, task, { shown: shown.get(payloadOf(task).documentId as string), answer });
+      : observe(context, task, { shown: shown.get(task.payload.documentId), answer });
   // One document's trouble is its own: the others of the page are observed all the same.
   return Promise.all(tasks.map((task) => read(task).catch((error: Error) => again(context, error.message))));
 }
@@ -41,8 +44,8 @@ export const oneOf = <T>(context: TaskContext, absent: T[]): T | undefined =>
       Math.max(1, absent.length)
   ];
 
-async function readSingle(context: TaskContext, task: Task): Promise<TaskResult> {
-  const { account, documentId } = payloadOf(task);
+async function readSingle(context: TaskContext, task: StatusTask): Promise<TaskResult> {
+  const { account, documentId } = task.payload;
   const outcome = await context.registry.documentStatus(account, documentId as string);
   // Just after a send the registry may not know the document yet (public-facts 4): that is no error, only early.
   if (outcome.kind !== 'ok') return again(context, `status of ${documentId}: ${outcome.kind}`);
@@ -51,7 +54,7 @@ async function readSingle(context: TaskContext, task: Task): Promise<TaskResult>
 
 async function observe(
   context: TaskContext,
-  task: Task,
+  task: StatusTask,
   seen: { shown: DocumentMetadata | undefined; answer: Candidate },
 ): Promise<TaskResult> {
   if (seen.shown === undefined) return again(context, 'not in the list yet');

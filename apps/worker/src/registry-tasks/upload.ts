@@ -1,9 +1,10 @@
 import type { DocumentState, UploadAnswer, Uploading } from '#domain';
 import type { CallOutcome, LargeSend, OpenUpload } from '#registry-client';
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
+import type { TaskOf } from '../lane.js';
 import { begunBefore } from '../restoration/begun-before.js';
 import { answerOf, callOnce, hear, type Checked, type Heard } from './attempt.js';
-import { bySystem, byRegistry, payloadOf, type TaskContext } from './context.js';
+import { bySystem, byRegistry, type TaskContext } from './context.js';
 
 /** How long a part rests that did not get through: it may go again, since it says its place. */
 const PART_AGAIN_MS = 2_000;
@@ -20,10 +21,10 @@ interface Parts {
  */
 export async function upload(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'upload'>,
   { signal }: { signal: AbortSignal },
 ): Promise<TaskResult> {
-  const { requestId, account, attempt, round = 0 } = payloadOf(task);
+  const { requestId, account, attempt, round } = task.payload;
   const state = await context.documents.stateInLog(requestId);
   if (state.phase !== 'uploading') {
     await context.uploadLinks.forget(requestId);
@@ -47,10 +48,10 @@ export async function upload(
 /** Its bytes, all of them, at the registry. */
 async function bringUp(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'upload'>,
   { state, signal }: { state: Uploading; signal: AbortSignal },
 ): Promise<Checked<Parts>> {
-  const { requestId, account } = payloadOf(task);
+  const { requestId, account } = task.payload;
   const { registration, documentId } = state;
   const blob = await context.evidence.get(registration.documentSha256);
   if (blob === undefined) return failed(`evidence ${registration.documentSha256} of document ${requestId} is missing`);
@@ -80,10 +81,10 @@ async function placeOf(context: TaskContext, { registration, documentId }: Uploa
 /** Undefined when all parts are up; else how the task ends for now. */
 async function sendParts(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'upload'>,
   { xml, place, signal }: Parts & { signal: AbortSignal },
 ): Promise<TaskResult | undefined> {
-  const { requestId, account } = payloadOf(task);
+  const { requestId, account } = task.payload;
   const most = Math.ceil(xml.byteLength / context.profile.rules.uploadPartBytes) + 1;
   let at: LargeSend =
     place.uploadedBytes >= xml.byteLength
@@ -104,10 +105,10 @@ async function sendParts(
 
 async function afterPart(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'upload'>,
   outcome: Exclude<CallOutcome<LargeSend>, { kind: 'ok' }>,
 ): Promise<TaskResult> {
-  const { requestId, attempt } = payloadOf(task);
+  const { requestId, attempt } = task.payload;
   if (outcome.kind === 'refused' || outcome.kind === 'not_found') {
     await record(context, task, answerOf(context, outcome, attempt));
     return { kind: 'done' };
@@ -123,10 +124,10 @@ async function afterPart(
 
 async function finish(
   context: TaskContext,
-  task: Task,
+  task: TaskOf<'upload'>,
   { xml, place, notAfterMonotonicMs }: Parts & { notAfterMonotonicMs: number },
 ): Promise<Heard<UploadAnswer>> {
-  const { requestId, account, attempt } = payloadOf(task);
+  const { requestId, account, attempt } = task.payload;
   const at: LargeSend = { next: 'finish', documentId: place.documentId };
   const outcome = await context.largeDocuments.step(account, { xml, requestId, notAfterMonotonicMs }, at);
   return hear(context, task, {
@@ -135,8 +136,12 @@ async function finish(
   });
 }
 
-async function record(context: TaskContext, task: Task, { answer, candidates }: Heard<UploadAnswer>): Promise<void> {
-  const { requestId, attempt, round = 0 } = payloadOf(task);
+async function record(
+  context: TaskContext,
+  task: TaskOf<'upload'>,
+  { answer, candidates }: Heard<UploadAnswer>,
+): Promise<void> {
+  const { requestId, attempt, round } = task.payload;
   // After a refusal nothing is known of the parts: they all go up again, should the look-up find the upload still open.
   if (answer.kind === 'refused') await startAnew(context, requestId);
   const said = { type: 'RecordUploadAnswer', attempt, round, answer, candidates } as const;

@@ -1,5 +1,6 @@
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
 import type { Candidate } from '../noun/candidate.js';
+import type { Claim } from '../lane.js';
 import { candidateOf, type TaskContext } from '../registry-tasks/context.js';
 
 /**
@@ -8,7 +9,7 @@ import { candidateOf, type TaskContext } from '../registry-tasks/context.js';
  */
 export async function begunBefore(
   context: TaskContext,
-  task: Task,
+  task: Claim,
   at: { account: string; documentId: string | undefined; isOld?: boolean },
 ): Promise<{ answer: Candidate } | { wait: TaskResult } | undefined> {
   const { account, documentId, isOld = false } = at;

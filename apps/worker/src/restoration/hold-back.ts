@@ -1,4 +1,4 @@
-import type { Task, TaskResult } from '#tasks';
+import type { TaskResult } from '#tasks';
 import { type TaskContext } from '../registry-tasks/context.js';
 
 const LOOK_AGAIN_MS = 500;
@@ -8,9 +8,9 @@ const LOOK_AGAIN_MS = 500;
  * lists, it waits, and says why.
  */
 export const heldBack =
-  <Rest extends unknown[]>(context: TaskContext, handle: (task: Task, ...rest: Rest) => Promise<TaskResult>) =>
-  async (task: Task, ...rest: Rest): Promise<TaskResult> => {
-    if ((await context.restored?.isHolding()) !== true) return handle(task, ...rest);
+  <Given extends unknown[]>(context: TaskContext, handle: (...given: Given) => Promise<TaskResult>) =>
+  async (...given: Given): Promise<TaskResult> => {
+    if ((await context.restored?.isHolding()) !== true) return handle(...given);
     return {
       kind: 'retry',
       delayMs: LOOK_AGAIN_MS,

@@ -1,5 +1,6 @@
 import { describe, expect, it, beforeAll, afterAll } from '@jest/globals';
 import type { CommandBus } from '@nestjs/cqrs';
+import type { TaskKind } from '#domain';
 import { VirtualClock } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
 import type { Task } from '#tasks';
@@ -7,14 +8,13 @@ import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
 import {
   ACCOUNT,
-  asTask,
   eventsOf,
-  plannedTasks,
   processOn,
   registerDocument,
   repositoryOn,
   runTask,
   storesForSpec,
+  newestTask,
 } from '../../test/trial.js';
 import { inboundSchema, RegistryDocuments, writeListed } from '../inbound/registry-documents.js';
 import type { TaskContext } from '../registry-tasks/context.js';
@@ -41,8 +41,7 @@ async function start(registry: FakeRegistry, state: 'comparing' | 'released' | '
   return { ...own, held, restored: restoredAs(state), commands: { execute } as unknown as CommandBus };
 }
 
-const newest = async (requestId: string, kind: string): Promise<Task> =>
-  asTask((await plannedTasks(stores.store, requestId)).filter((one) => one.kind === kind).at(-1) as never);
+const newest = (requestId: string, kind: TaskKind): Promise<Task<object>> => newestTask(stores.store, requestId, kind);
 const typesOf = async (requestId: string): Promise<string[]> =>
   (await eventsOf(stores.store, requestId)).map((event) => event.type);
 const cause = (requestId: string) => ({

@@ -1,10 +1,11 @@
 import { neverReached } from '#kernel';
 import { notePredecessor } from '../document/dependents.js';
 import type { DocumentReference } from '../document/events.js';
-import type { Dependent, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
+import type { Dependent } from '../document/planned-task.js';
 import type { DocumentState } from '../document/state.js';
 import type { Uploading } from '../document/upload.js';
 import type { GroupState, Member } from '../group/state.js';
+import type { PayloadOf, PlannedTask, TaskKind } from '../task/task.js';
 
 /** Under which keys an operator's re-planning goes, and when its tasks are due. */
 export interface Replanning {
@@ -13,50 +14,40 @@ export interface Replanning {
   at: Date;
 }
 
-type Planned = PlannedTask | PlannedGroupTask;
-
 /**
  * The tasks that carry a document on from where it stands, for one whose tasks were lost: the same that its saga plans,
  * under new keys. One that waits asks how what it comes after has ended. None for a member whose group has its turn,
  * and none after the end. Pure.
  */
-export function continueDocument(state: DocumentState, { id, at }: Replanning): Planned[] {
+export function continueDocument(state: DocumentState, { id, at }: Replanning): PlannedTask[] {
   if (state.phase === 'absent') return [];
   const { requestId, account, group } = state.registration;
-  const task = (kind: 'send' | 'upload' | 'status' | 'receipt', payload: object): PlannedTask[] => [
+  const own = { requestId, account };
+  const planned = placed(requestId, { id, at });
+  const task = <Kind extends TaskKind>(kind: Kind) => planned(kind, `${account}/${kind}`);
+  const lookUp = (place: { attempt: number; round?: number }): PlannedTask[] => [
     {
-      key: `${kind}:${requestId}:replanned:${id}`,
-      kind,
-      lane: `${account}/${kind}`,
-      dueAt: at,
-      payload: { requestId, account, ...payload },
-    },
-  ];
-  const lookUp = (payload: object): PlannedTask[] => [
-    {
-      ...{
-        key: `look_up:${requestId}:replanned:${id}`,
-        kind: 'look_up',
-        lane: `${account}/find_by_request_id`,
-        dueAt: at,
-      },
+      ...planned('look_up', `${account}/find_by_request_id`),
       // The grace counts from here: when the attempt ended is not known any more.
-      payload: { requestId, account, attemptEndedAt: at.toISOString(), ...payload },
+      payload: { ...own, attemptEndedAt: at.toISOString(), ...place },
     },
   ];
+  const send = (attempt: number): PlannedTask[] => [{ ...task('send'), payload: { ...own, attempt } }];
   switch (state.phase) {
     case 'ready':
-      return group !== undefined && state.send.attempt === 1 ? [] : task('send', { attempt: state.send.attempt });
+      return group !== undefined && state.send.attempt === 1 ? [] : send(state.send.attempt);
     case 'sending':
-      return task('send', { attempt: state.send.attempt });
+      return send(state.send.attempt);
     case 'unconfirmed':
       return lookUp({ attempt: state.send.attempt });
     case 'uploading':
-      return state.finish.step === 'doubtful' ? lookUp(placeOf(state)) : task('upload', placeOf(state));
+      return state.finish.step === 'doubtful'
+        ? lookUp(placeOf(state))
+        : [{ ...task('upload'), payload: { ...own, ...placeOf(state) } }];
     case 'sent':
-      return task(isFinal(state) ? 'receipt' : 'status', { documentId: state.documentId });
+      return [{ ...task(isFinal(state) ? 'receipt' : 'status'), payload: { ...own, documentId: state.documentId } }];
     case 'waiting':
-      return askPredecessors({ requestId, account }, state.waitingFor, { id, at });
+      return askPredecessors(own, state.waitingFor, { id, at });
     case 'refused':
     case 'received':
     case 'concluded':
@@ -66,8 +57,15 @@ export function continueDocument(state: DocumentState, { id, at }: Replanning): 
   }
 }
 
+/** What the tasks of one owner have in common: keys that were never used before, and all due at once. */
+const placed =
+  (owner: string, { id, at }: Replanning) =>
+  <Kind extends TaskKind>(kind: Kind, lane: string): { key: string; kind: Kind; lane: string; dueAt: Date } => ({
+    ...{ key: `${kind}:${owner}:replanned:${id}`, kind, lane, dueAt: at },
+  });
+
 /** Each of these asks the log, and says nothing while its predecessor has not ended. */
-function askPredecessors(dependent: Dependent, waitingFor: DocumentReference[], { id, at }: Replanning): Planned[] {
+function askPredecessors(dependent: Dependent, waitingFor: DocumentReference[], { id, at }: Replanning): PlannedTask[] {
   return waitingFor.map((one) => {
     const task = notePredecessor(dependent, one.requestId, { dueAt: at });
     return { ...task, key: `${task.key}:replanned:${id}` };
@@ -93,35 +91,33 @@ export interface MemberState {
  * The tasks that carry a group on, and those of its members whose turn it is. What a member's stream says and the group
  * has not heard is told to it first; the rest follows from that. Pure.
  */
-export function continueGroup(state: GroupState, members: MemberState[], { id, at }: Replanning): Planned[] {
+export function continueGroup(state: GroupState, members: MemberState[], { id, at }: Replanning): PlannedTask[] {
   if (state.phase === 'absent' || state.phase === 'concluded') return [];
   const { groupId, account } = state.registration;
   const untold = state.members.flatMap((member) =>
     tellingOf(state.registration, { member, own: stateOf(members, member), id }),
   );
   if (untold.length > 0) return untold;
-  const task = (kind: PlannedGroupTask['kind'], of: { lane: string; payload?: object }): Planned[] => [
-    {
-      key: `${kind}:${groupId}:replanned:${id}`,
-      kind,
-      lane: of.lane,
-      dueAt: at,
-      payload: { groupId, account, ...of.payload },
-    },
+  const own = { groupId, account };
+  const task = placed(groupId, { id, at });
+  const start = (attempt: number): PlannedTask[] => [
+    { ...task('group_start', `${account}/group_start`), payload: { ...own, attempt } },
   ];
   switch (state.phase) {
     case 'sending':
       return nextToSend(state.members, members, { id, at });
     case 'checking':
-      return task('group_check', { lane: `${account}/group_check` });
+      return [{ ...task('group_check', `${account}/group_check`), payload: own }];
     case 'startable':
     case 'starting':
-      return task('group_start', { lane: `${account}/group_start`, payload: { attempt: state.start.attempt } });
+      return start(state.start.attempt);
     case 'unconfirmed':
-      return task('group_look', {
-        lane: `${account}/status`,
-        payload: { attempt: state.start.attempt, attemptEndedAt: at.toISOString() },
-      });
+      return [
+        {
+          ...task('group_look', `${account}/status`),
+          payload: { ...own, attempt: state.start.attempt, attemptEndedAt: at.toISOString() },
+        },
+      ];
     case 'started':
       return members.flatMap((member) => continueDocument(member.state, { id, at }));
     case 'halted':
@@ -129,9 +125,10 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
         ...members
           .filter(({ requestId }) => !state.halt.rest.includes(requestId))
           .flatMap((member) => continueDocument(member.state, { id, at })),
-        ...task(state.halt.started ? 'settle_group' : 'conclude_members', {
-          lane: state.halt.started ? `${account}/status` : 'internal',
-        }),
+        {
+          ...(state.halt.started ? task('settle_group', `${account}/status`) : task('conclude_members', 'internal')),
+          payload: own,
+        },
       ];
     case 'waiting':
       return askPredecessors({ requestId: groupId, account, kind: 'group' }, state.waitingFor, { id, at });
@@ -147,11 +144,11 @@ const stateOf = (members: MemberState[], { requestId }: Member): MemberState | u
 function tellingOf(
   { groupId, account }: { groupId: string; account: string },
   of: { member: Member; own: MemberState | undefined; id: string },
-): PlannedGroupTask[] {
+): PlannedTask[] {
   const { member, own, id } = of;
   if (own === undefined || !('registration' in own.state)) return [];
   const { requestId, state, version } = own;
-  const task = (what: string, news: object): PlannedGroupTask => ({
+  const task = (what: string, news: Partial<PayloadOf<'note_member'>>): PlannedTask => ({
     ...{
       key: `note_member:${groupId}:${requestId}:${what}:replanned:${id}`,
       kind: 'note_member',
@@ -168,20 +165,12 @@ function tellingOf(
 }
 
 /** Members are sent one after the other: the first that the registry has not. */
-function nextToSend(inGroup: Member[], members: MemberState[], replanning: Replanning): Planned[] {
+function nextToSend(inGroup: Member[], members: MemberState[], replanning: Replanning): PlannedTask[] {
   const next = inGroup.find((one) => one.documentId === undefined);
   const own = next === undefined ? undefined : stateOf(members, next);
   if (own === undefined || own.state.phase === 'absent') return [];
   if (own.state.phase !== 'ready' || own.state.send.attempt > 1) return continueDocument(own.state, replanning);
   const { requestId, account } = own.state.registration;
-  const { id, at } = replanning;
-  return [
-    {
-      key: `send:${requestId}:replanned:${id}`,
-      kind: 'send',
-      lane: `${account}/send`,
-      dueAt: at,
-      payload: { requestId, account, attempt: 1 },
-    },
-  ];
+  const task = placed(requestId, replanning)('send', `${account}/send`);
+  return [{ ...task, payload: { requestId, account, attempt: 1 } }];
 }

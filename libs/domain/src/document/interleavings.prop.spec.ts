@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { decide, type DocumentCommand, type SendAnswer } from './decide.js';
 import type { DocumentEvent, DocumentOutcome, RegistryStatus } from './events.js';
 import { OTHER_SHA, registration, SHA } from './given.js';
-import type { DocumentRules, DocumentSagaState, PlannedTask } from './planned-task.js';
+import type { PlannedTask, TaskKind } from '../task/task.js';
+import type { DocumentRules, DocumentSagaState } from './planned-task.js';
 import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from './saga.js';
 import { ABSENT, evolve, type DocumentState } from './state.js';
 
@@ -33,8 +34,8 @@ interface TaskRow {
 }
 
 /** What a run brings with it: its task, its lease, and the process whose memory it works on. */
-interface By {
-  task: PlannedTask;
+interface By<Kind extends TaskKind = TaskKind> {
+  task: PlannedTask<Kind>;
   lease: number;
   process: number;
 }
@@ -178,7 +179,7 @@ class Model {
         else this.states.set(key, state);
         for (const { dependent } of dependents) this.rows.add(`${key} ${dependent}`);
         if (stopsWaiting === true) for (const row of this.rows) if (row.endsWith(` ${key}`)) this.rows.delete(row);
-        for (const task of tasks) this.schedule(task as PlannedTask);
+        tasks.forEach((task) => this.schedule(task));
         if (this.dependentsOf(key).length > 0) for (const task of tasksForDependents) this.schedule(task);
       }
       this.seen += 1;
@@ -216,19 +217,20 @@ class Model {
   }
 
   private begin(by: By): Run {
-    switch (by.task.kind) {
+    const { task } = by;
+    switch (task.kind) {
       case 'send':
-        return this.send(by);
+        return this.send({ ...by, task });
       case 'look_up':
-        return this.lookUp(by);
+        return this.lookUp({ ...by, task });
       case 'status':
-        return this.readStatus(by);
+        return this.readStatus({ ...by, task });
       case 'receipt':
-        return this.fetchReceipt(by);
+        return this.fetchReceipt({ ...by, task });
       case 'note_predecessor':
-        return this.notePredecessor(by);
+        return this.notePredecessor({ ...by, task });
       case 'release_dependents':
-        return this.releaseDependents(by);
+        return this.releaseDependents({ ...by, task });
       case 'download':
       case 'upload':
       default:
@@ -280,8 +282,8 @@ class Model {
     this.landed.set(requestId, [...there, { documentId: `${requestId}/${there.length}`, status, result, turnsAtMs }]);
   }
 
-  private *send(by: By): Run {
-    const { requestId, attempt = 0 } = by.task.payload;
+  private *send(by: By<'send'>): Run {
+    const { requestId, attempt } = by.task.payload;
     yield;
     const state = this.state(requestId);
     if (state.phase === 'sending' && state.send.attempt === attempt) return this.giveUp(by, requestId, attempt);
@@ -347,8 +349,8 @@ class Model {
     return 'done';
   }
 
-  private *lookUp(by: By): Run {
-    const { requestId, attempt = 0, attemptEndedAt = '' } = by.task.payload;
+  private *lookUp(by: By<'look_up'>): Run {
+    const { requestId, attempt, attemptEndedAt = '' } = by.task.payload;
     yield;
     if (!this.calm && this.chance(5) === 0) return { retryMs: 2_000 };
     const sinceAttemptEndedMs = this.nowMs - new Date(attemptEndedAt).getTime();
@@ -369,7 +371,7 @@ class Model {
     return 'done';
   }
 
-  private *readStatus(by: By): Run {
+  private *readStatus(by: By<'status'>): Run {
     const { requestId } = by.task.payload;
     yield;
     const there = this.landed.get(requestId)?.[0];
@@ -381,7 +383,7 @@ class Model {
     return state.phase === 'sent' && state.status === 'processing' ? { retryMs: RULES.statusPollMs } : 'done';
   }
 
-  private *fetchReceipt(by: By): Run {
+  private *fetchReceipt(by: By<'receipt'>): Run {
     const { requestId } = by.task.payload;
     yield;
     const there = this.landed.get(requestId)?.[0];
@@ -397,8 +399,8 @@ class Model {
     return 'done';
   }
 
-  private *notePredecessor(by: By): Run {
-    const { requestId, predecessor = '', finalOnly } = by.task.payload;
+  private *notePredecessor(by: By<'note_predecessor'>): Run {
+    const { requestId, predecessor, finalOnly } = by.task.payload;
     yield;
     const end = this.endOf(predecessor);
     yield;
@@ -414,10 +416,9 @@ class Model {
   }
 
   /** As the worker does it, a page of one: the next page is another task. */
-  private *releaseDependents(by: By): Run {
+  private *releaseDependents(by: By<'release_dependents'>): Run {
     const { task } = by;
-    const { predecessor = '', account } = task.payload;
-    const { cursor = '' } = task.payload as { cursor?: string };
+    const { predecessor, account, cursor = '' } = task.payload;
     yield;
     const end = this.endOf(predecessor);
     if (end === 'turning' && by.lease <= TURNING_TRIES && cursor === '') return { retryMs: 5_000 };
@@ -428,7 +429,7 @@ class Model {
     yield;
     this.tell(by, predecessor, { dependent: next, outcome: end === 'turning' ? 'failed' : end });
     yield;
-    const payload = { requestId: predecessor, account, predecessor, cursor: next } as PlannedTask['payload'];
+    const payload = { requestId: predecessor, account, predecessor, cursor: next };
     this.schedule({ ...task, key: `${task.key.split('>')[0]}>${next}`, dueAt: new Date(this.nowMs), payload });
     return 'done';
   }

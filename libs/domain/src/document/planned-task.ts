@@ -1,4 +1,7 @@
-import type { DocumentOutcome, FailureCause } from './events.js';
+import type { PlannedTask } from '../task/task.js';
+import type { DocumentOutcome } from './events.js';
+
+export type { PlannedTask };
 
 /** The registry's times, from the profile (interface section 8, DESIGN section 6). All in milliseconds. */
 export interface DocumentRules {
@@ -13,53 +16,16 @@ export interface DocumentRules {
   lookUpEveryMs: number;
 }
 
-/** A task as the saga plans it; the task table's shape. */
-export interface PlannedTask {
-  key: string;
-  kind: 'send' | 'upload' | 'look_up' | 'status' | 'receipt' | 'download' | 'note_predecessor' | 'release_dependents';
-  lane: string;
-  dueAt: Date;
-  payload: {
-    requestId: string;
-    account: string;
-    attempt?: number;
-    predecessor?: string;
-    /** Tell of an end only when nothing can revise it. */ finalOnly?: true;
-    documentId?: string;
-    attemptEndedAt?: string;
-    round?: number;
-  };
-}
-
-/** A task about a group as a whole; the task table's shape. */
-export interface PlannedGroupTask {
-  key: string;
-  kind:
-    | 'group_check'
-    | 'group_start'
-    | 'group_look'
-    | 'settle_group'
-    | 'conclude_members'
-    | 'note_member'
-    | 'note_group_predecessor';
-  lane: string;
-  dueAt: Date;
-  payload: {
-    groupId: string;
-    account: string;
-    attempt?: number;
-    attemptEndedAt?: string;
-    /** The version of the event by which the member ended so: what an older one tells counts no more. */
-    version?: number;
-    /** The member that a task tells of. */
-    requestId?: string;
-    documentId?: string;
-    outcome?: DocumentOutcome;
-    cause?: FailureCause;
-    predecessor?: string;
-    finalOnly?: true;
-  };
-}
+/** A task about a group as a whole. */
+export type PlannedGroupTask = PlannedTask<
+  | 'group_check'
+  | 'group_start'
+  | 'group_look'
+  | 'settle_group'
+  | 'conclude_members'
+  | 'note_member'
+  | 'note_group_predecessor'
+>;
 
 /** What a saga instance remembers of a group, beside what it remembers of whatever may be waited for. */
 export interface GroupSagaState {

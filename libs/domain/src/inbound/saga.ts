@@ -1,6 +1,6 @@
 import { neverReached } from '#kernel';
 import type { RegistryStatus } from '../document/events.js';
-import type { DocumentRules } from '../document/planned-task.js';
+import type { DocumentRules, PlannedTask } from '../document/planned-task.js';
 import { documentIdOfStream, INBOUND_STREAM_PREFIX, type InboundDirection, type InboundEvent } from './events.js';
 
 type InboundRules = Pick<
@@ -8,14 +8,9 @@ type InboundRules = Pick<
   'statusAfterSendMs' | 'receiptAfterStatusMs' | 'failedGraceMs' | 'statusGridMs'
 >;
 
-/** A task as the saga plans it; the task table's shape. */
-export interface PlannedInboundTask {
-  key: string;
-  kind: 'inbound_status' | 'inbound_download' | 'inbound_receipt' | 'inbound_link';
-  lane: string;
-  dueAt: Date;
-  payload: { documentId: string; account: string; direction: InboundDirection; isLastWord?: true; plannedAt?: string };
-}
+export type PlannedInboundTask = PlannedTask<
+  'inbound_status' | 'inbound_download' | 'inbound_receipt' | 'inbound_link'
+>;
 
 /** What is remembered between the events of one document: through whom it is read, and whether it is over. */
 export interface InboundSagaState {
@@ -162,11 +157,11 @@ const LANES: Record<PlannedInboundTask['kind'], (account: string) => string> = {
   inbound_link: () => 'internal',
 };
 
-function task(
+function task<Kind extends PlannedInboundTask['kind']>(
   { account, direction }: InboundSagaState,
   documentId: string,
-  { kind, dueAt }: Pick<PlannedInboundTask, 'kind' | 'dueAt'>,
-): PlannedInboundTask {
+  { kind, dueAt }: { kind: Kind; dueAt: Date },
+) {
   return {
     key: `${kind}:${documentId}`,
     kind,

@@ -1,5 +1,6 @@
+import type { PlannedTask } from '#domain';
 import type { Actor } from '#event-store';
-import { canonicalJson, uuid5, type JsonObject } from '#kernel';
+import { canonicalJson, uuid5 } from '#kernel';
 import type { MigrationSet, Queryable } from '#postgres';
 
 export const reconciliationSchema: MigrationSet = {
@@ -7,9 +8,8 @@ export const reconciliationSchema: MigrationSet = {
   directory: new URL('./migrations/', import.meta.url),
 };
 
-/** The lane that the reconciler serves, and the kind of its tasks. */
+/** The lane that the reconciler serves. */
 export const RECONCILE_LANE = 'reconcile';
-export const RECONCILE_KIND = 'reconcile_documents';
 
 export const runStream = (runId: string): string => `run-${runId}`;
 
@@ -29,23 +29,14 @@ export async function keepRequest(db: Queryable, { runId, reason, actor }: RunRe
 }
 
 /** The task by which the reconciler takes a request: the same request is one task for ever. */
-export function runTask(runId: string): {
-  key: string;
-  kind: string;
-  lane: string;
-  priority: number;
-  dueAt: Date;
-  payload: JsonObject;
-} {
-  return {
-    key: `reconcile:${runId}`,
-    kind: RECONCILE_KIND,
-    lane: RECONCILE_LANE,
-    priority: 900,
-    dueAt: new Date(0),
-    payload: { runId },
-  };
-}
+export const runTask = (runId: string): PlannedTask<'reconcile_documents'> => ({
+  key: `reconcile:${runId}`,
+  kind: 'reconcile_documents',
+  lane: RECONCILE_LANE,
+  priority: 900,
+  dueAt: new Date(0),
+  payload: { runId },
+});
 
 /** The day's own run has one id, so that however many reconcilers there are, it is asked for once. */
 export const dailyRunId = (installationId: string, day: string): string =>

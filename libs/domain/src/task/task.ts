@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import type { DocumentOutcome, DocumentReference, FailureCause, GroupMembership } from '../document/events.js';
+import type { Registration } from '../document/events.js';
+import type { GroupRegistration } from '../group/state.js';
+import type { InboundDirection, InboundSeen } from '../inbound/events.js';
+
+const text = z.string();
+const count = z.int();
+const yes = z.exactOptional(z.literal(true));
+const optional = z.exactOptional(text);
+
+const reference: z.ZodType<DocumentReference> = z.object({ commandId: text, requestId: text });
+const membership: z.ZodType<GroupMembership> = z.object({
+  groupId: text,
+  index: count,
+  of: count,
+  kind: z.enum(['given', 'split', 'resumption']),
+});
+const registration: z.ZodType<Registration> = z.object({
+  ...{ requestId: text, commandId: text, account: text, docType: count, documentSha256: text, byteLength: count },
+  ...{ itemCount: count, subjectId: text, operationDate: text, after: z.array(reference) },
+  ...{ group: z.exactOptional(membership), supersedes: z.exactOptional(reference) },
+  resendOf: z.exactOptional(reference),
+});
+const group: z.ZodType<GroupRegistration> = z.object({
+  ...{ groupId: text, commandId: text, account: text, kind: z.enum(['given', 'split', 'resumption']) },
+  ...{ members: z.array(registration), after: z.array(reference) },
+  resumes: z.exactOptional(z.object({ groupId: text, commandId: text })),
+});
+/** Who gave the command; the shape of `Actor` in libs/event-store. */
+const actor = z.object({ kind: z.enum(['person', 'system', 'registry']), name: text, authenticatedBy: text });
+
+const document = { requestId: text, account: text };
+const sent = z.object({ ...document, documentId: text });
+const ofGroup = { groupId: text, account: text };
+const predecessor = { predecessor: text, finalOnly: yes };
+const direction: z.ZodType<InboundDirection> = z.enum(['incoming', 'outgoing']);
+const inbound = { documentId: text, account: text, direction };
+const listed = z.object({ account: text, list: direction });
+const outcome: z.ZodType<DocumentOutcome> = z.enum(['accepted', 'partial', 'rejected', 'failed']);
+const cause: z.ZodType<FailureCause> = z.enum([
+  ...(['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed'] as const),
+]);
+const seen: z.ZodType<InboundSeen['data']> = z.object({
+  ...{ ...inbound, requestId: optional, answerSha256: text },
+  status: z.enum(['uploading', 'processing', 'processed', 'failed_result_ready', 'failed']),
+  channel: z.enum([
+    ...(['counterparty', 'emission_registrar', 'disposal_registrar', 'fiscal_operator'] as const),
+    ...(['cabinet', 'other_system'] as const),
+  ]),
+});
+
+/**
+ * Every kind of task, and what its payload holds: whoever plans one is held to it by the compiler, and whoever serves
+ * one has the stored payload checked. A field that a released version did not write is optional.
+ */
+export const TASK_PAYLOADS = {
+  // One document: its saga plans them.
+  send: z.object({ ...document, attempt: count }),
+  upload: z.object({ ...document, attempt: count, round: count }),
+  look_up: z.object({ ...document, attempt: count, attemptEndedAt: optional, round: z.exactOptional(count) }),
+  status: sent,
+  receipt: sent,
+  download: sent,
+  /** `finalOnly`: tell of an end only when nothing can revise it. */
+  note_predecessor: z.object({ ...document, ...predecessor }),
+  /**
+   * `cursor`: the last dependent that the page before has told. `by`: the document that was sent again in place of the
+   * predecessor, and was accepted.
+   */
+  release_dependents: z.object({ ...document, predecessor: text, cursor: optional, by: optional }),
+  // One group: its saga plans them, and those of its members.
+  group_check: z.object(ofGroup),
+  group_start: z.object({ ...ofGroup, attempt: count }),
+  group_look: z.object({ ...ofGroup, attempt: count, attemptEndedAt: optional }),
+  settle_group: z.object(ofGroup),
+  conclude_members: z.object(ofGroup),
+  /**
+   * How the member `requestId` goes. `version`: of the event by which it ended so; what an older one tells counts no
+   * more.
+   */
+  note_member: z.object({
+    ...{ ...ofGroup, requestId: text, documentId: optional, outcome: z.exactOptional(outcome) },
+    ...{ cause: z.exactOptional(cause), version: z.exactOptional(count) },
+  }),
+  note_group_predecessor: z.object({ ...ofGroup, ...predecessor }),
+  // A document of others: its saga plans them, and the reader of lists.
+  inbound_status: z.object({ ...inbound, isLastWord: yes }),
+  inbound_download: z.object(inbound),
+  inbound_receipt: z.object(inbound),
+  /** `plannedAt`: log position of the event that planned it. */
+  inbound_link: z.object({ ...inbound, plannedAt: optional }),
+  note_listed: z.object({ ...inbound, seen }),
+  list_incoming: listed,
+  list_outgoing: listed,
+  // What people and the ERP ask for: the gateway plans them.
+  run_command: z.union([
+    z.object({ registration, actor, reason: optional }),
+    z.object({ group, actor, reason: optional }),
+  ]),
+  decide_hold: z.object({
+    ...{ requestId: text, isGroup: yes, decision: z.enum(['release', 'end']), predecessors: z.array(text) },
+    ...{ actor, reason: text },
+  }),
+  /** `replanId`: the version at which it stands, and the day: two calls about one stand are one. */
+  replan: z.object({ kind: z.enum(['document', 'group']), id: text, replanId: text }),
+  retry_parked: z.object({ saga: text, key: text }),
+  reconcile_documents: z.object({ runId: text }),
+};
+
+export type TaskKind = keyof typeof TASK_PAYLOADS;
+export type PayloadOf<Kind extends TaskKind> = z.infer<(typeof TASK_PAYLOADS)[Kind]>;
+
+/** A task as it is planned; the task table's shape. */
+export type PlannedTask<Kind extends TaskKind = TaskKind> = {
+  [One in Kind]: { key: string; kind: One; lane: string; priority?: number; dueAt: Date; payload: PayloadOf<One> };
+}[Kind];

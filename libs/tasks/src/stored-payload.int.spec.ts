@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { migrate } from '#postgres';
+import { testDatabase } from '../../../test/support/database.js';
+import { runLane, type RunnerReport } from './lane-runner.js';
+import { PostgresTaskQueue } from './postgres-task-queue.js';
+import { tasksSchema } from './schema.js';
+import { checkingPayloads } from './stored-payload.js';
+
+const name = z.object({ name: z.string() });
+const SCHEMAS = {
+  one: name,
+  many: name,
+  either: z.union([z.object({ a: name }), z.object({ b: z.object({ c: z.object({ n: z.int() }) }) })]),
+};
+
+let db: Awaited<ReturnType<typeof testDatabase>>;
+let queue: PostgresTaskQueue;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  await migrate(db.pool, [tasksSchema]);
+  queue = new PostgresTaskQueue({ pool: db.pool });
+});
+afterAll(async () => {
+  await queue?.close();
+  await db?.drop();
+});
+
+it('that does not fit its kind has its task given up at once, shown with the place, and its page done without it', async () => {
+  const task = (key: string, kind: string, payload: object) => ({
+    ...{ key, kind, lane: 'lane', dueAt: new Date(0), payload },
+  });
+  await queue.schedule(db.pool, [
+    task('one:fits', 'one', { name: 'a', more: 1 }),
+    task('one:misses', 'one', { more: 1 }),
+    task('many:1', 'many', { name: 'b' }),
+    task('many:2', 'many', { name: 2 }),
+    task('many:3', 'many', { name: 'c' }),
+    task('either:1', 'either', { b: { c: {} } }),
+  ]);
+  const seen: object[] = [];
+  const reports: RunnerReport[] = [];
+  const stop = new AbortController();
+  const done = { kind: 'done' } as const;
+  const kinds = checkingPayloads(SCHEMAS, {
+    one: { handle: ({ payload }) => (seen.push(payload), Promise.resolve(done)) },
+    many: {
+      handleMany: (tasks) => (
+        seen.push(tasks.map(({ payload }) => payload.name)),
+        Promise.resolve(tasks.map(() => done))
+      ),
+    },
+    either: { handle: () => Promise.reject(new Error('it is never handed out')) },
+  });
+  const ended = runLane({
+    ...{ queue, lane: 'lane', holder: 'spec', signal: stop.signal, kinds, concurrency: 1 },
+    report: (report) => reports.push(report),
+  });
+  while ((await queue.readyCount(10)) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  stop.abort();
+  await ended;
+  expect(seen).toEqual([{ name: 'a', more: 1 }, ['b', 'c']]);
+  const failed = await queue.failedTasks();
+  expect(Object.fromEntries(failed.map(({ key, error, attempts }) => [key, `${attempts}: ${error}`]))).toEqual({
+    'one:misses': '1: task one:misses of kind one: payload.name: Invalid input: expected string, received undefined',
+    'many:2': '1: task many:2 of kind many: payload.name: Invalid input: expected string, received number',
+    'either:1': '1: task either:1 of kind either: payload.b.c.n: Invalid input: expected number, received undefined',
+  });
+  expect(reports.map(({ kind }) => kind)).toEqual(['task_failed', 'task_failed', 'task_failed']);
+});

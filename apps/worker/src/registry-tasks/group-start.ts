@@ -24,7 +24,7 @@ const MAX_START_AGAIN_MS = 60_000;
 
 const idsOf = (state: Exclude<GroupState, { phase: 'absent' }>): string[] => state.members.map((one) => one.requestId);
 
-/** Asks whether the group can be started, now that the registry has all its members (interface 4.1). */
+/** Asks whether the group can be started, now that the registry has all its members (registry-interface 4.1). */
 export async function checkGroup(context: TaskContext, task: Task): Promise<TaskResult> {
   const { groupId, account } = groupPayloadOf(task);
   const state = await context.groups.stateInLog(groupId);
@@ -172,7 +172,7 @@ async function answerOf(context: TaskContext, outcome: CallOutcome<null>, attemp
 
 /**
  * After a start of unknown outcome: the first member's status tells. It is the first to be worked on, and lies there as
- * `uploading` until then (DESIGN section 6, unknown outcome).
+ * `uploading` until then (principles 6.8).
  */
 export async function lookAtGroup(context: TaskContext, task: Task): Promise<TaskResult> {
   const { groupId, account, attempt = 1, attemptEndedAt } = groupPayloadOf(task);

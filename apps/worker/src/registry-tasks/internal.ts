@@ -5,7 +5,7 @@ import { DecideDocument } from '../document/decide-document.js';
 import { DecideGroup } from '../group/decide-group.js';
 import { causeOf, type TaskContext } from './context.js';
 
-/** Runs an accepted command: the document comes into being in the log (DESIGN section 3, intake). */
+/** Runs an accepted command: the document comes into being in the log (principles 3.1). */
 export async function runCommand(context: TaskContext, task: Task): Promise<TaskResult> {
   const payload = task.payload as unknown as AcceptedCommand;
   if ('group' in payload) return runGroupCommand(context, task, payload);

@@ -4,8 +4,7 @@ import { ageMs, byRegistry, candidateOf, payloadOf, type TaskContext } from './c
 const RETRY_MS = 2_000;
 
 /**
- * Asks the registry by request_id whether a document of unknown outcome has arrived (DESIGN section 6, unknown
- * outcome).
+ * Asks the registry by request_id whether a document of unknown outcome has arrived (principles 6.8).
  */
 export async function lookUp(context: TaskContext, task: Task): Promise<TaskResult> {
   const { requestId, account, attempt, attemptEndedAt, round } = payloadOf(task);

@@ -14,8 +14,8 @@ const SIGN_AGAIN_AFTER_MS = 10_000;
 const NOT_READY_MS = 1_000;
 
 /**
- * Sends one document once. The order of durable steps is the promise (DESIGN, promise 2): signature and certificate
- * into the evidence, then the intent as an event, then the call, then its answer as an event. A crash after the intent
+ * Sends one document once. The order of durable steps is the promise (principles 2.2): signature and certificate into
+ * the evidence, then the intent as an event, then the call, then its answer as an event. A crash after the intent
  * leaves the phase `sending`; whoever takes the task next records an unknown outcome, and the look-up decides. Of a
  * document above the registry's limit the call only announces it; its bytes go up by another task (upload.ts).
  */

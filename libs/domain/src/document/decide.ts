@@ -70,7 +70,7 @@ export type SendAnswer =
   | { kind: 'not_delivered'; reason: string; retryAfterMs: number; answerSha256?: Sha256 }
   | { kind: 'unconfirmed'; reason: string; answerSha256?: Sha256 };
 
-/** A look-up is believed only from the second on (DESIGN section 6, unknown outcome). */
+/** A look-up is believed only from the second on (principles 6.8). */
 const LOOK_UPS_TO_PROVE_ABSENCE = 2;
 /** A refusal after so many attempts that were proven absent is the document's fault. */
 const DOUBTS_TO_BELIEVE_A_NO = 3;
@@ -233,7 +233,7 @@ function recordSendAnswer(state: DocumentState, command: { attempt: number; answ
 /**
  * The answer of a send that nobody waited for any more: its process was thought dead. It still says that the registry
  * has the document, so nothing may be sent again; and when another attempt got through as well, the registry has two
- * (DESIGN promise 2).
+ * (principles 2.2).
  */
 function sentAfterAll(
   state: DocumentState,

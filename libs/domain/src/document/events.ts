@@ -7,11 +7,11 @@ export type DocumentOutcome = 'accepted' | 'partial' | 'rejected' | 'failed';
 
 /**
  * `not_processed`: it stood behind a member of its group that did not succeed, and the registry does not process it
- * (interface 3.2).
+ * (registry-interface 3.2).
  */
 export type FailureCause = 'registry_failed' | 'send_refused' | 'predecessor_failed' | 'not_processed';
 
-/** Canonical document statuses (interface 3.1). */
+/** Canonical document statuses (registry-interface 3.1). */
 export type RegistryStatus = 'uploading' | 'processing' | 'processed' | 'failed_result_ready' | 'failed';
 
 /** Another document of ours, as the ERP named it and as the registry will know it. */
@@ -128,8 +128,8 @@ export interface DocumentRefused {
 
 /**
  * The intent, recorded before the call: from here on the document may have reached the registry. Signature and
- * certificate are absent for an account that signs in by password: its documents go without a signature (interface
- * section 5; auth_type PASSWORD).
+ * certificate are absent for an account that signs in by password: its documents go without a signature
+ * (registry-interface 5; auth_type PASSWORD).
  */
 export interface SendAttempted {
   type: 'SendAttempted';

@@ -47,7 +47,7 @@ export type StartAnswer =
   | { kind: 'not_delivered'; reason: string; retryAfterMs: number; answerSha256?: Sha256 }
   | { kind: 'unconfirmed'; reason: string; answerSha256?: Sha256 };
 
-/** Looks and denials are believed only from these on (DESIGN section 6, unknown outcome). */
+/** Looks and denials are believed only from these on (principles 6.8). */
 const LOOKS_TO_PROVE_ABSENCE = 2;
 const CHECKS_TO_BELIEVE_A_NO = 5;
 /**
@@ -175,7 +175,7 @@ function noteMemberConcluded(
 const byVersion = (version: number | undefined): { memberVersion?: number } =>
   version === undefined ? {} : { memberVersion: version };
 
-/** Why this conclusion stops its group; undefined when the next member's turn comes (interface 3.2). */
+/** Why this conclusion stops its group; undefined when the next member's turn comes (registry-interface 3.2). */
 function stops({
   outcome,
   cause,

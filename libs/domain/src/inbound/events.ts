@@ -4,7 +4,7 @@ import type { DocumentOutcome, RegistryStatus } from '../document/events.js';
 /** `incoming`: told to us by another participant. `outgoing`: in our name, and not sent by us. */
 export type InboundDirection = 'incoming' | 'outgoing';
 
-/** By which way a document came (interface 1): from another participant, or in our name past this system. */
+/** By which way a document came (registry-interface 1): from another participant, or in our name past this system. */
 export type InboundChannel =
   'counterparty' | 'emission_registrar' | 'disposal_registrar' | 'fiscal_operator' | 'cabinet' | 'other_system';
 

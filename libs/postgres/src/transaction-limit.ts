@@ -9,7 +9,7 @@ import type pg from 'pg';
 export const TRANSACTION_LIMIT_MS = 30_000;
 
 /**
- * Jobs whose transactions may last longer, with their limits and reasons. There are no others; docs/operating.md names
+ * Jobs whose transactions may last longer, with their limits and reasons. There are no others; docs/running.md names
  * them too.
  */
 export const LONG_JOBS = {

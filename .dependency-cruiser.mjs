@@ -1,6 +1,6 @@
 /**
  * Who may import whom. A line per library below says what it may import and why; everything else follows from the layout
- * (docs/architecture.md). `npm run deps` checks it, and test/gates/canary.mjs proves that each rule can fail.
+ * (docs/libraries.md). `npm run deps` checks it, and test/gates/canary.mjs proves that each rule can fail.
  */
 const LIBRARIES = {
   kernel: { may: [], because: 'it is the vocabulary that everybody speaks, so it knows nobody' },

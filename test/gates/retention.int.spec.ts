@@ -8,9 +8,9 @@ import { workerRemovals } from '../../apps/worker/src/retention/worker-removals.
 import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../support/database.js';
 
-/** The lines of the table in docs/operating.md: the tables that each names, and how they end. */
+/** The lines of the table in docs/retention.md: the tables that each names, and how they end. */
 function documented(): { tables: string[]; end: string }[] {
-  const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/retention.md', import.meta.url), 'utf8');
   const section = /^## What grows, and how it ends$([\s\S]*?)^## /m.exec(page)?.[1] ?? '';
   const lines = section.split('\n').filter((line) => line.startsWith('| `'));
   return lines.map((line) => {

@@ -25,6 +25,8 @@ export const lockComplete: TidyRule;
 export const exactVersions: TidyRule;
 export const documentedCommands: TidyRule;
 export const documentLinks: TidyRule;
+export const references: TidyRule;
+export const cellWords: TidyRule;
 export const mergeMarkers: TidyRule;
 export const TIDY_RULES: TidyRule[];
 export function markedCommands(files: TreeFile[]): { document: string; command: string }[];

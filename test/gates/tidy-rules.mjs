@@ -275,6 +275,120 @@ function normalise(from, target) {
   return parts.join('/');
 }
 
+/** Pages whose sections sources and documents cite, as in `(registry-interface 7.3)` or `(principles 2.2)`. */
+const CITED_PAGES = ['registry-interface', 'public-facts', 'principles'];
+const NUMBERS = String.raw`\d+(?:\.\d+)*(?:(?:,| and| to)\s+\d+(?:\.\d+)*)*`;
+const CITATION = new RegExp(String.raw`(?<![\w-])(${CITED_PAGES.join('|')}|decisions?)\s+(${NUMBERS})`, 'gi');
+const OWN_SECTION = new RegExp(String.raw`\bsections?\s+(${NUMBERS})`, 'gi');
+/** Texts that the repository does not hold, and references that do not say to which page. */
+const UNRESOLVED = new RegExp(
+  String.raw`\b(?:DESI${'GN'}|STY${'LE'}|STA${'CK'})\b|\bshared/(?:spec|[A-Z]+\.md)|` +
+    String.raw`\b(?:monitoring-service|audit-and-exchange|document-types)\.md|` +
+    String.raw`(?<![\w-])interface,?\s+(?:section\s+)?\d|\bpromise\s+\d`,
+  'g',
+);
+/**
+ * Applied migrations, whose digest is kept, so that not even a comment is edited; texts of others; and what seeds or
+ * counts such texts.
+ */
+const NOT_JUDGED =
+  /(\/migrations\/|^LICENSE$|^package-lock\.json$|\.xsd$|\.xml$|^test\/gates\/(?:tidy-rules\.spec\.ts|canary-seeds\.mjs|measure\.mjs)$)/;
+const HEADING = /^#{1,6} +(.+?) *$/gm;
+
+/**
+ * Each reference to a section or a decision leads to a heading of the repository, and so does the anchor of each link.
+ * A page with numbered headings may say "section N" of itself.
+ */
+export function references(files) {
+  const pages = new Map(files.filter(isMarkdown).map((file) => [file.path, headingsOf(file.text)]));
+  const known = (name, number) =>
+    /^decision/i.test(name)
+      ? files.some(({ path }) => path.startsWith(`docs/decisions/${number.padStart(4, '0')}-`))
+      : (pages.get(`docs/${name.toLowerCase()}.md`)?.numbers.has(number) ?? false);
+  return files
+    .filter((file) => file.text !== undefined && !NOT_JUDGED.test(file.path))
+    .flatMap((file) =>
+      [
+        ...danglingCitations(file.text, known),
+        ...danglingSections(file.text, pages.get(file.path)?.numbers ?? new Set()),
+        ...[...unbroken(file.text).matchAll(UNRESOLVED)].map((match) => [match.index, match[0]]),
+        ...danglingAnchors(file, pages),
+      ].map(([index, what]) =>
+        finding('reference', file.path, `line ${lineOf(file.text, index)}: "${what}" leads to no heading`),
+      ),
+    );
+}
+
+const isMarkdown = (file) => file.text !== undefined && file.path.endsWith('.md');
+const numbersIn = (text) => text.match(/\d+(?:\.\d+)*/g) ?? [];
+
+function headingsOf(text) {
+  const titles = [...text.matchAll(HEADING)].map((match) => match[1]);
+  return {
+    numbers: new Set(titles.map((title) => /^\d+(?:\.\d+)*/.exec(title)?.[0]).filter((number) => number !== undefined)),
+    anchors: new Set(titles.map(anchorOf)),
+  };
+}
+
+/** As the pages' hosts make it: lower case, without punctuation, blanks as hyphens. */
+const anchorOf = (title) =>
+  title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replace(/\s/g, '-');
+
+/** The text with its places kept, and with comments that are one line each: a reference may be broken at its blank. */
+const unbroken = (text) => text.replace(/\n[ \t]*(?:\*(?!\/)|\/\/|--|#)?/g, (gap) => ' '.repeat(gap.length));
+
+function danglingCitations(text, known) {
+  return [...unbroken(text).matchAll(CITATION)].flatMap((match) =>
+    numbersIn(match[2])
+      .filter((number) => !known(match[1], number))
+      .map((number) => [match.index, `${match[1]} ${number}`]),
+  );
+}
+
+function danglingSections(text, own) {
+  return [...unbroken(text).matchAll(OWN_SECTION)].flatMap((match) =>
+    numbersIn(match[1])
+      .filter((number) => !own.has(number))
+      .map((number) => [match.index, `section ${number}`]),
+  );
+}
+
+function danglingAnchors(file, pages) {
+  if (!isMarkdown(file)) return [];
+  return [...file.text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)#([^)\s]+)\)/g)]
+    .filter(([, path, anchor]) => {
+      const page = pages.get(path === '' ? file.path : normalise(file.path, path));
+      return page !== undefined && !page.anchors.has(anchor);
+    })
+    .map((match) => [match.index, `${match[1]}#${match[2]}`]);
+}
+
+const MOST_CELL_WORDS = 25;
+
+/** A cell of a table is read at a glance. Its words are those outside code and outside the addresses of links. */
+export function cellWords(files) {
+  return files.filter(isMarkdown).flatMap((file) =>
+    file.text
+      .replace(/^```[\s\S]*?^```/gm, (block) => block.replace(/[^\n]/g, ''))
+      .split('\n')
+      .flatMap((row, i) => (row.startsWith('|') ? row.split(/(?<!\\)\|/) : []).map((cell) => [i + 1, wordsIn(cell)]))
+      .filter(([, words]) => words > MOST_CELL_WORDS)
+      .map(([line, words]) =>
+        finding('cell-words', file.path, `line ${line}: a cell of ${words} words; at most ${MOST_CELL_WORDS}`),
+      ),
+  );
+}
+
+const wordsIn = (cell) =>
+  cell
+    .replace(/`[^`]*`/g, ' ')
+    .replace(/\]\([^)]*\)/g, ' ')
+    .split(/\s+/)
+    .filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+
 /** A line that a merge left behind. */
 export function mergeMarkers(files) {
   return files
@@ -295,5 +409,7 @@ export const TIDY_RULES = [
   exactVersions,
   documentedCommands,
   documentLinks,
+  references,
+  cellWords,
   mergeMarkers,
 ];

@@ -262,6 +262,66 @@ describe('document links', () => {
   });
 });
 
+describe('references', () => {
+  const pages = [
+    file('docs/registry-interface.md', '# The interface\n\n## 7. Errors\n\n### 7.3 Escaping (section 7)\n'),
+    file('docs/principles.md', '## 2. Promises\n### 2.2 Send\n'),
+    file('docs/decisions/0018-one-clock.md', '# 18. One clock\n'),
+  ];
+  const inSource = (text: string): string[] =>
+    rules.references([...pages, file('libs/a.ts', text)]).map(({ message }) => message);
+
+  it.each([
+    '// undone once (registry-interface 7.3, 7), for promise (principles 2 and 2.2)\n',
+    '/**\n * undone once (registry-interface\n * 7.3).\n */\n',
+    "it('resends (decision 18)', () => undefined);\n",
+    '// RFC 6962, 2.1.1 and the profile interface-v1\n',
+  ])('lead to a heading: %j', (text) => expect(inSource(text)).toEqual([]));
+
+  it.each([
+    ['// (registry-interface 7.4)', 'registry-interface 7.4'],
+    ['// see\n// (registry-interface 7,\n// 8)', 'registry-interface 8'],
+    ['/** (public-facts 1) */', 'public-facts 1'],
+    ['/*\n * (principles\n * 3)\n */', 'principles 3'],
+    ['-- decision 19', 'decision 19'],
+    ['// (interface 7.3)', 'interface 7'],
+    ['// the interface, section 7.3', 'section 7.3'],
+    ['// promise 2', 'promise 2'],
+    ['// DESIGN, promised', 'DESIGN'],
+    ['// as STYLE says', 'STYLE'],
+    ['// shared/spec', 'shared/spec'],
+  ])('are refused where there is none: %j', (text, what) =>
+    expect(inSource(text)).toEqual(expect.arrayContaining([expect.stringContaining(`"${what}" leads to no heading`)])),
+  );
+
+  it('tell the line in which they begin', () =>
+    expect(inSource('const a = 1;\n// (principles\n// 9)\n')).toEqual([expect.stringMatching(/^line 2: /)]));
+
+  it('hold for the anchors of links', () => {
+    const link = (anchor: string): TreeFile => file('docs/a.md', `[there](principles.md#${anchor}) [here](#own-part)`);
+    const own = '\n## Own `part`!\n';
+    expect(found(rules.references, ...pages, { ...link('22-send'), text: `${link('22-send').text}${own}` })).toEqual(
+      [],
+    );
+    expect(found(rules.references, ...pages, link('sent'))).toEqual(['reference docs/a.md', 'reference docs/a.md']);
+  });
+
+  it('are left alone in migrations, which nobody may edit', () =>
+    expect(found(rules.references, file('libs/tasks/src/migrations/1.sql', '-- promise 2\n'))).toEqual([]));
+});
+
+describe('cells of tables', () => {
+  const row = (words: number, more = ''): TreeFile => file('docs/a.md', `| a | ${'word '.repeat(words)}${more} |\n`);
+
+  it('hold 25 words, and code and addresses besides', () => {
+    expect(found(rules.cellWords, row(25))).toEqual([]);
+    expect(found(rules.cellWords, row(24, '`some words of code` [link](an/address.md)'))).toEqual([]);
+    expect(found(rules.cellWords, file('docs/a.md', `\`\`\`\n| ${'word '.repeat(30)}|\n\`\`\`\n`))).toEqual([]);
+  });
+
+  it('are refused with more', () => expect(found(rules.cellWords, row(26))).toEqual(['cell-words docs/a.md']));
+});
+
 describe('merge markers', () => {
   it('are refused at the beginning of a line', () => {
     expect(found(rules.mergeMarkers, file('a.ts', `x\n${'<'.repeat(7)} HEAD\n`))).toEqual(['merge-marker a.ts']);

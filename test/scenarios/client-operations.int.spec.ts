@@ -240,7 +240,7 @@ describe.each(VARIANTS)('the client against the sandbox in $title', ({ name: pro
     const [decision] = await whole(
       lists.walk('main', 'suspension_decisions', { filter: { gtin: doc.GTIN, series: 'BOX1', haltType: 0 } }),
     );
-    // Interface 7.3: backslash and quotes come back as they are.
+    // registry-interface 7.3: backslash and quotes come back as they are.
     expect(decision).toMatchObject({ decisionNumber: '02\\1-"7"', series: 'BOX1' });
     const under = await whole(
       lists.walk('main', 'suspension_decision_sgtins', { path: { halt_id: decision?.haltId ?? '' } }),

@@ -18,8 +18,18 @@ export interface Stage {
 /** What a block needs: words of it that a reader replaces by what he has seen. */
 export type Scene = (stage: Stage) => Promise<Record<string, string>>;
 
+export interface Page {
+  page: string;
+  begin?: (stage: Stage) => Promise<unknown>;
+  /** The page that is typed before this one, and in whose terminal this one continues. */
+  after?: string;
+  scenes?: Record<string, Scene>;
+}
+
+const INSTALLED = { after: 'docs/installing.md' };
+
 /** The pages, in the order in which they are typed, and what their named blocks need. */
-export const PAGES: { page: string; begin?: (stage: Stage) => Promise<unknown>; scenes?: Record<string, Scene> }[] = [
+export const PAGES: Page[] = [
   { page: 'README.md' },
   {
     page: 'docs/erp-integration.md',
@@ -27,7 +37,7 @@ export const PAGES: { page: string; begin?: (stage: Stage) => Promise<unknown>; 
   },
   { page: 'docs/sandbox.md', begin: (stage) => stage.stopTerminals() },
   {
-    page: 'docs/operating.md',
+    page: 'docs/installing.md',
     begin: async (stage) => {
       await stage.stopTerminals();
       await stage.startServices();
@@ -40,12 +50,33 @@ export const PAGES: { page: string; begin?: (stage: Stage) => Promise<unknown>; 
           '/tmp/user.p12': `${clone}/apps/sandbox/data/accounts/main.p12`,
           'the-password-of-the-file': 'sandbox',
         }),
+    },
+  },
+  { ...INSTALLED, page: 'docs/configuration.md' },
+  { ...INSTALLED, page: 'docs/accounts.md', scenes: { accounts: () => Promise.resolve({ NAME: 'main' }) } },
+  { ...INSTALLED, page: 'docs/api-keys.md' },
+  {
+    ...INSTALLED,
+    page: 'docs/bus.md',
+    scenes: {
       'dead-letters': async (stage) => ({ ID: await stage.deadLetter() }),
       discard: async (stage) => ({ ID: await stage.deadLetter() }),
-      accounts: () => Promise.resolve({ NAME: 'main' }),
+    },
+  },
+  {
+    ...INSTALLED,
+    page: 'docs/mending.md',
+    scenes: {
       webhooks: async (stage) => ({
         ID: ((await stage.ask('/v1/webhooks', { url: 'https://erp.example/outcomes' })) as { id: string }).id,
       }),
+    },
+  },
+  { ...INSTALLED, page: 'docs/reconciliation.md' },
+  {
+    ...INSTALLED,
+    page: 'docs/auditing.md',
+    scenes: {
       proof: async (stage) => ({
         REQUEST_ID:
           ((await stage.ask('/v1/documents?limit=1')) as { items: { request_id: string }[] }).items[0]?.request_id ??
@@ -53,4 +84,5 @@ export const PAGES: { page: string; begin?: (stage: Stage) => Promise<unknown>; 
       }),
     },
   },
+  { ...INSTALLED, page: 'docs/backup.md' },
 ];

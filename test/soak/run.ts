@@ -72,7 +72,8 @@ function fail(tally: Tally, text: string): void {
 }
 
 async function typePages({ root, pages }: SoakOptions, folder: string, tally: Tally): Promise<void> {
-  const wanted = PAGES.filter(({ page }) => pages.includes(page));
+  const needed = PAGES.filter(({ page }) => pages.includes(page)).flatMap(({ page, after = page }) => [page, after]);
+  const wanted = PAGES.filter(({ page }) => needed.includes(page));
   const texts = new Map(wanted.map(({ page }) => [page, readFileSync(join(root, page), 'utf8')]));
   const startedMs = performance.now();
   const stage = new TypingStage({ root, folder, ports: portsIn([...texts.values()].join('\n')), say });
@@ -80,9 +81,9 @@ async function typePages({ root, pages }: SoakOptions, folder: string, tally: Ta
   for (const name of SIGNALS) process.once(name, stopAtSignal);
   try {
     await stage.avoidTakenPorts();
-    for (const { page, begin, scenes = {} } of wanted) {
+    for (const { page, after, begin, scenes = {} } of wanted) {
       await begin?.(stage);
-      await stage.openShell();
+      if (after === undefined) await stage.openShell();
       const blocks = blocksOf(page, texts.get(page) ?? '');
       say(`\n${page}: ${blocks.filter((one) => one.mark === 'run').length} blocks are run`);
       for (const block of blocks) await typeBlock(stage, block, { scene: scenes[block.name ?? ''], tally });
@@ -142,11 +143,10 @@ async function typed(stage: TypingStage, block: Block, words: Record<string, str
     const { status, output } = await stage.type(text, block.until === undefined ? BLOCK_LIMIT_MS : AGAIN_LIMIT_MS);
     const good = status === block.exits && (block.until === undefined || output.includes(block.until));
     if (good) return undefined;
-    if (performance.now() > endMs)
-      return (
-        `status ${status} where ${block.exits} was ` +
-        `expected${block.until === undefined ? '' : `, and ${JSON.stringify(block.until)} in what it says`}:\n${output.slice(-3_000)}`
-      );
+    if (performance.now() > endMs) {
+      const saying = block.until === undefined ? '' : `, and ${JSON.stringify(block.until)} in what it says`;
+      return `status ${status} where ${block.exits} was expected${saying}:\n${output.slice(-3_000)}`;
+    }
     await stage.pause();
   }
 }

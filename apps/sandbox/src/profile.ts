@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { profileFile, readJsonFile } from './data-files.js';
 
-/** Canonical kinds of document status, whatever a profile calls them (interface 3.1). */
+/** Canonical kinds of document status, whatever a profile calls them (registry-interface 3.1). */
 export type StatusKind = 'uploading' | 'processing' | 'processed' | 'failed_result_ready' | 'failed';
 
 const operation = z.object({

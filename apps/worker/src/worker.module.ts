@@ -11,7 +11,7 @@ import { InboundRepository } from './inbound/inbound-repository.js';
 
 /**
  * Commands to the nouns of the domain, by the CommandBus. Its EventBus and sagas are not used: they live in memory
- * (DESIGN section 3).
+ * (principles 3.2).
  */
 @Module({})
 export class WorkerModule {

@@ -69,7 +69,7 @@ async function headerOf(db: Queryable, { softwareVersion }: BackupOptions): Prom
 export const ON_A_SERVER =
   'EVENTSTORE_URL: the log of this installation lies on an EventStoreDB or KurrentDB server, and pedigree backup ' +
   'covers a log in PostgreSQL only; ' +
-  'use the backups of both servers, as docs/operating.md says, and pedigree restore --mark after a restore';
+  'use the backups of both servers, as docs/backup.md says, and pedigree restore --mark after a restore';
 
 /** Tables that are there and that nobody has said anything about could be left out without anybody noticing. */
 async function refuseUnknownTables(db: Queryable): Promise<void> {

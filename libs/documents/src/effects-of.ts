@@ -5,7 +5,7 @@ import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from './po
 type Remark = { errorCode: string; errorText: string };
 
 /**
- * What became of each item of a document that has a receipt (DESIGN section 7), in document order.
+ * What became of each item of a document that has a receipt (principles 7), in document order.
  *
  * Accepted: everything applied. Rejected: everything refused. Partial: the items that an error names are refused, and
  * the rest is applied unless a doubt falls on it; then it is `undetermined` until the registry's own status is read. A

@@ -22,7 +22,7 @@ export interface ContractLoad {
   series?: number;
 }
 
-/** Every promise of the port (DESIGN section 5). An adapter is one when this passes. */
+/** Every promise of the port (principles 5). An adapter is one when this passes. */
 export function eventStoreContract(
   name: string,
   makeStore: () => Promise<StoreUnderTest>,

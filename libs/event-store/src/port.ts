@@ -8,7 +8,7 @@ export interface Actor {
   authenticatedBy: string;
 }
 
-/** What every event carries beside its data (DESIGN section 5). */
+/** What every event carries beside its data (principles 5). */
 export interface EventMetadata {
   /** The legal entity for which this installation speaks. */
   participant: string;

@@ -64,8 +64,7 @@ interface ProcedureResults {
 }
 
 /**
- * The event log in PostgreSQL (DESIGN section 5). The pool stays the caller's; `close` ends what the store itself
- * opened.
+ * The event log in PostgreSQL (principles 5). The pool stays the caller's; `close` ends what the store itself opened.
  */
 export class PostgresEventStore implements EventStore {
   readonly positionUnit = 'event';

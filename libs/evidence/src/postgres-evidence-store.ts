@@ -55,9 +55,9 @@ interface Row {
 }
 
 /**
- * Evidence in a PostgreSQL table (DESIGN section 5). Puts that are made together share one insert, and reads one
- * select; `put` resolves when it is committed. The media type of the first put stays. Bytes are not copied: callers
- * write neither into what they put nor into what they got.
+ * Evidence in a PostgreSQL table (principles 5). Puts that are made together share one insert, and reads one select;
+ * `put` resolves when it is committed. The media type of the first put stays. Bytes are not copied: callers write
+ * neither into what they put nor into what they got.
  */
 export class PostgresEvidenceStore implements EvidenceStore {
   private readonly pool: Pool;

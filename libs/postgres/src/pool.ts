@@ -28,8 +28,7 @@ pg.types.setTypeParser(20, (text) => BigInt(text));
 pg.types.setTypeParser(1082, (text) => text);
 
 /**
- * A pool whose sessions speak UTC and whose statements and transactions, idle or busy, end after 30 s (DESIGN section
- * 9).
+ * A pool whose sessions speak UTC and whose statements and transactions, idle or busy, end after 30 s (principles 9).
  */
 export function openPool(options: PoolOptions): Pool {
   const pool = new pg.Pool({

@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import type pg from 'pg';
 
 /**
- * Longest that a transaction may last (DESIGN section 9): it holds locks, and keeps the server from clearing up what
- * others have deleted.
+ * Longest that a transaction may last (principles 9): it holds locks, and keeps the server from clearing up what others
+ * have deleted.
  */
 export const TRANSACTION_LIMIT_MS = 30_000;
 
 /**
- * Jobs whose transactions may last longer, with their limits and reasons. There are no others; docs/operating.md names
+ * Jobs whose transactions may last longer, with their limits and reasons. There are no others; docs/running.md names
  * them too.
  */
 export const LONG_JOBS = {

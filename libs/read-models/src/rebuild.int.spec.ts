@@ -125,7 +125,7 @@ async function rebuilt(pageSize: number): Promise<Record<string, string[]>> {
   return dump();
 }
 
-describe('rebuild (DESIGN promise 6)', () => {
+describe('rebuild (principles 2.6)', () => {
   it('gives identical tables again, and in pages of 1, 7 and 500', async () => {
     const first = await rebuilt(500);
     for (const table of TABLES) expect([table, first[table]?.length]).not.toEqual([table, 0]);

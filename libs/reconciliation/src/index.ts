@@ -1,7 +1,7 @@
 /**
  * Compares what we hold with what the registry shows, in runs that can be repeated; the first comparison is that of the
- * documents (DESIGN section 8). Promise: the same inputs, by digest, give the same findings and the same digest; a run
- * is recorded once; few rows are held at a time. Proven in: documents/compare.spec.ts, documents/compare.prop.spec.ts,
+ * documents (principles 8). Promise: the same inputs, by digest, give the same findings and the same digest; a run is
+ * recorded once; few rows are held at a time. Proven in: documents/compare.spec.ts, documents/compare.prop.spec.ts,
  * runs/run.int.spec.ts, test/scenarios/reconciliation.int.spec.ts.
  */
 export * from './documents/compare.js';

@@ -38,9 +38,9 @@ const rule = z
   );
 
 /**
- * By which answers a registry refuses the account and not the document (the interface leaves its errors open, section
- * 7.4). The first rule, in their order, whose conditions all hold says what is meant; a refusal that no rule knows is
- * the document's.
+ * By which answers a registry refuses the account and not the document (the interface leaves its errors open:
+ * registry-interface 7.4). The first rule, in their order, whose conditions all hold says what is meant; a refusal that
+ * no rule knows is the document's.
  */
 export const accountRefusals = z.record(z.string().min(1), rule);
 export type AccountRefusals = z.infer<typeof accountRefusals>;

@@ -203,8 +203,7 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
   }
 
   /**
-   * What a document list received since the cursor, each document once (interface section 4; DESIGN 6, inbound and
-   * foreign).
+   * What a document list received since the cursor, each document once (registry-interface 4; principles 6.10).
    */
   async documentsSince(account: string, list: 'outgoing' | 'incoming', query: SinceQuery): Promise<NewDocuments> {
     const { cursor, ...limits } = query;

@@ -1,6 +1,6 @@
 /**
- * The one way out: sessions, operations, profiles and signers of the registry (DESIGN section 6). Promise: an outcome
- * is never guessed, a send is never repeated, a token never leaves for another host, a log or the evidence. Proven in:
+ * The one way out: sessions, operations, profiles and signers of the registry (principles 6). Promise: an outcome is
+ * never guessed, a send is never repeated, a token never leaves for another host, a log or the evidence. Proven in:
  * call/classify.spec.ts, client.int.spec.ts, lists/*.prop.spec.ts, operations/*.spec.ts,
  * test/scenarios/client-operations.int.spec.ts, session/sessions.int.spec.ts, signing/*.spec.ts,
  * test/scenarios/signers.int.spec.ts.

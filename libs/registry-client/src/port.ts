@@ -14,7 +14,7 @@ export interface Account {
 
 /**
  * How this account signs. `password`: a non-resident user, who signs in by password and whose documents go without a
- * signature (interface section 5).
+ * signature (registry-interface 5).
  */
 export type SignerConfig =
   Pkcs12SignerConfig | CommandSignerConfig | HttpSignerConfig | { kind: 'password'; password: string };
@@ -97,7 +97,7 @@ export interface RawAnswer {
   receivedAt: Date;
 }
 
-/** Canonical document statuses, whatever the profile calls them (section 3.1). */
+/** Canonical document statuses, whatever the profile calls them (registry-interface 3.1). */
 export type DocumentStatus = 'uploading' | 'processing' | 'processed' | 'failed_result_ready' | 'failed';
 
 export interface DocumentMetadata {

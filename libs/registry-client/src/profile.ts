@@ -233,7 +233,7 @@ const FIELDS = [
 ] as const;
 export type FieldName = (typeof FIELDS)[number];
 
-/** Ways by which a participant's own documents reach the registry (interface 1). */
+/** Ways by which a participant's own documents reach the registry (registry-interface 1). */
 const UPLOAD_CHANNELS = ['emission_registrar', 'disposal_registrar', 'fiscal_operator', 'cabinet', 'api'] as const;
 
 const milliseconds = z.number().int().min(0).max(86_400_000);
@@ -335,7 +335,8 @@ const rules = z.strictObject({
   /** Where a type's limit is lower than that and than its schema's: action_id to count. A larger document is split. */
   maxItemsByType: z.record(z.string().regex(/^\d{1,6}$/, 'must be an action_id'), count).default({}),
   /**
-   * Whether a partial result stops a group as an error does (interface 3.2: "processed with an error" leaves it open).
+   * Whether a partial result stops a group as an error does (registry-interface 3.2: "processed with an error" leaves
+   * it open).
    */
   partialStopsGroup: z.boolean().default(true),
   /**
@@ -413,7 +414,7 @@ const profileShape = z.strictObject({
   fields: names(FIELDS, z.string().min(1)),
 });
 
-/** All that the interface leaves open, as data (DESIGN section 6). */
+/** All that the interface leaves open, as data (principles 6.1). */
 export type Profile = z.infer<typeof profileShape>;
 export type Operation = z.infer<typeof operation>;
 

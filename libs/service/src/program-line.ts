@@ -46,7 +46,7 @@ function usageOf({ name, does, variables }: ProgramLine): string {
   return [
     `Usage: pedigree ${name} [--help] [--version]`,
     ...(does === undefined ? [] : ['', `${does[0]?.toUpperCase()}${does.slice(1)}.`]),
-    ...['', 'Variables of the environment set it up; docs/operating.md describes each.'],
+    ...['', 'Variables of the environment set it up; docs/configuration.md describes each.'],
     ...['', 'Needed:', ...wrapped(named(true)), '', 'Optional:', ...wrapped(named(false))],
   ].join('\n');
 }

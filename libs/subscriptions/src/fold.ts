@@ -8,7 +8,7 @@ import { refuseUnfit, type NewTask } from '#tasks';
  */
 export type HandledEvent = RecordedEvent & { handledAt: Date };
 
-/** What follows from events, pure: it remembers a state per instance and plans tasks (DESIGN section 3). */
+/** What follows from events, pure: it remembers a state per instance and plans tasks (principles 3.2). */
 export interface Saga<State> {
   /** Also the name of its checkpoint, as `saga:<name>`. */
   name: string;

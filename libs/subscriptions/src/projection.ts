@@ -3,7 +3,7 @@ import { inTransaction, type Transaction } from '#postgres';
 import { lockCheckpoint, moveCheckpoint, openCheckpoint } from './checkpoint.js';
 import { catchUp, runSubscription, type CatchUpOptions, type SubscriptionOptions } from './runner.js';
 
-/** A read model's writer: a pure function of the log into tables of its own (DESIGN promise 6). */
+/** A read model's writer: a pure function of the log into tables of its own (principles 2.6). */
 export interface Projection {
   /** Also the name of its checkpoint, as `projection:<name>`. */
   name: string;

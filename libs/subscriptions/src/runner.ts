@@ -61,7 +61,7 @@ const SHRINK_PER_ATTEMPT = 8;
 
 /**
  * Runs until `signal` aborts, then resolves; errors are reported, never thrown. Each event is handled once, in order
- * (DESIGN section 3).
+ * (principles 3.2).
  */
 export async function runSubscription(options: SubscriptionOptions): Promise<void> {
   await new Runner(options).run();

@@ -58,7 +58,7 @@ export interface CallBudgetsOptions {
   maxIntervalMs: number;
   /** Most that 429s add to the guard. Default 50. */
   mostExtraGuardMs?: number;
-  /** Default 100 (interface 7.1). */
+  /** Default 100 (registry-interface 7.1). */
   firstBackoffMs?: number;
   /** How often a process that reserves nothing looks what others have learnt. Default 1,000. */
   refreshMs?: number;
@@ -94,10 +94,10 @@ interface Run {
 }
 
 /**
- * The minimum interval per (account, method) over all processes, by one row each (interface 8; DESIGN section 6,
- * Budgets; promise 4). Callers of one process queue in memory and one of them at a time holds a reservation: of one
- * slot, or of a short run of them where many wait. A process that comes too late for its slot reserves anew, which
- * costs nothing while nobody queued behind it.
+ * The minimum interval per (account, method) over all processes, by one row each (registry-interface 8; principles 6.3,
+ * 2.4). Callers of one process queue in memory and one of them at a time holds a reservation: of one slot, or of a
+ * short run of them where many wait. A process that comes too late for its slot reserves anew, which costs nothing
+ * while nobody queued behind it.
  */
 export class PostgresCallBudgets implements CallBudgets {
   private readonly pool: Pool;

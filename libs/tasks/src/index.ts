@@ -1,5 +1,5 @@
 /**
- * Durable tasks in lanes, and the call budgets of the registry (DESIGN section 6). Promise: a task is done at least
+ * Durable tasks in lanes, and the call budgets of the registry (principles 6.3, 6.4). Promise: a task is done at least
  * once and its key never schedules twice; two calls of one (account, method) are never nearer than the interval. Proven
  * in: postgres-task-queue.int.spec.ts, lane-runner.int.spec.ts, lane-runner.prop.spec.ts, call-budgets.int.spec.ts,
  * interval-text.spec.ts.

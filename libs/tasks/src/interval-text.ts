@@ -16,9 +16,9 @@ const MATCHERS = UNITS.map(([pattern, ms]) => ({
 const LONGEST_TEXT = 10_000;
 
 /**
- * The interval, in ms, that a 429's `error_description` states (interface 7.1: "a text that states the interval
- * currently in force"). The text's language and wording are open, so this looks for a number followed by a unit of
- * time; of several the first in the text counts. Undefined when there is none: a number without a unit says nothing.
+ * The interval, in ms, that a 429's `error_description` states (registry-interface 7.1). The text's language and
+ * wording are open, so this looks for a number followed by a unit of time; of several the first in the text counts.
+ * Undefined when there is none: a number without a unit says nothing.
  */
 export function intervalFromText(text: string): number | undefined {
   if (text.length > LONGEST_TEXT) return undefined;

@@ -69,7 +69,7 @@ const textOf = (error: unknown): string => (error instanceof Error ? `${error.na
 /**
  * Serves one lane until `signal` aborts and what was begun has ended (or its grace is over). Rejects never: a database
  * that is away is reported and asked again with bounded back-off. A process that dies leaves leases that run out; the
- * tasks then come again with `leaseExpiredBefore` (DESIGN section 6, Tasks).
+ * tasks then come again with `leaseExpiredBefore` (principles 6.4).
  */
 export function runLane(options: LaneRunnerOptions): Promise<void> {
   // Many lanes share one signal by design, and each listens while it waits: no leak to warn of.

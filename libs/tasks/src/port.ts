@@ -110,7 +110,7 @@ export interface QueueFigures {
 }
 
 /**
- * The minimum interval per (account, method), held over all processes together by one row (DESIGN section 6, Budgets).
+ * The minimum interval per (account, method), held over all processes together by one row (principles 6.3).
  */
 export interface CallBudgets {
   /**

@@ -111,9 +111,9 @@ const kindsText = (kinds: string[] | undefined): string | null =>
   kinds === undefined ? null : [...kinds].sort().join(sql.KIND_SEPARATOR);
 
 /**
- * The durable task table on PostgreSQL (DESIGN section 6, Tasks; promise 2). A task is done at least once; an expired
- * lease is claimable again and says so in `leaseExpiredBefore`, for ever. Calls that are made together share
- * statements. `close()` ends the LISTEN connection; the pool stays the caller's.
+ * The durable task table on PostgreSQL (principles 6.4, 2.2). A task is done at least once; an expired lease is
+ * claimable again and says so in `leaseExpiredBefore`, for ever. Calls that are made together share statements.
+ * `close()` ends the LISTEN connection; the pool stays the caller's.
  */
 export class PostgresTaskQueue implements RenewableTaskQueue {
   private readonly pool: Pool;

@@ -37,9 +37,9 @@ const READ_EVENTS = 1_000;
 const MAX_READS = 1_000;
 
 /**
- * Documents that ended rejected or failed, sent again by an operator (interface 7.2): the same bytes, or corrected
- * ones, as another document with a request_id of its own, through the intake like any command. A document is sent again
- * once; what follows is done to its successor.
+ * Documents that ended rejected or failed, sent again by an operator (registry-interface 7.2): the same bytes, or
+ * corrected ones, as another document with a request_id of its own, through the intake like any command. A document is
+ * sent again once; what follows is done to its successor.
  */
 export class Resends {
   constructor(private readonly options: ResendsOptions) {}

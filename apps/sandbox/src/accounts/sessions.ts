@@ -22,7 +22,10 @@ interface PendingCode {
 const CODE_LIFE_MS = 600_000;
 const MAX_CODES = 10_000;
 
-/** Codes and tokens (interface 5). Lives are counted on the virtual clock; tokens are known by their digest only. */
+/**
+ * Codes and tokens (registry-interface 5). Lives are counted on the virtual clock; tokens are known by their digest
+ * only.
+ */
 export class Sessions {
   private readonly codes = new Map<string, PendingCode>();
   private readonly sessions = new Map<string, Session>();

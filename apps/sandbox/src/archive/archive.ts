@@ -2,7 +2,7 @@ import type { PackState } from '../packs/pack.js';
 import { FINAL_STATUSES } from '../packs/trail.js';
 import type { PackIndex } from '../registries/pack-index.js';
 
-/** How long after its final status a record stays live (interface 3.3 and 8). */
+/** How long after its final status a record stays live (registry-interface 3.3 and 8). */
 const ARCHIVE_AFTER_MS = 60 * 24 * 3_600_000;
 const MAX_SPENT = 1 << 16;
 

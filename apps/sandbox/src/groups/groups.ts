@@ -28,7 +28,7 @@ const keyOf = (account: string, requestIds: readonly string[]): string =>
     .update(JSON.stringify([account, requestIds]))
     .digest('base64url');
 
-/** Groups of documents that are processed one after the other, until the first error (interface 3.2, 4.1). */
+/** Groups of documents that are processed one after the other, until the first error (registry-interface 3.2, 4.1). */
 export class Groups {
   private readonly groups = new Map<string, Group>();
   /** User and members of the checks that said yes. */

@@ -10,9 +10,9 @@ import type { Registry } from '../registry.js';
 const MAX_MEMBERS = 1000;
 
 /**
- * POST documents/bulk/check: whether a group can be started (interface 4.1). Body and answer are the sandbox's own
- * decision, for no public client shows them: { request_ids } -> { can_start, error_description? }. A body that is no
- * list of ids gets 400.
+ * POST documents/bulk/check: whether a group can be started (registry-interface 4.1). Body and answer are the sandbox's
+ * own decision, for no public client shows them: { request_ids } -> { can_start, error_description? }. A body that is
+ * no list of ids gets 400.
  */
 export const groupCheck: UserOperation = (registry, call) => {
   const { profile } = registry;

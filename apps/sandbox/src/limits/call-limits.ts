@@ -15,8 +15,8 @@ export interface LimitVerdict {
 }
 
 /**
- * The minimum interval between calls of one account to one method (interface 8), by the real clock at the socket. It is
- * counted from the last request, a refused one too.
+ * The minimum interval between calls of one account to one method (registry-interface 8), by the real clock at the
+ * socket. It is counted from the last request, a refused one too.
  */
 export class CallLimits {
   enabled: boolean;

@@ -131,7 +131,10 @@ function hasReceipt(registry: Registry, document: RegistryDocument): boolean {
   );
 }
 
-/** The 5 s count from the real moment at which the status changed, whenever the caller learnt of it (interface 8). */
+/**
+ * The 5 s count from the real moment at which the status changed, whenever the caller learnt of it (registry-interface
+ * 8).
+ */
 function checkReceiptRules(registry: Registry, call: UserCall, document: RegistryDocument): void {
   if (!isFinal(document) || document.status === 'failed') {
     violation(registry, call, { rule: 'receipt_wrong_status', note: `${document.status}, ${document.requestId}` });

@@ -61,7 +61,7 @@ export function publicRecord(registry: Registry, sgtin: Sgtin, state: PackState)
 
 /**
  * A product of the register, under the names of public-facts 1.3; `prod_desc_label` is the deprecated name of
- * `prod_sell_name` (interface 9).
+ * `prod_sell_name` (registry-interface 9).
  */
 export function productRecord(registry: Registry, gtin: Gtin): Record<string, unknown> | undefined {
   const { world, settings } = registry;

@@ -10,8 +10,9 @@ import type { Registry } from '../registry.js';
 import type { Decision } from './suspensions.js';
 
 /**
- * POST reestr/sgtin/on_hold: the registry of suspended packs, by product, series and more (interface 2.3). Whoever owns
- * them: a shipped pack of a suspended series matters to both sides. Packs that left circulation are not in it.
+ * POST reestr/sgtin/on_hold: the registry of suspended packs, by product, series and more (registry-interface 2.3).
+ * Whoever owns them: a shipped pack of a suspended series matters to both sides. Packs that left circulation are not in
+ * it.
  */
 export const suspendedSgtins: UserOperation = (registry, call) => {
   registry.upToNow();

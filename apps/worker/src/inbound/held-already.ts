@@ -11,7 +11,7 @@ const LIST_PATIENCE_MS = 120_000;
 /**
  * Before a document's first attempt: does the registry hold its request_id already? So it is after the restore of an
  * older backup, or when the ERP gives its messages again. Such a document is recorded as sent, found by look-up, and
- * not sent again (DESIGN, promise 2). Undefined when it may go.
+ * not sent again (principles 2.2). Undefined when it may go.
  */
 export async function heldAlready(
   context: TaskContext,

@@ -6,8 +6,8 @@ import { causeOf } from '../registry-tasks/context.js';
 import { toInbound, type InboundContext } from './context.js';
 
 /**
- * Looks at a listed document that may concern us (DESIGN section 6, inbound and foreign). What came in, and what went
- * out and is not ours, is followed from here on. A second document with a request_id of ours is an alarm (promise 2).
+ * Looks at a listed document that may concern us (principles 6.10). What came in, and what went out and is not ours, is
+ * followed from here on. A second document with a request_id of ours is an alarm (principles 2.2).
  */
 export async function noteListed(context: InboundContext, task: TaskOf<'note_listed'>): Promise<TaskResult> {
   const { seen } = task.payload;

@@ -185,8 +185,8 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
 }
 
 /**
- * A blob is durable before the event that names it (promise 5). A crash in between leaves bytes that nothing names,
- * which do no harm.
+ * A blob is durable before the event that names it (principles 2.5). A crash in between leaves bytes that nothing
+ * names, which do no harm.
  */
 async function storeNamed(candidates: Candidate[], events: { data: object }[]): Promise<void> {
   if (candidates.length === 0) return;

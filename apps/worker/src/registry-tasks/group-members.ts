@@ -52,8 +52,8 @@ export async function concludeMembers(context: TaskContext, task: TaskOf<'conclu
 
 /**
  * Ends what stands behind the member that stopped its group, once its status shows that the registry does not process
- * it (interface 3.2). A member that was processed all the same is followed to its receipt, and a stopping member that
- * turns out otherwise is waited for.
+ * it (registry-interface 3.2). A member that was processed all the same is followed to its receipt, and a stopping
+ * member that turns out otherwise is waited for.
  */
 export async function settleGroup(context: TaskContext, task: TaskOf<'settle_group'>): Promise<TaskResult> {
   const { groupId, account } = task.payload;

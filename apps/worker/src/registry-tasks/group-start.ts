@@ -91,7 +91,7 @@ export async function startGroup(context: TaskContext, task: TaskOf<'group_start
 
 /**
  * After a start of unknown outcome: the first member's status tells. It is the first to be worked on, and lies there as
- * `uploading` until then (DESIGN section 6, unknown outcome).
+ * `uploading` until then (principles 6.8).
  */
 export async function lookAtGroup(context: TaskContext, task: TaskOf<'group_look'>): Promise<TaskResult> {
   const { groupId, account, attempt, attemptEndedAt } = task.payload;

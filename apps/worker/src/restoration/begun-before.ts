@@ -15,7 +15,8 @@ export async function begunBefore(
   const { account, documentId, isOld = false } = at;
   if (context.restored?.was !== true || documentId === undefined) return undefined;
   const restMs = context.profile.rules.statusAfterSendMs + 100;
-  // Where it was sent just now the status may not be asked for yet (interface 7): once so long has passed it may.
+  // Where it was sent just now the status may not be asked for yet (registry-interface 8): once so long has passed it
+  // may.
   if (!isOld && task.attempts === 1)
     return {
       wait: {

@@ -74,8 +74,8 @@ export function collectWorkerMetrics(
 }
 
 /**
- * Calls x interval / time from the first call to the last (DESIGN section 6, Budgets); none before the second call, and
- * none without an interval.
+ * Calls x interval / time from the first call to the last (principles 6.3); none before the second call, and none
+ * without an interval.
  */
 function usedRatio({
   calls,

@@ -17,9 +17,9 @@ const BASIC_REJECT = (60 << 16) | 90;
 /**
  * The client parses what calls itself JSON, and decodes what calls itself text, before anybody sees the bytes: of two
  * members of one name the first would be lost, and broken UTF-8 repaired. It leaves alone what has a content encoding,
- * so each message is given one that means "as it is" (RFC 9110 section 8.4). And it knows no basic.reject, the one
- * return that a broker of every version counts as a failed delivery. The client has no option for either; should its
- * inside change, we stop here and not at a broken document or a message that comes for ever.
+ * so each message is given one that means "as it is" (RFC 9110, 8.4). And it knows no basic.reject, the one return that
+ * a broker of every version counts as a failed delivery. The client has no option for either; should its inside change,
+ * we stop here and not at a broken document or a message that comes for ever.
  */
 export function ourChannel(channel: Channel): OurChannel {
   const inside = channel as unknown as Inside;

@@ -197,7 +197,7 @@ describe('sending', () => {
   });
 });
 
-describe('an unknown outcome (DESIGN promise 2)', () => {
+describe('an unknown outcome (principles 2.2)', () => {
   const unknown = [registered(), attempted(1), unconfirmed(1)];
 
   it('is looked up and never simply sent again', () => {

@@ -160,7 +160,7 @@ describe(`any sequence of commands to one document (seed ${SEED}; repeat with PR
     check((sequence) => void run(sequence));
   });
 
-  it('never sends while an earlier attempt may have landed (DESIGN promise 2)', () => {
+  it('never sends while an earlier attempt may have landed (principles 2.2)', () => {
     let resends = 0;
     check((sequence) => {
       let openAttempt: number | undefined;

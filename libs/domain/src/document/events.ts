@@ -8,7 +8,7 @@ export type DocumentOutcome = (typeof DOCUMENT_OUTCOMES)[number];
 
 /**
  * `not_processed`: it stood behind a member of its group that did not succeed, and the registry does not process it
- * (interface 3.2).
+ * (registry-interface 3.2).
  */
 export const FAILURE_CAUSES = ['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed'] as const;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
@@ -135,8 +135,8 @@ export interface DocumentRefused {
 
 /**
  * The intent, recorded before the call: from here on the document may have reached the registry. Signature and
- * certificate are absent for an account that signs in by password: its documents go without a signature (interface
- * section 5; auth_type PASSWORD).
+ * certificate are absent for an account that signs in by password: its documents go without a signature
+ * (registry-interface 5; auth_type PASSWORD).
  */
 export interface SendAttempted {
   type: 'SendAttempted';

@@ -3,7 +3,7 @@ import type { DocumentOutcome } from './events.js';
 
 export type { PlannedTask };
 
-/** The registry's times, from the profile (interface section 8, DESIGN section 6). All in milliseconds. */
+/** The registry's times, from the profile (registry-interface 8; principles 6.5). All in milliseconds. */
 export interface DocumentRules {
   statusAfterSendMs: number;
   receiptAfterStatusMs: number;

@@ -155,7 +155,7 @@ function noteMemberConcluded(
 const byVersion = (version: number | undefined): { memberVersion?: number } =>
   version === undefined ? {} : { memberVersion: version };
 
-/** Why this conclusion stops its group; undefined when the next member's turn comes (interface 3.2). */
+/** Why this conclusion stops its group; undefined when the next member's turn comes (registry-interface 3.2). */
 function stops({
   outcome,
   cause,

@@ -83,7 +83,7 @@ const check = (property: (events: GroupEvent[], sequence: GroupCommand[]) => voi
   );
 
 describe(`any sequence of commands to one group (seed ${SEED}; repeat with PROPERTY_SEED)`, () => {
-  it('never starts it while an earlier start may have begun it (DESIGN section 6), nor after it has begun or stopped', () => {
+  it('never starts it while an earlier start may have begun it, nor after it has begun or stopped', () => {
     let restarts = 0;
     check((events) => {
       let open = false;

@@ -25,7 +25,7 @@ const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delay
 
 /**
  * What follows from one event of a group. Members are sent one after the other: whichever way a registry counts, that
- * is their order (interface 4.1).
+ * is their order (registry-interface 4.1).
  */
 export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
   const { state, event, at } = own;

@@ -45,7 +45,7 @@ const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime
 
 /**
  * What follows from one event. Due times count from the handling of its page, which is after the answer that caused it
- * had arrived (interface 8).
+ * had arrived (registry-interface 8).
  */
 export function reactToInboundEvent(rules: InboundRules) {
   return (state: InboundSagaState, recorded: SagaEvent): Reaction => {

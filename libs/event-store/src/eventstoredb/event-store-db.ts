@@ -42,7 +42,7 @@ export interface EventStoreDbOptions extends Partial<EventStoreLimits> {
 }
 
 /**
- * The event log in EventStoreDB or KurrentDB (DESIGN section 5). A position is where an event's record begins in the
+ * The event log in EventStoreDB or KurrentDB (principles 5). A position is where an event's record begins in the
  * server's log, so positions grow with gaps. A call waits about three seconds for a server that is away, then throws
  * PedigreeError `unavailable`: the outcome of an append is then unknown, and it is repeated.
  */

@@ -226,7 +226,7 @@ describe('containers', () => {
   });
 });
 
-describe('three times (DESIGN promise 7)', () => {
+describe('three times (principles 2.7)', () => {
   it('before and after a late document, as of and as known at give what was and what was known', async () => {
     log.document({ docType: 911, items: [pack(1)], into: box(1), acceptedAt: '2026-03-01T10:00:00Z' });
     const shipped = log.document({ docType: 415, items: [box(1)], acceptedAt: '2026-03-01T14:00:00Z' });

@@ -76,7 +76,7 @@ const FITTING: Record<DocumentOutcome, string[]> = {
 /**
  * Compares both sides in one walk, of which it holds one request_id at a time. `found` gets each finding, in the order
  * of request_id and kind. The same sides and rules give the same findings and the same digests, whenever and wherever
- * (promise 8).
+ * (principles 2.8).
  */
 export async function compareDocuments(
   rules: ComparisonRules,

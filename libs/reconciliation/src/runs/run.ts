@@ -49,7 +49,7 @@ export interface RunOptions {
   clock?: Clock;
 }
 
-/** No transaction outlives 30 s (DESIGN section 9). */
+/** No transaction outlives 30 s (principles 9). */
 const LONGEST_READING_MS = 25_000;
 const MOST_FINDINGS = 100_000;
 const FINDINGS_AT_ONCE = 500;

@@ -42,8 +42,8 @@ export const oneLine = (text: string): string =>
     .replace(/\p{Surrogate}/gu, '\uFFFD');
 
 /**
- * The answer's JSON, or undefined when it is none. The escaping of interface section 7.3 is undone, once; numbers lose
- * nothing.
+ * The answer's JSON, or undefined when it is none. The escaping of JSON answers (registry-interface 7.3) is undone,
+ * once; numbers lose nothing.
  */
 export function jsonOf(raw: RawAnswer): JsonValue | undefined {
   try {

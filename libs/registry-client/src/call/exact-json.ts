@@ -10,8 +10,8 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 
 /**
  * JSON.parse, but for numbers that a double does not give back as they were written: these stay the text that came. So
- * no amount loses a digit or a trailing zero, and no long identifier its end. Undoes the escaping of interface section
- * 7.3, once. @throws SyntaxError.
+ * no amount loses a digit or a trailing zero, and no long identifier its end. Undoes the escaping of JSON answers
+ * (registry-interface 7.3), once. @throws SyntaxError.
  */
 export function parseExactly(text: string): JsonValue {
   const parsed = JSON.parse(text) as JsonValue;

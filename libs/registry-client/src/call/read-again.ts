@@ -8,7 +8,7 @@ const LONGEST_WAIT_MS = 1_000;
 
 /**
  * Whether a page or a part of a long reading is to be read again after it failed, having waited: 100 ms, then 200, then
- * 400, up to a second (interface section 7.1). What the registry refuses, denies or does not have stays so. Never for
+ * 400, up to a second (registry-interface 7.1). What the registry refuses, denies or does not have stays so. Never for
  * anything that changes something.
  */
 export async function mayReadAgain(

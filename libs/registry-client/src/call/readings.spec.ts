@@ -43,7 +43,7 @@ describe('metadata of a document', () => {
     });
   });
 
-  it('undoes the escaping of JSON exactly once (interface 7.3)', () => {
+  it('undoes the escaping of JSON exactly once (registry-interface 7.3)', () => {
     // On the wire: "A\\B\"C".
     const reading = mdlp.document(
       answer(`{"document_id":"d1","request_id":"r1","doc_status":"FAILED","doc_num":"A\\\\B\\"C"}`),

@@ -58,8 +58,8 @@ export class Readings {
 
   /**
    * The documents that were sent under a request_id. Notifications bear that of the document that they tell of
-   * (interface 2.1), and are none of them. An answer about another request_id is not understood: nothing may follow
-   * from it.
+   * (registry-interface 2.1), and are none of them. An answer about another request_id is not understood: nothing may
+   * follow from it.
    */
   documentsUnder(raw: RawAnswer, requestId: string): Reading<DocumentMetadata[]> {
     const documents = this.documents(raw);

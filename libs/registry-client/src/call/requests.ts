@@ -10,7 +10,7 @@ export interface RequestParts {
   body?: string;
 }
 
-/** Builds requests by the names, paths and formats of the profile (interface section 4; public-facts 1.2). */
+/** Builds requests by the names, paths and formats of the profile (registry-interface 4; public-facts 1.2). */
 export class Requests {
   constructor(private readonly profile: Profile) {}
 

@@ -45,7 +45,7 @@ export type SinceQuery = Pick<SinceOptions, 'overlapMs' | 'maxPages' | 'maxEntri
   cursor: DocumentCursor;
 };
 
-/** Reads document lists by cursor (interface section 4; DESIGN 6, inbound and foreign). */
+/** Reads document lists by cursor (registry-interface 4; principles 6.10). */
 export interface DocumentLists {
   /** What the list received since the cursor, each document once. */
   documentsSince(account: string, list: 'outgoing' | 'incoming', query: SinceQuery): Promise<NewDocuments>;

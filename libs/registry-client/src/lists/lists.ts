@@ -28,7 +28,7 @@ export interface WalkQuery<N extends ListName> extends ListQuery<N> {
   patient?: boolean;
 }
 
-/** All lists of the table, by page or whole (interface section 4: lists accept filters; public-facts 1.2: paging). */
+/** All lists of the table, by page or whole (registry-interface 4: lists accept filters; public-facts 1.2: paging). */
 export class Lists {
   constructor(private readonly caller: Caller) {}
 

@@ -106,8 +106,7 @@ const lowerCased = (value: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(value).map(([name, inner]) => [name.toLowerCase(), inner]));
 
 /**
- * A list that may come as its only entry, or as nothing at all (public-facts 4: "the same answer comes as array or
- * object").
+ * A list that may come as its only entry, or as nothing at all (public-facts 4).
  */
 export function asList(value: JsonValue | undefined): JsonValue[] {
   if (value === undefined || value === null) return [];

@@ -49,8 +49,8 @@ const PRODUCT_FILTER = {
 } as const;
 
 /**
- * Every list of the interface but those of documents (sections 2.3 and 4; public-facts 1.3 to 1.8), by the profile's
- * operation.
+ * Every list of the interface but those of documents (registry-interface 2.3, 4; public-facts 1.3 to 1.8), by the
+ * profile's operation.
  */
 export const LISTS = {
   users: {

@@ -23,7 +23,7 @@ export interface AgedCacheOptions<K, T, F> {
   maxEntries?: number;
 }
 
-/** Answers that change seldom (interface section 8: cache frequent results). All who ask at once share one call. */
+/** Answers that change seldom (registry-interface 8: cache frequent results). All who ask at once share one call. */
 export class AgedCache<K, T, F> {
   private readonly known = new Map<string, { value: T; readAt: Date; readMonotonicMs: number }>();
   private readonly asking = new Map<string, Promise<Fetched<T, F>>>();

@@ -39,7 +39,7 @@ export const PARTNER = {
 };
 
 /**
- * A product. Its sell name is prod_sell_name; the deprecated prod_desc_label (interface section 9) is read where an
+ * A product. Its sell name is prod_sell_name; the deprecated prod_desc_label (registry-interface 9) is read where an
  * answer has nothing newer, and never asked for.
  */
 export const PRODUCT = {

@@ -21,7 +21,7 @@ export interface ExportState {
 }
 
 /**
- * Asynchronous exports: task, state, results by page (the list export_results), file, removal (interface section 4:
+ * Asynchronous exports: task, state, results by page (the list export_results), file, removal (registry-interface 4:
  * asynchronous variants; public-facts 1.8).
  */
 export class Exports {

@@ -8,7 +8,7 @@ import type { CallOutcome, RawAnswer } from '../port.js';
 export type GroupCheck = { canStart: true } | { canStart: false; reason: string };
 
 /**
- * Groups that are processed in order (interface section 4.1). Their members were sent with bulk_processing true. What
+ * Groups that are processed in order (registry-interface 4.1). Their members were sent with bulk_processing true. What
  * check and start carry is not shown; here it is their request_ids in the order of processing, as the profile's
  * `request_ids`.
  */

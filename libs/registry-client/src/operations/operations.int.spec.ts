@@ -33,7 +33,7 @@ beforeEach(async () => {
   budgets = new FakeBudgets();
 });
 afterEach(async () => {
-  // Whatever was asked: nothing deprecated (interface section 9).
+  // Whatever was asked: nothing deprecated (registry-interface 9).
   for (const { method, url, body } of registry.seen) {
     expect(`${method} ${url}`).not.toMatch(/users\/find|GET [^ ]*reestr\/branches/);
     expect(JSON.stringify(body)).not.toContain('prod_desc_label');

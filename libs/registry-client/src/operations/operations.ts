@@ -11,7 +11,7 @@ import { LargeDocuments } from './large-documents.js';
 import { SgtinRegistry } from './sgtin-registry.js';
 import { SsccRegistry } from './sscc.js';
 
-/** All operations of the interface beside those of a document's own life, by noun (interface section 4). */
+/** All operations of the interface beside those of a document's own life, by noun (registry-interface 4). */
 export class RegistryOperations {
   readonly lists: Lists;
   readonly groups: Groups;
@@ -41,7 +41,7 @@ interface Question<N extends Directories> {
 }
 
 /**
- * Users, branches and products as the registry last told them, with their age (interface section 8: cache frequent
+ * Users, branches and products as the registry last told them, with their age (registry-interface 8: cache frequent
  * results). While the registry is away the old answer stays, and says that it is old.
  */
 export class Directory {

@@ -70,14 +70,14 @@ export interface SgtinAnswers {
 }
 
 /**
- * The registers of packs that are asked by list. The archive holds what reached a final status 60 days ago (interface
- * 3.3).
+ * The registers of packs that are asked by list. The archive holds what reached a final status 60 days ago
+ * (registry-interface 3.3).
  */
 export type SgtinList = 'sgtins_by_list' | 'public_sgtins_by_list' | 'archived_sgtins_by_list';
 
 /**
- * The SGTIN registry and its archive by list and one by one; by filter they are lists of the table (interface 2.3 and
- * 3.3; public-facts 1.3).
+ * The SGTIN registry and its archive by list and one by one; by filter they are lists of the table (registry-interface
+ * 2.3 and 3.3; public-facts 1.3).
  */
 export class SgtinRegistry {
   constructor(private readonly caller: Caller) {}
@@ -157,7 +157,7 @@ export class SgtinRegistry {
     );
   }
 
-  /** One product (interface 2.3). */
+  /** One product (registry-interface 2.3). */
   async product(account: string, gtin: string): Promise<ReadOutcome<RecordOf<typeof PRODUCT>>> {
     const { profile, requests } = this.caller;
     const read = (raw: RawAnswer): Reading<RecordOf<typeof PRODUCT>> => {

@@ -16,7 +16,7 @@ const LONGEST_PAUSE_MS = 60_000;
  */
 const LONGEST_PAUSE_AWAY_MS = 5_000;
 
-/** When the registry drops the token: at its end, or sooner when it stays unused (interface section 5). */
+/** When the registry drops the token: at its end, or sooner when it stays unused (registry-interface 5). */
 export function idleUntil(session: Times, rules: Rules): Date {
   const lastUse = (session.lastUsedAt ?? session.obtainedAt).getTime();
   return new Date(Math.min(session.expiresAt.getTime(), lastUse + rules.tokenIdleMs));

@@ -55,7 +55,7 @@ const WRITE_USE_EVERY_MS = 60_000;
 const REFUSALS_TO_BELIEVE = 3;
 
 /**
- * One token per account, shared by all processes (interface section 5). One process signs in while the others wait or
+ * One token per account, shared by all processes (registry-interface 5). One process signs in while the others wait or
  * go on with the token that they have. A token is replaced before its end and before the registry drops it as idle; a
  * 401 drops it at once.
  */

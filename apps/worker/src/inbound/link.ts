@@ -19,7 +19,10 @@ const FIRST_AGAIN_MS = 5_000;
 /** A read model that is behind is looked at again after so long. */
 const CATCH_UP_MS = 1_000;
 
-/** Ties an incoming document to the document of ours that it tells of (interface 6), and says how that was found. */
+/**
+ * Ties an incoming document to the document of ours that it tells of (registry-interface 6), and says how that was
+ * found.
+ */
 export async function linkInbound(context: InboundContext, task: TaskOf<'inbound_link'>): Promise<TaskResult> {
   const state = await context.inbound.stateInLog(task.payload.documentId);
   if (state.phase !== 'concluded' || state.link !== undefined) return { kind: 'done' };

@@ -40,9 +40,9 @@ export interface UncertainCall<State, Ready, Answer> {
 }
 
 /**
- * Makes a call once. The order of durable steps is the promise (DESIGN, promise 2): token and signature, then the
- * intent as an event, then the call, then its answer as an event. A crash after the intent leaves the step `calling`;
- * whoever takes the task next records an unknown outcome, and look-ups decide.
+ * Makes a call once. The order of durable steps is the promise (principles 2.2): token and signature, then the intent
+ * as an event, then the call, then its answer as an event. A crash after the intent leaves the step `calling`; whoever
+ * takes the task next records an unknown outcome, and look-ups decide.
  */
 export async function callOnce<State, Ready, Answer>(
   context: TaskContext,
@@ -155,7 +155,7 @@ export function answerOf(
   }
 }
 
-/** What a look-up after an attempt of unknown outcome is recorded with (DESIGN section 6, unknown outcome). */
+/** What a look-up after an attempt of unknown outcome is recorded with (principles 6.8). */
 export function lookUpFacts(
   context: TaskContext,
   task: Task,

@@ -12,7 +12,7 @@ const CHECK_AGAIN_MS = 2_000;
 
 const idsOf = (state: Exclude<GroupState, { phase: 'absent' }>): string[] => state.members.map((one) => one.requestId);
 
-/** Asks whether the group can be started, now that the registry has all its members (interface 4.1). */
+/** Asks whether the group can be started, now that the registry has all its members (registry-interface 4.1). */
 export async function checkGroup(context: TaskContext, task: TaskOf<'group_check'>): Promise<TaskResult> {
   const { groupId, account } = task.payload;
   const state = await context.groups.stateInLog(groupId);

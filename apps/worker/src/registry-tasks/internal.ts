@@ -5,7 +5,7 @@ import { DecideGroup } from '../group/decide-group.js';
 import type { Claim, TaskOf } from '../lane.js';
 import { causeOf, type TaskContext } from './context.js';
 
-/** Runs an accepted command: the document comes into being in the log (DESIGN section 3, intake). */
+/** Runs an accepted command: the document comes into being in the log (principles 3.1). */
 export async function runCommand(context: TaskContext, task: TaskOf<'run_command'>): Promise<TaskResult> {
   const { payload } = task;
   if ('group' in payload) return runGroupCommand(context, task, payload);

@@ -77,7 +77,7 @@ const check = (property: (lived: Lived[], by: AttemptPolicy, sequence: Asked[]) 
   );
 
 describe(`any sequence of commands to an uncertain call (seed ${SEED}; repeat with PROPERTY_SEED)`, () => {
-  it('never makes a call while an earlier one may still land (DESIGN promise 2)', () => {
+  it('never makes a call while an earlier one may still land (principles 2.2)', () => {
     let again = 0;
     check((lived) => {
       let open: number | undefined;

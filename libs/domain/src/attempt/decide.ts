@@ -7,7 +7,7 @@ export interface Proof {
   isPastGrace: boolean;
 }
 
-/** A look-up is believed only from the second on, and only past the grace (DESIGN section 6, unknown outcome). */
+/** A look-up is believed only from the second on, and only past the grace (principles 6.8). */
 export const TWO_PAST_GRACE: Proof = { lookUps: 2, isPastGrace: true };
 
 /** What differs between the nouns. */

@@ -170,8 +170,8 @@ function recordSendAnswer(
 
 /**
  * The registry has the document. That counts also when nobody waited for the answer any more, because its process was
- * thought dead: nothing may be sent again. When another attempt got through as well, the registry has two (DESIGN
- * promise 2).
+ * thought dead: nothing may be sent again. When another attempt got through as well, the registry has two (principles
+ * 2.2).
  */
 function recordSent(
   state: DocumentState,

@@ -13,7 +13,7 @@ export type DocumentOutcome = (typeof DOCUMENT_OUTCOMES)[number];
 export const FAILURE_CAUSES = ['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed'] as const;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
-/** Canonical document statuses (interface 3.1). */
+/** Canonical document statuses (registry-interface 3.1). */
 export const REGISTRY_STATUSES = ['uploading', 'processing', 'processed', 'failed_result_ready', 'failed'] as const;
 export type RegistryStatus = (typeof REGISTRY_STATUSES)[number];
 

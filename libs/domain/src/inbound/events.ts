@@ -5,7 +5,7 @@ import { DOCUMENT_OUTCOMES, type RegistryStatus } from '../document/events.js';
 export const INBOUND_DIRECTIONS = ['incoming', 'outgoing'] as const;
 export type InboundDirection = (typeof INBOUND_DIRECTIONS)[number];
 
-/** By which way a document came (interface 1): from another participant, or in our name past this system. */
+/** By which way a document came (registry-interface 1): from another participant, or in our name past this system. */
 export const INBOUND_CHANNELS = [
   'counterparty',
   'emission_registrar',

@@ -11,6 +11,7 @@ const MOST_FILE_LINES = 400;
 const MOST_TEST_FILE_LINES = 600;
 const MOST_PARAMETERS = 3;
 const MOST_COLUMNS = 120;
+const MOST_COMPLEXITY = 12;
 
 /** Specs, what they share in test/, and the suites (contract*.ts) that every adapter of a port must pass. */
 const TESTS = ['**/*.spec.ts', 'libs/*/src/contract*.ts', 'test/**'];
@@ -166,6 +167,7 @@ export default tseslint.config(
       'house/function-lines': ['error', { max: MOST_FUNCTION_LINES, skipBlankLines: true, skipComments: true }],
       'house/function-lines-wanted': ['warn', { max: WANTED_FUNCTION_LINES, skipBlankLines: true, skipComments: true }],
       'house/parameters': ['error', { max: MOST_PARAMETERS }],
+      complexity: ['error', { max: MOST_COMPLEXITY }],
       'no-restricted-syntax': ['error', ...SILENT_TESTS, ...ENVIRONMENT_BY_IMPORT],
       'no-restricted-properties': ['error', ENVIRONMENT],
       'no-console': 'error',

@@ -1,4 +1,5 @@
 import { readReceipt, titleOfType } from '#documents';
+import { evolveGroup, groupStream, NO_GROUP, type GroupEvent, type GroupState } from '#domain';
 import { systemClock } from '#kernel';
 import { installationId } from '#postgres';
 import { orphans, PostgresReadModels } from '#read-models';
@@ -10,7 +11,6 @@ import type { GatewayConfig } from './config.js';
 import type { GatewayParts } from './gateway.module.js';
 import { Holds } from './holds/holds.js';
 import { acknowledgedAmong } from './intake/command-table.js';
-import { groupStateIn } from './intake/group-state.js';
 import { DeadLetterWatch } from './operations/dead-letter-watch.js';
 import { DeadLetters } from './operations/dead-letters.js';
 import { Operations } from './operations/operations.js';
@@ -20,6 +20,7 @@ import { ProgramWatch } from './programs/program-watch.js';
 import { Reconciliations } from './reconciliations/reconciliations.js';
 import { Resends } from './resends/resends.js';
 import type { Services } from './services.js';
+import { streamEvents } from './stream-events.js';
 import { collectGatewayMetrics } from './watch/gateway-metrics.js';
 import { ObservedIntake } from './watch/observed-intake.js';
 
@@ -61,7 +62,9 @@ export async function partsOf(
   const { pool, store, queue, bus, evidence, log, watching, says } = services;
   const { accounts, maxBacklog, maxDocumentBytes, maxItems, bodyLimits, failedGraceMs } = config;
   const installation = { installationId: await installationId(pool) };
-  const groupState = (groupId: string) => groupStateIn(store, groupId);
+  // Whether a group may be resumed is decided on the log, not on a read model that may be behind.
+  const groupState = async (groupId: string): Promise<GroupState> =>
+    (await streamEvents<GroupEvent>(store, groupStream(groupId))).reduce(evolveGroup, NO_GROUP);
   const limits = { accounts, maxBacklog, maxDocumentBytes, maxItems };
   const intake = new ObservedIntake({ pool, evidence, queue, groupState, ...installation, ...limits }, watching);
   collectGatewayMetrics(watching.metrics, { ...watches, pool, queue, bus });

@@ -5,6 +5,7 @@ import { PedigreeError, type Clock } from '#kernel';
 import { accountStanding, type AccountStanding } from '#read-models';
 import type { Trouble } from '#service';
 import type { PostgresTaskQueue } from '#tasks';
+import { streamEvents } from '../stream-events.js';
 import { lookAgain } from '../watch/look-again.js';
 
 /** An account, with the documents and groups that wait in its lanes. */
@@ -109,8 +110,8 @@ export class Accounts {
   private async appendResumption(account: string, reason: string, actor: Actor): Promise<void> {
     const { store } = this.options;
     for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
-      const recorded = await store.readStream(accountStream(account));
-      const state = (recorded as unknown as AccountEvent[]).reduce(evolveAccount, NEW_ACCOUNT);
+      const recorded = await streamEvents<AccountEvent>(store, accountStream(account));
+      const state = recorded.reduce(evolveAccount, NEW_ACCOUNT);
       const events = decideAccount(state, { type: 'Resume', account });
       const last = recorded.at(-1);
       if (events.length === 0 || last === undefined) return;
@@ -133,6 +134,6 @@ export class Accounts {
       ...{ participant, actor, reason, softwareVersion, profile, effectiveAt: clock.now().toISOString() },
       ...{ correlationId: account, causationId: `resume_account:${account}` },
     };
-    return { id: randomUUID(), type, schemaVersion: 1, data: data as unknown as NewEvent['data'], metadata };
+    return { id: randomUUID(), type, schemaVersion: 1, data, metadata };
   }
 }

@@ -6,14 +6,17 @@ import {
   groupStream,
   NO_GROUP,
   type DocumentEvent,
+  type DocumentState,
   type GroupEvent,
+  type GroupState,
   type Waiting,
   type PlannedTask,
 } from '#domain';
-import type { Actor, EventStore, RecordedEvent } from '#event-store';
+import type { Actor, EventStore } from '#event-store';
 import { PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
 import type { TaskQueue } from '#tasks';
+import { streamEvents, type StreamEvent } from '../stream-events.js';
 
 export interface HoldsOptions {
   pool: Pool;
@@ -36,10 +39,6 @@ interface Found {
   /** Of the newest event by which it was held: what is decided is decided about that. */
   heldAt: number;
 }
-
-/** Events of one read of a stream, and the most reads. */
-const READ_EVENTS = 1_000;
-const MAX_READS = 1_000;
 
 /** The lane of apps/worker in which work without a registry call is done. */
 const INTERNAL_LANE = 'internal';
@@ -81,26 +80,21 @@ export class Holds {
     return { requestId, decision, heldFor: held.map(({ for: predecessor, outcome }) => ({ ...predecessor, outcome })) };
   }
 
-  /** As the log has it now: the read models may be a moment behind. */
   private async find(noun: 'document' | 'group', requestId: string): Promise<Found> {
-    const events = await this.events(noun === 'document' ? documentStream(requestId) : groupStream(requestId));
-    const heldAt = events.findLast(({ type }) => type === 'DocumentHeld' || type === 'GroupHeld')?.version ?? -1;
-    const state =
-      noun === 'document'
-        ? (events as unknown as DocumentEvent[]).reduce(evolve, ABSENT)
-        : (events as unknown as GroupEvent[]).reduce(evolveGroup, NO_GROUP);
-    return { phase: state.phase, waiting: state.phase === 'waiting' ? state : undefined, heldAt };
+    return noun === 'document'
+      ? foundIn(await streamEvents<DocumentEvent>(this.options.store, documentStream(requestId)), evolve, ABSENT)
+      : foundIn(await streamEvents<GroupEvent>(this.options.store, groupStream(requestId)), evolveGroup, NO_GROUP);
   }
+}
 
-  private async events(stream: string): Promise<RecordedEvent[]> {
-    const events: RecordedEvent[] = [];
-    for (let reads = 0; reads < MAX_READS; reads += 1) {
-      const page = await this.options.store.readStream(stream, { fromVersion: events.length, limit: READ_EVENTS });
-      events.push(...page);
-      if (page.length < READ_EVENTS) break;
-    }
-    return events;
-  }
+function foundIn<State extends DocumentState | GroupState, Event extends { type: string }>(
+  events: StreamEvent<Event>[],
+  evolve: (state: State, event: Event) => State,
+  absent: State,
+): Found {
+  const heldAt = events.findLast(({ type }) => type === 'DocumentHeld' || type === 'GroupHeld')?.version ?? -1;
+  const state = events.reduce(evolve, absent);
+  return { phase: state.phase, waiting: state.phase === 'waiting' ? state : undefined, heldAt };
 }
 
 const refusal = (code: 'not_found' | 'not_held', requestId: string, message: string): PedigreeError =>

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DeadLetter, DeadLetterSummary, MessageBus } from '#bus';
-import type { Actor, EventStore, RecordedEvent } from '#event-store';
+import type { Actor, EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import { PedigreeError, type Sha256 } from '#kernel';
-import { historyOf } from '#read-models';
+import { streamEvents, type StreamEvent } from '../stream-events.js';
 
 export interface DeadLettersOptions {
   bus: Pick<MessageBus, 'deadLetters' | 'deadLetter' | 'replay' | 'discard'>;
@@ -39,6 +39,8 @@ interface DeadLetterDiscarded {
   bodySha256: Sha256;
   reason: string;
 }
+
+type Discarding = StreamEvent<{ data: DeadLetterDiscarded }>;
 
 /** Every letter that was discarded. People discard them, so it stays short enough to be read whole. */
 const DISCARDED_STREAM = 'discarded-letters';
@@ -138,20 +140,13 @@ export class DeadLetters {
   }
 
   /** The newest first; of a letter whose discarding was broken off and done again, the newest. */
-  private async discards(): Promise<RecordedEvent<string, DeadLetterDiscarded>[]> {
-    const events = (await historyOf(this.options.store, DISCARDED_STREAM)) as unknown as RecordedEvent<
-      string,
-      DeadLetterDiscarded
-    >[];
+  private async discards(): Promise<Discarding[]> {
+    const events = await streamEvents<{ data: DeadLetterDiscarded }>(this.options.store, DISCARDED_STREAM);
     return [...new Map(events.map((event) => [event.data.id, event])).values()].sort((a, b) => b.version - a.version);
   }
 }
 
-const letterOf = ({
-  data,
-  metadata,
-  recordedAt,
-}: RecordedEvent<string, DeadLetterDiscarded>): Shown<DeadLetterSummary> => {
+const letterOf = ({ data, metadata, recordedAt }: Discarding): Shown<DeadLetterSummary> => {
   const { refusedBecause, deadAt, bodySha256: _, reason, ...letter } = data;
   return {
     ...letter,

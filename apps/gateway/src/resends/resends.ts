@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import type { CommandBody } from '../intake/command-body.js';
 import { findResend } from '../intake/command-table.js';
 import type { Acknowledgement, Intake } from '../intake/intake.js';
+import { streamEvents } from '../stream-events.js';
 import type { resendBody } from './resend-body.js';
 
 export interface ResendsOptions {
@@ -31,10 +32,6 @@ interface Found {
  */
 const MAY_TURN = `SELECT EXISTS (SELECT FROM task WHERE lane = $1 AND key = $2)
   OR NOT EXISTS (SELECT FROM checkpoint WHERE name = 'saga:document' AND position >= $3) AS may_turn`;
-
-/** Events of one read of a stream, and the most reads. */
-const READ_EVENTS = 1_000;
-const MAX_READS = 1_000;
 
 /**
  * Documents that ended rejected or failed, sent again by an operator (registry-interface 7.2): the same bytes, or
@@ -131,23 +128,10 @@ export class Resends {
     return rows[0]?.may_turn !== false;
   }
 
-  /** The document as the log has it now: the read models may be a moment behind. */
   private async find(requestId: string): Promise<Found | undefined> {
-    let state: DocumentState = ABSENT;
-    let concludedAt: bigint | undefined;
-    let next = 0;
-    for (let reads = 0; reads < MAX_READS; reads += 1) {
-      const events = await this.options.store.readStream(documentStream(requestId), {
-        fromVersion: next,
-        limit: READ_EVENTS,
-      });
-      for (const event of events) {
-        state = evolve(state, event as unknown as DocumentEvent);
-        if (event.type === 'DocumentConcluded') concludedAt = event.position;
-      }
-      next += events.length;
-      if (events.length < READ_EVENTS) break;
-    }
+    const events = await streamEvents<DocumentEvent>(this.options.store, documentStream(requestId));
+    const state = events.reduce(evolve, ABSENT);
+    const concludedAt = events.findLast(({ type }) => type === 'DocumentConcluded')?.position;
     return state.phase === 'absent' ? undefined : { state, concludedAt };
   }
 

@@ -1,6 +1,6 @@
 import type { Queryable, Transaction } from '#postgres';
 import { Column, getMetadataArgsStorage, type ColumnOptions } from 'typeorm';
-import { copyRows, type CopyField } from './copy-rows.js';
+import { copyRows } from './copy-rows.js';
 
 /** What each SQL type is in a row: as pg reads it, or as a bulk write may give it. */
 interface SqlTypes {
@@ -142,8 +142,8 @@ export class Table<Row extends object> {
 
   /** Adds many rows by COPY. */
   copy(tx: Transaction, rows: readonly Row[]): Promise<void> {
-    const fields = rows.map((row) => this.written.map(({ property }) => row[property] as CopyField));
-    return copyRows(tx, `${this.name} (${this.names})`, fields);
+    const properties = this.written.map(({ property }) => property);
+    return copyRows(tx, { into: `${this.name} (${this.names})`, properties }, rows);
   }
 
   /** Empties tables in one statement. */

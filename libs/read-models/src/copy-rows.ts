@@ -1,19 +1,25 @@
 import type { Transaction } from '#postgres';
 import type { Connection } from 'pg';
 
-export type CopyField = string | number | bigint | Date | null | undefined;
+type CopyField = string | number | bigint | Date | null | undefined;
 
 /**
  * Bulk insert by `COPY ... FROM STDIN` (text format), the cheapest way into PostgreSQL: no parameters to parse, no plan
  * per row. `undefined` and `null` become NULL. Resolves when the server has taken all rows; rejects with its error,
- * which aborts the transaction. `table` is "name (column, ...)" and comes from the code, never from input.
+ * which aborts the transaction. `into` is "name (column, ...)" and comes from the code, never from input; `properties`
+ * are the row's for these columns.
  */
-export async function copyRows(tx: Transaction, table: string, rows: CopyField[][]): Promise<void> {
+export async function copyRows<Row extends object>(
+  tx: Transaction,
+  { into, properties }: { into: string; properties: (keyof Row)[] },
+  rows: readonly Row[],
+): Promise<void> {
   if (rows.length === 0) return;
-  const text = rows.map((row) => row.map(copyField).join('\t')).join('\n') + '\n';
+  const lineOf = (row: Row): string => properties.map((one) => copyField(row[one] as CopyField)).join('\t');
+  const text = rows.map(lineOf).join('\n') + '\n';
   await new Promise<void>((resolve, reject) => {
     tx.query(
-      new CopyFromBuffer(`COPY ${table} FROM STDIN`, Buffer.from(text), (error) =>
+      new CopyFromBuffer(`COPY ${into} FROM STDIN`, Buffer.from(text), (error) =>
         error === undefined ? resolve() : reject(error),
       ),
     );

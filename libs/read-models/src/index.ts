@@ -2,9 +2,10 @@
  * The questions people ask, each with its own tables: what became of a document (document-outcomes), its life
  * (document-timeline), a pack's life (sgtin-history), what came from others (inbound-documents), what the ERP is told
  * (outbox), what nothing carries on (orphans). Promise: every table can be emptied and rebuilt from log and evidence
- * and comes out the same; history keeps three times and overwrites nothing. Proven in: rebuild.int.spec.ts,
- * document-outcomes/*.spec.ts, sgtin-history/*.spec.ts, inbound-documents/*.spec.ts, outbox/*.spec.ts,
- * document-timeline/timeline.spec.ts; orphans in apps/worker/src/orphans.
+ * and comes out the same; history keeps three times and overwrites nothing; a row is what its entity says. Proven in:
+ * rebuild.int.spec.ts, rows.int.spec.ts, document-outcomes/*.spec.ts, sgtin-history/*.spec.ts,
+ * inbound-documents/*.spec.ts, outbox/*.spec.ts, document-timeline/timeline.spec.ts; orphans in
+ * apps/worker/src/orphans.
  */
 export * from './port.js';
 export * from './projections.js';

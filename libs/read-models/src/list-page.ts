@@ -27,7 +27,7 @@ export function pageLimit(limit: number = DEFAULT_LIMIT): number {
   });
 }
 
-/** A page of at most `limit` of these rows: whoever reads one row more than that learns whether another page follows. */
+/** A page of at most `limit` of these rows. One row more than that tells that another page follows. */
 export function pageOf<Row, Item>(
   rows: Row[],
   limit: number,

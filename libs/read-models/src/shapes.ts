@@ -46,3 +46,22 @@ type Camel<T> = T extends readonly (infer Item)[]
       ? T
       : { [K in keyof T as K extends string ? CamelName<K> : K]: Camel<Exclude<T[K], undefined>> }
     : T;
+
+const camelName = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+
+const asTold = (value: unknown): unknown => {
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'bigint' ? String(value) : value;
+};
+
+/**
+ * What a row says of the fields of a shape, under our own names: NULL is left out, an instant and a position are text.
+ */
+export function fieldsOf<Shape extends z.ZodObject>(shape: Shape) {
+  const properties = Object.keys(shape.shape).map(camelName);
+  return <Row extends object>(row: Row): Pick<Shown<Shape>, keyof Shown<Shape> & keyof Row> => {
+    const given = row as Record<string, unknown>;
+    const known = properties.filter((property) => given[property] !== null && given[property] !== undefined);
+    return Object.fromEntries(known.map((property) => [property, asTold(given[property])])) as Shown<Shape>;
+  };
+}

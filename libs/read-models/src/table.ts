@@ -1,6 +1,6 @@
 import type { Queryable, Transaction } from '#postgres';
 import { Column, getMetadataArgsStorage, type ColumnOptions } from 'typeorm';
-import { copyRows, type CopyField } from './copy-rows.js';
+import { copyRows } from './copy-rows.js';
 
 /** What each SQL type is in a row: as pg reads it, or as a bulk write may give it. */
 interface SqlTypes {
@@ -48,6 +48,8 @@ interface TableColumn {
   isUpdated: boolean;
 }
 
+type Nulls<Row> = { [K in keyof Row as null extends Row[K] ? K : never]: null };
+
 const snakeName = (property: string): string => property.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 
 /** The columns of an entity, read from the metadata that TypeORM's decorators leave: that needs no connection. */
@@ -64,7 +66,8 @@ function columnsOf(entity: object): TableColumn[] {
 
 /**
  * The table of an entity, with every statement that names its columns. The entity is the one definition of the row: the
- * class is its type, the decorators are its columns. Texts are constant, so that each is prepared once for a connection.
+ * class is its type, the decorators are its columns. Texts are constant, so that each is prepared once for a
+ * connection.
  */
 export class Table<Row extends object> {
   readonly name: string;
@@ -72,6 +75,8 @@ export class Table<Row extends object> {
   /** The columns that are written with the row: their names, and an array of each, $1 and on, for `unnest`. */
   readonly names: string;
   readonly arrays: string;
+  /** What a new row has where a column may be NULL. */
+  readonly nulls: Nulls<Row>;
   private readonly written: (TableColumn & { property: string & keyof Row })[];
   private readonly key: string;
   private readonly writeText: string;
@@ -81,6 +86,8 @@ export class Table<Row extends object> {
     if (name === undefined) throw new Error(`${entity.name} names no table`);
     this.name = name;
     this.columns = columnsOf(entity);
+    const nullable = this.columns.filter(({ isNullable }) => isNullable);
+    this.nulls = Object.fromEntries(nullable.map(({ property }) => [property, null])) as Nulls<Row>;
     this.written = this.columns.filter(({ isWritten }) => isWritten) as typeof this.written;
     this.names = this.written.map((one) => one.name).join(', ');
     this.arrays = this.written.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
@@ -124,7 +131,10 @@ export class Table<Row extends object> {
     );
   }
 
-  /** Writes rows in one statement. A row whose key is there already takes the place of the old one; where no column is ever updated, that is an error. */
+  /**
+   * Writes rows in one statement. A row whose key is there already replaces the old one; where no column is ever
+   * updated, that is an error.
+   */
   async write(db: Queryable, rows: readonly Row[]): Promise<void> {
     if (rows.length > 0)
       await db.query({ name: `${this.name}-write`, text: this.writeText, values: this.values(rows) });
@@ -132,8 +142,8 @@ export class Table<Row extends object> {
 
   /** Adds many rows by COPY. */
   copy(tx: Transaction, rows: readonly Row[]): Promise<void> {
-    const fields = rows.map((row) => this.written.map(({ property }) => row[property] as CopyField));
-    return copyRows(tx, `${this.name} (${this.names})`, fields);
+    const properties = this.written.map(({ property }) => property);
+    return copyRows(tx, { into: `${this.name} (${this.names})`, properties }, rows);
   }
 
   /** Empties tables in one statement. */

@@ -30,15 +30,28 @@ beforeAll(async () => {
     { command_id: 'acknowledged', xml: arrival() },
     { command_id: LONG_ID, xml: arrival() },
   ]);
+  await runAll(await keepReceipt());
+  ajv = new Ajv2020({ strict: false, formats: { uuid: true, 'date-time': true } });
+  ajv.addSchema({ $id: 'api', ...(await trial.ask('/v1/openapi.json')).json<object>() });
+  conform = (name, body) => {
+    ANSWERS[name].parse(body);
+    if (!ajv.validate({ $ref: `api#/components/schemas/${name}` }, body)) throw new Error(ajv.errorsText());
+  };
+});
+afterAll(() => trial.stop());
+
+/** A receipt that refuses one of the two packs. */
+async function keepReceipt(): Promise<string> {
   const receipt =
     '<documents version="1.38"><result action_id="200" accept_time="2026-01-15T10:00:00+03:00">' +
     `<operation>701</operation><operation_id>${await requestIdOf('done')}</operation_id>` +
     '<operation_result>Partial</operation_result><errors><error_code>4</error_code>' +
     `<error_desc>not yours</error_desc><object_id>${OTHER_PACK}</object_id></errors></result></documents>`;
-  const receiptSha256 = await new PostgresEvidenceStore({ pool: trial.db.pool }).put(
-    Buffer.from(receipt),
-    'application/xml',
-  );
+  return new PostgresEvidenceStore({ pool: trial.db.pool }).put(Buffer.from(receipt), 'application/xml');
+}
+
+/** Brings each document to where it stands. */
+async function runAll(receiptSha256: string): Promise<void> {
   const begin = { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA } as const;
   const sent = {
     type: 'RecordSendAnswer',
@@ -77,14 +90,7 @@ beforeAll(async () => {
     { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'refused', code: '7', text: 'no', answerSha256: SHA } },
   ]);
   await trial.run('held');
-  ajv = new Ajv2020({ strict: false, formats: { uuid: true, 'date-time': true } });
-  ajv.addSchema({ $id: 'api', ...(await trial.ask('/v1/openapi.json')).json<object>() });
-  conform = (name, body) => {
-    ANSWERS[name].parse(body);
-    if (!ajv.validate({ $ref: `api#/components/schemas/${name}` }, body)) throw new Error(ajv.errorsText());
-  };
-});
-afterAll(() => trial.stop());
+}
 
 async function requestIdOf(commandId: string): Promise<string> {
   const { rows } = await trial.db.pool.query('SELECT request_id FROM command WHERE command_id = $1', [commandId]);

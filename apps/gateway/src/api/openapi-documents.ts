@@ -42,7 +42,9 @@ const GROUP_ID = inPath(
 /** What a person may decide about a document, or a group, that is held. */
 function holdDecisions(noun: 'Document' | 'Group', path: string, id: object): object {
   const tags = [`${noun}s`];
-  const onlyHeld = `Only of a ${noun.toLowerCase()} that is held: 409 not_held says how it stands. The same call again changes nothing.`;
+  const onlyHeld =
+    `Only of a ${noun.toLowerCase()} that is held: 409 not_held says how it stands. ` +
+    'The same call again changes nothing.';
   const decision = (kind: 'release' | 'end', summary: string, description: string) => ({
     post: {
       operationId: `${kind}${noun}`,

@@ -84,19 +84,14 @@ describe('a row of the document list', () => {
   });
 
   it('concludes with the receipt, and is revised', () => {
+    const acceptedAt = '2026-03-01T10:00:00+03:00';
     const failed: DocumentEvent = {
       type: 'DocumentConcluded',
       data: { outcome: 'failed', cause: 'registry_failed', docType: 415, documentSha256: SHA },
     };
     const receipt: DocumentEvent = {
       type: 'ReceiptStored',
-      data: {
-        documentId: 'd-1',
-        receiptSha256: OTHER,
-        result: 'partial',
-        acceptedAt: '2026-03-01T10:00:00+03:00',
-        errorCount: 1,
-      },
+      data: { documentId: 'd-1', receiptSha256: OTHER, result: 'partial', acceptedAt, errorCount: 1 },
     };
     const revised: DocumentEvent = {
       type: 'ConclusionRevised',
@@ -106,7 +101,7 @@ describe('a row of the document list', () => {
         docType: 415,
         documentSha256: SHA,
         receiptSha256: OTHER,
-        acceptedAt: '2026-03-01T10:00:00+03:00',
+        acceptedAt,
       },
     };
     expect(given([failed])).toMatchObject({

@@ -11,7 +11,7 @@ import {
 import type { RecordedEvent } from '#event-store';
 import { neverReached } from '#kernel';
 import { changedHolds } from './holds.js';
-import type { DocumentCountRow, DocumentOutcomeRow } from './row.js';
+import { DOCUMENT_OUTCOME, type DocumentCountRow, type DocumentOutcomeRow } from './row.js';
 
 /**
  * The row after one more event of its document. Pure. An event that the row already holds (its position is not newer)
@@ -32,6 +32,7 @@ export function foldDocumentOutcome(row: DocumentOutcomeRow | undefined, recorde
 function registered(event: DocumentRegistered, recorded: RecordedEvent): DocumentOutcomeRow {
   const { data } = event;
   return {
+    ...DOCUMENT_OUTCOME.nulls,
     requestId: data.requestId,
     registeredPosition: recorded.position,
     position: recorded.position,
@@ -48,25 +49,14 @@ function registered(event: DocumentRegistered, recorded: RecordedEvent): Documen
     waitingFor: [],
     heldFor: [],
     attempts: 0,
-    documentId: null,
-    status: null,
-    outcome: null,
-    cause: null,
-    problem: null,
-    comment: null,
     errorCount: 0,
     documentSha256: data.documentSha256,
-    receiptSha256: null,
     duplicate: false,
     groupId: data.group?.groupId ?? null,
     groupIndex: data.group?.index ?? null,
     groupSize: data.group?.of ?? null,
-    supersededBy: null,
     resendOf: data.resendOf?.requestId ?? null,
-    resentAs: null,
     registeredAt: recorded.recordedAt,
-    acceptedAt: null,
-    concludedAt: null,
   };
 }
 

@@ -45,7 +45,8 @@ async function notePhases(tx: Transaction, rows: DocumentOutcomeRow[]): Promise<
 
 const ADD_TO_TALLY = {
   name: 'document-outcome-tally',
-  text: `INSERT INTO document_outcome_count AS total (${DOCUMENT_COUNT.names}) SELECT * FROM unnest(${DOCUMENT_COUNT.arrays})
+  text: `INSERT INTO document_outcome_count AS total (${DOCUMENT_COUNT.names})
+    SELECT * FROM unnest(${DOCUMENT_COUNT.arrays})
     ON CONFLICT (single) DO UPDATE SET ${DOCUMENT_COUNT.columns
       .filter(({ isUpdated }) => isUpdated)
       .map(({ name }) => `${name} = total.${name} + excluded.${name}`)

@@ -1,10 +1,12 @@
 import type { Queryable } from '#postgres';
-import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
+import { pageLimit, pageOf, readCursor } from '../list-page.js';
 import type { DocumentListQuery, DocumentSummary, OutcomeCounts, Page, WaitedFor } from '../port.js';
 import { holdsOf } from './holds.js';
 import { noDocuments } from './fold.js';
 import { DOCUMENT_COUNT, DOCUMENT_OUTCOME, type DocumentCountRow, type DocumentOutcomeRow } from './row.js';
 import { wordsFor } from './sentences.js';
+import { documentSummary } from './shape.js';
+import { fieldsOf } from '../shapes.js';
 
 /**
  * One page of documents, newest registration first. The cursor is the log position of the page's last registration, so
@@ -109,49 +111,14 @@ export async function registered(db: Queryable, requestIds: string[]): Promise<S
   return new Set(rows.map((row) => row.request_id));
 }
 
+const shown = fieldsOf(documentSummary);
+
 /** The row as the API shows it; with the receipt's errors, where they were read, the sentence names the reasons. */
 export function summaryOf(
   row: DocumentOutcomeRow,
   beside: { waitingFor: WaitedFor[]; errors?: { text: string }[] },
 ): DocumentSummary {
-  const optional = {
-    reference: row.reference,
-    docNum: row.docNum,
-    counterpartyId: row.counterpartyId,
-    documentId: row.documentId,
-    status: row.status,
-    outcome: row.outcome,
-    cause: row.cause,
-    receiptSha256: row.receiptSha256,
-    acceptedAt: row.acceptedAt?.toISOString(),
-    concludedAt: row.concludedAt?.toISOString(),
-    groupId: row.groupId,
-    groupIndex: row.groupIndex,
-    groupSize: row.groupSize,
-    supersededBy: row.supersededBy,
-    resendOf: row.resendOf,
-    resentAs: row.resentAs,
-  };
-  return {
-    requestId: row.requestId,
-    commandId: row.commandId,
-    account: row.account,
-    docType: row.docType,
-    subjectId: row.subjectId,
-    operationDate: row.operationDate,
-    itemCount: row.itemCount,
-    phase: row.phase,
-    waitingFor: beside.waitingFor,
-    holds: holdsOf(row),
-    attempts: row.attempts,
-    errorCount: row.errorCount,
-    documentSha256: row.documentSha256,
-    duplicate: row.duplicate,
-    registeredAt: row.registeredAt.toISOString(),
-    position: String(row.position),
-    ...present(optional),
-    ...wordsFor({ ...row, ...beside }),
-  };
+  return { ...shown(row), waitingFor: beside.waitingFor, holds: holdsOf(row), ...wordsFor({ ...row, ...beside }) };
 }
 
 /**

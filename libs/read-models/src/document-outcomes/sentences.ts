@@ -60,15 +60,7 @@ function wordsByPhase(document: Described): PlainWords {
     case 'held':
       return held(document);
     case 'ready':
-      if (document.groupId !== null && document.attempts === 0)
-        return { sentence: 'A member of a group: it is sent when its turn comes.' };
-      return {
-        sentence:
-          document.attempts === 0
-            ? 'Ready to be sent.'
-            : `Attempt ${document.attempts} did not reach the registry${because(document.problem)}; it will be ` +
-              'sent again.',
-      };
+      return { sentence: readySentence(document) };
     case 'sending':
       return { sentence: 'Being sent to the registry.' };
     case 'uploading':
@@ -92,6 +84,11 @@ function wordsByPhase(document: Described): PlainWords {
     default:
       return neverReached(phase, 'document phase');
   }
+}
+
+function readySentence({ groupId, attempts, problem }: Described): string {
+  if (attempts > 0) return `Attempt ${attempts} did not reach the registry${because(problem)}; it will be sent again.`;
+  return groupId === null ? 'Ready to be sent.' : 'A member of a group: it is sent when its turn comes.';
 }
 
 /** The hold of a bad end, and what may be done about it; for documents and for groups. */

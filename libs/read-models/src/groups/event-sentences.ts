@@ -49,7 +49,9 @@ const SENTENCES: SentenceOf = {
     const why = by === undefined ? part(data.text ?? '') : `${by.commandId} ended ${by.outcome}`;
     return (
       `Stopped: ${why}. ` +
-      `${data.rest.length === 0 ? 'Nothing stands behind it' : `${counted(data.rest.length, 'document')} will not be processed`}.`
+      (data.rest.length === 0
+        ? 'Nothing stands behind it.'
+        : `${counted(data.rest.length, 'document')} will not be processed.`)
     );
   },
   GroupHaltLifted: (data) => `The document that had stopped it turned out ${data.outcome}: it goes on.`,

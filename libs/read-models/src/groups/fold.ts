@@ -1,8 +1,8 @@
-import { isAboutStart, type GroupEvent, type GroupRegistered, type StartEvent } from '#domain';
+import { isAboutStart, type GroupEvent, type GroupHalted, type GroupRegistered, type StartEvent } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { neverReached } from '#kernel';
 import { changedHolds } from '../document-outcomes/holds.js';
-import type { GroupRow } from './row.js';
+import { DOCUMENT_GROUP, type GroupRow } from './row.js';
 
 /**
  * The row after one more event of its group. Pure. An event that the row already holds changes nothing. Throws on an
@@ -24,6 +24,7 @@ export function foldGroup(row: GroupRow | undefined, recorded: RecordedEvent): G
 
 function registered({ data }: GroupRegistered, recorded: RecordedEvent): GroupRow {
   return {
+    ...DOCUMENT_GROUP.nulls,
     groupId: data.groupId,
     registeredPosition: recorded.position,
     position: recorded.position,
@@ -37,17 +38,10 @@ function registered({ data }: GroupRegistered, recorded: RecordedEvent): GroupRo
     memberCount: data.members.length,
     sentCount: 0,
     endedCount: 0,
-    outcome: null,
-    halt: null,
-    stoppedBy: null,
-    problem: null,
     documentSha256: data.original?.documentSha256 ?? null,
     itemCount: data.members.reduce((sum, one) => sum + one.itemCount, 0),
     resumes: data.resumes?.groupId ?? null,
-    resumedBy: null,
     registeredAt: recorded.recordedAt,
-    startedAt: null,
-    concludedAt: null,
   };
 }
 
@@ -100,18 +94,8 @@ function otherChanges(
       return { endedCount: row.endedCount + 1 };
     case 'MemberRevised':
       return {};
-    case 'GroupHalted': {
-      const { cause, member, predecessor, text } = event.data;
-      const by = member ?? predecessor;
-      return {
-        phase: 'halted',
-        halt: cause,
-        waitingFor: [],
-        heldFor: [],
-        stoppedBy: by === undefined ? null : `${by.commandId} ${by.outcome}`,
-        ...(text === undefined ? {} : { problem: text }),
-      };
-    }
+    case 'GroupHalted':
+      return halted(event.data);
     case 'GroupHaltLifted':
       return { phase: 'started', halt: null, stoppedBy: null };
     case 'GroupConcluded':
@@ -122,4 +106,16 @@ function otherChanges(
     default:
       return neverReached(event, 'group event');
   }
+}
+
+function halted({ cause, member, predecessor, text }: GroupHalted['data']): Partial<GroupRow> {
+  const by = member ?? predecessor;
+  return {
+    phase: 'halted',
+    halt: cause,
+    waitingFor: [],
+    heldFor: [],
+    stoppedBy: by === undefined ? null : `${by.commandId} ${by.outcome}`,
+    ...(text === undefined ? {} : { problem: text }),
+  };
 }

@@ -10,6 +10,8 @@ import { DOCUMENT_GROUP, type GroupRow } from './row.js';
 import { holdsOf } from '../document-outcomes/holds.js';
 import { DOCUMENT_OUTCOME } from '../document-outcomes/row.js';
 import { wordsForGroup } from './sentences.js';
+import { groupSummary } from './shape.js';
+import { fieldsOf } from '../shapes.js';
 
 /** One page of groups, newest registration first. Throws PedigreeError `invalid_parameter` that names the parameter. */
 export async function listGroups(db: Queryable, query: GroupListQuery): Promise<Page<GroupSummary>> {
@@ -76,33 +78,10 @@ async function membersOf(db: Queryable, state: GroupState): Promise<GroupMember[
   });
 }
 
-function groupSummaryOf(row: GroupRow): GroupSummary {
-  const optional = {
-    ...{
-      reference: row.reference,
-      outcome: row.outcome,
-      halt: row.halt,
-      documentSha256: row.documentSha256,
-      resumes: row.resumes,
-      resumedBy: row.resumedBy,
-    },
-    ...{ startedAt: row.startedAt?.toISOString(), concludedAt: row.concludedAt?.toISOString() },
-  };
-  return {
-    groupId: row.groupId,
-    commandId: row.commandId,
-    account: row.account,
-    kind: row.kind,
-    phase: row.phase,
-    waitingFor: row.waitingFor,
-    holds: holdsOf(row),
-    memberCount: row.memberCount,
-    sentCount: row.sentCount,
-    endedCount: row.endedCount,
-    itemCount: row.itemCount,
-    registeredAt: row.registeredAt.toISOString(),
-    position: String(row.position),
-    ...present(optional),
-    ...wordsForGroup(row),
-  };
-}
+const shown = fieldsOf(groupSummary);
+
+const groupSummaryOf = (row: GroupRow): GroupSummary => ({
+  ...shown(row),
+  holds: holdsOf(row),
+  ...wordsForGroup(row),
+});

@@ -90,7 +90,9 @@ function concluded(group: DescribedGroup): PlainWords {
     };
   return {
     sentence,
-    remedy: `Correct the document that stopped it, and resume: pedigree resume ${groupId} --corrected FILE --reason TEXT.`,
+    remedy:
+      'Correct the document that stopped it, and resume: ' +
+      `pedigree resume ${groupId} --corrected FILE --reason TEXT.`,
   };
 }
 

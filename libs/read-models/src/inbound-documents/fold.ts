@@ -1,7 +1,7 @@
-import type { InboundEvent, InboundSeen } from '#domain';
+import type { InboundDownloaded, InboundEvent, InboundSeen } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { neverReached } from '#kernel';
-import type { InboundDocumentRow } from './row.js';
+import { INBOUND_DOCUMENT, type InboundDocumentRow } from './row.js';
 
 /**
  * The row after one more event. Pure. An event that the row already holds changes nothing, so a page that comes twice
@@ -18,42 +18,22 @@ export function foldInbound(row: InboundDocumentRow | undefined, recorded: Recor
 
 function seen({ data }: InboundSeen, recorded: RecordedEvent): InboundDocumentRow {
   return {
-    ...{
-      documentId: data.documentId,
-      seenPosition: recorded.position,
-      position: recorded.position,
-      direction: data.direction,
-      channel: data.channel,
-      account: data.account,
-    },
-    ...{
-      requestId: data.requestId ?? null,
-      docType: data.docType ?? null,
-      docNum: data.docNum ?? null,
-      sender: data.sender ?? null,
-      receiver: data.receiver ?? null,
-    },
-    ...{
-      subjectId: null,
-      counterpartyId: null,
-      operationDate: null,
-      itemCount: null,
-      phase: 'followed',
-      status: data.status,
-      outcome: null,
-      problem: null,
-      errorCount: 0,
-    },
-    ...{
-      documentSha256: null,
-      receiptSha256: null,
-      linkedRequestId: null,
-      linkedBy: null,
-      sharedItems: null,
-      seenAt: recorded.recordedAt,
-      acceptedAt: null,
-      concludedAt: null,
-    },
+    ...INBOUND_DOCUMENT.nulls,
+    documentId: data.documentId,
+    seenPosition: recorded.position,
+    position: recorded.position,
+    direction: data.direction,
+    channel: data.channel,
+    account: data.account,
+    requestId: data.requestId ?? null,
+    docType: data.docType ?? null,
+    docNum: data.docNum ?? null,
+    sender: data.sender ?? null,
+    receiver: data.receiver ?? null,
+    phase: 'followed',
+    status: data.status,
+    errorCount: 0,
+    seenAt: recorded.recordedAt,
     receivedAt: data.receivedAt === undefined ? null : new Date(data.receivedAt),
   };
 }
@@ -62,20 +42,8 @@ function changes(event: Exclude<InboundEvent, InboundSeen>, at: Date): Partial<I
   switch (event.type) {
     case 'InboundStatusObserved':
       return { status: event.data.status };
-    case 'InboundDownloaded': {
-      const { documentSha256, content } = event.data;
-      if ('problem' in content) return { documentSha256, problem: `The document cannot be read: ${content.problem}` };
-      const { docType, docNum, subjectId, counterpartyId = null, operationDate, itemCount } = content;
-      return {
-        documentSha256,
-        docType,
-        subjectId,
-        counterpartyId,
-        operationDate,
-        itemCount,
-        ...(docNum === undefined ? {} : { docNum }),
-      };
-    }
+    case 'InboundDownloaded':
+      return downloaded(event.data);
     case 'InboundDownloadGivenUp':
       return { problem: `The registry does not give the document: ${event.data.reason}` };
     case 'InboundReceiptStored':
@@ -105,4 +73,11 @@ function changes(event: Exclude<InboundEvent, InboundSeen>, at: Date): Partial<I
     default:
       return neverReached(event, 'inbound event');
   }
+}
+
+function downloaded({ documentSha256, content }: InboundDownloaded['data']): Partial<InboundDocumentRow> {
+  if ('problem' in content) return { documentSha256, problem: `The document cannot be read: ${content.problem}` };
+  const { docType, docNum, subjectId, counterpartyId = null, operationDate, itemCount } = content;
+  const read = { documentSha256, docType, subjectId, counterpartyId, operationDate, itemCount };
+  return docNum === undefined ? read : { ...read, docNum };
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { InboundEvent, InboundSeen } from '#domain';
+import type { Sha256 } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { titleOfType } from '#documents';
@@ -26,6 +27,27 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
+/** Keeps the bytes of a document of others. */
+function keep({
+  items,
+  ...of
+}: {
+  docType: number;
+  items: string[];
+  subjectId: string;
+  counterpartyId: string;
+}): Sha256 {
+  const facts = {
+    ...of,
+    element: 'x',
+    schemaVersion: '1.38',
+    operationDate: '',
+    items: items.map((id) => ({ kind: 'sgtin' as const, id })),
+    fields: {},
+  };
+  return log.evidence.keep(Buffer.from(JSON.stringify(facts)));
+}
+
 /** What another participant tells, or what went out past us: from the list to its end. */
 function inbound(
   documentId: string,
@@ -40,37 +62,17 @@ function inbound(
   },
 ): void {
   const { seen, docType, items, acceptedAt, subjectId = THEM, counterpartyId = US, extra = [] } = of;
-  const facts = {
-    docType,
-    element: 'x',
-    schemaVersion: '1.38',
-    subjectId,
-    counterpartyId,
-    operationDate: '',
-    items: items.map((id) => ({ kind: 'sgtin' as const, id })),
-    fields: {},
-  };
-  const documentSha256 = log.evidence.keep(Buffer.from(JSON.stringify(facts)));
+  const documentSha256 = keep({ docType, items, subjectId, counterpartyId });
   const data = {
-    documentId,
-    direction: 'incoming' as const,
-    channel: 'counterparty' as const,
-    account: 'main',
-    status: 'processed' as const,
-    answerSha256: SHA,
+    ...{ documentId, direction: 'incoming' as const, channel: 'counterparty' as const },
+    ...{ account: 'main', status: 'processed' as const, answerSha256: SHA },
     ...seen,
   };
   const { direction, channel, requestId } = data;
   log.addInbound(documentId, { type: 'InboundSeen', data });
-  log.addInbound(documentId, {
-    type: 'InboundDownloaded',
-    data: {
-      documentId,
-      documentSha256,
-      byteLength: 9,
-      content: { docType, subjectId, counterpartyId, operationDate: '', itemCount: items.length },
-    },
-  });
+  const content = { docType, subjectId, counterpartyId, operationDate: '', itemCount: items.length };
+  const downloaded = { documentId, documentSha256, byteLength: 9, content };
+  log.addInbound(documentId, { type: 'InboundDownloaded', data: downloaded });
   log.addInbound(documentId, {
     type: 'InboundConcluded',
     data: {
@@ -86,6 +88,37 @@ function inbound(
     },
   });
   for (const event of extra) log.addInbound(documentId, event);
+}
+
+/** One whose bytes cannot be had. */
+function lost(): void {
+  log.addInbound('d-lost', {
+    type: 'InboundSeen',
+    data: {
+      documentId: 'd-lost',
+      direction: 'incoming',
+      channel: 'counterparty',
+      account: 'main',
+      docType: 606,
+      status: 'processed',
+      answerSha256: SHA,
+    },
+  });
+  log.addInbound('d-lost', {
+    type: 'InboundDownloadGivenUp',
+    data: { documentId: 'd-lost', reason: 'not_found: archived', attempts: 6 },
+  });
+  log.addInbound('d-lost', {
+    type: 'InboundConcluded',
+    data: {
+      documentId: 'd-lost',
+      direction: 'incoming',
+      channel: 'counterparty',
+      outcome: 'accepted',
+      docType: 606,
+      isReadable: false,
+    },
+  });
 }
 
 const projections = () => [
@@ -153,33 +186,7 @@ describe('documents of others in the read models', () => {
       },
       extra: [{ type: 'InboundRecognised', data: { documentId: 'd-ours', requestId: 'r-restored' } }],
     });
-    log.addInbound('d-lost', {
-      type: 'InboundSeen',
-      data: {
-        documentId: 'd-lost',
-        direction: 'incoming',
-        channel: 'counterparty',
-        account: 'main',
-        docType: 606,
-        status: 'processed',
-        answerSha256: SHA,
-      },
-    });
-    log.addInbound('d-lost', {
-      type: 'InboundDownloadGivenUp',
-      data: { documentId: 'd-lost', reason: 'not_found: archived', attempts: 6 },
-    });
-    log.addInbound('d-lost', {
-      type: 'InboundConcluded',
-      data: {
-        documentId: 'd-lost',
-        direction: 'incoming',
-        channel: 'counterparty',
-        outcome: 'accepted',
-        docType: 606,
-        isReadable: false,
-      },
-    });
+    lost();
     await project(500);
   });
 

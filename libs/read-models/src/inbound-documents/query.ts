@@ -3,6 +3,8 @@ import { pageLimit, pageOf, present, readCursor } from '../list-page.js';
 import type { InboundListQuery, InboundSummary, Notification, Page } from '../port.js';
 import { INBOUND_DOCUMENT, type InboundDocumentRow } from './row.js';
 import { inboundSentence } from './sentences.js';
+import { inboundSummary as inboundSummaryShape, notification } from './shape.js';
+import { fieldsOf } from '../shapes.js';
 
 /** Notifications that one answer about a document of ours shows; the list finds the others. */
 const MOST_NOTIFICATIONS = 1_000;
@@ -45,72 +47,29 @@ export async function notificationsOf(
   titleOf: (docType: number) => string,
 ): Promise<Notification[]> {
   const text =
-    `SELECT ${INBOUND_DOCUMENT.select()} FROM inbound_document WHERE linked_request_id = $1 AND phase <> 'ours' ORDER BY ` +
-    `seen_position LIMIT ${MOST_NOTIFICATIONS}`;
+    `SELECT ${INBOUND_DOCUMENT.select()} FROM inbound_document ` +
+    `WHERE linked_request_id = $1 AND phase <> 'ours' ORDER BY seen_position LIMIT ${MOST_NOTIFICATIONS}`;
   const { rows } = await db.query<InboundDocumentRow>(text, [requestId]);
   return rows.map((row) => ({
-    documentId: row.documentId,
-    ...(row.docType === null ? {} : { docType: row.docType }),
+    ...shownAsNotification(row),
     title: titleFor(row, titleOf),
-    ...(row.sender === null ? {} : { sender: row.sender }),
     by: row.linkedBy ?? 'request_id',
-    ...(row.sharedItems === null ? {} : { sharedItems: row.sharedItems }),
-    ...(row.outcome === null ? {} : { outcome: row.outcome }),
-    ...(row.acceptedAt === null ? {} : { acceptedAt: row.acceptedAt.toISOString() }),
-    seenAt: row.seenAt.toISOString(),
   }));
 }
+
+const shownAsNotification = fieldsOf(notification);
+const shown = fieldsOf(inboundSummaryShape);
 
 const titleFor = (row: InboundDocumentRow, titleOf: (docType: number) => string): string =>
   row.docType === null ? 'Document of an unknown type' : titleOf(row.docType);
 
 /** The row as the API shows it. */
 export function inboundSummary(row: InboundDocumentRow, titleOf: (docType: number) => string): InboundSummary {
-  const { linkedRequestId, linkedBy, sharedItems } = row;
-  const belongsTo =
-    linkedRequestId === null || linkedBy === null
-      ? undefined
-      : { requestId: linkedRequestId, by: linkedBy, ...(sharedItems === null ? {} : { sharedItems }) };
-  const optional = {
-    ...{
-      requestId: row.requestId,
-      docType: row.docType,
-      docNum: row.docNum,
-      sender: row.sender,
-      receiver: row.receiver,
-      subjectId: row.subjectId,
-      counterpartyId: row.counterpartyId,
-    },
-    ...{
-      operationDate: row.operationDate === '' ? null : row.operationDate,
-      itemCount: row.itemCount,
-      outcome: row.outcome,
-      problem: row.problem,
-    },
-    ...{
-      documentSha256: row.documentSha256,
-      receiptSha256: row.receiptSha256,
-      belongsTo,
-      receivedAt: row.receivedAt?.toISOString(),
-    },
-    ...{ acceptedAt: row.acceptedAt?.toISOString(), concludedAt: row.concludedAt?.toISOString() },
-  };
+  const { linkedRequestId: requestId, linkedBy: by, sharedItems, operationDate } = row;
   return {
-    ...{
-      documentId: row.documentId,
-      direction: row.direction,
-      channel: row.channel,
-      account: row.account,
-      title: titleFor(row, titleOf),
-      phase: row.phase,
-      status: row.status,
-    },
-    ...{
-      sentence: inboundSentence(row),
-      errorCount: row.errorCount,
-      seenAt: row.seenAt.toISOString(),
-      position: String(row.position),
-    },
-    ...present(optional),
+    ...shown({ ...row, operationDate: operationDate === '' ? null : operationDate }),
+    title: titleFor(row, titleOf),
+    sentence: inboundSentence(row),
+    ...(requestId === null || by === null ? {} : { belongsTo: { requestId, by, ...present({ sharedItems }) } }),
   };
 }

@@ -14,7 +14,8 @@ const CHANNELS: Record<InboundChannel, string> = {
 /** One plain sentence: whose it is, and where it stands. */
 export function inboundSentence({ channel, phase, outcome, problem, linkedRequestId }: InboundDocumentRow): string {
   if (phase === 'ours') return `It is our own document ${linkedRequestId ?? ''}: see there.`;
-  const said = `${CHANNELS[channel]}; ${phase === 'followed' ? 'what became of it is being read' : outcomeWords(outcome)}.`;
+  const became = phase === 'followed' ? 'what became of it is being read' : outcomeWords(outcome);
+  const said = `${CHANNELS[channel]}; ${became}.`;
   return problem === null ? said : `${said} ${problem.replace(/\.+$/, '')}.`;
 }
 

@@ -35,9 +35,10 @@ async function outbox(): Promise<OutcomeEvent[]> {
   return rows.map((row) => JSON.parse(row.body) as OutcomeEvent);
 }
 const shortOf = (events: OutcomeEvent[]): string[] =>
-  events.map(
-    ({ type, data }) =>
-      `${type.slice('pedigree.'.length, -'.v1'.length)} ${data.command_id}${'outcome' in data ? ` ${data.outcome}` : ''}`,
+  events.map(({ type, data }) =>
+    [type.slice('pedigree.'.length, -'.v1'.length), data.command_id, ...('outcome' in data ? [data.outcome] : [])].join(
+      ' ',
+    ),
   );
 
 const one = (n: number, of: Partial<DocumentOfTest> = {}): DocumentOfTest => ({

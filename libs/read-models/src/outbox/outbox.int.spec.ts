@@ -67,13 +67,8 @@ describe('the outbox', () => {
         source: `urn:uuid:${await installationId(db.pool)}`,
       });
       expect(event?.data).toMatchObject({
-        ...{
-          reference: 'INV-7',
-          command_id: 'command-1',
-          request_id: event?.subject,
-          doc_type: 552,
-          outcome: 'partial',
-        },
+        ...{ reference: 'INV-7', command_id: 'command-1', request_id: event?.subject },
+        ...{ doc_type: 552, outcome: 'partial' },
         sentence: 'Accepted in part: the registry refused 1 of 2 items, not the owner.',
         remedy: expect.stringMatching(/^The other items are done\./) as unknown,
         ...{ document_sha256: conclusion.documentSha256, receipt_sha256: conclusion.receiptSha256 },

@@ -29,7 +29,8 @@ export async function outcomesAfter(db: Queryable, after: bigint, limit: number)
 export async function newestOutcome(db: Queryable): Promise<bigint> {
   const { rows } = await db.query<{ newest: bigint }>({
     name: 'newest-outcome',
-    text: 'SELECT greatest((SELECT max(position) FROM outcome_event), (SELECT up_to FROM outcome_removed), 0) AS newest',
+    text: `SELECT greatest((SELECT max(position) FROM outcome_event),
+             (SELECT up_to FROM outcome_removed), 0) AS newest`,
   });
   return rows[0]?.newest ?? 0n;
 }

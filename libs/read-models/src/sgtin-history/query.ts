@@ -2,6 +2,8 @@ import { isSgtin, PedigreeError, splitSgtin, type Sgtin } from '#kernel';
 import type { Queryable } from '#postgres';
 import { present } from '../list-page.js';
 import type { HistoryQuery, Movement, SgtinHistory } from '../port.js';
+import { fieldsOf } from '../shapes.js';
+import { movement } from './shape.js';
 import { MOVEMENT_DOCUMENT, MOVEMENT_EFFECT, type MovementDocument, type MovementEffectRow } from './row.js';
 
 const NOW = 9_223_372_036_854_775_807n;
@@ -111,27 +113,14 @@ export async function historyOf(
   };
 }
 
-function movementOf({ depth, acceptedAt, knownFrom, ...row }: MovementRow, title: string): Movement {
+const shown = fieldsOf(movement);
+
+function movementOf({ depth, requestId, knownFrom, ...row }: MovementRow, title: string): Movement {
   return {
-    item: row.item,
-    docType: row.docType,
+    ...shown(row),
     title,
-    result: row.result,
-    subjectId: row.subjectId,
-    operationDate: row.operationDate,
+    ...(depth > 0 ? { through: 'container' } : {}),
+    ...(requestId === '' ? {} : { requestId }),
     knownAt: String(knownFrom),
-    documentSha256: row.documentSha256,
-    ...present({
-      through: depth > 0 ? ('container' as const) : undefined,
-      requestId: row.requestId === '' ? undefined : row.requestId,
-      channel: row.channel,
-      documentId: row.documentId,
-      errorCode: row.errorCode,
-      errorText: row.errorText,
-      status: row.status,
-      counterpartyId: row.counterpartyId,
-      acceptedAt: acceptedAt?.toISOString(),
-      receiptSha256: row.receiptSha256,
-    }),
   };
 }

@@ -13,7 +13,7 @@ export class SentDocumentRow {
 
 export const SENT_DOCUMENT = new Table(SentDocumentRow);
 
-/** One conclusion of a document; its items refer to it by `knownFrom`. Instants are written as the evidence has them. */
+/** A conclusion of a document; its items refer to it by `knownFrom`. Instants are written as the evidence has them. */
 @Entity('movement_document')
 export class MovementDocument {
   @column('bigint', { primary: true }) knownFrom!: bigint;

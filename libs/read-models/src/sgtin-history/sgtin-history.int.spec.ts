@@ -29,7 +29,8 @@ const history = (sgtin: string, query: HistoryQuery = {}) =>
 const trail = async (sgtin: string, query: HistoryQuery = {}) =>
   (await history(sgtin, query))?.movements.map(
     (one) =>
-      `${one.docType}${one.through === undefined ? '' : `@${one.item}`}${one.result === 'applied' ? '' : ` ${one.result}`}`,
+      `${one.docType}${one.through === undefined ? '' : `@${one.item}`}` +
+      (one.result === 'applied' ? '' : ` ${one.result}`),
   );
 
 describe('history of one pack', () => {

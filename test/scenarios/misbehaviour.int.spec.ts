@@ -12,8 +12,6 @@ const LIMIT_MS = 180_000;
 const RULES = {
   unknownGraceMs: 4_000,
   requestTimeoutMs: 5_000,
-  statusPollMs: 1_000,
-  receiptPollMs: 1_000,
   failedGraceMs: 4_000,
 };
 

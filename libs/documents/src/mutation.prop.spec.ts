@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { readdirSync, readFileSync } from 'node:fs';
 import { isSgtin, isSscc, PedigreeError } from '#kernel';
+import { sized } from '../../../test/support/sized.js';
 import { checkDocument } from './check-document.js';
 import { readDocument } from './read-document.js';
 import { readReceipt } from './read-receipt.js';
@@ -107,7 +108,7 @@ describe(`changed files (seed ${SEED})`, () => {
           if (into !== undefined) expect(text).toContain(`<sscc>${into}</sscc>`);
         }
       }),
-      { seed: SEED, numRuns: 4_000, verbose: 1 },
+      { seed: SEED, numRuns: sized({ test: 1_500, soak: 4_000 }), verbose: 1 },
     );
     // The property would be empty if every mutant were refused.
     expect(survivors).toBeGreaterThan(200);
@@ -122,7 +123,7 @@ describe(`changed files (seed ${SEED})`, () => {
         passed += 1;
         expect(readDocument(bytes)).toEqual(checked);
       }),
-      { seed: SEED, numRuns: 1_000, verbose: 1 },
+      { seed: SEED, numRuns: sized({ test: 500, soak: 1_000 }), verbose: 1 },
     );
     expect(passed).toBeGreaterThan(20);
   });

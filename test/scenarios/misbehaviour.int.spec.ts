@@ -3,6 +3,7 @@ import { sandboxFile } from '../../apps/cli/src/config.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
 import { systemClock } from '#kernel';
 import { arrival } from '../bench/load.js';
+import { sized } from '../support/sized.js';
 import { startStack, type ProfileName, type Stack } from './stack.js';
 
 const ACCOUNTS = ['main', 'north', 'south', 'retail'];
@@ -21,8 +22,8 @@ interface Trial {
 }
 const TRIALS: Trial[] = [
   { seed: 11, profile: 'interface-v1' },
-  { seed: 12, profile: 'interface-v1' },
   { seed: 13, profile: 'mdlp' },
+  ...sized<Trial[]>({ test: [], soak: [{ seed: 12, profile: 'interface-v1' }] }),
 ];
 
 const stacks: Stack[] = [];

@@ -25,8 +25,11 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testSequencer: '<rootDir>/test/gates/jest-order.mjs',
-  // Scenarios wait for the registry's 3 s and 5 s: a second worker uses the time, also where there are but two cores.
-  maxWorkers: 2,
-  // Long enough for a machine that has other things to do: a test that waits for something fails in words of its own before.
-  testTimeout: 240_000,
+  reporters: ['default', '<rootDir>/test/gates/jest-endless.mjs'],
+  // Many specs wait for a registry more than they work: five at once keep two cores busy.
+  maxWorkers: 5,
+  // A worker keeps something of each module that a file has loaded; a new one begins without.
+  workerIdleMemoryLimit: '1GB',
+  // Far more than a test needs, for a machine that has other things to do; what takes longer says so itself.
+  testTimeout: 120_000,
 };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { buildPrograms } from '../scenarios/built-programs.js';
 import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
+import { sized } from '../support/sized.js';
 import { messagesOf, runCampaign, stirsOf } from './campaign.js';
 import { campaignOptions } from './options.js';
 import { planOf } from './plan.js';
@@ -11,13 +12,14 @@ const SEED = Number(process.env['CHAOS_SEED'] ?? 20_261_121);
 const OPTIONS = campaignOptions({
   seed: SEED,
   minutes: 0.12,
-  kills: 6,
   pauseMs: 31_000,
   processingMs: 2_500,
-  documents: 16,
-  gateways: 2,
   workers: 2,
   restLimitMs: 300_000,
+  ...sized({
+    test: { kills: 2, documents: 6, gateways: 1 },
+    soak: { kills: 6, documents: 16, gateways: 2 },
+  }),
 });
 const LIMIT_MS = 600_000;
 

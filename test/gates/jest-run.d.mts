@@ -13,4 +13,7 @@ export interface JestEnding {
 }
 
 export function countJest(results: object | undefined, ending: JestEnding): JestTotals;
-export function runJest(extraArgs: string[]): Promise<JestTotals & { seconds: number }>;
+export function runJest(
+  extraArgs: string[],
+  options?: { env?: Record<string, string> },
+): Promise<JestTotals & { seconds: number }>;

@@ -8,23 +8,27 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const JEST = join(ROOT, 'node_modules/jest/bin/jest.js');
 /** Jest has written its results and still lives: something that a test started was not stopped. */
 const MOST_SECONDS_TO_END = 30;
-const MOST_MINUTES = 40;
+const MOST_MINUTES = 25;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+/** Jest leads a process group of its own: a worker in an endless loop outlives it otherwise. */
+const LEADS_A_GROUP = process.platform !== 'win32';
 
 /**
  * Runs Jest and counts. A suite that could not be loaded, a run without a result and a process that does not end count
  * as failures, for Jest's own totals know only tests.
  * @param {string[]} extraArgs passed through
+ * @param {{ env?: Record<string, string> }} options further variables
  * @returns {Promise<{ passed: number, failed: number, skipped: string[], remarks: string[], seconds: number, results?:
  *   object } >} `results` is Jest's JSON
  */
-export async function runJest(extraArgs) {
+export async function runJest(extraArgs, { env = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-jest-'));
   const output = join(folder, 'results.json');
   const startedMs = performance.now();
   try {
     const ending = await waitForJest(
       ['--experimental-vm-modules', '--no-warnings', JEST, '--ci', '--json', `--outputFile=${output}`, ...extraArgs],
-      output,
+      { output, env },
     );
     const results = existsSync(output) ? JSON.parse(readFileSync(output, 'utf8')) : undefined;
     return { ...countJest(results, ending), results, seconds: (performance.now() - startedMs) / 1000 };
@@ -33,15 +37,22 @@ export async function runJest(extraArgs) {
   }
 }
 
-function waitForJest(args, output) {
+function waitForJest(args, { output, env }) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] });
+    const child = spawn(process.execPath, args, {
+      cwd: ROOT,
+      env: { ...process.env, ...env },
+      detached: LEADS_A_GROUP,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
     let stuck;
     let ticksSinceResults = 0;
-    const stop = (why) => {
+    const stop = (why, signal = 'SIGKILL') => {
       stuck = why;
-      child.kill('SIGKILL');
+      signalGroup(child, signal);
     };
+    const stopAtSignal = (signal) => stop(`Jest was stopped by ${signal}`, signal);
+    for (const signal of SIGNALS) process.on(signal, stopAtSignal);
     const deadline = setTimeout(() => stop(`Jest lasted longer than ${MOST_MINUTES} minutes`), MOST_MINUTES * 60_000);
     const watch = setInterval(() => {
       if (existsSync(output) && ++ticksSinceResults > MOST_SECONDS_TO_END)
@@ -50,9 +61,19 @@ function waitForJest(args, output) {
     child.on('close', (status, signal) => {
       clearTimeout(deadline);
       clearInterval(watch);
+      for (const name of SIGNALS) process.off(name, stopAtSignal);
+      signalGroup(child, 'SIGKILL');
       resolve({ status, signal, stuck });
     });
   });
+}
+
+function signalGroup(child, signal) {
+  try {
+    process.kill(LEADS_A_GROUP ? -child.pid : child.pid, signal);
+  } catch {
+    // Nobody is left of it.
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import { systemClock } from '#kernel';
 import { openPool, startEmbeddedPostgres } from '#postgres';
 import { askControl } from '../support/sandbox-control.js';
 import { temporaryFolder, type TemporaryFolder } from '../support/temporary-folder.js';
+import { sized } from '../support/sized.js';
 import { buildPrograms, repositoryFile } from './built-programs.js';
 
 /**
@@ -16,9 +17,9 @@ import { buildPrograms, repositoryFile } from './built-programs.js';
  * does not).
  */
 const SEED = Number(process.env['CRASH_SEED'] ?? 20_261_121);
-const CONSIGNMENTS = 20;
+const CONSIGNMENTS = sized({ test: 6, soak: 20 });
 const DOCUMENTS = 4 * CONSIGNMENTS;
-const KILLS = 3;
+const KILLS = sized({ test: 2, soak: 3 });
 /**
  * The last kill comes up to so long after a start has begun to feed: while documents are taken, sent, asked about and
  * answered.

@@ -20,8 +20,6 @@ import { FakeEventStore } from '../support/event-store-fake/fake-event-store.js'
 import { startStack, type Stack } from './stack.js';
 
 const CONSIGNMENTS = 4;
-/** Short waits: this is about the log. */
-const WAITS = { statusAfterSendMs: 1_000, receiptAfterStatusMs: 1_000, statusPollMs: 1_000, receiptPollMs: 1_000 };
 const LIMIT_MS = 180_000;
 
 let stack: Stack;
@@ -32,7 +30,6 @@ beforeAll(async () => {
   await fake.start();
   stack = await startStack({
     sandbox: { seed: 11, processingMs: 200, intervalMs: 20 },
-    waits: WAITS,
     env: { EVENTSTORE_URL: fake.url, LOG_LEVEL: 'fatal' },
   });
   const whole = sampleDay({

@@ -10,8 +10,6 @@ import { startStack, type Stack } from './stack.js';
 
 const LIMIT_MS = 180_000;
 const ACCOUNTS = ['main', 'north', 'south', 'retail'];
-/** Short waits: this is about what is written between them. */
-const WAITS = { statusAfterSendMs: 500, receiptAfterStatusMs: 500, statusPollMs: 1_000, receiptPollMs: 1_000 };
 const RULES = { unknownGraceMs: 4_000, requestTimeoutMs: 5_000 };
 
 /** `fails`: the write is not done. `says so`: it is done, and whoever asked for it is told that it failed. */
@@ -215,7 +213,7 @@ async function give(row: Row, n: number): Promise<void> {
 }
 
 beforeAll(async () => {
-  stack = await startStack({ sandbox: { seed: 5, processingMs: 200 }, waits: WAITS, overrides: { rules: RULES } });
+  stack = await startStack({ sandbox: { seed: 5, processingMs: 200 }, overrides: { rules: RULES } });
   const installation = await installationId(stack.db.pool);
   const world = readWorld(sandboxFile('data/world.json'));
   rows = STEPS.flatMap((step) => FAULTS.map((fault) => ({ step, fault }))).map((of, n) => {

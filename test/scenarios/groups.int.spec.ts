@@ -5,8 +5,7 @@ import { until } from '../support/until.js';
 import { startStack, type Stack } from './stack.js';
 
 const LIMIT_MS = 180_000;
-/** Short waits and small documents keep the test short. Above 2,500 bytes a document is announced and uploaded. */
-const WAITS = { statusAfterSendMs: 300, receiptAfterStatusMs: 300, statusPollMs: 500, receiptPollMs: 500 };
+/** Small documents keep the test short. Above 2,500 bytes a document is announced and uploaded. */
 const OVERRIDES = { rules: { unknownGraceMs: 1_500, maxItemsPerDocument: 40, maxDocumentBytes: 2_500 } };
 /** A consignment that was shipped to somebody else: to accept a pack of it is rejected. */
 const FOREIGN = 900;
@@ -60,7 +59,7 @@ async function ended(commandIds: string[]): Promise<void> {
 const { accept, movePlace, pack, packs } = doc;
 
 beforeAll(async () => {
-  stack = await startStack({ sandbox: { language: 'en', processingMs: 50 }, waits: WAITS, overrides: OVERRIDES });
+  stack = await startStack({ sandbox: { language: 'en', processingMs: 50 }, overrides: OVERRIDES });
   // One start is lost on its way, and the answer to another on its way back, whichever groups they are of.
   for (const fault of ['drop_connection_before_work', 'drop_connection_after_work']) {
     await stack.control('/faults', { fault, method: 'group_start', times: 1 });

@@ -12,7 +12,6 @@ const LIMIT_MS = 120_000;
  */
 const GRACE_MS = 2_000;
 const TURNS_AFTER_MS = 6_000;
-const WAITS = { statusAfterSendMs: 300, receiptAfterStatusMs: 300, statusPollMs: 300, receiptPollMs: 300 };
 /** A consignment that was shipped to somebody else: to accept a pack of it is rejected. */
 const FOREIGN = 900;
 
@@ -62,7 +61,6 @@ const { accept, movePlace, pack } = doc;
 beforeAll(async () => {
   stack = await startStack({
     sandbox: { language: 'en', processingMs: 50 },
-    waits: WAITS,
     overrides: { rules: { unknownGraceMs: 1_500, failedGraceMs: GRACE_MS } },
   });
   await stack.control('/faults', { fault: 'failed_then_processed', method: 'send', value: TURNS_AFTER_MS, times: 1 });

@@ -7,8 +7,7 @@ import { until } from '../support/until.js';
 import { startStack, type Stack } from './stack.js';
 
 const LIMIT_MS = 180_000;
-/** Short waits, and lists that are read often, keep the test short. */
-const WAITS = { statusAfterSendMs: 300, receiptAfterStatusMs: 300, statusPollMs: 500, receiptPollMs: 500 };
+/** Lists that are read often keep the test short. */
 const RULES = { listPollMs: 300 };
 
 const own = (n: number): string => `${doc.GTIN}INBOUND00000${n}`;
@@ -42,7 +41,6 @@ const ofType = (docType: number): InboundSummary => listed.find((one) => one.doc
 beforeAll(async () => {
   stack = await startStack({
     sandbox: { seed: 5, processingMs: 100 },
-    waits: WAITS,
     overrides: { rules: RULES },
     env: { LOG_LEVEL: 'error' },
   });

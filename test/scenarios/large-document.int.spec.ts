@@ -15,8 +15,6 @@ import { startStack, type Stack } from './stack.js';
 
 const LIMIT_MS = 180_000;
 const PACKS = 25_000;
-/** Short: this is about the way up. */
-const WAITS = { statusAfterSendMs: 500, receiptAfterStatusMs: 500, statusPollMs: 1_000, receiptPollMs: 1_000 };
 /**
  * Every document of this scenario is a large one to the worker; the first is above the registry's own limit, too, and
  * has six parts.
@@ -104,7 +102,6 @@ const show = (requestId: string): Promise<DocumentDetail | undefined> =>
 beforeAll(async () => {
   stack = await startStack({
     sandbox: ['--seed', '21', '--processing-ms', '100'],
-    waits: WAITS,
     overrides: { rules: RULES },
   });
   // The first worker is to be a process, so that it can be killed.

@@ -3,6 +3,7 @@ import { sandboxFile } from '../../apps/cli/src/config.js';
 import { readWorld } from '../../apps/cli/src/sample/world.js';
 import { systemClock } from '#kernel';
 import { arrival } from '../bench/load.js';
+import { sized } from '../support/sized.js';
 import { startStack, type ProfileName, type Stack } from './stack.js';
 
 const ACCOUNTS = ['main', 'north', 'south', 'retail'];
@@ -12,8 +13,6 @@ const LIMIT_MS = 180_000;
 const RULES = {
   unknownGraceMs: 4_000,
   requestTimeoutMs: 5_000,
-  statusPollMs: 1_000,
-  receiptPollMs: 1_000,
   failedGraceMs: 4_000,
 };
 
@@ -23,8 +22,8 @@ interface Trial {
 }
 const TRIALS: Trial[] = [
   { seed: 11, profile: 'interface-v1' },
-  { seed: 12, profile: 'interface-v1' },
   { seed: 13, profile: 'mdlp' },
+  ...sized<Trial[]>({ test: [], soak: [{ seed: 12, profile: 'interface-v1' }] }),
 ];
 
 const stacks: Stack[] = [];

@@ -4,6 +4,7 @@ import { startSandbox } from '../../apps/sandbox/src/main.js';
 import { Health, HttpPort } from '#service';
 import { Metrics, serveMetrics } from '#telemetry';
 import { testDatabase } from '../support/database.js';
+import { sized } from '../support/sized.js';
 import { fuzz as fuzzPort, FURTHER_ROUTES } from '../soak/fuzz.js';
 import { routesOf, type Material, type OpenApi } from '../soak/nonsense.js';
 
@@ -11,7 +12,7 @@ import { routesOf, type Material, type OpenApi } from '../soak/nonsense.js';
  * FUZZ_REQUESTS=100000 for the long run, FUZZ_SEED to repeat one. The registry's own port of the sandbox has a test
  * like this beside it.
  */
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 4_000);
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? sized({ test: 1_000, soak: 4_000 }));
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 const LONGEST_MS = 60 * 60_000;
 

@@ -20,12 +20,24 @@ export type ProfileName = (typeof BUILT_IN_PROFILES)[number];
 
 type Wait = 'statusAfterSendMs' | 'receiptAfterStatusMs' | 'statusPollMs' | 'receiptPollMs';
 
+/** Those of the profile. */
+export const TRUE_WAITS = {};
+const SHORT_WAITS: Record<Wait, number> = {
+  statusAfterSendMs: 300,
+  receiptAfterStatusMs: 300,
+  statusPollMs: 300,
+  receiptPollMs: 300,
+};
+
 export interface StackOptions {
   /** The registry: options of a sandbox in this process, or flags of one that is a process of its own. */
   sandbox: SandboxOptions | string[];
   profile?: ProfileName;
   overrides?: ProfileOverrides;
-  /** Rules of time that are shorter than the profile's, for both sides alike: the sandbox judges by them, too. */
+  /**
+   * How long the registry wants to be left alone, for both sides alike: the sandbox judges by it, too. Short ones where
+   * nothing is said; `TRUE_WAITS` are the 3 s and 5 s of the interface.
+   */
   waits?: Partial<Record<Wait, number>>;
   /** True: the sandbox judges by the overrides as well. */
   sharesOverrides?: boolean;
@@ -74,7 +86,7 @@ async function started(
     sandbox: wanted,
     profile = 'interface-v1',
     overrides = {},
-    waits = {},
+    waits = SHORT_WAITS,
     sharesOverrides = false,
     env: more = {},
   }: StackOptions,

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runFullSpecs, type SpecTotals } from './full-specs.js';
 import { fuzzRun, type FuzzReport } from './fuzz-run.js';
 import { checkMentions } from './mentions.js';
 import { blocksOf, commandsIn, isShell, type Block } from './page.js';
@@ -12,6 +13,8 @@ export interface SoakOptions {
   root: string;
   fuzzMinutes: number;
   seed: number;
+  /** Whether the specs that are short in `npm test` are run at their full size. */
+  fullSpecs: boolean;
   /** The pages that are typed. */
   pages: readonly string[];
   /** Leaves the folder with everything that was written. */
@@ -40,12 +43,16 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const NO_WORDS: Scene = () => Promise.resolve({});
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** Types the pages, then sends nonsense; prints what it did, and last the totals. Returns the exit status. */
+/**
+ * Types the pages, runs specs at their full size, then sends nonsense; prints what it did, and last the totals. Returns
+ * the exit status.
+ */
 export async function runSoak(options: SoakOptions): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'pedigree-soak-'));
   const tally: Tally = { passed: 0, failed: 0, skipped: 0, commands: 0 };
   try {
     if (options.pages.length > 0) await typePages(options, folder, tally);
+    if (options.fullSpecs) tellSpecs(await runFullSpecs(options.root), tally);
     if (options.fuzzMinutes > 0)
       reportFuzz(
         await fuzzRun({ root: options.root, folder, minutes: options.fuzzMinutes, seed: options.seed }),
@@ -175,6 +182,16 @@ function countCommands(blocks: Block[], { page, name, tally }: { page: string; n
     `and ${needed.length} of the page); at most ${MOST_COMMANDS}`;
   if (last >= 0 && count <= MOST_COMMANDS) pass(tally, text);
   else fail(tally, text);
+}
+
+/** Jest has named what failed; each test counts. */
+function tellSpecs({ passed, failed, skipped, remarks, seconds }: SpecTotals, tally: Tally): void {
+  for (const name of skipped) say(`!! SKIPPED  ${name}`);
+  for (const remark of remarks) say(`FAILED  ${remark}`);
+  tally.passed += passed;
+  tally.failed += failed;
+  tally.skipped += skipped.length;
+  say(`${passed} tests passed at their full size and ${failed} failed, in ${Math.round(seconds)} s`);
 }
 
 function reportFuzz(

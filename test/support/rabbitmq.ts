@@ -5,7 +5,6 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Connection } from 'rabbitmq-client';
-import { GenericContainer, Wait } from 'testcontainers';
 import { quietPort } from '../chaos/services/ports.js';
 import { temporaryFolder } from './temporary-folder.js';
 
@@ -103,6 +102,8 @@ async function answers(url: string, withinMs: number): Promise<boolean> {
 async function container(): Promise<TestBroker | undefined> {
   if (spawnSync('docker', ['info'], { timeout: ANSWER_MS }).status !== 0) return undefined;
   try {
+    // A large library, and where there is no engine nobody needs it.
+    const { GenericContainer, Wait } = await import('testcontainers');
     const started = await new GenericContainer(IMAGE)
       .withExposedPorts(5672)
       .withWaitStrategy(Wait.forLogMessage(/Server startup complete/))

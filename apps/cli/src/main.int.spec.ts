@@ -27,13 +27,16 @@ afterAll(async () => {
 
 const dataDir = (): string => join(folder.path, 'data');
 
-/** The program itself, in a process of its own, with nothing of our environment but the way to its tools. */
+/**
+ * The program itself, in a process of its own, with nothing of our environment but the way to its tools. What is before
+ * it, apps/cli/bin/pedigree.mjs, looks each time whether all is built; setup.int.spec.ts tries that.
+ */
 async function pedigree(
   args: string[],
   environment: Record<string, string> = {},
   input = '',
 ): Promise<{ status: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [repositoryFile('apps/cli/bin/pedigree.mjs'), ...args], {
+  const child = spawn(process.execPath, [repositoryFile('dist/apps/cli/src/main.js'), ...args], {
     env: { PATH: process.env['PATH'], DATA_DIR: dataDir(), ...environment },
   });
   let [stdout, stderr] = ['', ''];

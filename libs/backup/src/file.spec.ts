@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
+import { sized } from '../../../test/support/sized.js';
 import { checkBackup, FORMAT, readBackup, writeBackup, type BackupHeader, type Piece } from './file.js';
 
 const HEADER: BackupHeader = {
@@ -13,6 +14,8 @@ const HEADER: BackupHeader = {
   takenAt: '2026-11-21T10:00:00.000Z',
   logHead: '9007199254740993',
 };
+/** Not every byte is tried: a file is written and read for each. */
+const EVERY_BYTES = sized({ test: 13, soak: 3 });
 const ROWS = [
   '{"position":9007199254740993,"data":"\\\\x00ff"}',
   '{"position":9007199254740994,"data":"line\\nfeed, й"}',
@@ -69,7 +72,7 @@ describe('the file of a backup', () => {
   it('is refused when it was cut off, anywhere', async () => {
     await writeBackup(file, HEADER, pieces());
     const whole = readFileSync(file);
-    for (let bytes = 0; bytes < whole.length; bytes += 11) {
+    for (let bytes = 0; bytes < whole.length; bytes += sized({ test: 47, soak: 11 })) {
       writeFileSync(file, whole.subarray(0, bytes));
       await expect(checkBackup(file)).rejects.toThrow(/is damaged|is no backup/);
     }
@@ -85,7 +88,7 @@ describe('the file of a backup', () => {
   it('is refused with a byte of its content changed, although it can be unpacked', async () => {
     await writeBackup(file, HEADER, pieces());
     const whole = gunzipSync(readFileSync(file));
-    for (let at = 0; at < whole.length; at += 3) {
+    for (let at = 0; at < whole.length; at += EVERY_BYTES) {
       const changed = Buffer.from(whole);
       changed[at] = (changed[at] as number) ^ 0x01;
       writeFileSync(file, gzipSync(changed));
@@ -97,7 +100,7 @@ describe('the file of a backup', () => {
     await writeBackup(file, HEADER, pieces());
     const whole = readFileSync(file);
     // The first ten bytes are gzip's own header: time and system in it say nothing of the content.
-    for (let at = 10; at < whole.length; at += 3) {
+    for (let at = 10; at < whole.length; at += EVERY_BYTES) {
       const changed = Buffer.from(whole);
       changed[at] = (changed[at] as number) ^ 0x10;
       writeFileSync(file, changed);

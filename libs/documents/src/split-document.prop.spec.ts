@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { PedigreeError, type JsonObject } from '#kernel';
+import { sized } from '../../../test/support/sized.js';
 import { buildDocument } from './build-document.js';
 import { checkDocument } from './check-document.js';
 import type { DocumentFacts, DocumentJson } from './port.js';
@@ -81,7 +82,7 @@ describe.each(Object.keys(SHAPES))(`splitting %s (seed ${SEED}; repeat with PROP
         if (n <= maxItems) expect(parts).toEqual([whole]);
         else splits += 1;
       }),
-      { seed: SEED, numRuns: 60 },
+      { seed: SEED, numRuns: sized({ test: 20, soak: 60 }) },
     );
     expect(splits).toBeGreaterThan(5);
   });

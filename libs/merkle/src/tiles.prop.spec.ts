@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { sized } from '../../../test/support/sized.js';
 import { checkConsistency, checkInclusion, proveConsistency, proveInclusion } from './proofs.js';
 import { grownTiles, hashesInTiles, TILE_WIDTH, type ReadTiles, type Tile } from './tiles.js';
 import { appended, leafHash, rootOf, type Hash, type ReadHashes } from './tree.js';
@@ -56,7 +57,7 @@ describe(`a tree in tiles (seed ${SEED})`, () => {
           ).toBe(true);
         },
       ),
-      { seed: SEED, numRuns: 40 },
+      { seed: SEED, numRuns: sized({ test: 10, soak: 40 }) },
     ));
 
   it('cuts a tile that was written wider than the tree is', async () => {

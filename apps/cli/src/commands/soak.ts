@@ -6,6 +6,7 @@ import type { Action } from './action.js';
 interface Asked {
   ci?: boolean;
   fuzzMinutes?: number;
+  fullSpecs?: boolean;
   page?: string;
   seed?: number;
   keep?: boolean;
@@ -14,29 +15,34 @@ interface Asked {
 const SEEDS = 1_000_000_000;
 const MOST_MINUTES = 24 * 60;
 
-/** Types what the pages show, and sends nonsense; its code is loaded when it is asked for, as the bench's is. */
+/**
+ * Types what the pages show, runs specs at their full size, and sends nonsense; its code is loaded when it is asked
+ * for, as the bench's is.
+ */
 export function addSoakCommand(pedigree: Command, action: Action): void {
   pedigree
     .command('soak')
-    .description('type every command that the documentation shows, then send nonsense to every route')
+    .description('type every command of the documentation, run the specs at full size, send nonsense to every route')
     .option('--ci', 'the same, as it runs after npm test: a minute of nonsense')
     .option('--fuzz-minutes <m>', 'only the nonsense, for so long', minutes)
+    .option('--full-specs', 'only the specs that npm test runs in a short form, at their full size')
     .option('--page <file>', 'only this page, for example docs/sandbox.md')
     .option('--seed <n>', 'of the nonsense; default: a new one', Number)
     .option('--keep', 'leave the folder with everything that was written')
     .action(
-      action(async ({ fuzzMinutes, page, seed = Date.now() % SEEDS, keep }: Asked) => {
+      action(async ({ fuzzMinutes, fullSpecs, page, seed = Date.now() % SEEDS, keep }: Asked) => {
         const [{ runSoak }, { PAGES }] = await Promise.all([
           import('../../../../test/soak/run.js'),
           import('../../../../test/soak/pages.js'),
         ]);
-        const pages = fuzzMinutes === undefined ? PAGES.map((one) => one.page) : [];
-        const root = fileURLToPath(builtFile('..')).replace(/[\\/]$/, '');
+        const isWhole = fuzzMinutes === undefined && fullSpecs === undefined && page === undefined;
+        const pages = page === undefined ? PAGES.map((one) => one.page) : [page];
         return runSoak({
-          root,
+          root: fileURLToPath(builtFile('..')).replace(/[\\/]$/, ''),
           seed,
-          pages: page === undefined ? pages : [page],
-          fuzzMinutes: fuzzMinutes ?? (page === undefined ? 1 : 0),
+          pages: isWhole || page !== undefined ? pages : [],
+          fullSpecs: isWhole || fullSpecs === true,
+          fuzzMinutes: fuzzMinutes ?? (isWhole ? 1 : 0),
           ...(keep === undefined ? {} : { keep }),
         });
       }),

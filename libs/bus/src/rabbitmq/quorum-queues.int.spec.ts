@@ -5,6 +5,7 @@ import { RabbitService, rabbitProgram } from '../../../../test/chaos/services/ra
 import { ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
 import { temporaryFolder } from '../../../../test/support/temporary-folder.js';
 import { until } from '../../../../test/support/until.js';
+import { sized } from '../../../../test/support/sized.js';
 import type { Handled } from '../port.js';
 import { ourChannel, type OurChannel } from './channel.js';
 import { deliveriesOf } from './letter.js';
@@ -14,7 +15,7 @@ const broker = await testBroker();
 const url = broker?.url ?? '';
 afterAll(() => broker?.stop());
 
-const CANCELS = 200;
+const CANCELS = sized({ test: 40, soak: 200 });
 const PREFETCH = 64;
 const LIMIT_MS = 120_000;
 const aTurn = (): Promise<void> => new Promise(setImmediate);

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { deleteTopology, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
 import { until } from '../../../../test/support/until.js';
+import { sized } from '../../../../test/support/sized.js';
 import type { ConsumeOptions, Handled } from '../port.js';
 import { Consumer } from './consumer.js';
 import { Link } from './link.js';
@@ -13,10 +14,10 @@ const url = broker?.url ?? '';
 afterAll(() => broker?.stop());
 
 const DONE: Handled = { kind: 'done' };
-/** Kinds of ends of a subscription; together a thousand and more. */
-const PAUSES = 400;
-const WINDOWS = 300;
-const STOPS = 300;
+/** Kinds of ends of a subscription; in the soak a thousand together. */
+const PAUSES = sized({ test: 80, soak: 400 });
+const WINDOWS = sized({ test: 60, soak: 300 });
+const STOPS = sized({ test: 60, soak: 300 });
 const LIMIT_MS = 300_000;
 /** So many messages always stand ready, or are on their way. */
 const AHEAD = 600;

@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { sized } from '../../../../test/support/sized.js';
 import { decide, type DocumentCommand } from './decide.js';
 import type { DocumentEvent, DocumentReference } from './events.js';
 import { FIRST, OTHER_SHA, registration, SECOND, SHA } from './given.js';
 import { ABSENT, evolve, type DocumentState } from './state.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
-const RUNS = 1_000;
+const RUNS = sized({ test: 300, soak: 1_000 });
 const UNKNOWN_GRACE_MS = 60_000;
 
 // Weights lead runs into the far corners: most answers leave the outcome open, most look-ups find nothing.

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { sized } from '../../../../test/support/sized.js';
 import { decide, type DocumentCommand, type SendAnswer } from './decide.js';
 import type { DocumentEvent, DocumentOutcome, RegistryStatus } from './events.js';
 import { OTHER_SHA, registration, SHA } from './given.js';
@@ -9,7 +10,7 @@ import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from './saga
 import { ABSENT, evolve, type DocumentState } from './state.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
-const RUNS = 1_500;
+const RUNS = sized({ test: 400, soak: 1_500 });
 const WILD_STEPS = 150;
 const MOST_CALM_STEPS = 4_000;
 

@@ -1,13 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { SHA } from '../document/given.js';
+import { sized } from '../../../../test/support/sized.js';
 import { decideGroup, type GroupCommand } from './decide.js';
 import type { GroupEvent } from './events.js';
 import { answered, begin, eventsOf, groupRegistration, IDS, mayNot, mayStart, memberSent } from './given.js';
 import { evolveGroup, NO_GROUP, outcomeOf, type GroupState } from './state.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
-const RUNS = 1_000;
+const RUNS = sized({ test: 300, soak: 1_000 });
 const GRACE_MS = 60_000;
 
 const attempt = fc.oneof(

@@ -4,6 +4,7 @@ import { EventEmitter, once } from 'node:events';
 import { VirtualClock } from '#kernel';
 import { METADATA } from '../contract-events.js';
 import type { RecordedEvent } from '../port.js';
+import { sized } from '../../../../test/support/sized.js';
 import { followTogether, SharedFollowing, type Follow } from './follow-together.js';
 
 const PAGE_EVENTS = 20;
@@ -133,7 +134,7 @@ describe('subscriptions that share what is new', () => {
         );
         expect(await all).toEqual(expected);
       }),
-      { numRuns: 150 },
+      { numRuns: sized({ test: 30, soak: 150 }) },
     );
   });
 });

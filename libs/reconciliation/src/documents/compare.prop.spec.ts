@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { sized } from '../../../../test/support/sized.js';
 import { compare, listed, own } from './fixture.js';
 import type { ListedDocument, OwnDocument } from './compare.js';
 
@@ -45,7 +46,7 @@ describe('the same rows', () => {
         fc.tuple(ours, theirs).chain(([a, b]) => fc.tuple(fc.constant(a), fc.constant(b), shuffled(a), shuffled(b))),
         async ([a, b, otherA, otherB]) => expect(await compare(otherA, otherB)).toEqual(await compare(a, b)),
       ),
-      { seed: SEED, numRuns: 300 },
+      { seed: SEED, numRuns: sized({ test: 45, soak: 300 }) },
     );
   });
 
@@ -61,7 +62,7 @@ describe('the same rows', () => {
         expect(other.digests.documents).not.toBe(one.digests.documents);
         expect(other.digests.listed).toBe(one.digests.listed);
       }),
-      { seed: SEED, numRuns: 100 },
+      { seed: SEED, numRuns: sized({ test: 15, soak: 100 }) },
     );
   });
 
@@ -75,7 +76,7 @@ describe('the same rows', () => {
         );
         expect(new Set(findings.map((one) => `${one.kind} ${one.requestId}`)).size).toBe(findings.length);
       }),
-      { seed: SEED, numRuns: 200 },
+      { seed: SEED, numRuns: sized({ test: 30, soak: 200 }) },
     );
   });
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { answer, ScriptedCaller } from '../../test/scripted-caller.js';
 import { LISTS, type ListName } from '../lists/table.js';
 import { loadProfile } from '../profile.js';
+import { sized } from '../../../../test/support/sized.js';
 import { RegistryOperations } from './operations.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
@@ -61,7 +62,7 @@ describe('whatever the registry answers', () => {
           expect(KINDS).toContain(outcome.kind);
         },
       ),
-      { seed: SEED, numRuns: 3_000 },
+      { seed: SEED, numRuns: sized({ test: 600, soak: 3_000 }) },
     );
   });
 });

@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '#kernel';
+import { backoffMs, systemClock, type Clock } from '#kernel';
 import type { EventFilter, EventStore, ReadPage, RecordedEvent } from '#event-store';
 import type { Pool } from '#postgres';
 import { randomUUID } from 'node:crypto';
@@ -145,7 +145,7 @@ class Runner {
     const { name, signal, retryFirstDelayMs = 100, retryMaxDelayMs = 30_000, haltedAfterAttempts = 8 } = this.options;
     if (signal.aborted) return;
     this.failures += 1;
-    const retryInMs = Math.min(retryFirstDelayMs * 2 ** Math.min(this.failures - 1, 30), retryMaxDelayMs);
+    const retryInMs = backoffMs(this.failures, { firstMs: retryFirstDelayMs, mostMs: retryMaxDelayMs });
     const kind = this.failures >= haltedAfterAttempts ? 'subscription_halted' : 'subscription_failed';
     const [first, last] = [part[0], part.at(-1)];
     const where = first === undefined || last === undefined ? {} : { from: first.position, to: last.position };

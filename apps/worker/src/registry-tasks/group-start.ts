@@ -1,5 +1,5 @@
 import type { GroupState, Member, StartAnswer } from '#domain';
-import { neverReached, type Sha256 } from '#kernel';
+import { backoffMs, neverReached, type Sha256 } from '#kernel';
 import type { CallOutcome, DocumentMetadata } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { judgeRefusal } from '../account/judge-refusal.js';
@@ -19,8 +19,7 @@ import { WRITE_WITHIN_MS } from './patience.js';
 /** How long a call of no consequence rests before it is made again. */
 const RETRY_MS = 2_000;
 /** How long a start that was surely not delivered rests: doubled with each attempt, to a minute. */
-const START_AGAIN_MS = 500;
-const MAX_START_AGAIN_MS = 60_000;
+const START_AGAIN = { firstMs: 500, mostMs: 60_000 };
 
 const idsOf = (state: Exclude<GroupState, { phase: 'absent' }>): string[] => state.members.map((one) => one.requestId);
 
@@ -130,14 +129,11 @@ const refusedAccount = (
   attempt: number,
 ): StartAnswer =>
   doubts === undefined
-    ? { kind: 'not_delivered', reason: text, retryAfterMs: startAgainMs(attempt), answerSha256 }
+    ? { kind: 'not_delivered', reason: text, retryAfterMs: backoffMs(attempt, START_AGAIN), answerSha256 }
     : { kind: 'unconfirmed', reason: `refused after a start of unknown outcome: ${text}`, answerSha256 };
 
-const startAgainMs = (attempt: number): number =>
-  Math.min(MAX_START_AGAIN_MS, START_AGAIN_MS * 2 ** Math.min(attempt - 1, 10));
-
 async function answerOf(context: TaskContext, outcome: CallOutcome<null>, attempt: number): Promise<StartAnswer> {
-  const retryAfterMs = startAgainMs(attempt);
+  const retryAfterMs = backoffMs(attempt, START_AGAIN);
   switch (outcome.kind) {
     case 'ok':
       return { kind: 'started', answerSha256: await keep(context, outcome.raw) };

@@ -1,4 +1,4 @@
-import { coalesce, systemClock } from '#kernel';
+import { backoffMs, coalesce, systemClock } from '#kernel';
 import type { Pool } from '#postgres';
 import { DELIVERY_LIMIT, MOST_HELD_MS, type ConsumeOptions, type Handled, type IncomingMessage } from '../port.js';
 import { CLAIM, DEAD, DONE, EXTEND, GIVE_BACK } from './statements.js';
@@ -161,7 +161,7 @@ export class Consumer {
 
   private delayMs(deliveries: number): number {
     const { retryFirstMs, retryMostMs } = this.parts;
-    return Math.min(retryMostMs, retryFirstMs * 2 ** Math.min(deliveries - 1, 20));
+    return backoffMs(deliveries, { firstMs: retryFirstMs, mostMs: retryMostMs });
   }
 
   private async renew(): Promise<void> {

@@ -1,4 +1,4 @@
-import { systemClock } from '#kernel';
+import { backoffMs, systemClock } from '#kernel';
 import type { ConsumeOptions } from '../port.js';
 import type { OurChannel } from './channel.js';
 import { PrefetchWindow } from './prefetch-window.js';
@@ -38,8 +38,8 @@ export class Consumer {
         // The queue may be gone: it is declared anew with the next channel.
         this.parts.link.forgetTopology();
         report(`commands are not taken now: ${textOf(error)}`);
-        await systemClock.wait(Math.min(retryMostMs, retryFirstMs * 2 ** Math.min(failures, 20)), signal);
         failures += 1;
+        await systemClock.wait(backoffMs(failures, { firstMs: retryFirstMs, mostMs: retryMostMs }), signal);
       }
     }
   }

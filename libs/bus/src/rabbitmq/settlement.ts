@@ -1,5 +1,5 @@
 import type { AsyncMessage } from 'rabbitmq-client';
-import { systemClock } from '#kernel';
+import { backoffMs, systemClock } from '#kernel';
 import type { Handled } from '../port.js';
 import type { Acknowledger } from './acknowledger.js';
 import type { OurChannel } from './channel.js';
@@ -95,10 +95,7 @@ export class Settlement {
     const { retryFirstMs, retryMostMs, report } = this.parts;
     const deliveries = deliveriesOf(message);
     report(`message ${message.messageId ?? 'without an id'} failed at delivery ${deliveries}: ${reason}`);
-    await systemClock.wait(
-      Math.min(retryMostMs, retryFirstMs * 2 ** Math.min(deliveries - 1, 20)),
-      this.options.signal,
-    );
+    await systemClock.wait(backoffMs(deliveries, { firstMs: retryFirstMs, mostMs: retryMostMs }), this.options.signal);
     this.options.acks.giveBack(message.deliveryTag);
   }
 }

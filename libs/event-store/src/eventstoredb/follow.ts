@@ -1,5 +1,5 @@
 import type { EventStoreDBClient } from '@eventstore/db-client';
-import { PedigreeError, type Clock } from '#kernel';
+import { backoffMs, PedigreeError, type Clock } from '#kernel';
 import type { EventFilter, ReadPage } from '../port.js';
 import type { Upcast } from '../read.js';
 import { isAway, whileOpen } from './connection.js';
@@ -21,8 +21,7 @@ export interface FollowOptions {
   signal: AbortSignal;
 }
 
-const RECONNECT_FIRST_DELAY_MS = 100;
-const RECONNECT_MAX_DELAY_MS = 2_000;
+const RECONNECT = { firstMs: 100, mostMs: 2_000 };
 /**
  * About ten seconds: a restart of the server passes unnoticed; whoever follows is told of anything longer, and goes on
  * from its last page.
@@ -58,7 +57,7 @@ export async function* followAll(after: bigint, options: FollowOptions): AsyncGe
           'unavailable',
           `the subscription to the event log was lost ${failures} times in a row: ${(error as Error).message}`,
         );
-      await clock.wait(Math.min(RECONNECT_FIRST_DELAY_MS * 2 ** (failures - 1), RECONNECT_MAX_DELAY_MS), signal);
+      await clock.wait(backoffMs(failures, RECONNECT), signal);
     } finally {
       await feed.close();
     }

@@ -22,14 +22,16 @@ describe('a back-off', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-        fc.nat(10_000),
-        fc.nat(100_000),
-        fc.double({ min: 0, max: 1, noNaN: true }),
-        (failures, firstMs, mostMs, jitter) => {
-          const waitMs = backoffMs(failures, { firstMs, mostMs, jitter });
-          expect(waitMs).toBeGreaterThanOrEqual(Math.min(firstMs, mostMs) / 2);
-          expect(waitMs).toBeLessThanOrEqual(mostMs);
-          expect(backoffMs(failures + 1, { firstMs, mostMs, jitter })).toBeGreaterThanOrEqual(waitMs);
+        fc.record({
+          firstMs: fc.nat(10_000),
+          mostMs: fc.nat(100_000),
+          jitter: fc.double({ min: 0, max: 1, noNaN: true }),
+        }),
+        (failures, backoff) => {
+          const waitMs = backoffMs(failures, backoff);
+          expect(waitMs).toBeGreaterThanOrEqual(Math.min(backoff.firstMs, backoff.mostMs) / 2);
+          expect(waitMs).toBeLessThanOrEqual(backoff.mostMs);
+          expect(backoffMs(failures + 1, backoff)).toBeGreaterThanOrEqual(waitMs);
         },
       ),
     ));

@@ -3,7 +3,7 @@ export interface Backoff {
   firstMs: number;
   /** Longest wait. Absent: the caller limits the attempts instead. */
   mostMs?: number;
-  /** From 0 to 1: where in the upper half of the wait it ends, so that many who failed together do not return together. */
+  /** From 0 to 1: where in the upper half of the wait it ends, so that those who failed together return apart. */
   jitter?: number;
 }
 

@@ -6,6 +6,7 @@
 export * from './identifiers.js';
 export * from './clock.js';
 export * from './backoff.js';
+export * from './defined.js';
 export * from './canonical-json.js';
 export * from './digest.js';
 export * from './errors.js';

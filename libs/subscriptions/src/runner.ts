@@ -39,8 +39,10 @@ export interface SubscriptionOptions {
   /** At once, and whenever it may have changed. */
   onRole?: (news: { name: string; role: SubscriptionRole }) => void;
   onError?: (error: unknown, trouble: SubscriptionTrouble) => void;
-  /** Least time between the starts of two pages while they are not full. A busy log is then worked in pages, not event by event; the first event
-   * after a pause goes at once. Default 50. */
+  /**
+   * Least time between the starts of two pages while they are not full. A busy log is then worked in pages, not event
+   * by event; the first event after a pause goes at once. Default 50.
+   */
   minPageIntervalMs?: number;
   retryFirstDelayMs?: number;
   retryMaxDelayMs?: number;

@@ -83,10 +83,7 @@ async function* pagesOf(
     if (taken.readUpTo > place.from) place.from = taken.readUpTo;
     const isIdle = taken.events.length === 0 && clock.monotonicMs() - toldAtMs >= idleLookMs;
     if (isIdle) {
-      const missed = await lookOn(place, options);
-      if (missed !== undefined && missed === owed)
-        throw new SubscriptionLost(`the subscription does not bring the event at ${missed}`);
-      owed = missed ?? 0n;
+      owed = await lookOn(place, owed, options);
       toldAtMs = clock.monotonicMs();
     }
     if (taken.events.length === 0 && !(isIdle && place.from > told)) continue;
@@ -100,15 +97,20 @@ async function* pagesOf(
 }
 
 /**
- * Moves the place past events that the filter leaves out. Gives the position of the first one that it does not, when
- * there is one.
+ * Moves the place past events that the filter leaves out. Gives the position of the first one that it does not, which
+ * the subscription owes us, or 0. Throws where it still owes the one of the last look.
  */
-async function lookOn(place: { from: bigint }, { client, filter, signal }: FollowOptions): Promise<bigint | undefined> {
+async function lookOn(
+  place: { from: bigint },
+  owed: bigint,
+  { client, filter, signal }: FollowOptions,
+): Promise<bigint> {
   const { events, readUpTo } = await whileOpen(
     signal,
     scanAll(client, place.from, { filter, limit: 1, maxScan: LOOK_EVENTS, upcast: undefined }),
   );
   const [found] = events;
   if (found === undefined) place.from = readUpTo;
-  return found?.position;
+  else if (found.position === owed) throw new SubscriptionLost(`the subscription does not bring the event at ${owed}`);
+  return found?.position ?? 0n;
 }

@@ -104,7 +104,8 @@ class ReceiptCollector implements XmlListener {
     if (this.seen)
       throw xmlError('schema_violation', `<documents> holds a second element, <${name}>`, { line, element: name });
     if (name !== 'result' || attributes.action_id !== '200') {
-      const message = `line ${line}: <${name}> with action_id ${attributes.action_id ?? '(none)'} is no receipt (result, 200)`;
+      const found = `<${name}> with action_id ${attributes.action_id ?? '(none)'}`;
+      const message = `line ${line}: ${found} is no receipt (result, 200)`;
       throw new PedigreeError('unknown_document_type', message, { line, element: name });
     }
     this.seen = true;

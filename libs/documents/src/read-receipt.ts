@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import { readInstant } from './instants.js';
 import type { ReceiptFacts } from './port.js';
 import { walkXml, xmlError, type XmlLeaf, type XmlListener } from './walk-xml.js';
@@ -94,7 +94,7 @@ class ReceiptCollector implements XmlListener {
       operationId: this.fields.get('operation_id') ?? raise('operation_id'),
       result,
       acceptedAt: this.acceptedAt(),
-      ...(comment === undefined ? {} : { comment }),
+      ...defined({ comment }),
       warnings: this.warnings,
       errors: this.errors,
     };

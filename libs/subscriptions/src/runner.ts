@@ -1,4 +1,4 @@
-import { backoffMs, systemClock, type Clock } from '#kernel';
+import { defined, backoffMs, systemClock, type Clock } from '#kernel';
 import type { EventFilter, EventStore, ReadPage, RecordedEvent } from '#event-store';
 import type { Pool } from '#postgres';
 import { randomUUID } from 'node:crypto';
@@ -106,7 +106,7 @@ class Runner {
     for await (const page of store.subscribeAll(from, {
       limit: batchSize,
       signal,
-      ...(filter === undefined ? {} : { filter }),
+      ...defined({ filter }),
     })) {
       const beganAtMs = this.clock.monotonicMs();
       if (!(await this.workThrough(from, page))) return;
@@ -175,7 +175,7 @@ export async function catchUp(options: CatchUpOptions): Promise<bigint> {
     while (position < target && !signal?.aborted) {
       const { events, readUpTo } = await store.readAll(position, {
         limit: batchSize,
-        ...(filter === undefined ? {} : { filter }),
+        ...defined({ filter }),
       });
       if (readUpTo <= position) throw new Error(`the log ends at ${position}, before its head ${target}`);
       position = await catchUpPage(options, work, { from: position, events, upTo: readUpTo });

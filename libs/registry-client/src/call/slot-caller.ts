@@ -1,4 +1,4 @@
-import type { Clock } from '#kernel';
+import { defined, type Clock } from '#kernel';
 import { intervalFromText, type CallBudgets } from '#tasks';
 import type { Dispatcher } from 'undici';
 import type { Log } from '../log.js';
@@ -108,8 +108,7 @@ export class SlotCaller {
     const intervalMs = intervalFromText(text);
     const retryMs = retryAfterMs(answer.retryAfter, this.options.clock.now());
     const told = {
-      ...(intervalMs === undefined ? {} : { intervalMs }),
-      ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }),
+      ...defined({ intervalMs, retryAfterMs: retryMs }),
     };
     // A registry may repeat what it was sent, and a sign-in sends secrets.
     this.options.log.warn(

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { MigrationSet, Pool } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
-import { FORMAT, writeBackup, type Piece } from './file.js';
+import { FORMAT, writeBackup, type BackupHeader, type Piece } from './file.js';
 import { restoreBackup } from './load.js';
 import { newestRestoration, refuseUnfinishedRestore } from './restoration.js';
 
@@ -32,14 +32,14 @@ const eventRows = (): string[] => Array.from({ length: EVENTS }, (_, n) => `{"po
 
 /** A whole, undamaged file with these rows. */
 async function backupWith({ at = file, head = EVENTS, events = eventRows(), further = [] as Piece[] }): Promise<void> {
-  const header = {
+  const header: BackupHeader = {
     format: FORMAT,
     installationId: '9a0e5a9e-5d1f-4a39-9a53-0d8f2f2f3a11',
     softwareVersion: '0.1.0',
     migrations: ['trial/0001-log.sql'],
     takenAt: '2026-11-21T10:00:00.000Z',
     logHead: String(EVENTS),
-  } as const;
+  };
   async function* pieces(): AsyncGenerator<Piece> {
     yield { table: 'event_counter', columns: ['id', 'position'] };
     yield { rows: [`{"id":1,"position":${head}}`] };

@@ -18,7 +18,7 @@ function bounded(bytes: Buffer, maxBytes: number, field: string): Buffer {
 }
 
 /**
- * Brings the events into their stored form. `metadataOf`: the metadata as it is stored, where the log adds to it. Throws
+ * Brings the events into their stored form. `metadataOf`: the metadata with what the log adds to it. Throws
  * PedigreeError `body_too_large` for an event beyond its limit.
  */
 export function encodeAppend(

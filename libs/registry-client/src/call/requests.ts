@@ -1,4 +1,4 @@
-import { defined, PedigreeError, type JsonObject } from '#kernel';
+import { PedigreeError, type JsonObject } from '#kernel';
 import type { Account, DocumentStatus, DocumentToSend, OutgoingQuery } from '../port.js';
 import type { Profile } from '../profile.js';
 import type { OperationName } from '../profile-names.js';
@@ -63,7 +63,7 @@ export class Requests {
         [fields.document]: xml.toString('base64'),
         ...(document.signature === undefined ? {} : { [fields.sign]: document.signature.toString('base64') }),
         [fields.request_id]: document.requestId,
-        ...defined({ [fields.bulk_processing]: document.bulkProcessing }),
+        ...(document.bulkProcessing === undefined ? {} : { [fields.bulk_processing]: document.bulkProcessing }),
       },
     );
   }

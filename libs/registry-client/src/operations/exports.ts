@@ -1,4 +1,4 @@
-import { defined, type JsonObject } from '#kernel';
+import type { JsonObject } from '#kernel';
 import { doneOf, objectOf } from '../call/answers.js';
 import { CHANGE, READ_ONE, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
@@ -37,7 +37,7 @@ export class Exports {
     const request = requests.plain(
       'export_create',
       {},
-      { [fields.report_id]: task.reportId, ...defined({ [fields.params]: task.params }) },
+      { [fields.report_id]: task.reportId, ...(task.params === undefined ? {} : { [fields.params]: task.params }) },
     );
     const read = (raw: RawAnswer): Reading<{ taskId: string }> => {
       const json = objectOf(raw, profile);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { defined, PedigreeError } from '#kernel';
+import { PedigreeError } from '#kernel';
 import { countOf, doneOf, objectOf } from '../call/answers.js';
 import { CHANGE, READ, READ_ONE, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
@@ -92,7 +92,7 @@ export class LargeDocuments {
         ...(document.signature === undefined ? {} : { [fields.sign]: document.signature.toString('base64') }),
         [fields.hash_sum]: createHash('sha256').update(document.xml).digest('hex'),
         [fields.request_id]: document.requestId,
-        ...defined({ [fields.bulk_processing]: document.bulkProcessing }),
+        ...(document.bulkProcessing === undefined ? {} : { [fields.bulk_processing]: document.bulkProcessing }),
       },
     );
     const read = (raw: RawAnswer): Reading<LargeSend> => {

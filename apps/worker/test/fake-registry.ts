@@ -2,6 +2,7 @@ import { systemClock } from '#kernel';
 import type {
   CallOutcome,
   DocumentMetadata,
+  DocumentPage,
   DocumentStatus,
   DocumentToSend,
   RawAnswer,
@@ -144,10 +145,7 @@ export class FakeRegistry implements RegistryClient {
     return { kind: 'ok', value, raw: rawOf(value.status) };
   }
 
-  async listOutgoing(
-    _account: string,
-    query: { documentIds?: string[] },
-  ): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
+  async listOutgoing(_account: string, query: { documentIds?: string[] }): Promise<CallOutcome<DocumentPage>> {
     const bad = this.next('listOutgoing');
     if (bad !== undefined) return bad;
     const known = new Set([...this.taken.values()].flat());

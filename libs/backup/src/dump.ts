@@ -123,33 +123,12 @@ interface Paging {
 async function* pagesOf(table: string, { options, reader, upTo }: Paging): AsyncGenerator<Piece> {
   const { columns, key } = await shapeOf(await reader(), table);
   yield { table, columns };
-  const keyColumns = key.map((one) => `t.${quoted(one.name)}`).join(', ');
-  const weight = TABLES[table]?.weight === undefined ? '0' : `octet_length(t.${quoted(TABLES[table].weight)})`;
   let last: string[] | undefined;
   let count = 0;
   for (;;) {
-    const bound = (values: string[], before: number): string =>
-      `(${values.map((_, i) => `$${before + i + 1}::text::${key[i]?.type}`).join(', ')})`;
-    const values = [...(upTo === undefined ? [] : [upTo]), ...(last ?? [])];
-    const conditions = [
-      ...(TABLES[table]?.rows === undefined ? [] : [TABLES[table].rows]),
-      ...(upTo === undefined ? [] : [`(${keyColumns}) <= ${bound([upTo], 0)}`]),
-      ...(last === undefined ? [] : [`(${keyColumns}) > ${bound(last, values.length - last.length)}`]),
-    ];
-    const condition = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-    // Weights are summed over the rows before, so that a page has one row at least, however heavy.
-    const { rows } = await (
-      await reader()
-    ).query<{ line: string; key: string[] }>(
-      `WITH page AS MATERIALIZED (
-         SELECT ${keyColumns}, sum(${weight}) OVER (ORDER BY ${keyColumns}) - ${weight} AS before FROM (SELECT *
-           FROM ${quoted(table)} t ${condition} ORDER BY ${keyColumns} LIMIT ${options.pageRows ?? PAGE_ROWS}) t
-       )
-       SELECT row_to_json(t)::text AS line, ARRAY[${key.map((one) => `t.${quoted(one.name)}::text`).join(', ')}] AS key
-       FROM page JOIN ${quoted(table)} t USING (${key.map((one) => quoted(one.name)).join(', ')})
-         WHERE page.before < ${PAGE_BYTES} ORDER BY ${keyColumns}`,
-      values,
-    );
+    const db = await reader();
+    const { text, values } = pageQuery(table, key, { last, upTo, pageRows: options.pageRows ?? PAGE_ROWS });
+    const { rows } = await db.query<{ line: string; key: string[] }>(text, values);
     if (rows.length === 0) return;
     yield { rows: rows.map((row) => row.line) };
     last = rows.at(-1)?.key;
@@ -158,10 +137,40 @@ async function* pagesOf(table: string, { options, reader, upTo }: Paging): Async
   }
 }
 
-async function shapeOf(
-  db: Queryable,
+type Key = { name: string; type: string }[];
+
+/** The page after the row with the key `last`: its rows as JSON, each with its key. */
+function pageQuery(
   table: string,
-): Promise<{ columns: string[]; key: { name: string; type: string }[] }> {
+  key: Key,
+  { last = [], upTo, pageRows }: { last: string[] | undefined; upTo: string | undefined; pageRows: number },
+): { text: string; values: string[] } {
+  const { weight: heavy, rows } = TABLES[table] ?? {};
+  const weight = heavy === undefined ? '0' : `octet_length(t.${quoted(heavy)})`;
+  const keyColumns = key.map((one) => `t.${quoted(one.name)}`).join(', ');
+  const values: string[] = [];
+  const bound = (than: '<=' | '>', bounds: string[]): string => {
+    const places = bounds.map((value, i) => `$${values.push(value)}::text::${key[i]?.type}`);
+    return `(${keyColumns}) ${than} (${places.join(', ')})`;
+  };
+  const conditions = [
+    ...(rows === undefined ? [] : [rows]),
+    ...(upTo === undefined ? [] : [bound('<=', [upTo])]),
+    ...(last.length === 0 ? [] : [bound('>', last)]),
+  ];
+  const condition = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+  // Weights are summed over the rows before, so that a page has one row at least, however heavy.
+  const text = `WITH page AS MATERIALIZED (
+      SELECT ${keyColumns}, sum(${weight}) OVER (ORDER BY ${keyColumns}) - ${weight} AS before FROM (SELECT *
+        FROM ${quoted(table)} t ${condition} ORDER BY ${keyColumns} LIMIT ${pageRows}) t
+    )
+    SELECT row_to_json(t)::text AS line, ARRAY[${key.map((one) => `t.${quoted(one.name)}::text`).join(', ')}] AS key
+    FROM page JOIN ${quoted(table)} t USING (${key.map((one) => quoted(one.name)).join(', ')})
+      WHERE page.before < ${PAGE_BYTES} ORDER BY ${keyColumns}`;
+  return { text, values };
+}
+
+async function shapeOf(db: Queryable, table: string): Promise<{ columns: string[]; key: Key }> {
   const { rows } = await db.query<{ name: string; type: string; place: number | null }>(
     `SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type, array_position(i.indkey::int2[],
         a.attnum) AS place

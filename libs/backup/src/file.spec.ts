@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
@@ -67,6 +67,13 @@ describe('the file of a backup', () => {
     }
     await expect(writeBackup(other, HEADER, broken())).rejects.toThrow('the server went away');
     expect([existsSync(other), existsSync(`${other}.part`)]).toEqual([false, false]);
+  });
+
+  // A device of Linux that takes nothing.
+  (existsSync('/dev/full') ? it : it.skip)('leaves nothing behind when the disk is full', async () => {
+    symlinkSync('/dev/full', `${file}.part`);
+    await expect(writeBackup(file, HEADER, pieces())).rejects.toThrow(/ENOSPC/);
+    expect(readdirSync(folder.path)).toEqual([]);
   });
 
   it('is refused when it was cut off, anywhere', async () => {

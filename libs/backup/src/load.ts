@@ -125,46 +125,49 @@ async function begin(pool: Pool, { by }: RestoreOptions, { header, sha256 }: Bac
 }
 
 async function loadRows({ pool, file, progress }: RestoreOptions, checked: BackupSummary): Promise<void> {
-  let at: { table: string; columns: string[] } | undefined;
-  let done = 0;
-  let batch: string[] = [];
-  let characters = 0;
-  const flush = async (): Promise<void> => {
-    if (at === undefined || batch.length === 0) return;
-    await insert(pool, at, batch);
-    done += batch.length;
-    batch = [];
-    characters = 0;
-    progress?.(at.table, done, checked.rows[at.table] ?? 0);
-  };
-  const take = async (piece: Piece): Promise<void> => {
-    if ('table' in piece) {
-      await flush();
-      if (TABLES[piece.table] === undefined)
-        throw new PedigreeError(
-          'invalid_parameter',
-          `the backup has a table ${piece.table.slice(0, 100)}, which is not known here`,
-          { field: 'file' },
-        );
-      at = piece;
-      done = 0;
-      return;
-    }
-    for (const row of piece.rows) {
-      batch.push(row);
-      characters += row.length;
-      if (batch.length >= BATCH_ROWS || characters >= BATCH_CHARACTERS) await flush();
-    }
-  };
+  const loader = new RowLoader(pool, (table, rows) => progress?.(table, rows, checked.rows[table] ?? 0));
   const reading = readBackup(file);
-  for (let next = await reading.next(); ; next = await reading.next()) {
-    if (next.done === true) {
-      await flush();
-      if (next.value.sha256 !== checked.sha256)
-        throw new PedigreeError('invalid_parameter', `${file} was changed while it was read`, { field: 'file' });
-      return;
+  let next = await reading.next();
+  for (; next.done !== true; next = await reading.next()) if (!('format' in next.value)) await loader.take(next.value);
+  await loader.flush();
+  if (next.value.sha256 !== checked.sha256)
+    throw new PedigreeError('invalid_parameter', `${file} was changed while it was read`, { field: 'file' });
+}
+
+/** Inserts rows in batches, of one table after the other. */
+class RowLoader {
+  private into: { table: string; columns: string[] } | undefined;
+  private loaded = 0;
+  private batch: string[] = [];
+  private characters = 0;
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly progress: (table: string, rows: number) => void,
+  ) {}
+
+  async take(piece: Piece): Promise<void> {
+    if ('table' in piece) return this.begin(piece);
+    for (const row of piece.rows) {
+      this.batch.push(row);
+      this.characters += row.length;
+      if (this.batch.length >= BATCH_ROWS || this.characters >= BATCH_CHARACTERS) await this.flush();
     }
-    if (!('format' in next.value)) await take(next.value);
+  }
+
+  async flush(): Promise<void> {
+    if (this.into === undefined || this.batch.length === 0) return;
+    await insert(this.pool, this.into, this.batch);
+    this.loaded += this.batch.length;
+    [this.batch, this.characters] = [[], 0];
+    this.progress(this.into.table, this.loaded);
+  }
+
+  private async begin(into: { table: string; columns: string[] }): Promise<void> {
+    await this.flush();
+    const unknown = `the backup has a table ${into.table.slice(0, 100)}, which is not known here`;
+    if (TABLES[into.table] === undefined) throw new PedigreeError('invalid_parameter', unknown, { field: 'file' });
+    [this.into, this.loaded] = [into, 0];
   }
 }
 

@@ -14,8 +14,10 @@ const till = wrapped(
   10511,
   'retail_sell_kkt',
   `<subject_id>00000000100103</subject_id><inn>7701234501</inn><sell_details>
-    <receipt><type>3</type><operation_date>2026-11-20T10:15:00+03:00</operation_date><items><item><sgtin>${PACK}</sgtin><cost>10.00</cost></item></items></receipt>
-    <receipt><type>3</type><operation_date>2026-11-20T10:16:00+03:00</operation_date><items><item><sgtin>${PART}</sgtin><sold_part>1/2</sold_part></item></items></receipt>
+    <receipt><type>3</type><operation_date>2026-11-20T10:15:00+03:00</operation_date>
+      <items><item><sgtin>${PACK}</sgtin><cost>10.00</cost></item></items></receipt>
+    <receipt><type>3</type><operation_date>2026-11-20T10:16:00+03:00</operation_date>
+      <items><item><sgtin>${PART}</sgtin><sold_part>1/2</sold_part></item></items></receipt>
   </sell_details>`,
 );
 const accepted: ReceiptFacts = {

@@ -27,7 +27,8 @@ function refused(text: string, code: string, place: ErrorPlace): void {
 }
 
 const accept = (content: string): string =>
-  `<documents version="1.38"><accept action_id="701"><subject_id>00000000100930</subject_id><counterparty_id>00000000100931</counterparty_id>
+  `<documents version="1.38"><accept action_id="701"><subject_id>00000000100930</subject_id>` +
+  `<counterparty_id>00000000100931</counterparty_id>
 <operation_date>2026-11-20T10:15:00+03:00</operation_date><order_details>
 ${content}</order_details></accept></documents>`;
 

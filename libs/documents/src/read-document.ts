@@ -1,4 +1,4 @@
-import { isSgtin, isSscc, PedigreeError } from '#kernel';
+import { defined, isSgtin, isSscc, PedigreeError } from '#kernel';
 import { documentTypeOf, documentTypes, type DocumentType } from './document-types.js';
 import type { DocumentFacts, DocumentItem } from './port.js';
 import { walkXml, xmlError, type XmlLeaf, type XmlListener } from './walk-xml.js';
@@ -48,7 +48,7 @@ export interface ForeignFacts extends DocumentFacts {
 export function readForeignDocument(bytes: Uint8Array): ForeignFacts {
   const collector = new FactsCollector({ isForeign: true });
   walkXml(bytes, collector);
-  return { ...collector.facts(), ...(collector.originalId === undefined ? {} : { originalId: collector.originalId }) };
+  return { ...collector.facts(), ...defined({ originalId: collector.originalId }) };
 }
 
 /** Most items of a type that is not known here: what the largest known one may have (public-facts 2.1). */
@@ -131,10 +131,8 @@ class FactsCollector implements XmlListener {
       element,
       schemaVersion: this.schemaVersion as string,
       subjectId,
-      ...(counterpartyId === undefined ? {} : { counterpartyId }),
+      ...defined({ counterpartyId, docNum: this.fields.doc_num, docDate: this.fields.doc_date }),
       operationDate,
-      ...(this.fields.doc_num === undefined ? {} : { docNum: this.fields.doc_num }),
-      ...(this.fields.doc_date === undefined ? {} : { docDate: this.fields.doc_date }),
       items: this.items,
       fields: this.fields,
     };
@@ -174,18 +172,10 @@ class FactsCollector implements XmlListener {
     this.type = known;
   }
 
-  private identifier(kind: DocumentItem['kind'], { name, depth, text, plain, line }: XmlLeaf): void {
+  private identifier(kind: DocumentItem['kind'], leaf: XmlLeaf): void {
     const type = this.type as DocumentType;
-    if (!plain || !(kind === 'sgtin' ? isSgtin(text) : isSscc(text))) {
-      const shape = kind === 'sgtin' ? 'an SGTIN (14 digits, then 13 letters or digits)' : 'an SSCC (18 digits)';
-      const shown = text.length > 60 ? `${text.slice(0, 60)}...` : text;
-      const why = plain ? `is not ${shape}` : `must be ${shape} without comments or CDATA`;
-      throw new PedigreeError('invalid_identifier', `line ${line}: "${shown}" in <${name}> ${why}`, {
-        line,
-        item: shown,
-        element: name,
-      });
-    }
+    const { name, depth, text, plain, line } = leaf;
+    if (!plain || !(kind === 'sgtin' ? isSgtin(text) : isSscc(text))) throw invalidIdentifier(kind, leaf);
     if (name === 'sscc' && depth === FIELD_DEPTH && PACKS_INTO_OWN_SSCC.has(type.docType)) {
       if (this.container !== undefined)
         throw xmlError('schema_violation', `<${type.element}> names two containers`, {
@@ -199,8 +189,9 @@ class FactsCollector implements XmlListener {
     }
     const maxItems = this.options.maxItems ?? type.maxItems;
     if (this.items.length >= maxItems) {
-      const message = `line ${line}: more than ${maxItems} items; that is the most in one document of type ${type.docType}`;
-      throw new PedigreeError('too_many_items', message, { line, item: text, element: type.element });
+      const message = `more than ${maxItems} items; that is the most in one document of type ${type.docType}`;
+      const place = { line, item: text, element: type.element };
+      throw new PedigreeError('too_many_items', `line ${line}: ${message}`, place);
     }
     const item: DocumentItem = { kind, id: text };
     for (const attribute in this.attributes) (item.detail ??= {})[attribute] = this.attributes[attribute] as string;
@@ -225,4 +216,12 @@ class FactsCollector implements XmlListener {
       element: `/documents/${element}/${field}`,
     });
   }
+}
+
+function invalidIdentifier(kind: DocumentItem['kind'], { name, text, plain, line }: XmlLeaf): PedigreeError {
+  const shape = kind === 'sgtin' ? 'an SGTIN (14 digits, then 13 letters or digits)' : 'an SSCC (18 digits)';
+  const item = text.length > 60 ? `${text.slice(0, 60)}...` : text;
+  const why = plain ? `is not ${shape}` : `must be ${shape} without comments or CDATA`;
+  const message = `line ${line}: "${item}" in <${name}> ${why}`;
+  return new PedigreeError('invalid_identifier', message, { line, item, element: name });
 }

@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import { readInstant } from './instants.js';
 import type { ReceiptFacts } from './port.js';
 import { walkXml, xmlError, type XmlLeaf, type XmlListener } from './walk-xml.js';
@@ -94,7 +94,7 @@ class ReceiptCollector implements XmlListener {
       operationId: this.fields.get('operation_id') ?? raise('operation_id'),
       result,
       acceptedAt: this.acceptedAt(),
-      ...(comment === undefined ? {} : { comment }),
+      ...defined({ comment }),
       warnings: this.warnings,
       errors: this.errors,
     };
@@ -104,7 +104,8 @@ class ReceiptCollector implements XmlListener {
     if (this.seen)
       throw xmlError('schema_violation', `<documents> holds a second element, <${name}>`, { line, element: name });
     if (name !== 'result' || attributes.action_id !== '200') {
-      const message = `line ${line}: <${name}> with action_id ${attributes.action_id ?? '(none)'} is no receipt (result, 200)`;
+      const found = `<${name}> with action_id ${attributes.action_id ?? '(none)'}`;
+      const message = `line ${line}: ${found} is no receipt (result, 200)`;
       throw new PedigreeError('unknown_document_type', message, { line, element: name });
     }
     this.seen = true;

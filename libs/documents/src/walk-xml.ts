@@ -168,6 +168,10 @@ function refuseXmlDeclaration({ version, encoding }: XMLDecl): void {
 
 const UTF_8 = /^utf-?8$/i;
 
+/** UTF-16 or UTF-32: a byte order mark of theirs, or a zero byte beside the first character. */
+const isWide = ([first, second]: Uint8Array): boolean =>
+  (first === 0xfe && second === 0xff) || (first === 0xff && second === 0xfe) || first === 0 || second === 0;
+
 /**
  * The text of `bytes`, without a byte order mark. Refuses other encodings than UTF-8, which would let two readers see
  * two documents.
@@ -180,8 +184,7 @@ function decode(bytes: Uint8Array): string {
       { field: 'document' },
     );
   }
-  const [first, second] = bytes;
-  if ((first === 0xfe && second === 0xff) || (first === 0xff && second === 0xfe) || first === 0 || second === 0) {
+  if (isWide(bytes)) {
     throw xmlError('forbidden_xml', 'the text is UTF-16 or UTF-32; only UTF-8 is allowed', { line: 1 });
   }
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,6 +1,6 @@
 import { canonicalBytes, PedigreeError } from '#kernel';
 import type { Append, EventStoreLimits } from './limits.js';
-import type { EventMetadata, ExpectedVersion } from './port.js';
+import type { ExpectedVersion, NewEvent } from './port.js';
 
 /** One append, its events already in their stored form: data and metadata as RFC 8785 bytes. */
 export interface EncodedAppend {
@@ -17,18 +17,23 @@ function bounded(bytes: Buffer, maxBytes: number, field: string): Buffer {
   });
 }
 
-/** Brings the events into their stored form. Throws PedigreeError `body_too_large` for an event beyond its limit. */
-export function encodeAppend({ stream, expectedVersion, events }: Append, limits: EventStoreLimits): EncodedAppend {
-  // The events of one append mostly carry one metadata object: it is encoded once.
-  let shared: { of: EventMetadata; bytes: Buffer } | undefined;
+/**
+ * Brings the events into their stored form. `metadataOf`: the metadata with what the log adds to it. Throws
+ * PedigreeError `body_too_large` for an event beyond its limit.
+ */
+export function encodeAppend(
+  { stream, expectedVersion, events }: Append,
+  limits: EventStoreLimits,
+  metadataOf: (event: NewEvent) => object = ({ metadata }) => metadata,
+): EncodedAppend {
+  // The events of one append mostly carry one metadata object in one schema version: it is encoded once.
+  let shared: { of: NewEvent; bytes: Buffer } | undefined;
   let bytes = 0;
   const encoded = events.map((event, n) => {
     const data = bounded(canonicalBytes(event.data), limits.maxDataBytes, `/events/${n}/data`);
-    if (shared?.of !== event.metadata) {
-      shared = {
-        of: event.metadata,
-        bytes: bounded(canonicalBytes(event.metadata), limits.maxMetadataBytes, `/events/${n}/metadata`),
-      };
+    if (shared?.of.metadata !== event.metadata || shared.of.schemaVersion !== event.schemaVersion) {
+      const metadata = canonicalBytes(metadataOf(event));
+      shared = { of: event, bytes: bounded(metadata, limits.maxMetadataBytes, `/events/${n}/metadata`) };
     }
     bytes += data.length + shared.bytes.length;
     return { id: event.id, type: event.type, schemaVersion: event.schemaVersion, data, metadata: shared.bytes };

@@ -89,8 +89,10 @@ export interface EventStore {
    * gave.
    */
   readAll(after: bigint, options?: { filter?: EventFilter; limit?: number }): Promise<ReadPage>;
-  /** Pages as they come, for ever, until `signal` aborts; waits without polling hard when there is nothing new. Never yields an empty page
-   * unless the position moved past events that the filter left out. */
+  /**
+   * Pages as they come, for ever, until `signal` aborts; waits without polling hard when there is nothing new. Never
+   * yields an empty page unless the position moved past events that the filter left out.
+   */
   subscribeAll(
     after: bigint,
     options: { filter?: EventFilter; limit?: number; signal: AbortSignal },

@@ -89,18 +89,8 @@ export interface AllRange {
  * as the rows: nothing can slip between.
  */
 export async function readAllRows(db: Queryable, after: bigint, range: AllRange): Promise<PageRead> {
-  const { filter, limit } = range;
-  const filtered = filter?.streamPrefixes !== undefined || filter?.types !== undefined;
-  const windowEnd = after + BigInt(filtered ? Math.max(range.maxScan, limit) : limit);
-  const { rows } = await db.query<EventRow & { head: bigint }>({
-    // Two names, because the plan that a session keeps must not be shared between the bounded range and the filtered
-    // one.
-    name: filtered ? 'event-read-all-filtered' : 'event-read-all',
-    text: filtered ? FILTERED : UNFILTERED,
-    values: filtered
-      ? [after, windowEnd, limit, filter?.streamPrefixes ?? null, filter?.types ?? null]
-      : [after, windowEnd],
-  });
+  const { query, windowEnd } = pageQuery(after, range);
+  const { rows } = await db.query<EventRow & { head: bigint }>(query);
   const [first] = rows;
   const head = first?.head ?? 0n;
   const found = first === undefined || first.position === null ? [] : rows;
@@ -108,9 +98,24 @@ export async function readAllRows(db: Queryable, after: bigint, range: AllRange)
   const last = events.at(-1);
   const lookedAt = windowEnd < head ? windowEnd : head;
   // A full page may have stopped anywhere in its window.
-  const readUpTo = events.length === limit && last !== undefined ? last.position : lookedAt;
+  const readUpTo = events.length === range.limit && last !== undefined ? last.position : lookedAt;
   const bytes = found.reduce((sum, row) => sum + row.data.length + row.metadata.length, 0);
   return { events, readUpTo: readUpTo > after ? readUpTo : after, reachedHead: readUpTo >= head, bytes };
+}
+
+/**
+ * The statement of a page, and the last position that it looks at. Each has a name of its own, because the plan that a
+ * session keeps must not be shared between the bounded range and the filtered one.
+ */
+function pageQuery(after: bigint, { filter, limit, maxScan }: AllRange) {
+  const { streamPrefixes = null, types = null } = filter ?? {};
+  if (streamPrefixes === null && types === null) {
+    const windowEnd = after + BigInt(limit);
+    return { windowEnd, query: { name: 'event-read-all', text: UNFILTERED, values: [after, windowEnd] } };
+  }
+  const windowEnd = after + BigInt(Math.max(maxScan, limit));
+  const values = [after, windowEnd, limit, streamPrefixes, types];
+  return { windowEnd, query: { name: 'event-read-all-filtered', text: FILTERED, values } };
 }
 
 // The head is joined from the left, so that it comes back also when no event does.

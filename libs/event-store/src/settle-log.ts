@@ -80,32 +80,37 @@ export async function holdsEvents(store: Pick<EventStore, 'readAll'>): Promise<b
   }
 }
 
-function refuseOtherLog({ id, settled, holdsEvents: holds, owner }: Found, eventStoreUrl: string | undefined): void {
-  const field = eventStoreUrl === undefined ? 'DATABASE_URL' : 'EVENTSTORE_URL';
-  const log =
-    eventStoreUrl === undefined ? 'the event log in this database' : `the event log at ${hostsOf(eventStoreUrl)}`;
-  const refuse = (sentence: string): never => {
-    throw new PedigreeError('invalid_configuration', `${field}: ${log} ${sentence}`, { field });
-  };
-  if (owner === id) return;
+function refuseOtherLog(found: Found, eventStoreUrl: string | undefined): void {
+  const why = whyOtherLog(found, eventStoreUrl !== undefined);
+  if (why === undefined) return;
+  const [field, log] =
+    eventStoreUrl === undefined
+      ? ['DATABASE_URL', 'the event log in this database']
+      : ['EVENTSTORE_URL', `the event log at ${hostsOf(eventStoreUrl)}`];
+  throw new PedigreeError('invalid_configuration', `${field}: ${log} ${why}`, { field });
+}
+
+/** Undefined where the log may be this database's. */
+function whyOtherLog({ id, settled, holdsEvents: holds, owner }: Found, isOnServer: boolean): string | undefined {
+  if (owner === id) return undefined;
   if (owner !== undefined)
-    refuse(
+    return (
       `belongs to installation ${owner}, and this database is installation ${id}; name the log of this database, ` +
-        'or the database of that log',
+      'or the database of that log'
     );
-  const wasThere = settled?.installationSeen === true || (settled?.place === 'server' && !holds);
-  if (wasThere)
-    refuse(
+  if (settled?.installationSeen === true || (settled?.place === 'server' && !holds))
+    return (
       `${holds ? 'has lost its first event' : 'is empty'}, but this database, installation ${id}, has worked on ` +
-        'it before; name the server that has it, or restore log and database together',
+      'it before; name the server that has it, or restore log and database together'
     );
   // A version before this one wrote no first event. Its own log it knows by having settled there; one in the same
   // database can be no other's.
-  if (holds && settled === undefined && eventStoreUrl !== undefined)
-    refuse(
+  if (holds && settled === undefined && isOnServer)
+    return (
       `holds events that this database, installation ${id}, has not written; name the database that belongs to ` +
-        'it, or begin with an empty log',
+      'it, or begin with an empty log'
     );
+  return undefined;
 }
 
 /** The client takes everything up to the first @ for user and password. */

@@ -68,6 +68,12 @@ export class PedigreeError extends Error {
   }
 }
 
+/** What was thrown, in its own words; an error without any (a refused connection to several addresses) by its code. */
+export function wordsOf(error: unknown): string {
+  const { message, code } = Object(error) as { message?: unknown; code?: unknown };
+  return typeof message === 'string' && message !== '' ? message : String(code ?? error);
+}
+
 /** Ends a switch over a closed union: reaching it is a broken invariant. */
 export function neverReached(value: never, what: string): never {
   throw new Error(`unknown ${what}: ${inspect(value, { depth: 2, maxStringLength: 200 })}`);

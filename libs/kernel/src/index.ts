@@ -1,10 +1,12 @@
 /**
  * The vocabulary that every other library speaks: identifiers, time, canonical JSON, errors.
  * Promise: pure and total; bad text is refused with the place and the reason, never repaired.
- * Proven in: identifiers.spec.ts, canonical-json.spec.ts, coalesce.spec.ts.
+ * Proven in: backoff.spec.ts, identifiers.spec.ts, canonical-json.spec.ts, coalesce.spec.ts.
  */
 export * from './identifiers.js';
 export * from './clock.js';
+export * from './backoff.js';
+export * from './defined.js';
 export * from './canonical-json.js';
 export * from './digest.js';
 export * from './errors.js';

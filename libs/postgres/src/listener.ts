@@ -1,3 +1,4 @@
+import { backoffMs } from '#kernel';
 import pg from 'pg';
 import type { Pool } from './pool.js';
 
@@ -14,8 +15,7 @@ export interface ListenerOptions {
   lost?(): void;
 }
 
-const RETRY_FIRST_MS = 100;
-const RETRY_MOST_MS = 5_000;
+const BACKOFF = { firstMs: 100, mostMs: 5_000 };
 
 /**
  * One connection that listens for NOTIFY on a channel, and is made anew, after growing pauses, whenever it is lost.
@@ -69,14 +69,14 @@ export class Listener {
     this.client = undefined;
     client.end().catch(() => undefined);
     this.options.lost?.();
+    this.failures += 1;
     this.retry = setTimeout(
       () => {
         this.retry = undefined;
         this.listen();
       },
-      Math.min(RETRY_MOST_MS, RETRY_FIRST_MS * 2 ** Math.min(this.failures, 16)),
+      backoffMs(this.failures, BACKOFF),
     );
     this.retry.unref();
-    this.failures += 1;
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '#kernel';
 import pg from 'pg';
 import { limitTransactions, nameTransaction, TRANSACTION_LIMIT_MS, transactionError } from './transaction-limit.js';
 
@@ -36,7 +37,7 @@ export function openPool(options: PoolOptions): Pool {
     max: options.maxConnections ?? 10,
     application_name: options.applicationName ?? 'pedigree',
     connectionTimeoutMillis: options.connectTimeoutMs ?? 30_000,
-    ...(options.answerTimeoutMs === undefined ? {} : { query_timeout: options.answerTimeoutMs }),
+    ...defined({ query_timeout: options.answerTimeoutMs }),
     keepAlive: true,
     // Before anybody has the connection: the pool waits for it, though the type does not say so.
     onConnect: ((client) => limitTransactions(client, options.transactionLimitMs ?? TRANSACTION_LIMIT_MS)) as (

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { PedigreeError, type JsonValue } from '#kernel';
+import { defined, PedigreeError, type JsonValue } from '#kernel';
 import { readSecretFile } from '#secret-files';
 import { z } from 'zod';
 import type { Account, SignerConfig } from './port.js';
@@ -142,7 +142,7 @@ function signerOf(raw: RawSigner, folder: string, secrets: SecretReader): Signer
     timeLimitMs: raw.time_limit_ms,
     concurrency: raw.concurrency,
     ...(raw.certificate_file === undefined ? {} : { certificateFile: resolve(folder, raw.certificate_file) }),
-    ...(held === undefined ? {} : { secret: held }),
+    ...defined({ secret: held }),
   };
   if (raw.kind === 'command')
     return { kind: 'command', command: raw.command, folder: resolve(folder), environment: raw.environment, ...common };
@@ -152,7 +152,7 @@ function signerOf(raw: RawSigner, folder: string, secrets: SecretReader): Signer
     headers: raw.headers,
     retries: raw.retries,
     ...(raw.body === undefined ? {} : { body: raw.body as JsonValue }),
-    ...(raw.answer_field === undefined ? {} : { answerField: raw.answer_field }),
+    ...defined({ answerField: raw.answer_field }),
     ...(raw.ca_file === undefined ? {} : { caFile: resolve(folder, raw.ca_file) }),
     ...common,
   };

@@ -1,10 +1,11 @@
 import { PedigreeError, type Clock, type ErrorPlace } from '#kernel';
 import type { CallBudgets } from '#tasks';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { AccountFault } from './account-refusals.js';
 import type { CallCount } from './call/call-counts.js';
 import { CHANGE, READ, READ_ONE, READ_SURELY, type OperationCall } from './call/caller.js';
 import { classify, type Reading } from './call/classify.js';
+import { baseOf, openAgent } from './call/connection.js';
 import type { Exchange } from './call/exchange.js';
 import { mayReadAgain } from './call/read-again.js';
 import { resolveLink } from './call/links.js';
@@ -18,14 +19,16 @@ import type {
   Account,
   CallOutcome,
   DocumentMetadata,
+  DocumentPage,
   DocumentToSend,
   OutgoingQuery,
   RawAnswer,
   RegistryClient,
   Signer,
 } from './port.js';
-import type { OperationName, Profile } from './profile.js';
-import { Sessions, type SignInResult } from './session/sessions.js';
+import type { Profile } from './profile.js';
+import type { OperationName } from './profile-names.js';
+import { Sessions, type SignInResult, type TokenResult } from './session/sessions.js';
 import type { SessionStore } from './session/session-store.js';
 import { signIn } from './session/sign-in.js';
 import { openSigner } from './signing/open-signer.js';
@@ -124,9 +127,7 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
 
   async prepare(account: string): Promise<{ kind: 'ready' } | { kind: 'not_ready'; reason: string }> {
     this.open(account);
-    const session = await this.sessionsOf
-      .token(account)
-      .catch((error: Error) => ({ kind: 'none' as const, reason: `sessions: ${error.message}` }));
+    const session = await this.token(account);
     return session.kind === 'token' ? { kind: 'ready' } : { kind: 'not_ready', reason: session.reason };
   }
 
@@ -157,17 +158,11 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
     return this.call(account, 'status', { request, manner: READ_ONE, read: (raw) => this.readings.document(raw) });
   }
 
-  async listOutgoing(
-    account: string,
-    query: OutgoingQuery,
-  ): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
+  async listOutgoing(account: string, query: OutgoingQuery): Promise<CallOutcome<DocumentPage>> {
     return this.list(account, 'list_outgoing', query);
   }
 
-  async listIncoming(
-    account: string,
-    query: OutgoingQuery,
-  ): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
+  async listIncoming(account: string, query: OutgoingQuery): Promise<CallOutcome<DocumentPage>> {
     return this.list(account, 'list_incoming', query);
   }
 
@@ -257,7 +252,7 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
     account: string,
     operation: 'list_outgoing' | 'list_incoming',
     query: OutgoingQuery,
-  ): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> {
+  ): Promise<CallOutcome<DocumentPage>> {
     const pageSize = this.options.profile.operations[operation].pageSize ?? 100;
     if ((query.documentIds?.length ?? 0) > pageSize) {
       throw new PedigreeError(
@@ -301,6 +296,12 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
     return classify(result, what.manner, { fields: this.options.profile.fields, read: what.read });
   }
 
+  private token(account: string): Promise<TokenResult> {
+    return this.sessionsOf
+      .token(account)
+      .catch((error: Error) => ({ kind: 'none', reason: `sessions: ${error.message}` }));
+  }
+
   private link(link: string, operation: 'fetch_link' | 'upload_part'): Reading<Target> {
     const url = resolveLink(link, this.base, this.options.profile.linkRewrite);
     if ('problem' in url) return url;
@@ -324,9 +325,7 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
    */
   private async authorised(account: string, operation: OperationName, what: Omit<Call, 'token'>): Promise<Exchange> {
     for (let attempt = 1; attempt <= 2; attempt += 1) {
-      const session = await this.sessionsOf
-        .token(account)
-        .catch((error: Error) => ({ kind: 'none' as const, reason: `sessions: ${error.message}` }));
+      const session = await this.token(account);
       // Without another token the refused attempt counts as not made: the fault is the session's, not the document's.
       if (session.kind === 'none') return { kind: 'failed', written: false, reason: session.reason };
       const result = await this.caller.call(account, operation, { ...what, token: session.token });
@@ -374,34 +373,4 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
       return { kind: 'failed', reason: `sign-in: ${message}`, counts: true, tokenMayExist: true, ...fault };
     }
   }
-}
-
-function baseOf(baseUrl: string): URL {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (
-    url === undefined ||
-    !/^https?:$/.test(url.protocol) ||
-    url.search !== '' ||
-    url.hash !== '' ||
-    url.username !== ''
-  ) {
-    throw new PedigreeError('invalid_configuration', 'the registry address must be http(s)://host[:port][/prefix]', {
-      field: 'baseUrl',
-    });
-  }
-  return url;
-}
-
-/** HTTP/1.1, one request at a time on a connection: a broken connection then concerns one call alone. */
-function openAgent(profile: Profile, connections: number): Agent {
-  const { requestTimeoutMs, connectTimeoutMs } = profile.rules;
-  return new Agent({
-    connections,
-    pipelining: 1,
-    keepAliveTimeout: 30_000,
-    keepAliveMaxTimeout: 120_000,
-    headersTimeout: requestTimeoutMs,
-    bodyTimeout: requestTimeoutMs,
-    connect: { timeout: Math.min(connectTimeoutMs, requestTimeoutMs) },
-  });
 }

@@ -100,6 +100,12 @@ export interface RawAnswer {
 /** Canonical document statuses, whatever the profile calls them (registry-interface 3.1). */
 export type DocumentStatus = 'uploading' | 'processing' | 'processed' | 'failed_result_ready' | 'failed';
 
+/** A page of a document list, and how many documents the list has. */
+export interface DocumentPage {
+  documents: DocumentMetadata[];
+  total: number;
+}
+
 export interface DocumentMetadata {
   documentId: string;
   requestId: string;
@@ -180,14 +186,8 @@ export interface RegistryClient {
   prepare(account: string): Promise<{ kind: 'ready' } | { kind: 'not_ready'; reason: string }>;
   sendDocument(account: string, document: DocumentToSend): Promise<CallOutcome<{ documentId: string }>>;
   documentStatus(account: string, documentId: string): Promise<CallOutcome<DocumentMetadata>>;
-  listOutgoing(
-    account: string,
-    query: OutgoingQuery,
-  ): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
-  listIncoming(
-    account: string,
-    query: OutgoingQuery,
-  ): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
+  listOutgoing(account: string, query: OutgoingQuery): Promise<CallOutcome<DocumentPage>>;
+  listIncoming(account: string, query: OutgoingQuery): Promise<CallOutcome<DocumentPage>>;
   /**
    * Documents that were sent under this request_id: none, one, or (an alarm) more. Notifications, which bear it as
    * well, are left out.

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { answer } from '../test/scripted-caller.js';
 import { Readings } from './call/readings.js';
 import { Requests } from './call/requests.js';
-import { BUILT_IN_PROFILES, loadProfile, OPERATIONS, type OperationName } from './profile.js';
+import { BUILT_IN_PROFILES, loadProfile } from './profile.js';
+import { OPERATIONS, type OperationName } from './profile-names.js';
 
 const DOCUMENT = { xml: Buffer.from('<a/>'), signature: Buffer.from('s'), requestId: 'r', bulkProcessing: true };
 

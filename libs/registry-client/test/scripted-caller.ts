@@ -4,7 +4,8 @@ import { classify } from '../src/call/classify.js';
 import type { Exchange } from '../src/call/exchange.js';
 import { Requests } from '../src/call/requests.js';
 import type { CallOutcome, RawAnswer } from '../src/port.js';
-import type { OperationName, Profile } from '../src/profile.js';
+import type { Profile } from '../src/profile.js';
+import type { OperationName } from '../src/profile-names.js';
 
 export interface Asked {
   account: string;

@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '#kernel';
+import { systemClock, wordsOf, type Clock } from '#kernel';
 
 export type Phase = 'starting' | 'running' | 'stopping';
 
@@ -134,9 +134,7 @@ export class Health {
 
 /** An error in a line, without the secrets that it might name. */
 export function sentenceOf(error: unknown, secrets: string[] = []): string {
-  const { message, code } = Object(error) as { message?: unknown; code?: unknown };
-  const said = typeof message === 'string' && message !== '' ? message : String(code ?? error);
-  const hidden = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), said);
+  const hidden = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), wordsOf(error));
   return hidden
     .replace(/(:\/\/[^\s:@/]*):[^\s@/]*@/g, '$1:***@')
     .replace(/\s+/g, ' ')

@@ -1,11 +1,10 @@
-import { PedigreeError, systemClock, type Clock } from '#kernel';
+import { backoffMs, PedigreeError, systemClock, type Clock } from '#kernel';
 import type { ServiceLog } from './bounded-log.js';
 import { sentenceOf, type Health } from './health.js';
 import type { Need } from './need.js';
 
-/** Least and most time between two tries while a service is away. */
-const FIRST_DELAY_MS = 100;
-const MOST_DELAY_MS = 5_000;
+/** Between two tries while a service is away. */
+const BACKOFF = { firstMs: 200, mostMs: 5_000 };
 /** How often it is said again that a service is still away. */
 const REMIND_EVERY_MS = 60_000;
 
@@ -15,7 +14,7 @@ export interface WatchOptions {
   log: ServiceLog;
   signal: AbortSignal;
   clock?: Clock;
-  /** From 0 to 1: where in its range a back-off falls, so that many processes do not ask in step. */
+  /** From 0 to 1: the jitter of the back-off, so that many processes do not ask in step. */
   random?: () => number;
   /** How often a service that is there is looked at. Default 1,000. */
   everyMs?: number;
@@ -79,13 +78,16 @@ class Watcher {
   ) {}
 
   async run(): Promise<void> {
-    const { signal, clock = systemClock, everyMs = 1_000 } = this.options;
+    const { signal, clock = systemClock, everyMs = 1_000, random = Math.random } = this.options;
     while (!signal.aborted) {
       const error = await this.look();
       if (signal.aborted) break;
       if (error === undefined) this.isThere();
       else this.isAway(error.reason);
-      await clock.wait(error === undefined ? everyMs : this.delayMs(), signal);
+      await clock.wait(
+        error === undefined ? everyMs : backoffMs(this.failures, { ...BACKOFF, jitter: random() }),
+        signal,
+      );
     }
     await this.need.close?.().catch(() => undefined);
   }
@@ -134,12 +136,5 @@ class Watcher {
       );
     }
     this.onFailure(error);
-  }
-
-  /** Between half of the doubled delay and the whole of it. */
-  private delayMs(): number {
-    const { random = Math.random } = this.options;
-    const fullMs = Math.min(MOST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(this.failures, 16));
-    return fullMs * (0.5 + random() / 2);
   }
 }

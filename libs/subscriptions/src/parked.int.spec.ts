@@ -75,6 +75,16 @@ describe.each([
   const append = (events: NewEvent[], stream: string = randomUUID()) => store.append(`shop-${stream}`, 'any', events);
   const delivered = (shop: number, n: number) => eventOf({ shop, n }, 'Delivered');
   const told = (shop: number, n: number, tell: number) => eventOf({ shop, n, tell }, 'Delivered');
+  const QUICK = { retryFirstDelayMs: 1, retryMaxDelayMs: 5, minPageIntervalMs: 0, standbyPollMs: 1 };
+  const happening = fc.record({
+    shop: fc.nat(3),
+    tell: fc.nat(3),
+    n: fc.constantFrom(1, 2, 3, 666),
+    type: fc.constantFrom('Delivered', 'Delivered', 'Looked'),
+  });
+  const steps = fc.array(fc.constantFrom('work', 'work', 'try all', 'try all and fail'), { maxLength: 6 });
+  const happened = ({ type, shop, n, tell }: { type: string; shop: number; n: number; tell: number }) =>
+    type === 'Looked' ? eventOf({ shop, n }, type) : told(shop, n, tell);
   const parts = (saga: Saga<ShopState>) => ({ saga, store, pool: trial.pool, queue });
 
   async function stored(): Promise<{ states: [string, unknown][]; tasks: string[] }> {
@@ -190,19 +200,13 @@ describe.each([
       ...parts(saga),
       parkingLimits: { instances: 2, events: 4 },
       signal: end.signal,
-      retryFirstDelayMs: 1,
-      retryMaxDelayMs: 5,
-      minPageIntervalMs: 0,
-      standbyPollMs: 1,
+      ...QUICK,
     };
-    await append([
-      delivered(1, 666),
-      delivered(2, 666),
-      delivered(1, 10),
-      delivered(5, 50),
-      delivered(3, 666),
-      delivered(4, 40),
-    ]);
+    const [shops, numbers] = [
+      [1, 2, 1, 5, 3, 4],
+      [666, 666, 10, 50, 666, 40],
+    ];
+    await append(shops.map((shop, i) => delivered(shop, numbers[i]!)));
     const { reached, onBatch } = whenPosition(await store.head());
     let halted: (error: unknown) => void;
     const halt = new Promise<unknown>((resolve) => (halted = resolve));
@@ -237,13 +241,6 @@ describe.each([
   });
 
   it('brings every instance to where one clean run brings it, whatever was parked, retried and torn meanwhile', async () => {
-    const happening = fc.record({
-      shop: fc.nat(3),
-      tell: fc.nat(3),
-      n: fc.constantFrom(1, 2, 3, 666),
-      type: fc.constantFrom('Delivered', 'Delivered', 'Looked'),
-    });
-    const steps = fc.array(fc.constantFrom('work', 'work', 'try all', 'try all and fail'), { maxLength: 6 });
     const property = fc.asyncProperty(
       fc.array(happening, { minLength: 1, maxLength: 15 }),
       steps,
@@ -257,18 +254,9 @@ describe.each([
         const [first, second] = [happenings.slice(0, 8), happenings.slice(8)];
         const fault = { isMended: false };
         const saga = faultyShops(fault);
-        await append(
-          first.map(({ type, shop, n, tell }) =>
-            type === 'Looked' ? eventOf({ shop, n }, type) : told(shop, n, tell),
-          ),
-        );
+        await append(first.map(happened));
         for (const [n, step] of wanted.entries()) {
-          if (n === 2 && second.length > 0)
-            await append(
-              second.map(({ type, shop, n: number, tell }) =>
-                type === 'Looked' ? eventOf({ shop, n: number }, type) : told(shop, number, tell),
-              ),
-            );
+          if (n === 2 && second.length > 0) await append(second.map(happened));
           if (step === 'work') await catchUpSaga({ ...parts(saga), batchSize });
           else await tryAll(saga, step === 'try all');
         }

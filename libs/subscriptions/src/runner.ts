@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '#kernel';
+import { defined, backoffMs, systemClock, type Clock } from '#kernel';
 import type { EventFilter, EventStore, ReadPage, RecordedEvent } from '#event-store';
 import type { Pool } from '#postgres';
 import { randomUUID } from 'node:crypto';
@@ -39,8 +39,10 @@ export interface SubscriptionOptions {
   /** At once, and whenever it may have changed. */
   onRole?: (news: { name: string; role: SubscriptionRole }) => void;
   onError?: (error: unknown, trouble: SubscriptionTrouble) => void;
-  /** Least time between the starts of two pages while they are not full. A busy log is then worked in pages, not event by event; the first event
-   * after a pause goes at once. Default 50. */
+  /**
+   * Least time between the starts of two pages while they are not full. A busy log is then worked in pages, not event
+   * by event; the first event after a pause goes at once. Default 50.
+   */
   minPageIntervalMs?: number;
   retryFirstDelayMs?: number;
   retryMaxDelayMs?: number;
@@ -104,7 +106,7 @@ class Runner {
     for await (const page of store.subscribeAll(from, {
       limit: batchSize,
       signal,
-      ...(filter === undefined ? {} : { filter }),
+      ...defined({ filter }),
     })) {
       const beganAtMs = this.clock.monotonicMs();
       if (!(await this.workThrough(from, page))) return;
@@ -145,7 +147,7 @@ class Runner {
     const { name, signal, retryFirstDelayMs = 100, retryMaxDelayMs = 30_000, haltedAfterAttempts = 8 } = this.options;
     if (signal.aborted) return;
     this.failures += 1;
-    const retryInMs = Math.min(retryFirstDelayMs * 2 ** Math.min(this.failures - 1, 30), retryMaxDelayMs);
+    const retryInMs = backoffMs(this.failures, { firstMs: retryFirstDelayMs, mostMs: retryMaxDelayMs });
     const kind = this.failures >= haltedAfterAttempts ? 'subscription_halted' : 'subscription_failed';
     const [first, last] = [part[0], part.at(-1)];
     const where = first === undefined || last === undefined ? {} : { from: first.position, to: last.position };
@@ -173,7 +175,7 @@ export async function catchUp(options: CatchUpOptions): Promise<bigint> {
     while (position < target && !signal?.aborted) {
       const { events, readUpTo } = await store.readAll(position, {
         limit: batchSize,
-        ...(filter === undefined ? {} : { filter }),
+        ...defined({ filter }),
       });
       if (readUpTo <= position) throw new Error(`the log ends at ${position}, before its head ${target}`);
       position = await catchUpPage(options, work, { from: position, events, upTo: readUpTo });

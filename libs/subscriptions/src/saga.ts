@@ -1,3 +1,4 @@
+import { defined } from '#kernel';
 import type { RecordedEvent } from '#event-store';
 import type { Transaction } from '#postgres';
 import type { NewTask, TaskQueue } from '#tasks';
@@ -33,7 +34,7 @@ export const sagaCheckpoint = (saga: { name: string }): string => `saga:${saga.n
  */
 export function runSaga<State>(options: SagaOptions<State>): Promise<void> {
   const { saga, queue, parkingLimits, onParked, ...rest } = options;
-  const handler = sagaHandler({ saga, queue, ...(parkingLimits === undefined ? {} : { parkingLimits }) });
+  const handler = sagaHandler({ saga, queue, ...defined({ parkingLimits }) });
   let news: HeldEvent[] = [];
   return runSubscription({
     ...rest,
@@ -56,7 +57,7 @@ export function catchUpSaga<State>(
   options: SagaParts<State> & Omit<CatchUpOptions, 'name' | 'filter' | 'handle'>,
 ): Promise<bigint> {
   const { saga, queue, parkingLimits, ...rest } = options;
-  const handler = sagaHandler({ saga, queue, ...(parkingLimits === undefined ? {} : { parkingLimits }) });
+  const handler = sagaHandler({ saga, queue, ...defined({ parkingLimits }) });
   return catchUp({
     ...rest,
     name: sagaCheckpoint(saga),

@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '#kernel';
+import { systemClock, wordsOf, type Clock } from '#kernel';
 import type { SubscriptionOptions, SubscriptionRole, SubscriptionTrouble } from './runner.js';
 
 /** A subscription of this process that failed, and has handled nothing since. */
@@ -94,9 +94,4 @@ export class SubscriptionWatch {
     const found = this.failures.get(name);
     return found === undefined || found.overAtMs < this.clock.monotonicMs() ? undefined : found;
   }
-}
-
-function wordsOf(error: unknown): string {
-  const { message, code } = Object(error) as { message?: unknown; code?: unknown };
-  return typeof message === 'string' && message !== '' ? message : String(code ?? error);
 }

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { systemClock } from '#kernel';
-import type { Clock, JsonObject } from '#kernel';
+import { backoffMs, systemClock, type Clock, type JsonObject } from '#kernel';
 import type { RenewableTaskQueue, Task, TaskResult } from './port.js';
 
 /**
@@ -208,7 +207,7 @@ class LaneRunner {
     const { lane, maxAttempts, firstBackoffMs, mostBackoffMs, report } = this.options;
     if (task.attempts >= maxAttempts)
       return { kind: 'failed', error: `gave up after ${task.attempts} attempts: ${error}` };
-    const retryInMs = Math.min(mostBackoffMs, firstBackoffMs * 2 ** (task.attempts - 1));
+    const retryInMs = backoffMs(task.attempts, { firstMs: firstBackoffMs, mostMs: mostBackoffMs });
     report({ kind: 'task_threw', lane, task, error, retryInMs });
     return { kind: 'retry', delayMs: retryInMs, error };
   }
@@ -287,8 +286,8 @@ class LaneRunner {
 
   private async pauseAfter(error: unknown): Promise<void> {
     const { lane, report, clock, firstBackoffMs, mostBackoffMs, signal } = this.options;
-    const retryInMs = Math.min(mostBackoffMs, firstBackoffMs * 2 ** Math.min(this.failuresInRow, 10));
     this.failuresInRow += 1;
+    const retryInMs = backoffMs(this.failuresInRow, { firstMs: firstBackoffMs, mostMs: mostBackoffMs });
     report({ kind: 'queue_unavailable', lane, error: textOf(error), retryInMs });
     await clock.wait(retryInMs, signal);
   }

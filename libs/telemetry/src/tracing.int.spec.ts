@@ -56,26 +56,11 @@ describe('traces', () => {
     const gateway = openTracing({ program: 'gateway', version: '1', endpoint });
     const worker = openTracing({ program: 'worker', version: '1', endpoint });
     const caller = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
-    gateway.step({
-      requestId: REQUEST_ID,
-      name: 'intake',
-      key: 'erp-1',
-      startedAt: FROM,
-      endedAt: TO,
-      kind: 'server',
-      caller,
-    });
-    worker.step({
-      requestId: REQUEST_ID,
-      name: 'send',
-      key: 'send:1',
-      startedAt: FROM,
-      endedAt: TO,
-      kind: 'client',
-      attributes: { attempt: 1 },
-      error: 'refused',
-    });
-    worker.document({ requestId: REQUEST_ID, startedAt: FROM, endedAt: TO, attributes: { outcome: 'accepted' } });
+    const done = { requestId: REQUEST_ID, startedAt: FROM, endedAt: TO };
+    gateway.step({ ...done, name: 'intake', key: 'erp-1', kind: 'server', caller });
+    const attributes = { attempt: 1 };
+    worker.step({ ...done, name: 'send', key: 'send:1', kind: 'client', attributes, error: 'refused' });
+    worker.document({ ...done, attributes: { outcome: 'accepted' } });
     await Promise.all([gateway.close(), worker.close()]);
 
     const root = documentTrace(REQUEST_ID);

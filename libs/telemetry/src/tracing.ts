@@ -1,4 +1,4 @@
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Link } from '@opentelemetry/api';
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Tracer } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
@@ -84,60 +84,55 @@ class GivenIds implements IdGenerator {
 }
 
 /** Opens the way to an OTLP receiver. A receiver that is away costs spans and never work. */
-export function openTracing(options: TracingOptions): Tracing {
-  const { exportWithinMs = 5_000 } = options;
-  const exporter = new OTLPTraceExporter({
-    url: `${options.endpoint.replace(/\/+$/, '')}/v1/traces`,
-    timeoutMillis: exportWithinMs,
-  });
-  const ids = new GivenIds();
-  const provider = new BasicTracerProvider({
-    idGenerator: ids,
-    resource: resourceFromAttributes({
-      'service.name': `pedigree-${options.program}`,
-      'service.version': options.version,
-    }),
-    spanProcessors: [
-      new BatchSpanProcessor(exporter, { maxQueueSize: MOST_QUEUED_SPANS, exportTimeoutMillis: exportWithinMs }),
-    ],
-  });
-  const tracer = provider.getTracer('pedigree', options.version);
+export const openTracing = (options: TracingOptions): Tracing => new OtlpTracing(options);
 
-  const record = (place: TracePlace, parent: TracePlace | undefined, span: Omit<Step, 'requestId' | 'key'>): void => {
-    ids.next = place;
-    const links: Link[] =
-      span.caller === undefined ? [] : [{ context: { ...span.caller, traceFlags: TraceFlags.SAMPLED } }];
+class OtlpTracing implements Tracing {
+  readonly isOn = true;
+  private readonly ids = new GivenIds();
+  private readonly provider: BasicTracerProvider;
+  private readonly tracer: Tracer;
+
+  constructor({ program, version, endpoint, exportWithinMs = 5_000 }: TracingOptions) {
+    const exporter = new OTLPTraceExporter({
+      url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+      timeoutMillis: exportWithinMs,
+    });
+    this.provider = new BasicTracerProvider({
+      idGenerator: this.ids,
+      resource: resourceFromAttributes({ 'service.name': `pedigree-${program}`, 'service.version': version }),
+      spanProcessors: [
+        new BatchSpanProcessor(exporter, { maxQueueSize: MOST_QUEUED_SPANS, exportTimeoutMillis: exportWithinMs }),
+      ],
+    });
+    this.tracer = this.provider.getTracer('pedigree', version);
+  }
+
+  step({ key, ...span }: Step): void {
+    const root = documentTrace(span.requestId);
+    const spanId = stepSpanId(span.requestId, `${span.name} ${key}`);
+    this.record({ traceId: root.traceId, spanId }, root, span);
+  }
+
+  document(span: Parameters<Tracing['document']>[0]): void {
+    this.record(documentTrace(span.requestId), undefined, { name: 'document', ...span });
+  }
+
+  async close(): Promise<void> {
+    await this.provider.shutdown().catch(() => undefined);
+  }
+
+  private record(place: TracePlace, parent: TracePlace | undefined, span: Omit<Step, 'key'>): void {
+    const { requestId, name, kind = 'internal', startedAt: startTime, endedAt, caller, error } = span;
+    const attributes = { 'pedigree.request_id': requestId, ...span.attributes };
+    const links = caller === undefined ? [] : [{ context: { ...caller, traceFlags: TraceFlags.SAMPLED } }];
     const within =
       parent === undefined
         ? ROOT_CONTEXT
         : trace.setSpanContext(ROOT_CONTEXT, { ...parent, traceFlags: TraceFlags.SAMPLED, isRemote: true });
-    const made = tracer.startSpan(
-      span.name,
-      { kind: KINDS[span.kind ?? 'internal'], startTime: span.startedAt, attributes: span.attributes ?? {}, links },
-      within,
-    );
-    ids.next = undefined;
-    if (span.error !== undefined) made.setStatus({ code: SpanStatusCode.ERROR, message: span.error });
-    made.end(span.endedAt);
-  };
-
-  return {
-    isOn: true,
-    step: ({ requestId, key, ...span }) => {
-      const root = documentTrace(requestId);
-      record({ traceId: root.traceId, spanId: stepSpanId(requestId, `${span.name} ${key}`) }, root, {
-        ...span,
-        attributes: { 'pedigree.request_id': requestId, ...span.attributes },
-      });
-    },
-    document: ({ requestId, ...span }) =>
-      record(documentTrace(requestId), undefined, {
-        name: 'document',
-        ...span,
-        attributes: { 'pedigree.request_id': requestId, ...span.attributes },
-      }),
-    close: async () => {
-      await provider.shutdown().catch(() => undefined);
-    },
-  };
+    this.ids.next = place;
+    const made = this.tracer.startSpan(name, { kind: KINDS[kind], startTime, attributes, links }, within);
+    this.ids.next = undefined;
+    if (error !== undefined) made.setStatus({ code: SpanStatusCode.ERROR, message: error });
+    made.end(endedAt);
+  }
 }

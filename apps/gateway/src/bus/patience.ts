@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '#kernel';
+import { backoffMs, systemClock, type Clock } from '#kernel';
 
 export interface PatienceOptions {
   /** Whether it is worth trying again. A rejection is a no. */
@@ -7,8 +7,7 @@ export interface PatienceOptions {
   clock?: Clock;
 }
 
-const FIRST_MS = 100;
-const MOST_MS = 5_000;
+const BACKOFF = { firstMs: 100, mostMs: 5_000 };
 
 /** One wait for all who found that the time is not right: it is asked for them, with growing pauses, until it is. */
 export class Patience {
@@ -35,9 +34,8 @@ export class Patience {
   private async untilReady(): Promise<void> {
     const { ready, signal, clock = systemClock } = this.options;
     do {
-      const delayMs = Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(this.failures, 16));
       this.failures += 1;
-      await clock.wait(delayMs, signal);
+      await clock.wait(backoffMs(this.failures, BACKOFF), signal);
     } while (!signal.aborted && !(await ready().catch(() => false)));
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { systemClock, type Clock } from '#kernel';
+import { backoffMs, systemClock, type Clock } from '#kernel';
 import type { Queryable } from '#postgres';
 import { outcomesAfter, outcomesRemovedUpTo, sequenceOf, type StoredOutcome } from '#read-models';
 import type { OutcomeBell } from './bell.js';
@@ -140,10 +140,8 @@ class Delivery {
       report,
     } = this.options;
     const failures = failuresBefore + 1;
-    const longestMs = Math.min(retryFirstMs * 2 ** Math.min(failures - 1, 30), retryMostMs);
-    // Half of it is chance, so that many who failed together do not come back together.
     const retryInMs = Math.max(
-      Math.round(longestMs * (0.5 + random() / 2)),
+      Math.round(backoffMs(failures, { firstMs: retryFirstMs, mostMs: retryMostMs, jitter: random() })),
       Math.min(failure.retryAfterMs ?? 0, retryMostMs),
     );
     const halted = failure.halt === true || failures >= mostFailures;
@@ -156,7 +154,7 @@ class Delivery {
     const { name, retryFirstMs, retryMostMs, signal, report } = this.options;
     if (signal.aborted) return;
     this.troubles += 1;
-    const retryInMs = Math.min(retryFirstMs * 2 ** Math.min(this.troubles - 1, 30), retryMostMs);
+    const retryInMs = backoffMs(this.troubles, { firstMs: retryFirstMs, mostMs: retryMostMs });
     report({ name, reason: (error as Error).message, failures: this.troubles, retryInMs, halted: false });
     await this.clock.wait(retryInMs, signal);
   }

@@ -1,6 +1,6 @@
 import type { InboundState } from '#domain';
 import { readForeignDocument, readReceipt } from '#documents';
-import { PedigreeError } from '#kernel';
+import { backoffMs, PedigreeError } from '#kernel';
 import type { CallOutcome, DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Candidate } from '../noun/candidate.js';
@@ -100,7 +100,8 @@ function again(
   return { kind: 'retry', delayMs, countsAsAttempt: isAbsent, ...(error === undefined ? {} : { error }) };
 }
 
-const doubled = (ms: number, task: Claim): number => ms * 2 ** Math.min(task.attempts - 1, MOST_DOUBLINGS);
+const doubled = (ms: number, task: Claim): number =>
+  backoffMs(task.attempts, { firstMs: ms, mostMs: ms * 2 ** MOST_DOUBLINGS });
 
 /**
  * Fetches the document's bytes, keeps them, and records what they say. What the registry does not give is asked for a

@@ -1,5 +1,6 @@
 import type { InboundState, LinkedBy } from '#domain';
 import { readForeignDocument } from '#documents';
+import { backoffMs } from '#kernel';
 import { ownDocumentSharing } from '#read-models';
 import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
@@ -42,7 +43,7 @@ export async function linkInbound(context: InboundContext, task: TaskOf<'inbound
   const firstMs = Math.min(FIRST_AGAIN_MS, context.profile.rules.listPollMs);
   return {
     kind: 'retry',
-    delayMs: firstMs * 2 ** (task.attempts - 1),
+    delayMs: backoffMs(task.attempts, { firstMs }),
     error: 'no document of ours that it could belong to is known yet',
   };
 }

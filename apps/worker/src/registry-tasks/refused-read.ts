@@ -1,3 +1,4 @@
+import { backoffMs } from '#kernel';
 import type { CallOutcome } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import type { TaskContext } from './context.js';
@@ -39,6 +40,6 @@ export function refusedRead(context: TaskContext, task: AccountTask, error: stri
     return { kind: 'retry', delayMs: PAUSED_WAIT_MS, error: `the account is paused: ${error}`, countsAsAttempt: false };
   if (task.attempts >= REFUSED_TRIES)
     return { kind: 'failed', error: `given up after ${task.attempts} answers: ${error}` };
-  const delayMs = Math.min(LONGEST_WAIT_MS, context.profile.rules.receiptPollMs * 2 ** (task.attempts - 1));
+  const delayMs = backoffMs(task.attempts, { firstMs: context.profile.rules.receiptPollMs, mostMs: LONGEST_WAIT_MS });
   return { kind: 'retry', delayMs, error, countsAsAttempt: true };
 }

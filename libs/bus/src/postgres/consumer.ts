@@ -1,4 +1,4 @@
-import { coalesce, systemClock } from '#kernel';
+import { backoffMs, coalesce, systemClock, wordsOf } from '#kernel';
 import type { Pool } from '#postgres';
 import { DELIVERY_LIMIT, MOST_HELD_MS, type ConsumeOptions, type Handled, type IncomingMessage } from '../port.js';
 import { CLAIM, DEAD, DONE, EXTEND, GIVE_BACK } from './statements.js';
@@ -33,8 +33,6 @@ interface Claimed {
 
 /** Most messages of one claim. */
 const MOST_CLAIMED = 500;
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 const incomingOf = (
   { letterId: id, messageId, publisher, body, contentType, headers, deliveries }: Claimed,
   patienceMs: number,
@@ -79,7 +77,7 @@ export class Consumer {
         try {
           await this.turn();
         } catch (error) {
-          report(`commands are not taken now: ${textOf(error)}`);
+          report(`commands are not taken now: ${wordsOf(error)}`);
           await systemClock.wait(askEveryMs, signal);
         }
       }
@@ -119,7 +117,7 @@ export class Consumer {
     try {
       await this.settle(message, await this.handle(message));
     } catch (error) {
-      this.parts.report(`message ${message.messageId ?? 'without an id'} could not be settled: ${textOf(error)}`);
+      this.parts.report(`message ${message.messageId ?? 'without an id'} could not be settled: ${wordsOf(error)}`);
     } finally {
       this.held.delete(message);
       this.bytesHeld -= message.body.length;
@@ -134,7 +132,7 @@ export class Consumer {
     try {
       return await this.options.handle(incomingOf(message, this.options.mostHeldMs ?? MOST_HELD_MS));
     } catch (error) {
-      return { kind: 'retry', reason: textOf(error) };
+      return { kind: 'retry', reason: wordsOf(error) };
     }
   }
 
@@ -151,7 +149,8 @@ export class Consumer {
         return void (await pool.query(GIVE_BACK, [...lease, askEveryMs, 1]));
       case 'retry': {
         report(`message ${message.messageId ?? 'without an id'} failed at delivery ${deliveries}: ${handled.reason}`);
-        const why = `it was delivered ${deliveries} times and never handled to the end; the last fault: ${handled.reason}`;
+        const why =
+          `it was delivered ${deliveries} times and never handled to the end; the last fault: ` + handled.reason;
         if (message.deliveries >= deliveryLimit)
           return void (await pool.query(DEAD, [...lease, DELIVERY_LIMIT, storable(why), deliveries]));
         return void (await pool.query(GIVE_BACK, [...lease, this.delayMs(message.deliveries), 0]));
@@ -161,7 +160,7 @@ export class Consumer {
 
   private delayMs(deliveries: number): number {
     const { retryFirstMs, retryMostMs } = this.parts;
-    return Math.min(retryMostMs, retryFirstMs * 2 ** Math.min(deliveries - 1, 20));
+    return backoffMs(deliveries, { firstMs: retryFirstMs, mostMs: retryMostMs });
   }
 
   private async renew(): Promise<void> {
@@ -169,7 +168,7 @@ export class Consumer {
     const { pool, leaseMs, report } = this.parts;
     await pool
       .query(EXTEND, [...leasesOf([...this.held]), leaseMs])
-      .catch((error: unknown) => report(`leases of commands were not extended: ${textOf(error)}`));
+      .catch((error: unknown) => report(`leases of commands were not extended: ${wordsOf(error)}`));
   }
 
   private async mayTakeMore(): Promise<boolean> {

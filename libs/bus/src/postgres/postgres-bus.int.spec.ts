@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { migrate, openPool, type Pool } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
-import { contractOfTheBus, DELIVERIES_ALLOWED } from '../contract.js';
+import { DELIVERIES_ALLOWED } from '../contract-dead-letters.js';
+import { contractOfTheBus } from '../contract.js';
 import { PostgresBus } from './postgres-bus.js';
 import { busSchema } from './schema.js';
 
@@ -68,10 +69,8 @@ describe('the embedded bus', () => {
         `CREATE ROLE ${role} LOGIN PASSWORD 'trial'; GRANT INSERT (message_id, content_type, headers, body) ON ` +
           `bus_command TO ${role}`,
       );
-      const erp = openPool({
-        connectionString: Object.assign(new URL(db.url), { username: role, password: 'trial' }).href,
-        maxConnections: 1,
-      });
+      const connectionString = Object.assign(new URL(db.url), { username: role, password: 'trial' }).href;
+      const erp = openPool({ connectionString, maxConnections: 1 });
       try {
         const publish = (columns: string, values: string): Promise<unknown> =>
           erp.query(

@@ -1,11 +1,9 @@
-import { systemClock } from '#kernel';
+import { backoffMs, systemClock, wordsOf } from '#kernel';
 import type { ConsumeOptions } from '../port.js';
 import type { OurChannel } from './channel.js';
 import { PrefetchWindow } from './prefetch-window.js';
 import { ServedChannel } from './served-channel.js';
 import type { ConsumerParts } from './settlement.js';
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Takes commands from the queue until the signal aborts, over as many channels and connections as that takes. */
 export class Consumer {
@@ -37,9 +35,9 @@ export class Consumer {
       } catch (error) {
         // The queue may be gone: it is declared anew with the next channel.
         this.parts.link.forgetTopology();
-        report(`commands are not taken now: ${textOf(error)}`);
-        await systemClock.wait(Math.min(retryMostMs, retryFirstMs * 2 ** Math.min(failures, 20)), signal);
+        report(`commands are not taken now: ${wordsOf(error)}`);
         failures += 1;
+        await systemClock.wait(backoffMs(failures, { firstMs: retryFirstMs, mostMs: retryMostMs }), signal);
       }
     }
   }

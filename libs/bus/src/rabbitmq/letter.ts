@@ -1,5 +1,5 @@
 import type { Envelope, HeaderFields } from 'rabbitmq-client';
-import { sha256Hex } from '#kernel';
+import { defined, sha256Hex } from '#kernel';
 import { DELIVERY_LIMIT, type DeadLetter, type IncomingMessage } from '../port.js';
 
 /** What a message carries, wherever it was got from. */
@@ -70,7 +70,7 @@ export const incomingOf = (
   get id() {
     return identityOf(message);
   },
-  ...(message.messageId === undefined ? {} : { messageId: message.messageId }),
+  ...defined({ messageId: message.messageId }),
   ...publisherField(message, ownUser),
   body: message.body,
   contentType: message.contentType ?? UNNAMED_TYPE,
@@ -132,7 +132,7 @@ export function letterOf(
   const aside = ours(message) ?? brokers(message, deliveryLimit);
   return {
     ...aside,
-    ...(message.messageId === undefined ? {} : { messageId: message.messageId }),
+    ...defined({ messageId: message.messageId }),
     ...publisherField(message, ownUser),
     body: message.body,
     bodyBytes: message.body.length,

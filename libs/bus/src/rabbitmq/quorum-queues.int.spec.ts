@@ -115,6 +115,15 @@ class Bare {
     expect([first!.length, second!.length, await bare.ready()]).toEqual([5, 8, 7]);
   });
 
+  /** Keeps messages coming. Resolves, once it is called, when the last was published. */
+  function flow(): () => Promise<void> {
+    let isFlowing = true;
+    const flowing = (async () => {
+      while (isFlowing) await ((await bare.ready()) < 500 ? bare.publish(200) : aTurn());
+    })();
+    return () => ((isFlowing = false), flowing);
+  }
+
   /**
    * Cancels and begins again under flow; `isDue` says when, with how many are unacknowledged. Returns how many
    * deliveries there were, and how many the broker counted as not the first.
@@ -126,10 +135,7 @@ class Bare {
     await bare.declare();
     const { channel, queue } = bare;
     const total = { deliveries: 0, counted: 0 };
-    let isFlowing = true;
-    const flowing = (async () => {
-      while (isFlowing) await ((await bare.ready()) < 500 ? bare.publish(200) : aTurn());
-    })();
+    const endFlow = flow();
     await channel.basicQos({ prefetchCount: PREFETCH });
     for (let n = 0; n < times; n += 1) {
       const held: number[] = [];
@@ -151,8 +157,7 @@ class Bare {
       await aTurn();
       acknowledge();
     }
-    isFlowing = false;
-    await flowing;
+    await endFlow();
     // What came back from the last cancels is here too.
     await channel.basicConsume({ queue }, (message) => {
       total.deliveries += 1;
@@ -254,9 +259,8 @@ const TIMEOUT_MS = 6_000;
  */
 async function waiting(
   at: string,
-  { messages, ...options }: { messages: number; mostHeldMs: number; report: (problem: string) => void },
+  { messages, mostHeldMs, report }: { messages: number; mostHeldMs: number; report: (problem: string) => void },
 ) {
-  const { mostHeldMs, report } = options;
   const bus = new RabbitMqBus({ url: at, prefix: ownPrefix(), deliveryLimit: 3, askEveryMs: 10, report });
   const stopping = new AbortController();
   const deliveries: number[] = [];

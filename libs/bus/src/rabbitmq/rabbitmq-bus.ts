@@ -1,3 +1,4 @@
+import { defined } from '#kernel';
 import type {
   CommandMessage,
   ConsumeOptions,
@@ -47,6 +48,20 @@ export interface RabbitMqBusOptions {
   report?: (problem: string) => void;
 }
 
+const DEFAULTS = {
+  prefix: 'pedigree',
+  deliveryLimit: 10,
+  connectionName: 'pedigree',
+  reconnectFirstMs: 100,
+  reconnectMostMs: 5_000,
+  retryFirstMs: 1_000,
+  retryMostMs: 30_000,
+  askEveryMs: 250,
+  lookEveryMs: 10_000,
+  confirmMs: 30_000,
+  report: () => undefined,
+};
+
 /**
  * The bus on RabbitMQ (3.10 or newer). It connects when it is first used and connects again whenever the connection is
  * lost.
@@ -60,55 +75,16 @@ export class RabbitMqBus implements MessageBus {
   private readonly options: Required<RabbitMqBusOptions>;
 
   constructor(options: RabbitMqBusOptions) {
-    this.options = {
-      ...{
-        prefix: 'pedigree',
-        deliveryLimit: 10,
-        connectionName: 'pedigree',
-        reconnectFirstMs: 100,
-        reconnectMostMs: 5_000,
-      },
-      ...{
-        retryFirstMs: 1_000,
-        retryMostMs: 30_000,
-        askEveryMs: 250,
-        lookEveryMs: 10_000,
-        confirmMs: 30_000,
-        report: () => undefined,
-      },
-      ...options,
-    };
-    const { url, prefix, deliveryLimit, connectionName, reconnectFirstMs, reconnectMostMs, report, confirmMs } =
-      this.options;
-    this.names = busNames(prefix);
-    this.ownUser = decodeURIComponent(new URL(url).username);
-    this.link = new Link({
-      url,
-      names: this.names,
-      deliveryLimit,
-      connectionName,
-      reconnectFirstMs,
-      reconnectMostMs,
-      report,
-    });
+    this.options = { ...DEFAULTS, ...options };
+    this.names = busNames(this.options.prefix);
+    this.ownUser = decodeURIComponent(new URL(options.url).username);
+    this.link = new Link({ ...this.options, names: this.names });
     this.publisher = new Publisher(this.link);
-    this.letters = new DeadLetterQueue({
-      link: this.link,
-      publisher: this.publisher,
-      names: this.names,
-      ownUser: this.ownUser,
-      deliveryLimit,
-      confirmMs,
-    });
+    this.letters = new DeadLetterQueue(this.parts());
   }
 
   consumeCommands(options: ConsumeOptions): Promise<void> {
-    const { link, publisher, names, ownUser } = this;
-    const { retryFirstMs, retryMostMs, askEveryMs, lookEveryMs, confirmMs, report } = this.options;
-    return new Consumer(
-      { link, publisher, names, ownUser, retryFirstMs, retryMostMs, askEveryMs, lookEveryMs, confirmMs, report },
-      options,
-    ).run();
+    return new Consumer(this.parts(), options).run();
   }
 
   async publishOutcomes(messages: OutgoingMessage[], options: { timeoutMs?: number } = {}): Promise<void> {
@@ -125,7 +101,7 @@ export class RabbitMqBus implements MessageBus {
     const publications = messages.map(({ messageId, body, contentType = 'application/json', headers = {} }) => ({
       envelope: {
         routingKey: this.names.commands,
-        ...(messageId === undefined ? {} : { messageId }),
+        ...defined({ messageId }),
         contentType,
         headers,
         userId: this.ownUser,
@@ -165,5 +141,10 @@ export class RabbitMqBus implements MessageBus {
   async close(): Promise<void> {
     await this.publisher.close();
     await this.link.close();
+  }
+
+  private parts() {
+    const { link, publisher, names, ownUser } = this;
+    return { ...this.options, link, publisher, names, ownUser };
   }
 }

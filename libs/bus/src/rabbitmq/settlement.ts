@@ -1,5 +1,5 @@
 import type { AsyncMessage } from 'rabbitmq-client';
-import { systemClock } from '#kernel';
+import { backoffMs, systemClock, wordsOf } from '#kernel';
 import type { Handled } from '../port.js';
 import type { Acknowledger } from './acknowledger.js';
 import type { OurChannel } from './channel.js';
@@ -30,8 +30,6 @@ export interface SettlementOptions {
   acks: Acknowledger;
   signal: AbortSignal;
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
  * Does with a message at the broker what its handling came to. On a channel that was lost it does nothing: the broker
@@ -64,8 +62,8 @@ export class Settlement {
       if (handled.kind === 'postpone') await this.putBack(message);
       acks.acknowledge(message.deliveryTag);
     } catch (error) {
-      this.parts.report(`a message could not be put aside: ${textOf(error)}`);
-      await this.giveBackLater(message, textOf(error));
+      this.parts.report(`a message could not be put aside: ${wordsOf(error)}`);
+      await this.giveBackLater(message, wordsOf(error));
     }
   }
 
@@ -95,10 +93,7 @@ export class Settlement {
     const { retryFirstMs, retryMostMs, report } = this.parts;
     const deliveries = deliveriesOf(message);
     report(`message ${message.messageId ?? 'without an id'} failed at delivery ${deliveries}: ${reason}`);
-    await systemClock.wait(
-      Math.min(retryMostMs, retryFirstMs * 2 ** Math.min(deliveries - 1, 20)),
-      this.options.signal,
-    );
+    await systemClock.wait(backoffMs(deliveries, { firstMs: retryFirstMs, mostMs: retryMostMs }), this.options.signal);
     this.options.acks.giveBack(message.deliveryTag);
   }
 }

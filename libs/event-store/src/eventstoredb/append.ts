@@ -6,9 +6,10 @@ import {
 } from '@eventstore/db-client';
 import type { BatchAppendReq } from '@eventstore/db-client/generated/streams_pb.js';
 import type { Clock } from '#kernel';
+import type { EncodedAppend } from '../encode.js';
 import type { AppendResult } from '../port.js';
 import { AppendCall, errorOf } from './append-call.js';
-import { appendParts, type ReadyAppend } from './append-request.js';
+import { appendParts } from './append-request.js';
 import { openAppendCall } from './connection.js';
 import { readServerStream } from './read.js';
 import { noteOf, positionOf } from './stored-event.js';
@@ -50,10 +51,10 @@ export class Appender {
     private readonly options: AppenderOptions,
   ) {}
 
-  append(append: ReadyAppend): Promise<AppendResult> {
+  append(append: EncodedAppend): Promise<AppendResult> {
     const { expectedVersion } = append;
     if (expectedVersion === 'any') return this.appendAnywhere(append);
-    return this.appendAfter(append, { after: expectedVersion === 'none' ? -1 : expectedVersion, note: {} });
+    return this.appendAfter(append, expectedVersion === 'none' ? -1 : expectedVersion);
   }
 
   /** Ends the call that appends go by. Whoever waits is rejected. */
@@ -63,12 +64,9 @@ export class Appender {
     void this.current?.then(endCall, () => undefined);
   }
 
-  private async appendAfter(
-    append: ReadyAppend,
-    at: { after: number; note: { expected?: 'any' } },
-  ): Promise<AppendResult> {
-    const parts = appendParts(append, at);
-    const version = at.after + append.events.length;
+  private async appendAfter(append: EncodedAppend, after: number): Promise<AppendResult> {
+    const parts = appendParts(append, after);
+    const version = after + append.events.length;
     // Made again after a lost answer it is the same append under the same ids: the server knows it.
     const answer = await this.options.patiently(() => this.tryAppend(parts));
     if ('actualVersion' in answer) return { kind: 'conflict', actualVersion: answer.actualVersion };
@@ -114,14 +112,14 @@ export class Appender {
     return positionOf(event);
   }
 
-  private async appendAnywhere(append: ReadyAppend): Promise<AppendResult> {
+  private async appendAnywhere(append: EncodedAppend): Promise<AppendResult> {
     const ids = append.events.map((event) => event.id.toLowerCase());
     for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts += 1) {
       const known = await this.readOn(append.stream);
       const versions = ids.flatMap((id) => known.versions.get(id) ?? []);
       if (versions.length > 0)
         return this.repeatOf(append.stream, { ids, first: Math.min(...versions), last: known.readUpTo });
-      const result = await this.appendAfter(append, { after: known.readUpTo, note: { expected: 'any' } });
+      const result = await this.appendAfter(append, known.readUpTo);
       if (result.kind === 'appended') return result;
     }
     throw new Error(`${MOST_CONFLICTS} conflicts in a row at ${append.stream}`);

@@ -11,7 +11,7 @@ import {
   UnavailableError,
   UnknownError,
 } from '@eventstore/db-client';
-import { PedigreeError, type Clock } from '#kernel';
+import { backoffMs, PedigreeError, type Clock } from '#kernel';
 import type { AppendDuplex } from './append-call.js';
 
 /** What the client keeps to its own subclasses, as far as it is needed here. */
@@ -224,7 +224,7 @@ export async function patiently<T>(
       if (!isAway(error)) throw error;
       if (attempt >= ATTEMPTS || signal.aborted)
         throw new PedigreeError('unavailable', `the event log does not answer: ${(error as Error).message}`);
-      await clock.wait(FIRST_DELAY_MS * 2 ** (attempt - 1), signal);
+      await clock.wait(backoffMs(attempt, { firstMs: FIRST_DELAY_MS }), signal);
     }
   }
 }

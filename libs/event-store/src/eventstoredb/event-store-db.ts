@@ -25,7 +25,7 @@ import {
   type PersistentSubscriptionState,
 } from './persistent-subscriptions.js';
 import { newestPosition, readServerStream, scanAll } from './read.js';
-import { isSystemStream, recordedEvent } from './stored-event.js';
+import { isSystemStream, recordedEvent, type LogNote } from './stored-event.js';
 
 export interface EventStoreDbOptions extends Partial<EventStoreLimits> {
   /** Connection string of EventStoreDB or KurrentDB, 22.10 or newer. */
@@ -84,10 +84,14 @@ export class EventStoreDbEventStore implements EventStore {
       throw new PedigreeError('invalid_parameter', `stream names that begin with $ belong to the server: ${stream}`, {
         field: '/stream',
       });
-    const ready = { ...encodeAppend(asked, this.limits), metadata: events.map((event) => event.metadata) };
+    const note = expectedVersion === 'any' ? { expected: expectedVersion } : {};
+    const encoded = encodeAppend(asked, this.limits, ({ metadata, schemaVersion }) => ({
+      ...metadata,
+      log: { schemaVersion, ...note } satisfies LogNote,
+    }));
     if (this.waiting >= this.limits.maxWaitingAppends)
       throw new PedigreeError('unavailable', `${this.waiting} appends already wait for the event log`);
-    return this.inTurn(stream, () => this.appender.append(ready));
+    return this.inTurn(stream, () => this.appender.append(encoded));
   }
 
   async readStream(stream: string, options: { fromVersion?: number; limit?: number } = {}): Promise<RecordedEvent[]> {

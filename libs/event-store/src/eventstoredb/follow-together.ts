@@ -132,9 +132,9 @@ export async function* followTogether(
         alone = undefined;
       }
       if (signal.aborted) return;
-      from = page?.readUpTo ?? from;
+      const { events, readUpTo } = page ?? { events: [], readUpTo: from };
+      from = readUpTo;
       const isDue = from > told && (alone !== undefined || clock.monotonicMs() - toldAtMs >= idleLookMs);
-      const events = page?.events ?? [];
       if (events.length === 0 && !isDue) continue;
       yield { events, readUpTo: from };
       [told, toldAtMs] = [from, clock.monotonicMs()];

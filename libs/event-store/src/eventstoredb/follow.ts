@@ -1,5 +1,5 @@
 import type { EventStoreDBClient } from '@eventstore/db-client';
-import { PedigreeError, type Clock } from '#kernel';
+import { backoffMs, PedigreeError, type Clock } from '#kernel';
 import type { EventFilter, ReadPage } from '../port.js';
 import type { Upcast } from '../read.js';
 import { isAway, whileOpen } from './connection.js';
@@ -21,8 +21,7 @@ export interface FollowOptions {
   signal: AbortSignal;
 }
 
-const RECONNECT_FIRST_DELAY_MS = 100;
-const RECONNECT_MAX_DELAY_MS = 2_000;
+const RECONNECT = { firstMs: 100, mostMs: 2_000 };
 /**
  * About ten seconds: a restart of the server passes unnoticed; whoever follows is told of anything longer, and goes on
  * from its last page.
@@ -58,7 +57,7 @@ export async function* followAll(after: bigint, options: FollowOptions): AsyncGe
           'unavailable',
           `the subscription to the event log was lost ${failures} times in a row: ${(error as Error).message}`,
         );
-      await clock.wait(Math.min(RECONNECT_FIRST_DELAY_MS * 2 ** (failures - 1), RECONNECT_MAX_DELAY_MS), signal);
+      await clock.wait(backoffMs(failures, RECONNECT), signal);
     } finally {
       await feed.close();
     }
@@ -84,10 +83,7 @@ async function* pagesOf(
     if (taken.readUpTo > place.from) place.from = taken.readUpTo;
     const isIdle = taken.events.length === 0 && clock.monotonicMs() - toldAtMs >= idleLookMs;
     if (isIdle) {
-      const missed = await lookOn(place, options);
-      if (missed !== undefined && missed === owed)
-        throw new SubscriptionLost(`the subscription does not bring the event at ${missed}`);
-      owed = missed ?? 0n;
+      owed = await lookOn(place, owed, options);
       toldAtMs = clock.monotonicMs();
     }
     if (taken.events.length === 0 && !(isIdle && place.from > told)) continue;
@@ -101,15 +97,20 @@ async function* pagesOf(
 }
 
 /**
- * Moves the place past events that the filter leaves out. Gives the position of the first one that it does not, when
- * there is one.
+ * Moves the place past events that the filter leaves out. Gives the position of the first one that it does not, which
+ * the subscription owes us, or 0. Throws where it still owes the one of the last look.
  */
-async function lookOn(place: { from: bigint }, { client, filter, signal }: FollowOptions): Promise<bigint | undefined> {
+async function lookOn(
+  place: { from: bigint },
+  owed: bigint,
+  { client, filter, signal }: FollowOptions,
+): Promise<bigint> {
   const { events, readUpTo } = await whileOpen(
     signal,
     scanAll(client, place.from, { filter, limit: 1, maxScan: LOOK_EVENTS, upcast: undefined }),
   );
   const [found] = events;
   if (found === undefined) place.from = readUpTo;
-  return found?.position;
+  else if (found.position === owed) throw new SubscriptionLost(`the subscription does not bring the event at ${owed}`);
+  return found?.position ?? 0n;
 }

@@ -83,36 +83,18 @@ export async function makeRun(options: RunOptions, runId: string): Promise<void>
 }
 
 async function compareNow(
-  { pool, rules, clock = systemClock }: RunOptions,
+  options: RunOptions,
   { runId, attempt }: { runId: string; attempt: string },
 ): Promise<[RunStarted, RunCompleted]> {
+  const { pool, rules } = options;
   const keeper = new FindingKeeper(pool, runId, attempt);
-  const { pinned, result } = await inSnapshot(pool, async (tx) => {
-    const pinned = await readPinned(tx);
-    const since = new Date(pinned.asOf.getTime() - rules.windowMs);
-    const sides = {
-      own: inTime(ownDocuments(tx, since), clock),
-      listed: listedDocuments(tx, since),
-      nameless: await namelessDocuments(tx, since),
-    };
-    const result = await compareDocuments(
-      { ...rules, asOf: pinned.asOf.toISOString(), coverage: pinned.coverage },
-      sides,
-      (finding) => keeper.keep(finding),
-    );
-    return { pinned, result };
-  });
+  const { pinned, counts, digests } = await inSnapshot(pool, (tx) => compareIn(tx, options, keeper));
   await keeper.flush();
-  const { counts, digests } = result;
-  const inputs = {
-    asOf: pinned.asOf.toISOString(),
-    positions: pinned.positions,
-    coverage: pinned.coverage,
-    rules,
-    digests: { documents: digests.documents, listed: digests.listed },
-  };
-  const inputsDigest = sha256Hex(canonicalJson({ ...inputs, notOurs: pinned.notOurs }));
-  const outcome = { counts, notOurs: pinned.notOurs, findings: keeper.found, findingsDigest: digests.findings };
+  const { positions, coverage, notOurs } = pinned;
+  const { documents, listed } = digests;
+  const inputs = { asOf: pinned.asOf.toISOString(), positions, coverage, rules, digests: { documents, listed } };
+  const inputsDigest = sha256Hex(canonicalJson({ ...inputs, notOurs }));
+  const outcome = { counts, notOurs, findings: keeper.found, findingsDigest: digests.findings };
   const left = keeper.found - Math.min(keeper.found, MOST_FINDINGS);
   return [
     { runId, ...inputs, inputsDigest },
@@ -124,6 +106,19 @@ async function compareNow(
       digest: sha256Hex(canonicalJson({ inputsDigest, ...outcome })),
     },
   ];
+}
+
+/** Compares what one snapshot of the database shows of both sides. */
+async function compareIn(tx: Transaction, { rules, clock = systemClock }: RunOptions, keeper: FindingKeeper) {
+  const pinned = await readPinned(tx);
+  const since = new Date(pinned.asOf.getTime() - rules.windowMs);
+  const sides = {
+    own: inTime(ownDocuments(tx, since), clock),
+    listed: listedDocuments(tx, since),
+    nameless: await namelessDocuments(tx, since),
+  };
+  const moment = { ...rules, asOf: pinned.asOf.toISOString(), coverage: pinned.coverage };
+  return { pinned, ...(await compareDocuments(moment, sides, (finding) => keeper.keep(finding))) };
 }
 
 /** Stores findings as they come, so that few are held. */

@@ -1,4 +1,4 @@
-import type { OperationName } from '../profile.js';
+import type { OperationName } from '../profile-names.js';
 import type { Exchange } from './exchange.js';
 
 /**

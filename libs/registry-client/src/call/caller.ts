@@ -1,6 +1,7 @@
 import type { Clock } from '#kernel';
 import type { CallOutcome, RawAnswer } from '../port.js';
-import type { OperationName, Profile } from '../profile.js';
+import type { Profile } from '../profile.js';
+import type { OperationName } from '../profile-names.js';
 import type { CallManner, Reading } from './classify.js';
 import type { Requests, RequestParts } from './requests.js';
 import type { Target } from './slot-caller.js';

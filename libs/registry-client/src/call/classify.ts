@@ -53,13 +53,14 @@ export function classify<T>(
   const status = raw.httpStatus;
   if (status >= 200 && status < 300) return fromSuccess(raw, manner, options);
   const body = readErrorBody(raw, options.fields);
-  if (status >= 500) return { kind: 'unknown', reason: `HTTP ${status}: ${body.text}`, raw };
   if (status === 429) return { kind: 'rate_limited', text: body.text, raw };
-  if (manner.changes && (status < 400 || status === 408))
-    return { kind: 'unknown', reason: `HTTP ${status}: ${body.text}`, raw };
+  if (mayHaveTakenEffect(status, manner)) return { kind: 'unknown', reason: `HTTP ${status}: ${body.text}`, raw };
   if (status === 404 && isAbsent(body, manner)) return { kind: 'not_found', text: body.text, raw };
   return { kind: 'refused', code: body.code ?? `http_${status}`, text: body.text, raw };
 }
+
+const mayHaveTakenEffect = (status: number, { changes }: CallManner): boolean =>
+  status >= 500 || (changes && (status < 400 || status === 408));
 
 function isAbsent(body: ErrorBody, manner: CallManner): boolean {
   if (manner.changes || manner.on404 === 'refused') return false;

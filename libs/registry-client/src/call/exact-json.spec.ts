@@ -17,6 +17,7 @@ describe('numbers of an answer', () => {
     ['-12345678901234.99', -12345678901234.99],
     ['12345678901234567.89', '12345678901234567.89'],
     ['1e400', '1e400'],
+    ['-0', '-0'],
   ])('%s stays what it is', (text, value) => {
     expect(parseExactly(`{"n":[${text}, ${text}],"t":"${text}","f":true,"e":false,"z":null}`)).toEqual({
       n: [value, value],
@@ -43,9 +44,17 @@ describe('numbers of an answer', () => {
     );
   });
 
+  it('leave names as JSON.parse reads them: the last of two counts, and none is special', () => {
+    const read = parseExactly('{"a":1.10,"a":{"b":2.20},"__proto__":{"c":3.30},"constructor":4}');
+    expect(read).toEqual(JSON.parse('{"a":{"b":"2.20"},"__proto__":{"c":"3.30"},"constructor":4}'));
+    expect(Object.keys(read as object)).toEqual(['a', '__proto__', 'constructor']);
+  });
+
   it('are an error where they are none', () => {
     expect(() => parseExactly('{"a":1.2.3}')).toThrow(SyntaxError);
     expect(() => parseExactly('1.10 oops')).toThrow(SyntaxError);
+    expect(() => parseExactly('')).toThrow(SyntaxError);
+    expect(() => parseExactly('['.repeat(100_000))).toThrow(RangeError);
   });
 });
 

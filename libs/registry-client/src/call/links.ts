@@ -20,7 +20,6 @@ export function resolveLink(link: string, base: URL, rewrite: Profile['linkRewri
   if (rewrite !== null && url.origin === new URL(rewrite.from).origin)
     return { value: new URL(new URL(rewrite.to).origin + path) };
   if (url.origin === base.origin) return { value: new URL(base.origin + path) };
-  return {
-    problem: `the link leads to ${url.origin}, which is not the registry at ${base.origin}; the token is not sent there`,
-  };
+  const where = `${url.origin}, which is not the registry at ${base.origin}`;
+  return { problem: `the link leads to ${where}; the token is not sent there` };
 }

@@ -1,10 +1,9 @@
-import type { Clock } from '#kernel';
+import { backoffMs, type Clock } from '#kernel';
 import type { ReadOutcome } from './read-outcome.js';
 
 /** With every second call failing, one reading in a million comes to this end. */
 const MOST_IN_A_ROW = 20;
-const FIRST_WAIT_MS = 100;
-const LONGEST_WAIT_MS = 1_000;
+const BACKOFF = { firstMs: 100, mostMs: 1_000 };
 
 /**
  * Whether a page or a part of a long reading is to be read again after it failed, having waited: 100 ms, then 200, then
@@ -18,6 +17,6 @@ export async function mayReadAgain(
 ): Promise<boolean> {
   const passing = outcome.kind === 'unknown' || outcome.kind === 'rate_limited' || outcome.kind === 'not_sent';
   if (!passing || failuresInARow >= MOST_IN_A_ROW) return false;
-  await clock.wait(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failuresInARow - 1)));
+  await clock.wait(backoffMs(failuresInARow, BACKOFF));
   return true;
 }

@@ -1,6 +1,7 @@
-import type { JsonObject, JsonValue } from '#kernel';
-import type { DocumentMetadata, RawAnswer } from '../port.js';
-import type { FieldName, Profile } from '../profile.js';
+import { defined, type JsonObject, type JsonValue } from '#kernel';
+import type { DocumentMetadata, DocumentPage, RawAnswer } from '../port.js';
+import type { Profile } from '../profile.js';
+import type { FieldName } from '../profile-names.js';
 import { parseRegistryDate } from '../registry-dates.js';
 import { countOf } from './answers.js';
 import type { Reading } from './classify.js';
@@ -30,7 +31,7 @@ export class Readings {
   }
 
   /** A page of a list with its total. */
-  page(raw: RawAnswer): Reading<{ documents: DocumentMetadata[]; total: number }> {
+  page(raw: RawAnswer): Reading<DocumentPage> {
     const documents = this.documents(raw);
     if ('problem' in documents) return documents;
     const name = this.profile.fields.total;
@@ -96,32 +97,33 @@ export class Readings {
     const documentId = fields[names.document_id];
     if (!isPlain(documentId)) return { problem: `a document without "${names.document_id}"` };
     const statusName = fields[names.doc_status];
-    const known =
-      typeof statusName === 'string' && Object.hasOwn(this.profile.statuses, statusName)
-        ? this.profile.statuses[statusName]
-        : undefined;
-    const status = known ?? (typeof statusName === 'string' ? this.profile.statusFallback : null);
+    const status = this.statusOf(statusName);
     if (status === null)
       return { problem: `document ${documentId} has the unknown status ${JSON.stringify(statusName ?? null)}` };
-    const metadata: DocumentMetadata = {
-      documentId,
-      requestId: textOf(fields[names.request_id]) ?? '',
-      status,
-      fields,
-    };
     const docType = countOf(fields[names.doc_type], names.doc_type);
-    if ('value' in docType) metadata.docType = docType.value;
-    const docNum = textOf(fields[names.doc_num]);
-    if (docNum !== undefined) metadata.docNum = docNum;
-    const receivedAt = parseRegistryDate(fields[names.date], zone);
-    if (receivedAt !== undefined) metadata.receivedAt = receivedAt;
-    const processedAt = parseRegistryDate(fields[names.processed_date], zone);
-    if (processedAt !== undefined) metadata.processedAt = processedAt;
-    const sender = textOf(fields[names.sender]);
-    if (sender !== undefined) metadata.sender = sender;
-    const receiver = textOf(fields[names.receiver]);
-    if (receiver !== undefined) metadata.receiver = receiver;
-    return { value: metadata };
+    return {
+      value: {
+        documentId,
+        requestId: textOf(fields[names.request_id]) ?? '',
+        status,
+        fields,
+        ...defined({
+          docType: 'value' in docType ? docType.value : undefined,
+          docNum: textOf(fields[names.doc_num]),
+          receivedAt: parseRegistryDate(fields[names.date], zone),
+          processedAt: parseRegistryDate(fields[names.processed_date], zone),
+          sender: textOf(fields[names.sender]),
+          receiver: textOf(fields[names.receiver]),
+        }),
+      },
+    };
+  }
+
+  /** Null where the profile knows no meaning of it. */
+  private statusOf(name: JsonValue | undefined): DocumentMetadata['status'] | null {
+    const { statuses, statusFallback } = this.profile;
+    if (typeof name !== 'string') return null;
+    return (Object.hasOwn(statuses, name) ? statuses[name] : undefined) ?? statusFallback;
   }
 }
 

@@ -1,6 +1,7 @@
 import { PedigreeError, type JsonObject } from '#kernel';
 import type { Account, DocumentStatus, DocumentToSend, OutgoingQuery } from '../port.js';
-import type { OperationName, Profile } from '../profile.js';
+import type { Profile } from '../profile.js';
+import type { OperationName } from '../profile-names.js';
 import { formatRegistryDate } from '../registry-dates.js';
 
 export interface RequestParts {

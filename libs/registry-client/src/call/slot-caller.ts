@@ -1,8 +1,9 @@
-import type { Clock } from '#kernel';
+import { defined, type Clock } from '#kernel';
 import { intervalFromText, type CallBudgets } from '#tasks';
 import type { Dispatcher } from 'undici';
 import type { Log } from '../log.js';
-import type { OperationName, Profile } from '../profile.js';
+import type { Profile } from '../profile.js';
+import type { OperationName } from '../profile-names.js';
 import { CallCounts } from './call-counts.js';
 import { retryAfterMs } from './classify.js';
 import { readErrorBody } from './error-body.js';
@@ -107,8 +108,7 @@ export class SlotCaller {
     const intervalMs = intervalFromText(text);
     const retryMs = retryAfterMs(answer.retryAfter, this.options.clock.now());
     const told = {
-      ...(intervalMs === undefined ? {} : { intervalMs }),
-      ...(retryMs === undefined ? {} : { retryAfterMs: retryMs }),
+      ...defined({ intervalMs, retryAfterMs: retryMs }),
     };
     // A registry may repeat what it was sent, and a sign-in sends secrets.
     this.options.log.warn(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { answer } from '../../test/scripted-caller.js';
-import type { CallOutcome, DocumentMetadata, OutgoingQuery } from '../port.js';
+import type { CallOutcome, DocumentMetadata, DocumentPage, OutgoingQuery } from '../port.js';
 import { cursorFrom, readSince } from './document-cursor.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
@@ -17,12 +17,7 @@ class Inbox {
   failing = false;
   constructor(private readonly documents: { id: string; datedMs: number; shownMs: number }[]) {}
 
-  list = ({
-    from,
-    to,
-    offset = 0,
-    limit = 100,
-  }: OutgoingQuery): Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>> => {
+  list = ({ from, to, offset = 0, limit = 100 }: OutgoingQuery): Promise<CallOutcome<DocumentPage>> => {
     if (this.failing) return Promise.resolve({ kind: 'not_sent', reason: 'gone' });
     const fromMs = Math.floor((from?.getTime() ?? 0) / 1000) * 1000;
     const toMs = to === undefined ? Infinity : Math.floor(to.getTime() / 1000) * 1000 + 999;

@@ -1,4 +1,5 @@
-import type { CallOutcome, DocumentMetadata, OutgoingQuery, RawAnswer } from '../port.js';
+import { defined } from '#kernel';
+import type { CallOutcome, DocumentMetadata, DocumentPage, OutgoingQuery, RawAnswer } from '../port.js';
 import { walkPages, type WalkOptions, type WalkOutcome } from './walk-pages.js';
 
 /**
@@ -51,7 +52,7 @@ export interface DocumentLists {
   documentsSince(account: string, list: 'outgoing' | 'incoming', query: SinceQuery): Promise<NewDocuments>;
 }
 
-type List = (query: OutgoingQuery) => Promise<CallOutcome<{ documents: DocumentMetadata[]; total: number }>>;
+type List = (query: OutgoingQuery) => Promise<CallOutcome<DocumentPage>>;
 
 /**
  * Reads what a document list received since the cursor, each document once over all readings. The overlap reaches back
@@ -68,7 +69,7 @@ export async function readSince(list: List, cursor: DocumentCursor, options: Sin
   const answers = new Map<string, RawAnswer>();
   const walk = await walkPages<DocumentMetadata>({
     read: async (offset, limit) => {
-      const outcome = ready ?? (await stoppable({ from, ...(to === undefined ? {} : { to }), offset, limit }));
+      const outcome = ready ?? (await stoppable({ from, ...defined({ to }), offset, limit }));
       ready = undefined;
       if (outcome.kind !== 'ok') return outcome;
       to ??= endOf(outcome.value);
@@ -77,7 +78,7 @@ export async function readSince(list: List, cursor: DocumentCursor, options: Sin
     },
     keyOf: (document) => document.documentId,
     pageSize,
-    ...(maxPages === undefined ? {} : { maxPages }),
+    ...defined({ maxPages }),
     ...(again === undefined
       ? {}
       : {
@@ -90,16 +91,23 @@ export async function readSince(list: List, cursor: DocumentCursor, options: Sin
     ...cursor.handedOut,
     ...Object.fromEntries(documents.map((document) => [document.documentId, document.receivedAt ?? cursor.since])),
   };
-  if (walk.kind !== 'complete')
-    return { documents, cursor: { since: cursor.since, handedOut }, walk, more: first.isCut, answers };
-  const dates = walk.items.map((document) => document.receivedAt ?? cursor.since);
-  const since =
-    first.isCut && to !== undefined
-      ? to.toISOString()
-      : dates.reduce((newest, time) => (time > newest ? time : newest), cursor.since);
+  const read = { documents, walk, more: first.isCut, answers };
+  if (walk.kind !== 'complete') return { ...read, cursor: { since: cursor.since, handedOut } };
+  const since = first.isCut && to !== undefined ? to.toISOString() : newestOf(walk.items, cursor.since);
+  return { ...read, cursor: { since, handedOut: stillOverlapping(handedOut, since, overlapMs) } };
+}
+
+/** When the newest of the documents was received; `since` where none is newer. */
+const newestOf = (documents: DocumentMetadata[], since: string): string =>
+  documents.reduce(
+    (newest, { receivedAt }) => (receivedAt !== undefined && receivedAt > newest ? receivedAt : newest),
+    since,
+  );
+
+/** The documents that the next reading may meet again. */
+function stillOverlapping(handedOut: Record<string, string>, since: string, overlapMs: number): Record<string, string> {
   const oldest = new Date(Date.parse(since) - overlapMs - SECOND_MS).toISOString();
-  const remembered = Object.fromEntries(Object.entries(handedOut).filter(([, time]) => time >= oldest));
-  return { documents, cursor: { since, handedOut: remembered }, walk, more: first.isCut, answers };
+  return Object.fromEntries(Object.entries(handedOut).filter(([, time]) => time >= oldest));
 }
 
 type PageOutcome = Awaited<ReturnType<List>>;
@@ -121,7 +129,7 @@ async function firstPage(list: List, options: SinceOptions & { from: Date; since
   const sinceMs = Date.parse(since);
   let to: Date | undefined;
   for (let halvings = 0; ; halvings += 1) {
-    const outcome = await list({ from, ...(to === undefined ? {} : { to }), offset: 0, limit: pageSize });
+    const outcome = await list({ from, ...defined({ to }), offset: 0, limit: pageSize });
     const isCut = to !== undefined;
     if (outcome.kind !== 'ok') return { outcome, to, isCut };
     const end = to ?? endOf(outcome.value);
@@ -137,7 +145,7 @@ async function firstPage(list: List, options: SinceOptions & { from: Date; since
  * every page under us, faster than we may read when much is sent; it is left to the next reading, whose cursor begins
  * here.
  */
-function endOf({ documents, total }: { documents: DocumentMetadata[]; total: number }): Date | undefined {
+function endOf({ documents, total }: DocumentPage): Date | undefined {
   const times = documents
     .map((document) => Date.parse(document.receivedAt ?? ''))
     .filter((time) => !Number.isNaN(time));

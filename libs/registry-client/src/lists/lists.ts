@@ -1,4 +1,4 @@
-import { PedigreeError, type JsonObject, type JsonValue } from '#kernel';
+import { defined, PedigreeError, type JsonObject, type JsonValue } from '#kernel';
 import { countOf, objectOf } from '../call/answers.js';
 import { READ, READ_ONE, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
@@ -70,8 +70,7 @@ export class Lists {
       ...(patient
         ? { again: (outcome, failuresInARow) => mayReadAgain(outcome, failuresInARow, this.caller.clock) }
         : {}),
-      ...(maxPages === undefined ? {} : { maxPages }),
-      ...(maxRestarts === undefined ? {} : { maxRestarts }),
+      ...defined({ maxPages, maxRestarts }),
     });
   }
 

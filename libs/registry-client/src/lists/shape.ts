@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '#kernel';
 import type { Reading } from '../call/classify.js';
-import type { FieldName, Profile } from '../profile.js';
+import type { Profile } from '../profile.js';
+import type { FieldName } from '../profile-names.js';
 import { parseRegistryDate } from '../registry-dates.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { FieldName, OperationName } from '../profile.js';
+import type { FieldName, OperationName } from '../profile-names.js';
 import { PRODUCT, BRANCH, PARTNER, USER } from '../operations/directory.js';
 import { EXPORT_RESULT } from '../operations/exports.js';
 import { PACK_DOCUMENT, SGTIN } from '../operations/sgtin-registry.js';

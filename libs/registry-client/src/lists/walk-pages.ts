@@ -42,8 +42,7 @@ export interface WalkOptions<T> {
 
 export type ReadFailure<T> = Exclude<ReadOutcome<Page<T>>, { kind: 'ok' }>;
 
-const MAX_PAGES = 10_000;
-const MAX_RESTARTS = 10;
+const DEFAULTS = { fixedPages: false, maxPages: 10_000, maxRestarts: 10, again: () => Promise.resolve(false) };
 
 /**
  * Reads a whole list page by page while others change it (public-facts 1.2: the total may change between pages).
@@ -56,7 +55,7 @@ const MAX_RESTARTS = 10;
  * else a busy list could never be read.
  */
 export async function walkPages<T>(options: WalkOptions<T>): Promise<WalkOutcome<T>> {
-  const { keyOf, pageSize, again, fixedPages = false, maxPages = MAX_PAGES, maxRestarts = MAX_RESTARTS } = options;
+  const { keyOf, pageSize, again, fixedPages, maxPages, maxRestarts } = { ...DEFAULTS, ...options };
   if (!fixedPages && pageSize < 2) throw new RangeError('a page of a walk holds at least 2 entries');
   let seen = new Map<string, T>();
   let place = START;
@@ -67,17 +66,16 @@ export async function walkPages<T>(options: WalkOptions<T>): Promise<WalkOutcome
     const outcome = await options.read(place.offset, pageSize);
     if (outcome.kind !== 'ok') {
       failures += 1;
-      if ((await again?.(outcome, failures)) === true) continue;
+      if (await again(outcome, failures)) continue;
       return { kind: 'stopped', outcome, ...walked(pages) };
     }
     failures = 0;
     const { items, total } = outcome.value;
     const keys = items.map(keyOf);
-    const step = fixedPages ? stepByPage(place, keys, { total, pageSize }) : stepByAnchor(place, keys, total);
-    const changed = place.total !== undefined && place.total !== total;
-    if (step === 'lost' && restarts >= maxRestarts)
-      return { kind: 'unsettled', reason: `the list moved in each of ${restarts + 1} rounds`, ...walked(pages) };
-    if (step === 'lost' || (changed && restarts < maxRestarts)) {
+    const step = stepFrom(place, keys, { total, pageSize, fixedPages });
+    if (step === 'lost' || (restarts < maxRestarts && hasChanged(place, total))) {
+      if (restarts >= maxRestarts)
+        return { kind: 'unsettled', reason: `the list moved in each of ${restarts + 1} rounds`, ...walked(pages) };
       restarts += 1;
       [place, seen] = [START, new Map()];
       continue;
@@ -99,6 +97,17 @@ interface Place {
 const START: Place = { offset: 0, anchor: undefined, total: undefined };
 type Step = Place | 'end' | 'lost';
 
+const hasChanged = (place: Place, total: number): boolean => place.total !== undefined && place.total !== total;
+
+interface PageSeen {
+  total: number;
+  pageSize: number;
+  fixedPages: boolean;
+}
+
+const stepFrom = (place: Place, keys: string[], page: PageSeen): Step =>
+  page.fixedPages ? stepByPage(place, keys, page) : stepByAnchor(place, keys, page.total);
+
 function stepByAnchor(place: Place, keys: string[], total: number): Step {
   if (place.anchor !== undefined && !keys.includes(place.anchor)) return 'lost';
   if (keys.length === 0) return place.offset < total ? 'lost' : 'end';
@@ -114,7 +123,7 @@ function stepByAnchor(place: Place, keys: string[], total: number): Step {
  * A page that is shorter than asked for and not the last: this registry's pages are smaller than ours, and the number
  * of the next one would be wrong.
  */
-function stepByPage(place: Place, keys: string[], { total, pageSize }: { total: number; pageSize: number }): Step {
+function stepByPage(place: Place, keys: string[], { total, pageSize }: PageSeen): Step {
   const entries = new Set(keys).size;
   if (place.offset + entries >= total) return 'end';
   return entries < pageSize ? 'lost' : { offset: place.offset + pageSize, anchor: undefined, total };

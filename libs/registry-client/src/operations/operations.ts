@@ -1,4 +1,4 @@
-import type { Clock } from '#kernel';
+import { defined, type Clock } from '#kernel';
 import type { Caller } from '../call/caller.js';
 import type { ReadOutcome } from '../call/read-outcome.js';
 import { Lists } from '../lists/lists.js';
@@ -65,11 +65,11 @@ export class Directory {
   }
 
   users(account: string, filter?: ListFilter<'users'>): Promise<DirectoryAnswer<ListRecord<'users'>[]>> {
-    return this.userLists.get({ account, ...(filter === undefined ? {} : { filter }) });
+    return this.userLists.get({ account, ...defined({ filter }) });
   }
 
   branches(account: string, filter?: ListFilter<'branches'>): Promise<DirectoryAnswer<ListRecord<'branches'>[]>> {
-    return this.branchLists.get({ account, ...(filter === undefined ? {} : { filter }) });
+    return this.branchLists.get({ account, ...defined({ filter }) });
   }
 
   product(account: string, gtin: string): Promise<DirectoryAnswer<ListRecord<'products'>>> {
@@ -86,7 +86,7 @@ function listCache<N extends Directories>(
     ...options,
     fetch: async ({ account, filter }) => {
       // Whoever asks the directory waits for it: an old answer now is better than a new one after many repeats.
-      const walk = await lists.walk(account, name, { patient: false, ...(filter === undefined ? {} : { filter }) });
+      const walk = await lists.walk(account, name, { patient: false, ...defined({ filter }) });
       return walk.kind === 'complete'
         ? { kind: 'value', value: walk.items }
         : { kind: 'failed', failure: walk, problem: wordsOf(walk) };

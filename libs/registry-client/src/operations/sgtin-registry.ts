@@ -1,4 +1,4 @@
-import { PedigreeError, type JsonObject, type JsonValue } from '#kernel';
+import { defined, PedigreeError, type JsonObject, type JsonValue } from '#kernel';
 import { isObject, objectOf } from '../call/answers.js';
 import { READ, READ_ONE, type Caller } from '../call/caller.js';
 import type { Reading } from '../call/classify.js';
@@ -211,7 +211,7 @@ function noRecord(value: JsonValue, profile: Profile): NoRecord | undefined {
         : code === undefined
           ? 'not_told'
           : 'other';
-  return { sgtin, reason, ...(code === undefined ? {} : { code }), ...(words === undefined ? {} : { text: words }) };
+  return { sgtin, reason, ...defined({ code, text: words }) };
 }
 
 const textOf = (object: JsonObject, name: string): string | undefined => {

@@ -5,7 +5,8 @@ import type { Reading } from '../call/classify.js';
 import { readOutcome, type ReadOutcome } from '../call/read-outcome.js';
 import { asList, instant, key, readRecord, readRecords, text, type RecordOf } from '../lists/shape.js';
 import type { RawAnswer } from '../port.js';
-import type { OperationName, Profile } from '../profile.js';
+import type { Profile } from '../profile.js';
+import type { OperationName } from '../profile-names.js';
 import { SGTIN, type SgtinRecord } from './sgtin-registry.js';
 
 const LINK = {

@@ -1,3 +1,4 @@
+import { backoffMs } from '#kernel';
 import type { Profile } from '../profile.js';
 import type { Session } from './session-store.js';
 
@@ -42,8 +43,6 @@ export function fitnessOf(session: Times, rules: Rules, now: Date): 'fresh' | 'a
  * waits the longer time: ten tokens are all there are.
  */
 export function pauseAfterFailures(failures: number, now: Date, away = false): Date {
-  return new Date(
-    now.getTime() +
-      Math.min(away ? LONGEST_PAUSE_AWAY_MS : LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10)),
-  );
+  const mostMs = away ? LONGEST_PAUSE_AWAY_MS : LONGEST_PAUSE_MS;
+  return new Date(now.getTime() + backoffMs(failures, { firstMs: FIRST_PAUSE_MS, mostMs }));
 }

@@ -140,20 +140,25 @@ export class PostgresSessionStore implements SessionStore {
     const row = rows[0];
     if (row === undefined)
       return { generation: 0n, session: undefined, abandonedUntil: [], failures: 0, pausedUntil: undefined };
-    const token = row.token_cipher === null ? undefined : this.cipher.open(account, row.token_cipher);
-    const times =
-      row.token_cipher === null || row.obtained_at === null || row.expires_at === null
-        ? undefined
-        : { obtainedAt: row.obtained_at, expiresAt: row.expires_at, lastUsedAt: row.last_used_at ?? undefined };
     return {
       generation: row.generation,
-      session: token === undefined || times === undefined ? undefined : { token, generation: row.generation, ...times },
-      ...(token === undefined && times !== undefined ? { unreadable: times } : {}),
+      ...this.storedSession(account, row),
       ...(row.unended_for_ms === null ? {} : { unendedForMs: row.unended_for_ms }),
       abandonedUntil: row.abandoned_until,
       failures: row.failures,
       pausedUntil: row.paused_until ?? undefined,
     };
+  }
+
+  /** The session, or only its times where its token cannot be read with this key. */
+  private storedSession(account: string, row: StoredRow): Pick<SessionRow, 'session' | 'unreadable'> {
+    const { generation, token_cipher: sealed, obtained_at: obtainedAt, expires_at: expiresAt } = row;
+    if (sealed === null || obtainedAt === null || expiresAt === null) return { session: undefined };
+    const times = { obtainedAt, expiresAt, lastUsedAt: row.last_used_at ?? undefined };
+    const token = this.cipher.open(account, sealed);
+    return token === undefined
+      ? { session: undefined, unreadable: times }
+      : { session: { token, generation, ...times } };
   }
 
   async lease(account: string, holder: string, options: { generation: bigint; leaseMs: number }): Promise<boolean> {

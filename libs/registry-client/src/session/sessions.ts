@@ -9,18 +9,20 @@ import type { Session, SessionRow, SessionStore } from './session-store.js';
 
 export type SignInResult =
   | { kind: 'ok'; token: string; /** As the answer says; undefined when it does not. */ lifeMs: number | undefined }
-  | {
-      kind: 'failed';
-      reason: string;
-      /** False when it is no sign of a fault, as a 429. */
-      counts: boolean;
-      /** The registry may have issued a token that we never saw. */
-      tokenMayExist: boolean;
-      /** The registry was away: nothing was refused, and another try costs no token. */
-      away?: boolean;
-      /** Where the registry, or our own check of the signature, says that the account is at fault. */
-      fault?: AccountFault;
-    };
+  | SignInFailure;
+
+interface SignInFailure {
+  kind: 'failed';
+  reason: string;
+  /** False when it is no sign of a fault, as a 429. */
+  counts: boolean;
+  /** The registry may have issued a token that we never saw. */
+  tokenMayExist: boolean;
+  /** The registry was away: nothing was refused, and another try costs no token. */
+  away?: boolean;
+  /** Where the registry, or our own check of the signature, says that the account is at fault. */
+  fault?: AccountFault;
+}
 
 /** A token to call with, or why there is none. */
 export type TokenResult = { kind: 'token'; token: string; generation: bigint } | { kind: 'none'; reason: string };
@@ -193,7 +195,7 @@ export class Sessions {
   /** When the token dies that a sign-in may have got whose process died before it could say so. */
   private unendedUntil({ unendedForMs }: SessionRow): Date[] {
     if (unendedForMs === undefined) return [];
-    return [new Date(this.now().getTime() + this.options.rules.tokenIdleMs - Math.max(0, unendedForMs))];
+    return [after(this.now(), this.options.rules.tokenIdleMs - Math.max(0, unendedForMs))];
   }
 
   /** Why no sign-in may be made now. */
@@ -201,8 +203,9 @@ export class Sessions {
     if (row.pausedUntil !== undefined && row.pausedUntil > this.now())
       return `sign-in is paused until ${row.pausedUntil.toISOString()} after ${row.failures} failures`;
     const living = this.living(row);
-    if (living >= this.options.rules.tokensPerUser)
-      return `${living} tokens of this user may still live, and the registry allows ${this.options.rules.tokensPerUser}`;
+    const { tokensPerUser } = this.options.rules;
+    if (living >= tokensPerUser)
+      return `${living} tokens of this user may still live, and the registry allows ${tokensPerUser}`;
     return undefined;
   }
 
@@ -226,48 +229,41 @@ export class Sessions {
   }
 
   private async signIn(account: string, row: SessionRow): Promise<TokenResult> {
-    const { store, rules, log } = this.options;
     const result = await this.options.signIn(account);
-    const now = this.now();
-    if (result.kind === 'failed') {
-      const failures = result.counts ? row.failures + 1 : row.failures;
-      const abandoned = [
-        ...this.unendedUntil(row),
-        ...(result.tokenMayExist ? [new Date(now.getTime() + rules.tokenIdleMs)] : []),
-      ];
-      await store.giveUp(account, this.holder, {
-        failures,
-        pausedUntil: result.counts ? pauseAfterFailures(failures, now, result.away) : undefined,
-        now,
-        abandoned,
-      });
-      log.warn({ account, failures, reason: result.reason }, 'sign-in failed');
-      this.judge(account, result.fault);
-      return this.fallBack(account, row, result.reason);
-    }
+    if (result.kind === 'failed') return this.signInFailed(account, row, result);
+    const { store, rules, log } = this.options;
+    const { token, lifeMs = rules.tokenLifeMs } = result;
     this.refusals.delete(account);
-    const expiresAt = new Date(now.getTime() + (result.lifeMs ?? rules.tokenLifeMs));
-    const abandoned = [...this.storedUntil(row), ...this.unendedUntil(row)];
-    const unusedUntil = new Date(now.getTime() + rules.tokenIdleMs);
+    const now = this.now();
+    const obtained = { token, obtainedAt: now, expiresAt: after(now, lifeMs) };
     const completed = await store.complete(account, this.holder, {
-      token: result.token,
-      obtainedAt: now,
-      expiresAt,
-      idleUntil: unusedUntil,
+      ...obtained,
+      idleUntil: after(now, rules.tokenIdleMs),
       now,
-      abandoned,
+      abandoned: [...this.storedUntil(row), ...this.unendedUntil(row)],
     });
     if (!completed) return { kind: 'none', reason: 'the sign-in took so long that another process took over' };
-    log.info({ account, expiresAt }, 'signed in');
-    return this.keep(account, {
-      token: result.token,
-      generation: row.generation + 1n,
-      obtainedAt: now,
-      expiresAt,
-      lastUsedAt: undefined,
+    log.info({ account, expiresAt: obtained.expiresAt }, 'signed in');
+    return this.keep(account, { ...obtained, generation: row.generation + 1n, lastUsedAt: undefined });
+  }
+
+  private async signInFailed(account: string, row: SessionRow, result: SignInFailure): Promise<TokenResult> {
+    const { store, rules, log } = this.options;
+    const now = this.now();
+    const failures = result.counts ? row.failures + 1 : row.failures;
+    await store.giveUp(account, this.holder, {
+      failures,
+      pausedUntil: result.counts ? pauseAfterFailures(failures, now, result.away) : undefined,
+      now,
+      abandoned: [...this.unendedUntil(row), ...(result.tokenMayExist ? [after(now, rules.tokenIdleMs)] : [])],
     });
+    log.warn({ account, failures, reason: result.reason }, 'sign-in failed');
+    this.judge(account, result.fault);
+    return this.fallBack(account, row, result.reason);
   }
 }
+
+const after = (moment: Date, ms: number): Date => new Date(moment.getTime() + ms);
 
 const asResult = (session: Session): TokenResult => ({
   kind: 'token',

@@ -1,3 +1,4 @@
+import { defined } from '#kernel';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +39,7 @@ const run = (config: CommandSignerConfig, command: string[], stdin: Uint8Array |
     environment: {
       PATH: DEFAULT_PATH,
       ...config.environment,
-      ...(config.secret === undefined ? {} : { SIGNER_SECRET: config.secret }),
+      ...defined({ SIGNER_SECRET: config.secret }),
     },
     stdin,
     timeLimitMs: config.timeLimitMs,

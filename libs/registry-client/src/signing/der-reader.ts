@@ -18,14 +18,13 @@ const MAX_CHILDREN = 256;
  * @throws PedigreeError invalid_parameter when the text is not that.
  */
 export function elementAt(bytes: Buffer, from = 0, limit = bytes.length): DerElement {
-  const tag = bytes[from];
-  const first = bytes[from + 1];
-  if (tag === undefined || first === undefined || from + 2 > limit || (tag & 0x1f) === 0x1f)
-    return refuse('it is not DER');
+  const lengthFrom = from + 2;
+  if (lengthFrom > limit) return refuse('it is not DER');
+  const [tag, first] = [bytes.readUInt8(from), bytes.readUInt8(from + 1)];
   const lengthBytes = first < 0x80 ? 0 : first & 0x7f;
-  if (first === 0x80 || lengthBytes > 4 || from + 2 + lengthBytes > limit) return refuse('it is not DER');
-  const contentFrom = from + 2 + lengthBytes;
-  const to = contentFrom + (lengthBytes === 0 ? first : bytes.readUIntBE(from + 2, lengthBytes));
+  const contentFrom = lengthFrom + lengthBytes;
+  if ((tag & 0x1f) === 0x1f || first === 0x80 || lengthBytes > 4 || contentFrom > limit) return refuse('it is not DER');
+  const to = contentFrom + (lengthBytes === 0 ? first : bytes.readUIntBE(lengthFrom, lengthBytes));
   return to > limit ? refuse('it ends too early') : { bytes, tag, from, contentFrom, to };
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { PedigreeError, type Clock, type JsonValue } from '#kernel';
+import { backoffMs, PedigreeError, type Clock, type JsonValue } from '#kernel';
 import { Agent } from 'undici';
 import { exchange, type Exchange } from '../call/exchange.js';
 import type { HttpSignerConfig } from '../port.js';
@@ -49,7 +49,7 @@ async function repeated(
   const endMs = clock.monotonicMs() + config.timeLimitMs;
   let result = await call(config.timeLimitMs);
   for (let repeat = 0; repeat < config.retries && mayHelp(result); repeat += 1) {
-    const pauseMs = FIRST_PAUSE_MS * 2 ** repeat;
+    const pauseMs = backoffMs(repeat + 1, { firstMs: FIRST_PAUSE_MS });
     if (clock.monotonicMs() + pauseMs >= endMs) break;
     await clock.wait(pauseMs);
     result = await call(Math.max(1, endMs - clock.monotonicMs()));

@@ -109,7 +109,7 @@ export function checkProducedCms(content: Uint8Array, cms: Buffer, expectation: 
   const certificate = signerOf(certificates, signer[1], expectation);
   const digest = DIGESTS[algorithmOf(signer[2])];
   if (digest === undefined) return certificate;
-  const attributes = signer[3]?.tag === CONTEXT_0 ? signer[3] : undefined;
+  const attributes = signedAttributes(signer);
   const [algorithm, value] = signer.slice(attributes === undefined ? 3 : 4);
   if (attributes !== undefined && !digestIn(attributes).equals(createHash(digest).update(content).digest()))
     return refuse('it is over other content');
@@ -119,6 +119,9 @@ export function checkProducedCms(content: Uint8Array, cms: Buffer, expectation: 
     ? certificate
     : refuse('it does not verify by its certificate');
 }
+
+const signedAttributes = ([, , , fourth]: DerElement[]): DerElement | undefined =>
+  fourth?.tag === CONTEXT_0 ? fourth : undefined;
 
 /** The certificates of SignedData with one signer, and the fields of that signer. */
 function partsOf(cms: Buffer): { certificates: Buffer[]; signer: DerElement[] } {

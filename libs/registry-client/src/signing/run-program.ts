@@ -1,4 +1,5 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { Readable } from 'node:stream';
 
 export interface ProgramRun {
   /** Program and arguments; no shell is between. */
@@ -21,55 +22,30 @@ const MAX_TORN_SECRET_BYTES = 3 << 14;
  */
 export function runProgram(run: ProgramRun): Promise<Buffer> {
   const program = run.command[0] as string;
-  return new Promise((resolve, reject) => {
-    // A process group of its own: a script's children must end with it.
-    const child = spawn(program, run.command.slice(1), {
-      cwd: run.folder,
-      env: run.environment,
-      detached: true,
-      windowsHide: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
-    const output: Buffer[] = [];
-    let outputBytes = 0;
-    let said = Buffer.alloc(0);
-    let saidBytes = 0;
+  const child = start(program, run);
+  const lastWords = lastWordsOf(child.stderr);
+  const output: Buffer[] = [];
+  let outputBytes = 0;
+  return new Promise<Buffer>((resolve, reject) => {
+    const fail = (why: string): void => reject(new Error(`${program} ${why}`));
     const stop = (why: string): void => {
       kill(child);
-      reject(new Error(why));
+      fail(`${why} and was killed`);
     };
-    const timer = setTimeout(
-      () => stop(`${program} gave no signature within ${run.timeLimitMs} ms and was killed`),
-      run.timeLimitMs,
-    );
+    const timer = setTimeout(() => stop(`gave no signature within ${run.timeLimitMs} ms`), run.timeLimitMs);
     child.stdout.on('data', (chunk: Buffer) => {
       outputBytes += chunk.length;
-      if (outputBytes > MAX_OUTPUT_BYTES) stop(`${program} wrote more than ${MAX_OUTPUT_BYTES} bytes and was killed`);
+      if (outputBytes > MAX_OUTPUT_BYTES) stop(`wrote more than ${MAX_OUTPUT_BYTES} bytes`);
       else output.push(chunk);
     });
-    child.stderr.on('data', (chunk: Buffer) => {
-      saidBytes += chunk.length;
-      said = Buffer.concat([said, chunk]).subarray(-MAX_SAID_BYTES);
-    });
-    child.once('error', (error: NodeJS.ErrnoException) => {
+    child.once('error', ({ code, message }: NodeJS.ErrnoException) => {
       clearTimeout(timer);
-      reject(
-        new Error(
-          error.code === 'ENOENT'
-            ? `${program} was not found`
-            : `${program} cannot be run (${error.code ?? error.message})`,
-        ),
-      );
+      fail(code === 'ENOENT' ? 'was not found' : `cannot be run (${code ?? message})`);
     });
     child.once('close', (status, killedBy) => {
       clearTimeout(timer);
       if (status === 0) resolve(Buffer.concat(output));
-      else
-        reject(
-          new Error(
-            `${program} ended ${status === null ? `by ${killedBy}` : `with status ${status}`}${wordsOf(saidBytes > said.length ? said.subarray(MAX_TORN_SECRET_BYTES) : said)}`,
-          ),
-        );
+      else fail(`ended ${status === null ? `by ${killedBy}` : `with status ${status}`}${lastWords()}`);
     });
     // A program that does not read its input breaks the pipe; its exit status tells the rest.
     child.stdin.on('error', () => undefined);
@@ -77,7 +53,29 @@ export function runProgram(run: ProgramRun): Promise<Buffer> {
   });
 }
 
-const wordsOf = (said: Buffer): string => (said.length === 0 ? ' and said nothing' : `: ${said.toString('utf8')}`);
+/** In a process group of its own: a script's children must end with it. */
+const start = (program: string, { command, folder, environment }: ProgramRun): ChildProcessWithoutNullStreams =>
+  spawn(program, command.slice(1), {
+    cwd: folder,
+    env: environment,
+    detached: true,
+    windowsHide: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+
+/** Collects the end of what a program says. Where the beginning was cut off, the rest of a torn secret goes as well. */
+function lastWordsOf(stream: Readable): () => string {
+  let said = Buffer.alloc(0);
+  let bytes = 0;
+  stream.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    said = Buffer.concat([said, chunk]).subarray(-MAX_SAID_BYTES);
+  });
+  return () => {
+    const words = bytes > said.length ? said.subarray(MAX_TORN_SECRET_BYTES) : said;
+    return words.length === 0 ? ' and said nothing' : `: ${words.toString('utf8')}`;
+  };
+}
 
 function kill(child: ChildProcess): void {
   try {

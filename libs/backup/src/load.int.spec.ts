@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { MigrationSet, Pool } from '#postgres';
+import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
+import { FORMAT, writeBackup, type BackupHeader, type Piece } from './file.js';
+import { restoreBackup } from './load.js';
+import { newestRestoration, refuseUnfinishedRestore } from './restoration.js';
+
+/** The tables that a restore looks at, made small. */
+const TABLES_OF_THE_LOG = `CREATE TABLE event_counter (id int PRIMARY KEY, position bigint NOT NULL);
+CREATE TABLE event (position bigint PRIMARY KEY, data bytea NOT NULL);`;
+const EVENTS = 2_500;
+
+let db: TestDatabase;
+let folder: TemporaryFolder;
+let file: string;
+let schemas: MigrationSet[];
+
+beforeEach(async () => {
+  [db, folder] = await Promise.all([testDatabase(), temporaryFolder()]);
+  file = join(folder.path, 'day.backup');
+  mkdirSync(join(folder.path, 'migrations'));
+  writeFileSync(join(folder.path, 'migrations', '0001-log.sql'), TABLES_OF_THE_LOG);
+  schemas = [{ name: 'trial', directory: pathToFileURL(join(folder.path, 'migrations/')) }];
+});
+afterEach(() => Promise.all([db.drop(), folder.remove()]));
+
+const eventRows = (): string[] => Array.from({ length: EVENTS }, (_, n) => `{"position":${n + 1},"data":"\\\\x00"}`);
+
+/** A whole, undamaged file with these rows. */
+async function backupWith({ at = file, head = EVENTS, events = eventRows(), further = [] as Piece[] }): Promise<void> {
+  const header: BackupHeader = {
+    format: FORMAT,
+    installationId: '9a0e5a9e-5d1f-4a39-9a53-0d8f2f2f3a11',
+    softwareVersion: '0.1.0',
+    migrations: ['trial/0001-log.sql'],
+    takenAt: '2026-11-21T10:00:00.000Z',
+    logHead: String(EVENTS),
+  };
+  async function* pieces(): AsyncGenerator<Piece> {
+    yield { table: 'event_counter', columns: ['id', 'position'] };
+    yield { rows: [`{"id":1,"position":${head}}`] };
+    yield { table: 'event', columns: ['position', 'data'] };
+    yield { rows: events };
+    yield* further;
+  }
+  await writeBackup(at, header, pieces());
+}
+
+const restore = (pool: Pool = db.pool) => restoreBackup({ pool, file, schemas, by: 'tester' });
+const eventsThere = async (): Promise<number> =>
+  Number((await db.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM event')).rows[0]?.n);
+
+/** What every restore that fails leaves behind. */
+async function expectUnfinished(): Promise<void> {
+  expect(await newestRestoration(db.pool)).toMatchObject({ state: 'loading', loadedAt: null });
+  await expect(refuseUnfinishedRestore(db.pool)).rejects.toThrow(/is unfinished; run pedigree restore again/);
+}
+
+describe('a restore that fails in the middle', () => {
+  it('is never taken for a whole one, and a sound file fills the database anew', async () => {
+    await backupWith({ events: eventRows().with(1_500, '{"position":1501,"data":null}') });
+    await expect(restore()).rejects.toThrow(/null value in column "data"/);
+    // Batches before it were committed.
+    expect(await eventsThere()).toBe(1_000);
+    await expectUnfinished();
+    renameSync(file, `${file}.bad`);
+    await backupWith({});
+    expect((await restore()).restoration.state).toBe('comparing');
+    expect(await eventsThere()).toBe(EVENTS);
+    await refuseUnfinishedRestore(db.pool);
+  });
+
+  it('is unfinished where the file was exchanged after it had been checked', async () => {
+    const other = `${file}.other`;
+    await backupWith({});
+    await backupWith({ at: other, events: eventRows().with(7, '{"position":8,"data":"\\\\x01"}') });
+    const exchanging = new Proxy(db.pool, {
+      get: (pool, name) => {
+        if (name === 'connect' && existsSync(other)) renameSync(other, file);
+        const member: unknown = Reflect.get(pool, name);
+        return typeof member === 'function' ? (member.bind(pool) as unknown) : member;
+      },
+    });
+    await expect(restore(exchanging)).rejects.toThrow(/was changed while it was read/);
+    await expectUnfinished();
+  });
+
+  it('is unfinished where the log lacks its newest events', async () => {
+    await backupWith({ events: eventRows().slice(0, -1) });
+    await expect(restore()).rejects.toThrow("the log's counter is at 2500, and its newest event at 2499");
+    await expectUnfinished();
+  });
+
+  it('is unfinished where the file has a table that is not known, which could be lost without anybody noticing', async () => {
+    await backupWith({ further: [{ table: 'unheard_of', columns: ['a'] }, { rows: ['{"a":1}'] }] });
+    await expect(restore()).rejects.toThrow(/has a table unheard_of, which is not known here/);
+    await expectUnfinished();
+  });
+});

@@ -29,9 +29,8 @@ import { listTasks } from './inbound/read-list.js';
 import { inboundSchema, readListsNow } from './inbound/registry-documents.js';
 import type { Lane } from './lane.js';
 import { lanesOf } from './lanes.js';
-import { endLeasesOfTheDead } from './leases/dead-holders.js';
+import { takeOver, watchNeighbours } from './leases/dead-holders.js';
 import { processName } from './leases/process-name.js';
-import { watchNeighbours } from './leases/watch-neighbours.js';
 import { observedLanes } from './watch/observed-lanes.js';
 import { sayWhenHeld } from './restoration/restoration-need.js';
 import { workerRemovals } from './retention/worker-removals.js';
@@ -234,11 +233,6 @@ function runLanes({ lanes, queue, log, signal }: RunningParts): Promise<void>[] 
   return lanes.map(({ name, ...lane }) =>
     runLane({ ...lane, lane: name, queue, holder, signal, maxAttempts: MAX_ATTEMPTS, report }),
   );
-}
-
-async function takeOver(queue: PostgresTaskQueue, log: ServiceLog): Promise<void> {
-  const ended = await endLeasesOfTheDead(queue);
-  if (ended > 0) log.info({ tasks: ended }, 'took over tasks of processes that are gone');
 }
 
 /** Each account's lists are read at once when a process begins, and then again and again. */

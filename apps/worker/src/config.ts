@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { JsonObject } from '#kernel';
 import { readAccounts, readEncryptionKey, readProfile, type Account, type Profile } from '#registry-client';
 import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSecrets, variablesOf } from '#service';
 
@@ -106,7 +105,7 @@ export function workerConfig(env: NodeJS.ProcessEnv): WorkerConfig {
 }
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
-export function describeWorkerConfig(config: WorkerConfig): JsonObject {
+export function describeWorkerConfig(config: WorkerConfig) {
   const {
     participant,
     taskKeysKeptDays,
@@ -122,7 +121,7 @@ export function describeWorkerConfig(config: WorkerConfig): JsonObject {
     databaseUrl: addressWithoutSecrets(config.databaseUrl),
     eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
     registryUrl: addressWithoutSecrets(config.registryUrl),
-    profile: config.profile as unknown as JsonObject,
+    profile: config.profile,
     accounts: config.accounts.map(({ name, userId, signer }) => ({ name, userId, signer: signer.kind })),
     otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
     ...{

@@ -17,9 +17,9 @@ export async function workerParts(config: WorkerConfig, pool: Pool, sets: Migrat
     {
       part: 'configuration',
       state: { ...configuration, profile: config.profile.name },
-      local: { healthPort, healthHost, logLevel } as JsonObject,
+      local: { healthPort, healthHost, logLevel },
     },
-    { part: 'profile', state: profile as JsonObject },
+    { part: 'profile', state: profile },
     {
       part: 'accounts',
       state: Object.fromEntries(config.accounts.map((account) => [account.name, describedAccount(account)])),

@@ -1,31 +1,13 @@
-import { NestFactory } from '@nestjs/core';
-import { CommandBus } from '@nestjs/cqrs';
 import { pino, type Logger } from 'pino';
 import { refuseUnfinishedRestore, restorationSchema } from '#backup';
 import { recordConfiguration, starterOf } from '#configuration';
 import { documentReading } from '#documents';
 import { eventStoreSchema, openEventStore, settleLog, SOFTWARE_VERSION, type EventStore } from '#event-store';
-import { evidenceSchema, PostgresEvidenceStore } from '#evidence';
-import type { Clock } from '#kernel';
-import {
-  installationId,
-  installationSchema,
-  migrate,
-  openPool,
-  openServerClock,
-  type MigrationSet,
-  type Pool,
-} from '#postgres';
-import { heldFigures, projections, readModelSchemas } from '#read-models';
+import { evidenceSchema } from '#evidence';
+import { installationSchema, migrate, openPool, openServerClock, type MigrationSet, type Pool } from '#postgres';
+import { projections, readModelSchemas } from '#read-models';
 import { RECONCILE_LANE } from '#reconciliation';
-import {
-  PostgresSessionStore,
-  PostgresUploadLinks,
-  registryClientSchema,
-  UndiciRegistryClient,
-  watchCertificates,
-  type Profile,
-} from '#registry-client';
+import { registryClientSchema, watchCertificates, type Profile } from '#registry-client';
 import { runRemovals } from '#retention';
 import { announcePresence, boundedLog, serviceSchema, type ServiceLog } from '#service';
 import { runProjection, subscriptionsSchema, SubscriptionWatch, type ParkingNews } from '#subscriptions';
@@ -41,26 +23,19 @@ import {
 } from '#tasks';
 import type { WorkerConfig } from './config.js';
 import { workerParts } from './configuration-parts.js';
-import { AccountGates, type PausedAccount } from './account/account-gates.js';
-import { AccountRepository } from './account/account-repository.js';
-import { GroupRepository } from './group/group-repository.js';
+import type { PausedAccount } from './account/account-gates.js';
 import type { InboundContext } from './inbound/context.js';
-import { InboundRepository } from './inbound/inbound-repository.js';
 import { listTasks } from './inbound/read-list.js';
-import { inboundSchema, readListsNow, RegistryDocuments } from './inbound/registry-documents.js';
+import { inboundSchema, readListsNow } from './inbound/registry-documents.js';
 import type { Lane } from './lane.js';
 import { lanesOf } from './lanes.js';
-import { endLeasesOfTheDead } from './leases/dead-holders.js';
+import { takeOver, watchNeighbours } from './leases/dead-holders.js';
 import { processName } from './leases/process-name.js';
-import { watchNeighbours } from './leases/watch-neighbours.js';
 import { observedLanes } from './watch/observed-lanes.js';
-import { ObservedDocuments } from './watch/observed-documents.js';
-import { collectWorkerMetrics } from './watch/worker-metrics.js';
 import { sayWhenHeld } from './restoration/restoration-need.js';
-import { Restored } from './restoration/restored.js';
 import { workerRemovals } from './retention/worker-removals.js';
 import { sagaLane, sagasBy } from './sagas.js';
-import { WorkerModule } from './worker.module.js';
+import { installationOf, openContext } from './worker-context.js';
 
 export const workerSchemas: MigrationSet[] = [
   installationSchema,
@@ -96,7 +71,6 @@ const LOOK_UP_EVERY_MS = 5_000;
 const MAX_INTERVAL_MS = 60_000;
 /** Status reads fall on whole seconds, so that one page of the list serves all that are due. */
 const STATUS_GRID_MS = 1_000;
-const SECONDS_PER_HOUR = 3_600;
 
 export const workerLog = (config: WorkerConfig): Logger =>
   pino({ name: 'worker', level: config.logLevel }, pino.destination(2));
@@ -138,9 +112,44 @@ const unwatched = (config: WorkerConfig): Watching =>
 
 async function startParts(
   config: WorkerConfig,
-  { log, watching }: { log: ServiceLog; watching: Watching },
+  watchers: { log: ServiceLog; watching: Watching },
   closing: Closing,
 ): Promise<RunningWorker> {
+  const { log, watching } = watchers;
+  const opened = await open(config, log, closing);
+  const { pool, store, queue, budgets } = opened;
+  const { context, close } = await openContext(config, opened, watchers);
+  closing.push(close);
+  await takeOver(queue, log);
+  const accounts = config.accounts.map((account) => account.name);
+  const sagas = sagasBy({ ...config.profile.rules, statusGridMs: STATUS_GRID_MS, lookUpEveryMs: LOOK_UP_EVERY_MS });
+  const lanes = observedLanes(
+    [...lanesOf(context, accounts, context), sagaLane(sagas, { pool, store, queue })],
+    watching,
+  );
+  await beginReadingLists(context, accounts);
+  await sayUnserved(queue, lanes, log);
+
+  const stopping = new AbortController();
+  const subscriptions = new SubscriptionWatch({ log });
+  const running = runAll({
+    ...{ config, sagas, context, pool, store, queue, lanes, log, subscriptions, signal: stopping.signal },
+  });
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await Promise.all(running);
+    await closeAll(closing);
+  };
+  return {
+    callFigures: () => budgets.figures(),
+    pausedAccounts: () => context.gates.pausedAccounts(),
+    subscriptions,
+    stop,
+  };
+}
+
+/** Opens the database and the log, up to date and with this worker's settings recorded. */
+async function open(config: WorkerConfig, log: ServiceLog, closing: Closing) {
   const pool = openPool({
     connectionString: config.databaseUrl,
     maxConnections: 16,
@@ -156,52 +165,23 @@ async function startParts(
     () => queue.close(),
   );
   await settleLog({ ...config, db: pool, store, program: 'worker' });
-  await recordSettings(config, pool, store);
+  const installation = await installationOf(config, pool);
+  // What this worker is set to stands in the log before it does anything.
+  await recordConfiguration({
+    ...{ store, installation, program: 'worker', parts: await workerParts(config, pool, workerSchemas) },
+    ...{ actor: starterOf(config.changedBy), reason: config.changeReason },
+  });
   const budgets = budgetsOf(config.profile, pool);
-  closing.push(() => budgets.close());
   const ending = new AbortController();
-  closing.push(() => Promise.resolve(ending.abort()));
+  closing.push(
+    () => budgets.close(),
+    () => Promise.resolve(ending.abort()),
+  );
   const clock = await openServerClock(pool, {
     signal: ending.signal,
     onError: (error) => log.warn({ err: error }, "the database's time could not be read"),
   });
-  const { context, close } = await contextOf(config, { clock, pool, store, queue, budgets, log, watching });
-  closing.push(close);
-  await takeOver(queue, log);
-  const accounts = config.accounts.map((account) => account.name);
-  const sagas = sagasBy({ ...config.profile.rules, statusGridMs: STATUS_GRID_MS, lookUpEveryMs: LOOK_UP_EVERY_MS });
-  const lanes = observedLanes(
-    [...lanesOf(context, accounts, context), sagaLane(sagas, { pool, store, queue })],
-    watching,
-  );
-  await beginReadingLists(context, accounts);
-  await sayUnserved(queue, lanes, log);
-
-  const stopping = new AbortController();
-  const subscriptions = new SubscriptionWatch({ log });
-  const running = runAll({
-    config,
-    sagas,
-    context,
-    pool,
-    store,
-    queue,
-    lanes,
-    log,
-    subscriptions,
-    signal: stopping.signal,
-  });
-  const stop = async (): Promise<void> => {
-    stopping.abort();
-    await Promise.all(running);
-    await closeAll(closing);
-  };
-  return {
-    callFigures: () => budgets.figures(),
-    pausedAccounts: () => context.gates.pausedAccounts(),
-    subscriptions,
-    stop,
-  };
+  return { installation, pool, store, queue, budgets, clock };
 }
 
 interface RunningParts {
@@ -218,73 +198,41 @@ interface RunningParts {
 }
 
 /** Everything that runs until the signal. None of it rejects. */
-function runAll({
-  config,
-  sagas,
-  context,
-  pool,
-  store,
-  queue,
-  lanes,
-  log,
-  subscriptions,
-  signal,
-}: RunningParts): Promise<void>[] {
-  const holder = processName();
+function runAll(parts: RunningParts): Promise<void>[] {
+  const { config, sagas, context, pool, store, queue, log, subscriptions, signal } = parts;
+  const { clock } = context;
   const onParked = ({ saga, key, event, error }: ParkingNews): void =>
     log.error(
       { err: error, saga, key, stream: event.stream, version: event.version, position: event.position.toString() },
       'saga_instance_parked',
     );
-  const report = (one: RunnerReport): void =>
-    log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
   return [
     watchCertificates({
-      sessions: () => context.registry.sessions(),
-      clock: context.clock,
-      signal,
+      ...{ sessions: () => context.registry.sessions(), clock, signal },
       warn: (notice, message) => log.warn(notice, message),
     }),
     runRemovals({
-      pool,
-      signal,
-      removals: workerRemovals({ ...config, store, sagas }),
+      ...{ pool, signal, removals: workerRemovals({ ...config, store, sagas }) },
       report: (table, err) => log.warn({ err, table }, 'old rows could not be removed'),
     }),
-    sayWhenHeld({ pool, accounts: config.accounts.map((one) => one.name), signal, log, clock: context.clock }),
+    sayWhenHeld({ pool, accounts: config.accounts.map((one) => one.name), signal, log, clock }),
     announcePresence({ pool, program: 'worker', signal, log, subscriptions: () => subscriptions.standings() }),
-    watchNeighbours(queue, { clock: context.clock, signal, log }),
+    watchNeighbours(queue, { clock, signal, log }),
     ...sagas.map((saga) => saga.run({ store, pool, queue, signal, ...subscriptions.callbacks, onParked })),
     ...projections({ evidence: context.evidence, documents: documentReading(), store }).map((projection) =>
       runProjection({ projection, store, pool, signal, ...subscriptions.callbacks }),
     ),
-    ...lanes.map(({ name, ...lane }) =>
-      runLane({ ...lane, lane: name, queue, holder, signal, maxAttempts: MAX_ATTEMPTS, report }),
-    ),
+    ...runLanes(parts),
   ];
 }
 
-/** What this worker is set to stands in the log before it does anything. */
-async function recordSettings(config: WorkerConfig, pool: Pool, store: EventStore): Promise<void> {
-  const installation = {
-    id: await installationId(pool),
-    participant: config.participant,
-    softwareVersion: SOFTWARE_VERSION,
-    profile: config.profile.name,
-  };
-  await recordConfiguration({
-    store,
-    installation,
-    program: 'worker',
-    parts: await workerParts(config, pool, workerSchemas),
-    actor: starterOf(config.changedBy),
-    reason: config.changeReason,
-  });
-}
-
-async function takeOver(queue: PostgresTaskQueue, log: ServiceLog): Promise<void> {
-  const ended = await endLeasesOfTheDead(queue);
-  if (ended > 0) log.info({ tasks: ended }, 'took over tasks of processes that are gone');
+function runLanes({ lanes, queue, log, signal }: RunningParts): Promise<void>[] {
+  const holder = processName();
+  const report = (one: RunnerReport): void =>
+    log.warn({ ...one, task: 'task' in one ? one.task.key : undefined }, one.kind);
+  return lanes.map(({ name, ...lane }) =>
+    runLane({ ...lane, lane: name, queue, holder, signal, maxAttempts: MAX_ATTEMPTS, report }),
+  );
 }
 
 /** Each account's lists are read at once when a process begins, and then again and again. */
@@ -319,96 +267,3 @@ const budgetsOf = (profile: Profile, pool: Pool): PostgresCallBudgets =>
     maxIntervalMs: MAX_INTERVAL_MS,
     listens: true,
   });
-
-interface ContextParts {
-  /** The database's time: ages and token lives mean the same to all processes. */
-  clock: Clock;
-  pool: Pool;
-  store: EventStore;
-  queue: TaskQueue;
-  budgets: CallBudgets;
-  log: ServiceLog;
-  watching: Watching;
-}
-
-async function contextOf(
-  config: WorkerConfig,
-  { clock, pool, store, queue, budgets, log, watching }: ContextParts,
-): Promise<{ context: InboundContext; close(): Promise<void> }> {
-  const { profile, accounts } = config;
-  const installation = {
-    id: await installationId(pool),
-    participant: config.participant,
-    softwareVersion: SOFTWARE_VERSION,
-    profile: profile.name,
-  };
-  const onError = (error: unknown): void => log.warn({ err: error }, 'a trace was not told');
-  const documents = new ObservedDocuments({ store, clock, installation, tracing: watching.tracing, onError });
-  const groups = new GroupRepository({ store, clock, installation });
-  const inbound = new InboundRepository({ store, clock, installation });
-  const paused = new AccountRepository({ store, clock, installation });
-  const app = await NestFactory.createApplicationContext(
-    WorkerModule.of({ documents, groups, inbound, accounts: paused }),
-    { logger: ['error', 'warn'], abortOnError: false },
-  );
-  const evidence = new PostgresEvidenceStore({ pool });
-  const sessions = new PostgresSessionStore(pool, { key: config.encryptionKey });
-  const registry: UndiciRegistryClient = new UndiciRegistryClient({
-    ...{ baseUrl: config.registryUrl, profile, accounts, budgets, sessions, clock, log },
-    onAccountFault: (account, fault) => gates.noteSignInRefused(account, fault),
-  });
-  const gates = new AccountGates({
-    ...{ accounts: paused, commands: app.get(CommandBus), evidence, profile: profile.name, clock, log },
-    users: new Map(accounts.map(({ name, userId }) => [name, userId])),
-    certificateOf: (account) => registry.signerCertificate(account),
-  });
-  collectWorkerMetrics(watching.metrics, {
-    registry,
-    budgets,
-    documents,
-    clock,
-    held: () => heldFigures(pool, config.heldAlertHours * SECONDS_PER_HOUR),
-  });
-  const restored = new Restored({
-    pool,
-    store,
-    installation,
-    accounts: accounts.map((one) => one.name),
-    info: (about, message) => log.info(about, message),
-  });
-  const { largeDocuments, groups: bulk } = registry.operations;
-  const uploadLinks = new PostgresUploadLinks(pool, { key: config.encryptionKey });
-  const context: InboundContext = {
-    ...{
-      commands: app.get(CommandBus),
-      documents,
-      groups,
-      evidence,
-      registry,
-      gates,
-      bulk,
-      largeDocuments,
-      uploadLinks,
-      profile,
-      clock,
-    },
-    ...{
-      inbound,
-      lists: registry,
-      held: new RegistryDocuments(pool),
-      restored,
-      pool,
-      queue,
-      dependents: { pool, queue, endAtOnceDocTypes: config.endAtOnceDocTypes },
-      warn: (about, message) => log.warn(about, message),
-    },
-  };
-  await restored.open();
-  // An ended certificate pauses its account before anything is sent.
-  await gates.open();
-  const close = async (): Promise<void> => {
-    await registry.close();
-    await app.close();
-  };
-  return { context, close };
-}

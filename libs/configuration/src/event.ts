@@ -12,7 +12,7 @@ export type ConfigurationPart = 'configuration' | 'profile' | 'accounts' | 'sche
  * A part of a program's settings is another than the one recorded last; without `fromDigest` it is the first that was
  * recorded.
  */
-export interface ConfigurationChanged {
+export type ConfigurationChanged = {
   program: string;
   part: ConfigurationPart;
   /** SHA-256 over the canonical JSON of the state before and now. */
@@ -28,7 +28,11 @@ export interface ConfigurationChanged {
   state: Fields;
   /** What is of this one process, such as its port: told, and not compared. */
   local?: Fields;
-}
+};
+
+export type RecordedChanged = RecordedEvent<typeof CONFIGURATION_CHANGED, ConfigurationChanged>;
+
+export const isChange = (event: RecordedEvent): event is RecordedChanged => event.type === CONFIGURATION_CHANGED;
 
 /** Events that one read of the stream takes. */
 const PAGE_SIZE = 200;

@@ -1,16 +1,16 @@
-import { canonicalJson, sha256Hex, type JsonObject, type JsonValue, type Sha256 } from '#kernel';
+import { canonicalJson, sha256Hex, type JsonValue, type Sha256 } from '#kernel';
 
 /** Settings laid flat: an RFC 6901 pointer to each value, and the value. */
 export type Fields = Record<string, JsonValue>;
 
-export interface FieldChange {
+export type FieldChange = {
   /** RFC 6901 pointer, for example `/rules/failedGraceMs`. */
   field: string;
   /** Absent for a field that is new. */
   from?: JsonValue;
   /** Absent for a field that is gone. */
   to?: JsonValue;
-}
+};
 
 /** A longer value stands as its digest: settings are compared and shown, not stored here. */
 const LONGEST_VALUE = 1_000;
@@ -21,14 +21,14 @@ const LOOPBACK_ADDRESS = /^([a-z][a-z0-9+.-]*:\/\/(?:[^@/]*@)?(?:localhost|127\.
  * Lays described settings flat. Lists of plain values are one value; lists of objects count from 0. Throws on more
  * fields than settings can have.
  */
-export function fieldsOf(described: JsonObject): Fields {
+export function fieldsOf(described: object): Fields {
   const fields: Fields = {};
   lay(described, '', fields);
   if (Object.keys(fields).length > MOST_FIELDS) throw new Error(`a configuration has more than ${MOST_FIELDS} fields`);
   return fields;
 }
 
-function lay(value: JsonValue, path: string, into: Fields): void {
+function lay(value: unknown, path: string, into: Fields): void {
   const members = membersOf(value);
   if (members === undefined || members.length === 0) into[path] = shortened(value);
   else
@@ -36,14 +36,14 @@ function lay(value: JsonValue, path: string, into: Fields): void {
       lay(member, `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, into);
 }
 
-function membersOf(value: JsonValue): [string, JsonValue][] | undefined {
+function membersOf(value: unknown): [string, unknown][] | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const isPlainList = Array.isArray(value) && value.every((one) => typeof one !== 'object' || one === null);
   return isPlainList ? undefined : Object.entries(value);
 }
 
-function shortened(value: JsonValue): JsonValue {
-  const compared = typeof value === 'string' ? withoutLocalPort(value) : value;
+function shortened(value: unknown): JsonValue {
+  const compared = typeof value === 'string' ? withoutLocalPort(value) : (value as JsonValue);
   const text = canonicalJson(compared);
   return text.length <= LONGEST_VALUE ? compared : `sha256:${sha256Hex(text)}`;
 }

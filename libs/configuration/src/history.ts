@@ -1,9 +1,10 @@
-import type { Actor, EventStore, RecordedEvent } from '#event-store';
+import type { Actor, EventStore } from '#event-store';
 import {
-  CONFIGURATION_CHANGED,
   configurationEvents,
+  isChange,
   type ConfigurationChanged,
   type ConfigurationPart,
+  type RecordedChanged,
 } from './event.js';
 import { REASON_NOT_GIVEN } from './record.js';
 
@@ -38,31 +39,17 @@ export async function configurationHistory(
   let hasMore = false;
   for await (const event of configurationEvents(store)) {
     if (query.before !== undefined && event.version >= query.before) break;
-    if (!fits(event, query)) continue;
+    if (!isChange(event) || !fits(event.data, query)) continue;
     newest.push(changeOf(event));
     if (newest.length > query.limit) hasMore = newest.shift() !== undefined;
   }
   return { changes: newest.reverse(), hasMore };
 }
 
-function fits({ type, data }: RecordedEvent, { program, part }: HistoryQuery): boolean {
-  const changed = data as unknown as ConfigurationChanged;
-  return (
-    type === CONFIGURATION_CHANGED &&
-    (program === undefined || changed.program === program) &&
-    (part === undefined || changed.part === part)
-  );
-}
+const fits = (changed: ConfigurationChanged, { program, part }: HistoryQuery): boolean =>
+  (program === undefined || changed.program === program) && (part === undefined || changed.part === part);
 
-function changeOf({ version, position, recordedAt, data, metadata }: RecordedEvent): RecordedChange {
+function changeOf({ version, position, recordedAt, data, metadata }: RecordedChanged): RecordedChange {
   const { actor, reason = REASON_NOT_GIVEN, softwareVersion } = metadata;
-  return {
-    ...(data as unknown as ConfigurationChanged),
-    version,
-    position,
-    at: recordedAt,
-    actor,
-    reason,
-    softwareVersion,
-  };
+  return { ...data, version, position, at: recordedAt, actor, reason, softwareVersion };
 }

@@ -1,9 +1,10 @@
 import { whileLogIsAway, type Actor, type EventMetadata, type EventStore, type NewEvent } from '#event-store';
-import { canonicalJson, systemClock, uuid5, type Clock, type JsonObject } from '#kernel';
+import { canonicalJson, systemClock, uuid5, type Clock } from '#kernel';
 import {
   CONFIGURATION_CHANGED,
   CONFIGURATION_STREAM,
   configurationEvents,
+  isChange,
   type ConfigurationChanged,
   type ConfigurationPart,
 } from './event.js';
@@ -12,12 +13,13 @@ import { changesBetween, digestOfFields, fieldsOf, type Fields } from './fields.
 /** A part of a program's settings as it may be shown: whoever describes it leaves every secret out. */
 export interface DescribedPart {
   part: ConfigurationPart;
-  state: JsonObject;
+  /** Plain JSON. */
+  state: object;
   /**
    * What is of this process alone (its port, its log level): told in the event, and not compared, or processes side by
    * side would seem to change each other.
    */
-  local?: JsonObject;
+  local?: object;
 }
 
 export interface RecordOptions {
@@ -76,8 +78,7 @@ async function lastRecorded(
   let version = -1;
   for await (const event of configurationEvents(store)) {
     version = event.version;
-    const data = event.data as unknown as ConfigurationChanged;
-    if (event.type === CONFIGURATION_CHANGED && data.program === program) last.set(data.part, data.state);
+    if (isChange(event) && event.data.program === program) last.set(event.data.part, event.data.state);
   }
   return { version, last };
 }

@@ -4,6 +4,4 @@
  * postgres-evidence-store.int.spec.ts, encoding.spec.ts, blob-cache.spec.ts.
  */
 export * from './port.js';
-export * from './schema.js';
-export * from './damage.js';
 export * from './postgres-evidence-store.js';

@@ -14,3 +14,17 @@ export interface EvidenceStore {
   /** How many bytes each of these has, without reading them; those that are not stored are absent. */
   lengths(sha256s: Sha256[]): Promise<Map<Sha256, number>>;
 }
+
+/**
+ * What is stored under this digest is not what was put there: a fault of the storage, or somebody's hand. Never
+ * repaired in silence.
+ */
+export class EvidenceDamaged extends Error {
+  constructor(
+    readonly sha256: Sha256,
+    what: string,
+  ) {
+    super(`evidence ${sha256} is damaged: ${what}`);
+    this.name = 'EvidenceDamaged';
+  }
+}

@@ -1,13 +1,15 @@
 import { coalesce, isSha256, PedigreeError, sha256Hex } from '#kernel';
 import type { Sha256 } from '#kernel';
-import type { Pool } from '#postgres';
+import type { MigrationSet, Pool } from '#postgres';
 import { byteaArray } from './binary-array.js';
 import { BlobCache } from './blob-cache.js';
 import type { CachedBlob } from './blob-cache.js';
-import { EvidenceDamaged } from './damage.js';
 import { decode, encode } from './encoding.js';
 import type { Encoded } from './encoding.js';
-import type { EvidenceStore } from './port.js';
+import { EvidenceDamaged, type EvidenceStore } from './port.js';
+
+/** The table of this library: evidence. */
+export const evidenceSchema: MigrationSet = { name: 'evidence', directory: new URL('./migrations/', import.meta.url) };
 
 const MOST_BLOBS_PER_STATEMENT = 500;
 /** A statement carries at most so many bytes, or one blob. */

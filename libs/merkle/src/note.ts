@@ -87,7 +87,8 @@ export function openNote(note: string, verifier: NoteVerifier): string {
 /** The verifier key of a signer, to be handed to auditors beforehand. */
 export function verifierKeyOf(signer: NoteSigner): string {
   const raw = rawKeyOf(signer.privateKey);
-  return `${signer.name}+${keyIdOf(signer.name, raw).toString('hex')}+${Buffer.concat([Buffer.from([ED25519]), raw]).toString('base64')}`;
+  const key = Buffer.concat([Buffer.from([ED25519]), raw]);
+  return `${signer.name}+${keyIdOf(signer.name, raw).toString('hex')}+${key.toString('base64')}`;
 }
 
 export function parseVerifierKey(text: string): NoteVerifier {

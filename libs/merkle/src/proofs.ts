@@ -83,22 +83,29 @@ export async function proveConsistency(from: number, to: number, read: ReadHashe
   return readParts(parts.reverse(), read);
 }
 
-/**
- * Whether the larger tree begins with the smaller one (RFC 9162, 2.1.4.2). Never throws: whatever does not hold is
- * false.
- */
-export function checkConsistency(claim: {
+interface ConsistencyClaim {
   from: number;
   fromRoot: Hash;
   to: number;
   toRoot: Hash;
   path: Hash[];
-}): boolean {
+}
+
+/**
+ * Whether the larger tree begins with the smaller one (RFC 9162, 2.1.4.2). Never throws: whatever does not hold is
+ * false.
+ */
+export function checkConsistency(claim: ConsistencyClaim): boolean {
   const { from, fromRoot, to, toRoot, path } = claim;
   if (!isIndex(from) || !isIndex(to) || from > to) return false;
   if (from === to) return path.length === 0 && fromRoot.equals(toRoot);
   // Every tree begins with the empty one.
   if (from === 0) return path.length === 0;
+  return leadsToBoth(claim);
+}
+
+/** Whether the path gives the roots of both trees, of which the smaller one is not empty. */
+function leadsToBoth({ from, fromRoot, to, toRoot, path }: ConsistencyClaim): boolean {
   const [first, ...rest] = isPowerOfTwo(from) ? [fromRoot, ...path] : path;
   if (first === undefined) return false;
   let [fn, sn] = [from - 1, to - 1];

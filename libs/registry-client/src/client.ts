@@ -207,7 +207,9 @@ export class UndiciRegistryClient implements RegistryClient, DocumentLists {
     return readSince((page) => this.list(account, operation, page), cursor, {
       ...limits,
       pageSize,
-      again: (outcome, failuresInARow) => mayReadAgain(outcome, failuresInARow, this.options.clock),
+      // A stop ends the wait, too.
+      again: (outcome, failuresInARow) =>
+        mayReadAgain(outcome, failuresInARow, { wait: (ms) => this.options.clock.wait(ms, query.signal) }),
     });
   }
 

@@ -42,6 +42,12 @@ export class BudgetLine {
     return Math.max(this.options.profileIntervalMs, this.learntIntervalMs);
   }
 
+  get figures() {
+    const { account, method, calls, rateLimited, intervalMs, droppedSlots } = this;
+    const [firstCallMonotonicMs, lastCallMonotonicMs] = [this.firstCallMs, this.lastCallMs];
+    return { account, method, calls, rateLimited, intervalMs, firstCallMonotonicMs, lastCallMonotonicMs, droppedSlots };
+  }
+
   get waiting(): number {
     return this.waiters.length;
   }

@@ -123,3 +123,20 @@ SELECT b.account, b.method, ${ANSWER}, extract(epoch FROM b.next_allowed_at)::fl
 FROM call_budget b WHERE b.learnt_interval_ms IS NOT NULL OR b.refusals > 0`;
 
 export const NOW = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms';
+
+/** What every answer about a row tells. */
+export interface Answer {
+  reservation: bigint;
+  learnt_interval_ms: number | null;
+  now_ms: number;
+  next_ms: number;
+}
+
+/** Under which names the statements are prepared. */
+export const NAMES = new Map([
+  [RESERVE, 'budget-reserve'],
+  [LEARN, 'budget-learn'],
+  [LEARNT, 'budget-learnt'],
+  [NOW, 'budget-now'],
+  [FREE_IN, 'budget-free-in'],
+]);

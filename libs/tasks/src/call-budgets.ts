@@ -73,13 +73,6 @@ export interface CallBudgetsOptions {
   listens?: boolean;
 }
 
-interface Answer {
-  reservation: bigint;
-  learnt_interval_ms: number | null;
-  now_ms: number;
-  next_ms: number;
-}
-
 /**
  * In Unix ms of the database: calls may go out from `fromMs` to `untilMs`, `stepMs` apart, and the row counts on
  * `stepMs` after `untilMs`.
@@ -195,7 +188,7 @@ export class PostgresCallBudgets implements CallBudgets {
     const cut = (ms: number | undefined) => (ms === undefined || !(ms >= 0) ? null : Math.min(ms, maxIntervalMs));
     const lastCallAgoMs = Math.min(this.clock.monotonicMs() - line.lastCallMs, maxIntervalMs);
     await this.pool.query(sql.ENSURE, [account, method]);
-    const answer = await this.ask<Answer>(sql.LEARN, [
+    const answer = await this.ask<sql.Answer>(sql.LEARN, [
       ...[account, method, line.options.profileIntervalMs, guardMs, cut(told.intervalMs), cut(told.retryAfterMs)],
       ...[lastCallAgoMs, firstBackoffMs, maxIntervalMs, mostExtraGuardMs, line.mine.reservation, line.mine.freeAtMs],
     ]);
@@ -206,20 +199,7 @@ export class PostgresCallBudgets implements CallBudgets {
   }
 
   figures(): (ReturnType<CallBudgets['figures']>[number] & { droppedSlots: number })[] {
-    return [...this.lines.values()].map((line) => ({
-      ...{
-        account: line.account,
-        method: line.method,
-        calls: line.calls,
-        rateLimited: line.rateLimited,
-        intervalMs: line.intervalMs,
-      },
-      ...{
-        firstCallMonotonicMs: line.firstCallMs,
-        lastCallMonotonicMs: line.lastCallMs,
-        droppedSlots: line.droppedSlots,
-      },
-    }));
+    return [...this.lines.values()].map((line) => line.figures);
   }
 
   /** Grants slots while anybody waits. Never rejects: an error goes to those who wait. */
@@ -310,7 +290,7 @@ export class PostgresCallBudgets implements CallBudgets {
     const slots = line.waiting >= WAITING_FOR_A_RUN ? RUN_SLOTS : Math.max(1, line.waiting);
     const horizonMs =
       this.options.horizonMs ?? Math.max(LEAST_HORIZON_MS, HORIZON_STEPS * (line.intervalMs + this.options.guardMs));
-    const rows = await this.ask<Answer & { slot_ms: number; step_ms: number }>(sql.RESERVE, [
+    const rows = await this.ask<sql.Answer & { slot_ms: number; step_ms: number }>(sql.RESERVE, [
       ...[line.account, line.method, line.options.profileIntervalMs, this.options.guardMs, leadMs],
       ...[line.mine.reservation, line.mine.freeAtMs, again ? 0 : slots, slots, horizonMs],
     ]);
@@ -378,7 +358,7 @@ export class PostgresCallBudgets implements CallBudgets {
 
   private async refresh(): Promise<void> {
     const before = this.lessons;
-    const rows = await this.ask<Answer & { account: string; method: string }>(sql.LEARNT, []);
+    const rows = await this.ask<sql.Answer & { account: string; method: string }>(sql.LEARNT, []);
     this.refreshedAtMs = this.clock.monotonicMs();
     // An answer that may be older than a 429 of our own would make us forget it.
     if (before !== this.lessons) return;
@@ -386,7 +366,7 @@ export class PostgresCallBudgets implements CallBudgets {
     for (const [key, line] of this.lines) this.note(line, learnt.get(key));
   }
 
-  private note(line: BudgetLine, row: Answer | undefined): void {
+  private note(line: BudgetLine, row: sql.Answer | undefined): void {
     line.learntIntervalMs = row?.learnt_interval_ms ?? 0;
     if (row !== undefined) line.blockedUntilMs = this.databaseClock.surelyAt(row.next_ms);
   }
@@ -394,7 +374,7 @@ export class PostgresCallBudgets implements CallBudgets {
   /** Every answer with the database's time in it makes its clock better known. */
   private async ask<Row extends { now_ms: number }>(text: string, values: unknown[]): Promise<Row[]> {
     const sentMs = this.clock.monotonicMs();
-    const { rows } = await this.pool.query<Row>({ name: NAMES.get(text) ?? 'budget-other', text, values });
+    const { rows } = await this.pool.query<Row>({ name: sql.NAMES.get(text) ?? 'budget-other', text, values });
     const answered = rows[0];
     if (answered !== undefined) this.databaseClock.observe(sentMs, this.clock.monotonicMs(), answered.now_ms);
     return rows;
@@ -412,13 +392,5 @@ export class PostgresCallBudgets implements CallBudgets {
     return line;
   }
 }
-
-const NAMES = new Map([
-  [sql.RESERVE, 'budget-reserve'],
-  [sql.LEARN, 'budget-learn'],
-  [sql.LEARNT, 'budget-learnt'],
-  [sql.NOW, 'budget-now'],
-  [sql.FREE_IN, 'budget-free-in'],
-]);
 
 const keyOf = (account: string, method: string): string => `${account}\n${method}`;

@@ -8,6 +8,7 @@ export * from './port.js';
 export * from './schema.js';
 export * from './remove-keys.js';
 export * from './postgres-task-queue.js';
+export { refuseUnfit } from './task-limits.js';
 export * from './lane-runner.js';
 export * from './stored-payload.js';
 export * from './call-budgets.js';

@@ -1,17 +1,15 @@
 import { setMaxListeners } from 'node:events';
-import { coalesce, PedigreeError } from '#kernel';
+import { coalesce } from '#kernel';
 import type { JsonObject } from '#kernel';
 import type { Pool, Queryable } from '#postgres';
 import type { FailedTask, LaneState, NewTask, QueueFigures, RenewableTaskQueue, Task, TaskResult } from './port.js';
 import { LaneWatch } from './lane-watch.js';
 import * as sql from './queue-sql.js';
+import { checkTask, DEFAULT_PRIORITY, payloadText } from './task-limits.js';
 
-const DEFAULT_PRIORITY = 100;
 const MOST_TASKS_PER_STATEMENT = 5_000;
 const MOST_CLAIMED = 10_000;
 const MOST_WAITING_CALLS = 100_000;
-const LONGEST_NAME = 400;
-const LONGEST_PAYLOAD = 256 * 1024;
 const LONGEST_ERROR = 4_000;
 const LONGEST_LEASE_MS = 24 * 3_600_000;
 const LONGEST_DELAY_MS = 366 * 24 * 3_600_000;
@@ -54,41 +52,6 @@ interface ClaimRow {
   lease_expired_before: boolean;
   claimed_ms: number;
   payload: string;
-}
-
-/** Refuses what would be cut or mixed up; the place names the key. */
-function checkTask(task: NewTask): void {
-  const refuse = (what: string): never => {
-    throw new PedigreeError('internal', `task ${task.key.slice(0, 80)}: ${what}`, { item: task.key.slice(0, 80) });
-  };
-  for (const name of ['key', 'kind', 'lane'] as const) {
-    if (task[name].length === 0 || task[name].length > LONGEST_NAME)
-      refuse(`${name} must have 1 to ${LONGEST_NAME} characters`);
-    if (task[name].includes('\0') || task[name].includes(sql.KIND_SEPARATOR))
-      refuse(`${name} holds a control character`);
-  }
-  if (!Number.isFinite(task.dueAt.getTime())) refuse('dueAt is not a date');
-  const priority = task.priority ?? DEFAULT_PRIORITY;
-  if (!Number.isInteger(priority) || Math.abs(priority) > 32_767)
-    refuse(`priority ${priority} is not a whole number of 16 bits`);
-}
-
-function payloadText(task: NewTask): string {
-  const text = JSON.stringify(task.payload);
-  if (text.length > LONGEST_PAYLOAD) {
-    throw new PedigreeError(
-      'internal',
-      `task ${task.key}: payload of ${text.length} characters, at most ${LONGEST_PAYLOAD} are allowed`,
-      { item: task.key },
-    );
-  }
-  return text;
-}
-
-/** Throws PedigreeError `internal` for a task that `schedule` would refuse. */
-export function refuseUnfit(task: NewTask): void {
-  checkTask(task);
-  payloadText(task);
 }
 
 function leaseOf({ key, lease }: Task): { id: string; number: string } {

@@ -3,6 +3,8 @@ import type { TaskOf } from '../lane.js';
 import { byRegistry, candidateOf, type TaskContext } from '../registry-tasks/context.js';
 import { toInbound } from './context.js';
 
+type Found = Extract<Awaited<ReturnType<TaskContext['registry']['findByRequestId']>>, { kind: 'ok' }>;
+
 const LIST_FIRST_MS = 500;
 const ASK_AGAIN_MS = 5_000;
 /** How long the list is waited for, from a process's first send on. */
@@ -28,6 +30,16 @@ export async function heldAlready(
     return { kind: 'retry', delayMs: LIST_FIRST_MS, error: 'the outgoing list is read first', countsAsAttempt: false };
   const isListed = (await held.outgoingIdOf(requestId)) !== undefined;
   if (isCaughtUp && !isListed) return undefined;
+  return lookedUp(context, task, { isListed, byteLength });
+}
+
+/** What the registry itself says of the request_id. */
+async function lookedUp(
+  context: TaskContext,
+  task: TaskOf<'send'>,
+  { isListed, byteLength }: { isListed: boolean; byteLength: number },
+): Promise<TaskResult | undefined> {
+  const { requestId, account } = task.payload;
   const found = await context.registry.findByRequestId(account, requestId);
   // A list that is not to be had must not hold up everything: then each document is asked for by itself.
   if (!isListed && (found.kind === 'not_found' || (found.kind === 'ok' && found.value.length === 0))) return undefined;
@@ -38,6 +50,16 @@ export async function heldAlready(
       `${found.kind === 'ok' ? 'nothing' : found.kind}`;
     return { kind: 'retry', delayMs: ASK_AGAIN_MS, error, countsAsAttempt: false };
   }
+  await recordFound(context, task, { found, byteLength });
+  return { kind: 'done' };
+}
+
+async function recordFound(
+  context: TaskContext,
+  task: TaskOf<'send'>,
+  { found, byteLength }: { found: Found; byteLength: number },
+): Promise<void> {
+  const { requestId, attempt } = task.payload;
   const answer = candidateOf(context, found.raw);
   const documentIds = found.value.map((one) => one.documentId);
   // A large one may have been announced, and its bytes not have been uploaded.
@@ -56,5 +78,4 @@ export async function heldAlready(
     answerSha256: answer.sha256,
     candidates: [answer],
   });
-  return { kind: 'done' };
 }

@@ -29,7 +29,7 @@ export async function linkInbound(context: InboundContext, task: TaskOf<'inbound
   if (state.phase !== 'concluded' || state.link !== undefined) return { kind: 'done' };
   const named = await byName(context, state);
   const byPacks = named === undefined ? await byItems(context, state) : undefined;
-  if (byPacks !== undefined && byPacks.upTo < BigInt(task.payload.plannedAt ?? 0)) {
+  if (byPacks !== undefined && isBehind(byPacks, task)) {
     return {
       kind: 'retry',
       delayMs: CATCH_UP_MS,
@@ -47,6 +47,9 @@ export async function linkInbound(context: InboundContext, task: TaskOf<'inbound
     error: 'no document of ours that it could belong to is known yet',
   };
 }
+
+const isBehind = ({ upTo }: { upTo: bigint }, { payload: { plannedAt = '0' } }: TaskOf<'inbound_link'>): boolean =>
+  upTo < BigInt(plannedAt);
 
 type Concluded = Extract<InboundState, { phase: 'concluded' }>;
 type Found = { requestId: string; by: LinkedBy; sharedItems?: number };

@@ -70,11 +70,9 @@ async function readOn(
   reader: ListPayload & { signal: AbortSignal },
 ): Promise<'end' | 'more' | 'again'> {
   const { account, list, signal } = reader;
-  const { listOverlapMs, listReachMs, listPagesAtOnce } = context.profile.rules;
-  const pageSize = context.profile.operations[list === 'outgoing' ? 'list_outgoing' : 'list_incoming'].pageSize ?? 100;
-  const since =
-    (await context.held.cursor(account, list)) ??
-    new Date((context.restored?.takenAt ?? context.clock.now()).getTime() - listReachMs);
+  const { listOverlapMs, listPagesAtOnce } = context.profile.rules;
+  const pageSize = context.profile.operations[kindOf(list)].pageSize ?? 100;
+  const since = (await context.held.cursor(account, list)) ?? firstSince(context);
   // What was handed out before is known by the table, so the cursor need not carry it.
   const cursor = { since: since.toISOString(), handedOut: {} };
   const reading = await context.lists.documentsSince(account, list, {
@@ -85,8 +83,7 @@ async function readOn(
   });
   const { walk } = reading;
   const isRefused = walk.kind === 'stopped' && walk.outcome.kind === 'refused';
-  const problem =
-    walk.kind === 'complete' ? undefined : walk.kind === 'unsettled' ? walk.reason : problemOf(walk.outcome);
+  const problem = problemOf(walk);
   if (problem !== undefined && !signal.aborted)
     context.warn({ account, list, problem }, 'a document list was not read to its end');
   const isAtEnd = isRefused || (walk.kind === 'complete' && !reading.more);
@@ -107,8 +104,16 @@ async function readOn(
   return isAtEnd ? 'end' : walk.kind === 'complete' ? 'more' : 'again';
 }
 
-const problemOf = (outcome: { kind: string; text?: string; reason?: string }): string =>
-  `${outcome.kind}: ${outcome.text ?? outcome.reason ?? ''}`;
+/** Where a list is read from that never was: as far back as its profile says, or as the backup needs. */
+const firstSince = ({ restored, clock, profile }: InboundContext): Date =>
+  new Date((restored?.takenAt ?? clock.now()).getTime() - profile.rules.listReachMs);
+
+function problemOf(walk: NewDocuments['walk']): string | undefined {
+  if (walk.kind === 'complete') return undefined;
+  if (walk.kind === 'unsettled') return walk.reason;
+  const { outcome } = walk;
+  return `${outcome.kind}: ${'text' in outcome ? outcome.text : outcome.reason}`;
+}
 
 async function keepListed(
   context: InboundContext,

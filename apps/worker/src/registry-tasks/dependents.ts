@@ -79,11 +79,7 @@ export async function releaseDependents(context: TaskContext, task: TaskOf<'rele
     { saga: DOCUMENT_SAGA.name, key: predecessor },
     { after: cursor, limit: DEPENDENTS_PER_TASK },
   );
-  for (let from = 0; from < page.length; from += TOLD_AT_ONCE) {
-    await Promise.all(
-      page.slice(from, from + TOLD_AT_ONCE).map((dependent) => tell(context, task, { dependent, predecessor, end })),
-    );
-  }
+  await tellPage(page, (dependent) => tell(context, task, { dependent, predecessor, end }));
   const last = page.at(-1)?.dependent;
   const [first] = task.key.split('>');
   const follow = { kind: 'release_dependents' as const, lane: task.lane, dueAt: new Date(0) };
@@ -107,6 +103,11 @@ export async function releaseDependents(context: TaskContext, task: TaskOf<'rele
     ]);
   }
   return { kind: 'done' };
+}
+
+async function tellPage(page: NewDependent[], tellOne: (dependent: NewDependent) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < page.length; from += TOLD_AT_ONCE)
+    await Promise.all(page.slice(from, from + TOLD_AT_ONCE).map(tellOne));
 }
 
 interface News {

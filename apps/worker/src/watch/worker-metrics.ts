@@ -14,64 +14,75 @@ export interface WorkerFigures {
 }
 
 /** What this worker did at the registry, read when somebody asks. */
-export function collectWorkerMetrics(
-  metrics: Metrics,
-  { registry, budgets, documents, held, clock }: WorkerFigures,
-): void {
-  metrics.collect(() => {
-    const counts = registry.callCounts();
-    metrics.replace(
-      'pedigree_registry_calls_total',
-      counts.map(({ account, method, result, calls }) => ({ labels: { account, method, result }, value: calls })),
-    );
-    const calls = callsPerDocument(counts, documents.concluded);
-    if (calls !== undefined) metrics.set('pedigree_registry_calls_per_document', {}, calls);
-  });
-  metrics.collect(async () => {
-    const { held: count, oldestSeconds, overdue } = await held();
-    metrics.set('pedigree_documents_held', {}, count);
-    metrics.set('pedigree_documents_held_oldest_seconds', {}, oldestSeconds);
-    metrics.set('pedigree_documents_held_overdue', {}, overdue);
-  });
-  metrics.collect(() => {
-    const figures = budgets.figures();
-    const each = (value: (of: (typeof figures)[number]) => number | undefined) =>
-      figures.flatMap((one) => {
-        const known = value(one);
-        return known === undefined ? [] : [{ labels: { account: one.account, method: one.method }, value: known }];
-      });
-    metrics.replace(
-      'pedigree_registry_rate_limited_total',
-      each((one) => one.rateLimited),
-    );
-    metrics.replace(
-      'pedigree_registry_interval_seconds',
-      each((one) => one.intervalMs / 1_000),
-    );
-    metrics.replace('pedigree_registry_budget_used_ratio', each(usedRatio));
-  });
-  metrics.collect(() => {
-    const nowMs = clock.now().getTime();
-    const each = (
-      value: (of: ReturnType<UndiciRegistryClient['sessions']>[number]) => Date | undefined,
-      sign: 1 | -1,
-    ) =>
-      registry.sessions().flatMap((one) => {
-        const at = value(one);
-        return at === undefined
-          ? []
-          : [{ labels: { account: one.account }, value: (sign * (at.getTime() - nowMs)) / 1_000 }];
-      });
-    metrics.replace(
-      'pedigree_registry_token_age_seconds',
-      each((one) => one.signedInAt, -1),
-    );
-    metrics.replace(
-      'pedigree_certificate_expires_seconds',
-      each((one) => one.certificateExpiresAt, 1),
-    );
-  });
+export function collectWorkerMetrics(metrics: Metrics, figures: WorkerFigures): void {
+  for (const setFigures of [setCalls, setHeld, setBudgets, setSessions])
+    metrics.collect(() => setFigures(metrics, figures));
 }
+
+function setCalls(metrics: Metrics, { registry, documents }: WorkerFigures): void {
+  const counts = registry.callCounts();
+  metrics.replace(
+    'pedigree_registry_calls_total',
+    counts.map(({ account, method, result, calls }) => ({ labels: { account, method, result }, value: calls })),
+  );
+  const calls = callsPerDocument(counts, documents.concluded);
+  if (calls !== undefined) metrics.set('pedigree_registry_calls_per_document', {}, calls);
+}
+
+async function setHeld(metrics: Metrics, { held }: WorkerFigures): Promise<void> {
+  const { held: count, oldestSeconds, overdue } = await held();
+  metrics.set('pedigree_documents_held', {}, count);
+  metrics.set('pedigree_documents_held_oldest_seconds', {}, oldestSeconds);
+  metrics.set('pedigree_documents_held_overdue', {}, overdue);
+}
+
+function setBudgets(metrics: Metrics, { budgets }: WorkerFigures): void {
+  const figures = budgets.figures();
+  const each = (valueOf: (of: (typeof figures)[number]) => number | undefined) =>
+    known(figures, ({ account, method }) => ({ account, method }), valueOf);
+  metrics.replace(
+    'pedigree_registry_rate_limited_total',
+    each((one) => one.rateLimited),
+  );
+  metrics.replace(
+    'pedigree_registry_interval_seconds',
+    each((one) => one.intervalMs / 1_000),
+  );
+  metrics.replace('pedigree_registry_budget_used_ratio', each(usedRatio));
+}
+
+function setSessions(metrics: Metrics, { registry, clock }: WorkerFigures): void {
+  const nowMs = clock.now().getTime();
+  const sessions = registry.sessions();
+  const each = (momentOf: (of: (typeof sessions)[number]) => Date | undefined, sign: 1 | -1) =>
+    known(
+      sessions,
+      ({ account }) => ({ account }),
+      (one) => {
+        const at = momentOf(one);
+        return at && (sign * (at.getTime() - nowMs)) / 1_000;
+      },
+    );
+  metrics.replace(
+    'pedigree_registry_token_age_seconds',
+    each((one) => one.signedInAt, -1),
+  );
+  metrics.replace(
+    'pedigree_certificate_expires_seconds',
+    each((one) => one.certificateExpiresAt, 1),
+  );
+}
+
+/** A sample for each whose value is known. */
+const known = <One, Labels>(
+  all: One[],
+  labelsOf: (one: One) => Labels,
+  valueOf: (one: One) => number | undefined,
+): { labels: Labels; value: number }[] =>
+  all.flatMap((one) => {
+    const value = valueOf(one);
+    return value === undefined ? [] : [{ labels: labelsOf(one), value }];
+  });
 
 /**
  * Calls x interval / time from the first call to the last (principles 6.3); none before the second call, and none

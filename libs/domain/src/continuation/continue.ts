@@ -103,6 +103,8 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
   const start = (attempt: number): PlannedTask[] => [
     { ...task('group_start', `${account}/group_start`), payload: { ...own, attempt } },
   ];
+  const attemptEndedAt = at.toISOString();
+  const carryOn = (those: MemberState[]) => those.flatMap(({ state: one }) => continueDocument(one, { id, at }));
   switch (state.phase) {
     case 'sending':
       return nextToSend(state.members, members, { id, at });
@@ -115,21 +117,16 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
       return [
         {
           ...task('group_look', `${account}/status`),
-          payload: { ...own, attempt: state.start.attempt, attemptEndedAt: at.toISOString() },
+          payload: { ...own, attempt: state.start.attempt, attemptEndedAt },
         },
       ];
     case 'started':
-      return members.flatMap((member) => continueDocument(member.state, { id, at }));
-    case 'halted':
-      return [
-        ...members
-          .filter(({ requestId }) => !state.halt.rest.includes(requestId))
-          .flatMap((member) => continueDocument(member.state, { id, at })),
-        {
-          ...(state.halt.started ? task('settle_group', `${account}/status`) : task('conclude_members', 'internal')),
-          payload: own,
-        },
-      ];
+      return carryOn(members);
+    case 'halted': {
+      const begun = members.filter(({ requestId }) => !state.halt.rest.includes(requestId));
+      const end = state.halt.started ? task('settle_group', `${account}/status`) : task('conclude_members', 'internal');
+      return [...carryOn(begun), { ...end, payload: own }];
+    }
     case 'waiting':
       return askPredecessors({ requestId: groupId, account, kind: 'group' }, state.waitingFor, { id, at });
     default:

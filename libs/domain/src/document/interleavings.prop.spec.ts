@@ -4,7 +4,7 @@ import { sized } from '../../../../test/support/sized.js';
 import { decide, type DocumentCommand, type SendAnswer } from './decide.js';
 import type { DocumentEvent, DocumentOutcome, RegistryStatus } from './events.js';
 import { OTHER_SHA, registration, SHA } from './given.js';
-import type { PlannedTask, TaskKind } from '../task/task.js';
+import type { PlannedTask } from '../task/task.js';
 import type { DocumentRules, DocumentSagaState } from './planned-task.js';
 import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from './saga.js';
 import { ABSENT, evolve, type DocumentState } from './state.js';
@@ -27,15 +27,19 @@ const LANDS_WITHIN_MS = RULES.unknownGraceMs / 3;
 type Recorded = DocumentEvent & { stream: string; version: number; handledAt: Date; id: string };
 
 interface TaskRow {
-  task: PlannedTask;
+  task: DocumentTask;
   dueMs: number;
   leaseUntilMs: number;
   /** Claims so far: the number of the newest lease. */
   lease: number;
 }
 
+type DocumentTask = PlannedTask<
+  'send' | 'upload' | 'look_up' | 'status' | 'receipt' | 'download' | 'note_predecessor' | 'release_dependents'
+>;
+
 /** What a run brings with it: its task, its lease, and the process whose memory it works on. */
-interface By<Kind extends TaskKind = TaskKind> {
+interface By<Kind extends DocumentTask['kind'] = DocumentTask['kind']> {
   task: PlannedTask<Kind>;
   lease: number;
   process: number;
@@ -110,7 +114,7 @@ class Model {
     this.execute(
       requestId,
       { type: 'Register', registration: of },
-      { task: { key: `run_command:${requestId}` } as PlannedTask, lease: 1, process: 0 },
+      { task: { key: `run_command:${requestId}` } as DocumentTask, lease: 1, process: 0 },
     );
   }
 
@@ -180,8 +184,9 @@ class Model {
         else this.states.set(key, state);
         for (const { dependent } of dependents) this.rows.add(`${key} ${dependent}`);
         if (stopsWaiting === true) for (const row of this.rows) if (row.endsWith(` ${key}`)) this.rows.delete(row);
-        tasks.forEach((task) => this.schedule(task));
-        if (this.dependentsOf(key).length > 0) for (const task of tasksForDependents) this.schedule(task);
+        for (const task of tasks as DocumentTask[]) this.schedule(task);
+        if (this.dependentsOf(key).length > 0)
+          for (const task of tasksForDependents as DocumentTask[]) this.schedule(task);
       }
       this.seen += 1;
     }
@@ -193,7 +198,7 @@ class Model {
       .sort();
   }
 
-  private schedule(task: PlannedTask): void {
+  private schedule(task: DocumentTask): void {
     const meaning = JSON.stringify([task.kind, task.lane, task.payload]);
     const known = this.keys.get(task.key);
     if (known !== undefined && known !== meaning)
@@ -485,7 +490,7 @@ class Model {
       this.execute(
         requestId,
         { type, predecessors },
-        { task: { key: `decide_hold:${requestId}:${type}:${this.log.length}` } as PlannedTask, lease: 1, process: 0 },
+        { task: { key: `decide_hold:${requestId}:${type}:${this.log.length}` } as DocumentTask, lease: 1, process: 0 },
       ).events.length > 0
     )
       this.waived.add(requestId);

@@ -55,9 +55,13 @@ export class FakeRegistry implements RegistryClient {
   private newestXml: Buffer = Buffer.alloc(0);
   /** What a document's status is when it is asked. */
   status: DocumentStatus = 'processed';
+  /** The status of single documents, by document id. */
+  readonly statusOf = new Map<string, DocumentStatus>();
+  /** What receipts say, by request_id; `Accepted` where nothing is said. */
+  readonly results = new Map<string, string>();
   /** Told of each send before anything of it is done. */
   beforeSend: (document: DocumentToSend) => Promise<void> = () => Promise.resolve();
-  private readonly fates: SendFate[];
+  readonly fates: SendFate[];
   private readonly bad = new Map<CallName, BadOutcome[]>();
   /** By request_id: what lands after the next look-up. */
   readonly landing = new Map<string, 'sent' | 'announced'>();
@@ -159,7 +163,11 @@ export class FakeRegistry implements RegistryClient {
     const bad = this.next('receipt');
     if (bad !== undefined) return bad;
     const requestId = [...this.taken].find(([, ids]) => ids.includes(documentId))?.[0] ?? 'nobody';
-    return { kind: 'ok', value: { xml: receiptXml(requestId) }, raw: rawOf('{"link":"…"}') };
+    return {
+      kind: 'ok',
+      value: { xml: receiptXml(requestId, this.results.get(requestId)) },
+      raw: rawOf('{"link":"…"}'),
+    };
   }
 
   listIncoming(): Promise<never> {
@@ -210,7 +218,8 @@ export class FakeRegistry implements RegistryClient {
   }
 
   private metadata(documentId: string, requestId = ''): DocumentMetadata {
-    return { documentId, requestId, status: this.open.has(documentId) ? 'uploading' : this.status, fields: {} };
+    const status = this.open.has(documentId) ? 'uploading' : (this.statusOf.get(documentId) ?? this.status);
+    return { documentId, requestId, status, fields: {} };
   }
 }
 

@@ -57,8 +57,8 @@ export class FakeRegistry implements RegistryClient {
   status: DocumentStatus = 'processed';
   /** The status of single documents, by document id. */
   readonly statusOf = new Map<string, DocumentStatus>();
-  /** What receipts say, by request_id; `Accepted` where nothing is said. */
-  readonly results = new Map<string, string>();
+  /** Receipts by request_id, where one does not say `Accepted`. */
+  readonly receipts = new Map<string, Buffer>();
   /** Told of each send before anything of it is done. */
   beforeSend: (document: DocumentToSend) => Promise<void> = () => Promise.resolve();
   readonly fates: SendFate[];
@@ -165,7 +165,7 @@ export class FakeRegistry implements RegistryClient {
     const requestId = [...this.taken].find(([, ids]) => ids.includes(documentId))?.[0] ?? 'nobody';
     return {
       kind: 'ok',
-      value: { xml: receiptXml(requestId, this.results.get(requestId)) },
+      value: { xml: this.receipts.get(requestId) ?? receiptXml(requestId) },
       raw: rawOf('{"link":"…"}'),
     };
   }

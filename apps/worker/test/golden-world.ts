@@ -54,7 +54,8 @@ export interface RegistryLeft {
   finishing: string[];
   landing: Record<string, 'sent' | 'announced'>;
   statusOf: Record<string, DocumentStatus>;
-  results: Record<string, string>;
+  /** Receipts by request_id. */
+  receipts: Record<string, string>;
 }
 
 /** A worker by hand that serves every lane, beside a registry in memory. It makes the golden database, and ends it. */
@@ -160,23 +161,20 @@ export class GoldenWorld {
   }
 
   left(): RegistryLeft {
-    const { taken, open, finishing, landing, statusOf, results } = this.registry;
-    const plain = <T>(map: Map<string, T>): Record<string, T> => Object.fromEntries(map);
+    const { taken, open, finishing, landing, statusOf, receipts } = this.registry;
+    const texts = [...receipts].map(([requestId, xml]) => [requestId, xml.toString()] as const);
     return {
-      ...{ taken: plain(taken), open: [...open], finishing: [...finishing], landing: plain(landing) },
-      ...{ statusOf: plain(statusOf), results: plain(results) },
+      ...{ taken: Object.fromEntries(taken), landing: Object.fromEntries(landing), open: [...open] },
+      ...{ statusOf: Object.fromEntries(statusOf), receipts: Object.fromEntries(texts), finishing: [...finishing] },
     };
   }
 
-  resume({ taken, open, finishing, landing, statusOf, results }: RegistryLeft): void {
+  resume({ taken, open, finishing, landing, statusOf, receipts }: RegistryLeft): void {
     const { registry } = this;
-    const fill = <T>(map: Map<string, T>, from: Record<string, T>): void => {
-      for (const [key, value] of Object.entries(from)) map.set(key, value);
-    };
-    fill(registry.taken, taken);
-    fill(registry.landing, landing);
-    fill(registry.statusOf, statusOf);
-    fill(registry.results, results);
+    for (const [requestId, documentIds] of Object.entries(taken)) registry.taken.set(requestId, documentIds);
+    for (const [requestId, what] of Object.entries(landing)) registry.landing.set(requestId, what);
+    for (const [documentId, status] of Object.entries(statusOf)) registry.statusOf.set(documentId, status);
+    for (const [requestId, xml] of Object.entries(receipts)) registry.receipts.set(requestId, Buffer.from(xml));
     for (const one of open) registry.open.add(one);
     for (const one of finishing) registry.finishing.add(one);
     for (const one of Object.values(taken).flat()) registry.copies.set(one, Buffer.from('<documents/>'));

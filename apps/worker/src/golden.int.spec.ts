@@ -12,7 +12,7 @@ import { openStores, type Stores } from '../test/trial.js';
 
 /**
  * A database as the version of commit 4a55cc3 left it, with documents, groups and documents of others wherever they may
- * stand; and what that version itself made of it in the end.
+ * stand; and what that version itself made of it in the end (made by apps/worker/test/golden-story.ts).
  */
 const GOLDEN = readGolden(new URL('../test/golden-4a55cc3.json.br', import.meta.url));
 const { ids: IDS, registry: REGISTRY, tables: LEFT, concluded: CONCLUDED } = GOLDEN;

@@ -5,7 +5,8 @@ import { badOutcome, rawOf, type FakeRegistry } from './fake-registry.js';
  * How a start goes. `unknown_*`: no answer came, and the group has begun, never begins, or begins after the first look
  * at it.
  */
-export type StartFate = 'ok' | 'rate_limited' | 'not_sent' | 'unknown_taken' | 'unknown_lost' | 'unknown_late';
+export type StartFate =
+  'ok' | 'refused' | 'rate_limited' | 'not_sent' | 'unknown_taken' | 'unknown_lost' | 'unknown_late';
 
 /**
  * Groups at the registry in memory. A group that is started again begins again, and is counted: nothing here hides a
@@ -18,7 +19,7 @@ export class FakeGroups implements Pick<Groups, 'check' | 'start'> {
   starts = 0;
   /** Told of each start before anything of it is done. */
   beforeStart: (requestIds: string[]) => Promise<void> = () => Promise.resolve();
-  private readonly fates: StartFate[];
+  readonly fates: StartFate[];
 
   constructor(
     private readonly registry: FakeRegistry,
@@ -52,13 +53,14 @@ export class FakeGroups implements Pick<Groups, 'check' | 'start'> {
         return badOutcome('unknown');
       case 'unknown_lost':
         return badOutcome('unknown');
+      case 'refused':
       case 'rate_limited':
       case 'not_sent':
         return badOutcome(fate);
     }
   }
 
-  private begin(requestIds: string[]): void {
+  begin(requestIds: string[]): void {
     this.started.push(requestIds);
     for (const documentId of requestIds.flatMap((one) => this.registry.taken.get(one) ?? []))
       this.registry.open.delete(documentId);

@@ -56,9 +56,13 @@ export class FakeRegistry implements RegistryClient {
   private newestXml: Buffer = Buffer.alloc(0);
   /** What a document's status is when it is asked. */
   status: DocumentStatus = 'processed';
+  /** The status of single documents, by document id. */
+  readonly statusOf = new Map<string, DocumentStatus>();
+  /** Receipts by request_id, where one does not say `Accepted`. */
+  readonly receipts = new Map<string, Buffer>();
   /** Told of each send before anything of it is done. */
   beforeSend: (document: DocumentToSend) => Promise<void> = () => Promise.resolve();
-  private readonly fates: SendFate[];
+  readonly fates: SendFate[];
   private readonly bad = new Map<CallName, BadOutcome[]>();
   /** By request_id: what lands after the next look-up. */
   readonly landing = new Map<string, 'sent' | 'announced'>();
@@ -157,7 +161,11 @@ export class FakeRegistry implements RegistryClient {
     const bad = this.next('receipt');
     if (bad !== undefined) return bad;
     const requestId = [...this.taken].find(([, ids]) => ids.includes(documentId))?.[0] ?? 'nobody';
-    return { kind: 'ok', value: { xml: receiptXml(requestId) }, raw: rawOf('{"link":"…"}') };
+    return {
+      kind: 'ok',
+      value: { xml: this.receipts.get(requestId) ?? receiptXml(requestId) },
+      raw: rawOf('{"link":"…"}'),
+    };
   }
 
   listIncoming(): Promise<never> {
@@ -208,7 +216,8 @@ export class FakeRegistry implements RegistryClient {
   }
 
   private metadata(documentId: string, requestId = ''): DocumentMetadata {
-    return { documentId, requestId, status: this.open.has(documentId) ? 'uploading' : this.status, fields: {} };
+    const status = this.open.has(documentId) ? 'uploading' : (this.statusOf.get(documentId) ?? this.status);
+    return { documentId, requestId, status, fields: {} };
   }
 }
 

@@ -18,7 +18,7 @@ const badKind = (fate: SendFate): BadOutcome => (fate.startsWith('unknown') ? 'u
 export class FakeUploads implements Pick<LargeDocuments, 'step'> {
   /** Told of each end before anything of it is done. */
   beforeFinish: (document: DocumentToSend) => Promise<void> = () => Promise.resolve();
-  private readonly fates: Required<UploadFates>;
+  readonly fates: Required<UploadFates>;
   /** Bytes of open uploads by document id. */
   private readonly bytes = new Map<string, Buffer>();
 

@@ -13,7 +13,7 @@ export type { UploadAnswer, Uploading } from './document/upload.js';
 export * from './document/state.js';
 export * from './document/decide.js';
 export * from './document/planned-task.js';
-export * from './document/saga.js';
+export * from './saga/document-saga.js';
 export * from './group/events.js';
 export * from './group/state.js';
 export * from './group/decide.js';

@@ -48,7 +48,7 @@ export interface TaskContext {
   restored?: Pick<Restored, 'was' | 'takenAt' | 'isHolding' | 'releaseWhenCompared'>;
 }
 
-/** What the document saga puts into a task (libs/domain/src/document/saga.ts). */
+/** What the document saga puts into a task (libs/domain/src/saga). */
 export interface DocumentTaskPayload {
   requestId: string;
   account: string;

@@ -2,7 +2,8 @@
  * The business, pure: what happens to a noun (events, state, evolve), what may be asked of it (decide), what follows
  * (saga). Promise: synchronous, total and without a clock; an unknown stored event throws, so that its stream stops
  * loudly. Proven in: document/*.spec.ts, group/*.spec.ts, inbound/*.spec.ts, account/account.spec.ts and
- * api-key/api-key.spec.ts (given/when/then), document/document.prop.spec.ts and group/group.prop.spec.ts.
+ * api-key/api-key.spec.ts (given/when/then), attempt/attempt.prop.spec.ts, document/document.prop.spec.ts and
+ * group/group.prop.spec.ts.
  */
 export type { Attempt, CallAnswer } from './attempt/attempt.js';
 export * from './document/events.js';
@@ -13,7 +14,7 @@ export type { UploadAnswer, Uploading } from './document/upload.js';
 export * from './document/state.js';
 export * from './document/decide.js';
 export * from './document/planned-task.js';
-export * from './document/saga.js';
+export * from './saga/document-saga.js';
 export * from './task/task.js';
 export * from './group/events.js';
 export * from './group/state.js';

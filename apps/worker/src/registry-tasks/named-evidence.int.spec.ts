@@ -1,12 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { VirtualClock } from '#kernel';
+import { sha256Hex, VirtualClock } from '#kernel';
 import type { CallOutcome } from '#registry-client';
 import { testDatabase } from '../../../../test/support/database.js';
-import { FakeRegistry } from '../../test/fake-registry.js';
-import { asTask, eventsOf, processOn, registerDocument, runTask, storesForSpec, newestTask } from '../../test/trial.js';
+import { FakeRegistry, rawOf } from '../../test/fake-registry.js';
+import {
+  asTask,
+  eventsOf,
+  newestTask,
+  plannedTasks,
+  processOn,
+  registerDocument,
+  runTask,
+  storesForSpec,
+} from '../../test/trial.js';
 import type { TaskOf } from '../lane.js';
 import { Candidate } from '../noun/candidate.js';
-import type { TaskContext } from './context.js';
+import { SYSTEM, type TaskContext } from './context.js';
 import { readStatuses } from './status.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
@@ -145,5 +154,22 @@ describe('evidence', () => {
     const before = await keptCount();
     for (let look = 0; look < 20; look += 1) expect(await runTask(context, verify)).toEqual({ kind: 'done' });
     expect(await keptCount()).toBe(before);
+  });
+
+  it('keeps no answer to a send of which somebody else has said already that nobody knows its outcome', async () => {
+    const { requestId } = await registerDocument(stores);
+    const registry = new FakeRegistry();
+    const context = processOn({ ...stores, registry, clock: new VirtualClock(new Date()) });
+    const tooMany = `too many calls for ${requestId}`;
+    const cause = { taskKey: 'other', lease: '1:2', actor: SYSTEM };
+    registry.sendDocument = async () => {
+      const answer = { kind: 'unconfirmed', reason: 'its process was thought dead' } as const;
+      await context.documents.execute(requestId, { type: 'RecordSendAnswer', attempt: 1, answer }, cause);
+      return { kind: 'rate_limited', text: tooMany, raw: rawOf(tooMany, 429) };
+    };
+    const [task] = await plannedTasks(stores.store, requestId);
+    expect(await runTask(context, asTask(task as never))).toEqual({ kind: 'done' });
+    expect((await eventsOf(stores.store, requestId)).at(-1)?.type).toBe('SendUnconfirmed');
+    expect(await stores.evidence.get(sha256Hex(Buffer.from(tooMany)))).toBeUndefined();
   });
 });

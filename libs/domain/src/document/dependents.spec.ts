@@ -3,7 +3,7 @@ import { documentStream, type DocumentEvent } from './events.js';
 import { attempted, concludedFailed, DOCUMENT_ID, observed, registered, sent, SHA } from './given.js';
 import type { DocumentRules, DocumentSagaState } from './planned-task.js';
 import type { DocumentReaction } from './dependents.js';
-import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from './saga.js';
+import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '../saga/document-saga.js';
 
 const GRACE_MS = 1_200_000;
 const RULES: DocumentRules = {

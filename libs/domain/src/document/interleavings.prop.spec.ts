@@ -5,8 +5,9 @@ import { decide, type DocumentCommand, type SendAnswer } from './decide.js';
 import type { DocumentEvent, DocumentOutcome, RegistryStatus } from './events.js';
 import { OTHER_SHA, registration, SHA } from './given.js';
 import type { PlannedTask } from '../task/task.js';
+import { chanceOf, LateRegistry, type Chance } from './late-registry.js';
 import type { DocumentRules, DocumentSagaState } from './planned-task.js';
-import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from './saga.js';
+import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '../saga/document-saga.js';
 import { ABSENT, evolve, type DocumentState } from './state.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
@@ -62,8 +63,6 @@ interface Running {
   run: Run;
 }
 
-type Chance = (below: number) => number;
-
 /** A log, a task table, processes that die at any point, and a registry to which sends come late, or never. */
 class Model {
   nowMs = 1_000_000;
@@ -75,7 +74,6 @@ class Model {
   readonly faults: string[] = [];
   calm = false;
   resends = 0;
-  late = 0;
   conflicts = 0;
   /** What each process remembers of documents; it may be old. */
   private readonly memories = Array.from({ length: PROCESSES }, () => new Map<string, Remembered>());
@@ -91,19 +89,16 @@ class Model {
   /** How often somebody was held while the predecessor's receipt was still to come. */
   heldByTurning = 0;
   private readonly react = reactToDocumentEvent(RULES);
-  /** Documents that are there, and attempts that may still land, by request_id. */
-  private readonly landed = new Map<
-    string,
-    {
-      documentId: string;
-      status: RegistryStatus;
-      result: 'accepted' | 'partial' | 'rejected';
-      /** A bare FAILED turns then; never for most. */ turnsAtMs: number;
-    }[]
-  >();
-  private flying: { requestId: string; landsAtMs: number }[] = [];
+  readonly registry: LateRegistry;
 
-  constructor(private readonly chance: Chance) {}
+  constructor(private readonly chance: Chance) {
+    this.registry = new LateRegistry({
+      chance,
+      faults: this.faults,
+      landsWithinMs: LANDS_WITHIN_MS,
+      turnsWithinMs: 3 * RULES.failedGraceMs,
+    });
+  }
 
   register(requestId: string, after: string[]): void {
     const of = {
@@ -263,29 +258,15 @@ class Model {
 
   pass(ms: number): void {
     this.nowMs += ms;
-    for (const one of this.flying.filter(({ landsAtMs }) => landsAtMs <= this.nowMs)) this.land(one.requestId);
-    this.flying = this.flying.filter(({ landsAtMs }) => landsAtMs > this.nowMs);
+    this.registry.pass(this.nowMs);
   }
 
   /** The next moment at which anything may happen. */
   nextMs(): number {
     const moments = [...this.tasks.values()]
       .map((row) => Math.max(row.dueMs, row.leaseUntilMs))
-      .concat(this.flying.map((one) => one.landsAtMs));
+      .concat(this.registry.landings);
     return Math.min(...moments, this.nowMs + LEASE_MS);
-  }
-
-  private land(requestId: string): void {
-    const there = this.landed.get(requestId) ?? [];
-    if (there.length > 0) this.faults.push(`${requestId} came to the registry twice`);
-    const status = (['processed', 'processed', 'failed_result_ready', 'failed'] as const)[
-      this.chance(4)
-    ] as RegistryStatus;
-    const result = (['accepted', 'accepted', 'partial', 'rejected'] as const)[this.chance(4)] as 'accepted';
-    // Some turn before the grace is over, some only after everybody was told.
-    const turnsAtMs =
-      status === 'failed' && this.chance(2) === 0 ? this.nowMs + this.chance(3 * RULES.failedGraceMs) : Infinity;
-    this.landed.set(requestId, [...there, { documentId: `${requestId}/${there.length}`, status, result, turnsAtMs }]);
   }
 
   private *send(by: By<'send'>): Run {
@@ -314,9 +295,7 @@ class Model {
 
   /** Bytes leave. This is the moment at which nothing else of the document may be under way or there. */
   private call(requestId: string): SendAnswer {
-    if (this.landed.has(requestId)) this.faults.push(`${requestId} was sent again, and the registry had it`);
-    if (this.flying.some((one) => one.requestId === requestId))
-      this.faults.push(`${requestId} was sent again while an earlier attempt might land`);
+    this.registry.watch(requestId);
     if (this.streamOf(requestId).filter((event) => event.type === 'SendAttempted').length > 1) this.resends += 1;
     const after = (this.state(requestId) as { registration: { after: { requestId: string }[] } }).registration.after;
     for (const before of after) {
@@ -325,25 +304,7 @@ class Model {
       if (first.phase !== 'concluded' || (first.outcome !== 'accepted' && first.outcome !== 'partial'))
         this.faults.push(`${requestId} was sent, and ${before.requestId} is ${first.phase}`);
     }
-    switch (this.calm ? 0 : this.chance(8)) {
-      case 1:
-        return { kind: 'refused', code: '400', text: 'no', answerSha256: SHA };
-      case 2:
-        return { kind: 'not_delivered', reason: '429', retryAfterMs: 500 };
-      case 3:
-        return { kind: 'unconfirmed', reason: 'lost on its way' };
-      case 4:
-        this.land(requestId);
-        return { kind: 'unconfirmed', reason: 'the answer was lost' };
-      case 5:
-      case 6:
-        this.late += 1;
-        this.flying.push({ requestId, landsAtMs: this.nowMs + 1 + this.chance(LANDS_WITHIN_MS) });
-        return { kind: 'unconfirmed', reason: 'the connection broke' };
-      default:
-        this.land(requestId);
-        return { kind: 'sent', documentId: `${requestId}/0`, answerSha256: SHA };
-    }
+    return this.registry.take(requestId, { nowMs: this.nowMs, isCalm: this.calm });
   }
 
   private giveUp(by: By, requestId: string, attempt: number): 'done' {
@@ -360,7 +321,7 @@ class Model {
     yield;
     if (!this.calm && this.chance(5) === 0) return { retryMs: 2_000 };
     const sinceAttemptEndedMs = this.nowMs - new Date(attemptEndedAt).getTime();
-    const documentIds = (this.landed.get(requestId) ?? []).map((one) => one.documentId);
+    const documentIds = this.registry.documentsOf(requestId).map((one) => one.documentId);
     yield;
     this.execute(
       requestId,
@@ -380,7 +341,7 @@ class Model {
   private *readStatus(by: By<'status'>): Run {
     const { requestId } = by.task.payload;
     yield;
-    const there = this.landed.get(requestId)?.[0];
+    const there = this.registry.documentsOf(requestId)[0];
     if (there === undefined) return { retryMs: RULES.statusPollMs };
     const now = there.turnsAtMs <= this.nowMs ? 'processed' : there.status;
     const status: RegistryStatus = !this.calm && now !== 'failed' && this.chance(3) === 0 ? 'processing' : now;
@@ -392,7 +353,7 @@ class Model {
   private *fetchReceipt(by: By<'receipt'>): Run {
     const { requestId } = by.task.payload;
     yield;
-    const there = this.landed.get(requestId)?.[0];
+    const there = this.registry.documentsOf(requestId)[0];
     if (there === undefined || (!this.calm && this.chance(4) === 0)) return { retryMs: 1_000 };
     yield;
     const receipt = {
@@ -565,14 +526,6 @@ function live(seed: number): { model: Model; steps: number } {
   return { model, steps: Math.max(steps, settle(model)) };
 }
 
-function chanceOf(seed: number): Chance {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
 const waits = (state: DocumentState): boolean => state.phase === 'waiting';
 
 /**
@@ -625,7 +578,7 @@ describe(`any interleaving of processes, crashes and late landings (seed ${SEED}
           heldByTurning += model.heldByTurning;
           expect(model.log.filter((event) => event.type === 'DuplicateDetected')).toEqual([]);
           resends += model.resends;
-          late += model.late;
+          late += model.registry.late;
           conflicts += model.conflicts;
         }),
         { seed: SEED, numRuns: RUNS, verbose: fc.VerbosityLevel.None },

@@ -14,7 +14,7 @@ import {
   unconfirmed,
 } from './given.js';
 import type { DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
-import { DOCUMENT_SAGA, reactToDocumentEvent } from './saga.js';
+import { DOCUMENT_SAGA, reactToDocumentEvent } from '../saga/document-saga.js';
 
 const RULES: DocumentRules = {
   statusAfterSendMs: 3_000,

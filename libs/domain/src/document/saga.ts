@@ -1,120 +1,17 @@
 import { neverReached } from '#kernel';
-import { GROUP_STREAM_PREFIX, groupIdOfStream, type GroupEvent, type GroupRegistered } from '../group/events.js';
-import { reactToOwnGroup } from '../group/saga.js';
-import {
-  afterEnd,
-  endOfDocument,
-  lateReads,
-  movedOut,
-  registeredAfterMe,
-  type DocumentReaction,
-} from './dependents.js';
-import {
-  DOCUMENT_STREAM_PREFIX,
-  requestIdOfStream,
-  type ConclusionRevised,
-  type DocumentConcluded,
-  type DocumentEvent,
-  type DocumentRegistered,
-} from './events.js';
-import type { Dependent, DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
+import { afterEnd, endOfDocument, lateReads, type DocumentReaction } from './dependents.js';
+import type { ConclusionRevised, DocumentConcluded, DocumentEvent, DocumentRegistered } from './events.js';
+import type { DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
 import { isAboutWaiting, type WaitEvent } from './hold.js';
 import { standsFor } from './state.js';
 import { isAboutUpload, type UploadEvent } from './upload-events.js';
-
-interface SagaEvent {
-  stream: string;
-  /** Its place in the stream. */
-  version: number;
-  type: string;
-  data: object;
-  /** The database's time at which the event's page is handled. */
-  handledAt: Date;
-}
-
-/** Documents and groups have one saga, because either may wait for the other. */
-export const DOCUMENT_SAGA = {
-  name: 'document',
-  filter: { streamPrefixes: [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX] },
-  initial: {
-    account: '',
-    concluded: undefined,
-    lookUps: 0,
-    attemptEndedAt: undefined,
-    receiptsAsked: 0,
-    compareCopy: false,
-  } as DocumentSagaState,
-  /**
-   * What nothing can revise is forgotten. A bare FAILED stays, and what its halted group has ended: the registry may
-   * still say otherwise.
-   */
-  isDone: (state: DocumentSagaState): boolean => state.isFinal === true,
-};
-
-const ownerOf = (stream: string): string =>
-  stream.startsWith(GROUP_STREAM_PREFIX) ? groupIdOfStream(stream) : requestIdOfStream(stream);
-
-/** The instances an event concerns: its own document or group and, at registration, those that it comes after. */
-export function keysOfDocumentEvent(recorded: Pick<SagaEvent, 'stream' | 'type' | 'data'>): string[] {
-  const own = ownerOf(recorded.stream);
-  const event = recorded as unknown as DocumentEvent | GroupEvent;
-  return event.type === 'DocumentRegistered' || event.type === 'GroupRegistered'
-    ? [own, ...event.data.after.map((one) => one.requestId)]
-    : [own];
-}
 
 const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delayMs);
 const onGrid = (at: Date, gridMs: number): Date => new Date(Math.ceil(at.getTime() / gridMs) * gridMs);
 
 type Reaction = DocumentReaction;
 
-/**
- * What follows from one event. Due times count from the moment at which its page is handled, by the database's clock:
- * that is after the answer arrived, and tasks are judged by the same clock. So no skew between machines, the log's
- * server included, makes a call too early or too late.
- */
-export function reactToDocumentEvent(rules: DocumentRules) {
-  return (state: DocumentSagaState, recorded: SagaEvent, key: string): Reaction => {
-    const at = recorded.handledAt;
-    if (state.dependents === undefined) return reactTo({ state, recorded, key, at, rules });
-    const moved = movedOut(state);
-    const reaction = reactTo({ state: moved.state, recorded, key, at, rules });
-    return { ...reaction, dependents: [...moved.dependents, ...(reaction.dependents ?? [])] };
-  };
-}
-
-function reactTo({
-  state,
-  recorded,
-  key,
-  at,
-  rules,
-}: {
-  state: DocumentSagaState;
-  recorded: SagaEvent;
-  key: string;
-  at: Date;
-  rules: DocumentRules;
-}): Reaction {
-  const own = ownerOf(recorded.stream);
-  const event = recorded as unknown as DocumentEvent | GroupEvent;
-  const { version } = recorded;
-  if (key !== own) {
-    if (event.type !== 'DocumentRegistered' && event.type !== 'GroupRegistered')
-      throw new Error(`${event.type} routed to another document`);
-    return registeredAfterMe(state, dependentOf(event, own), { key, at, rules });
-  }
-  if (recorded.stream.startsWith(GROUP_STREAM_PREFIX))
-    return reactToOwnGroup({ state, event: event as GroupEvent, groupId: own, at, rules, version });
-  return reactToOwn({ state, event: event as DocumentEvent, requestId: own, at, rules, version });
-}
-
-const dependentOf = (event: DocumentRegistered | GroupRegistered, requestId: string): Dependent =>
-  event.type === 'GroupRegistered'
-    ? { requestId, account: event.data.account, kind: 'group' }
-    : { requestId, account: event.data.account };
-
-interface Own {
+export interface Own {
   state: DocumentSagaState;
   event: DocumentEvent;
   requestId: string;
@@ -123,7 +20,8 @@ interface Own {
   version: number;
 }
 
-function reactToOwn(own: Own): Reaction {
+/** What follows from one event of a document for that document itself. */
+export function reactToOwn(own: Own): Reaction {
   const reaction = reactToKnown(own);
   return isForgotten(own.state, own.event) ? { state: own.state, tasks: [] } : reaction;
 }
@@ -360,40 +258,19 @@ function afterStatus({
 }: Own & { event: Extract<DocumentEvent, { type: 'StatusObserved' }> }): Reaction {
   const { account } = state;
   const { status, documentId } = event.data;
-  const payload = { requestId, account, documentId };
+  const task = (kind: 'receipt' | 'download' | 'status', key: string | number, dueAt: Date): PlannedTask => ({
+    ...{ key: `${kind}:${requestId}${key === '' ? '' : `:${key}`}`, kind, lane: `${account}/${kind}`, dueAt },
+    payload: { requestId, account, documentId },
+  });
   if (status === 'processed' || status === 'failed_result_ready') {
-    const asked = { ...state, receiptsAsked: state.receiptsAsked + 1 };
-    const key = `receipt:${requestId}:${asked.receiptsAsked}`;
-    const receipt: PlannedTask = {
-      key,
-      kind: 'receipt',
-      lane: `${account}/receipt`,
-      dueAt: later(at, rules.receiptAfterStatusMs),
-      payload,
-    };
-    const download: PlannedTask = {
-      key: `download:${requestId}`,
-      kind: 'download',
-      lane: `${account}/download`,
-      dueAt: at,
-      payload,
-    };
-    return { state: asked, tasks: state.compareCopy ? [receipt, download] : [receipt] };
-  }
-  if (status === 'failed' && rules.failedGraceMs > 0) {
-    // A bare FAILED can still turn out otherwise: it is read once more after the grace (public-facts 4).
+    const receiptsAsked = state.receiptsAsked + 1;
+    const receipt = task('receipt', receiptsAsked, later(at, rules.receiptAfterStatusMs));
     return {
-      state,
-      tasks: [
-        {
-          key: `status:${requestId}:after-failed`,
-          kind: 'status' as const,
-          lane: `${account}/status`,
-          dueAt: later(at, rules.failedGraceMs),
-          payload,
-        },
-      ],
+      state: { ...state, receiptsAsked },
+      tasks: state.compareCopy ? [receipt, task('download', '', at)] : [receipt],
     };
   }
-  return { state, tasks: [] };
+  // A bare FAILED can still turn out otherwise: it is read once more after the grace (public-facts 4).
+  const isReadAgain = status === 'failed' && rules.failedGraceMs > 0;
+  return { state, tasks: isReadAgain ? [task('status', 'after-failed', later(at, rules.failedGraceMs))] : [] };
 }

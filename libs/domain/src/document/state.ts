@@ -9,11 +9,13 @@ import type {
   DocumentSent,
   FailureCause,
   FirstCommand,
+  ReceiptStored,
   Registration,
   RegistryStatus,
 } from './events.js';
 import { isAboutWaiting, withHold, withoutHolds, withoutPredecessor, type Waiting, type WaitEvent } from './hold.js';
 import { sendStepOf, type SendEvent } from './send-attempt.js';
+import { mayFollow } from './transitions.js';
 import { evolveUpload, openedUpload, type Uploading } from './upload.js';
 import { isAboutUpload, type UploadEvent } from './upload-events.js';
 
@@ -100,11 +102,12 @@ type Registered = Exclude<DocumentState, { phase: 'absent' }>;
  * The state after one event. Throws on an event that cannot follow: the stream is damaged and must not be worked on.
  */
 export function evolve(state: DocumentState, event: DocumentEvent): DocumentState {
-  if (event.type === 'DocumentRegistered') {
-    if (state.phase !== 'absent') throw new Error(`DocumentRegistered in phase ${state.phase}`);
+  if (state.phase === 'absent') {
+    if (event.type !== 'DocumentRegistered') throw new Error(`${event.type} before DocumentRegistered`);
     return ready(event.data);
   }
-  if (state.phase === 'absent') throw new Error(`${event.type} before DocumentRegistered`);
+  if (event.type === 'DocumentRegistered' || !mayFollow(state.phase, event.type))
+    throw new Error(`${event.type} in phase ${state.phase}`);
   return evolveRegistered(state, event);
 }
 
@@ -135,13 +138,7 @@ function evolveRegistered(state: Registered, event: Exclude<DocumentEvent, Docum
     case 'StatusObserved':
       return withStatus(state, event.data.status);
     case 'ReceiptStored':
-      return {
-        phase: 'received',
-        registration,
-        documentId: event.data.documentId,
-        status: statusOf(state) ?? 'processed',
-        ...successorsOf(state),
-      };
+      return received(state, event.data);
     case 'DocumentConcluded':
     case 'ConclusionRevised':
       return concluded(state, event.data);
@@ -196,6 +193,12 @@ function duringUpload(state: Registered, event: UploadEvent): DocumentState {
   if (state.phase !== 'uploading') throw new Error(`${event.type} in phase ${state.phase}`);
   return evolveUpload(state, event);
 }
+
+const received = (state: Registered, { documentId }: ReceiptStored['data']): DocumentState => ({
+  ...{ phase: 'received', registration: state.registration, documentId },
+  status: statusOf(state) ?? 'processed',
+  ...successorsOf(state),
+});
 
 function concluded(state: Registered, { outcome, cause }: DocumentConcluded['data']): DocumentState {
   const { registration } = state;

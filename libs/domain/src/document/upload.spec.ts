@@ -13,7 +13,7 @@ import {
   when,
 } from './given.js';
 import type { DocumentRules } from './planned-task.js';
-import { DOCUMENT_SAGA, reactToDocumentEvent } from './saga.js';
+import { DOCUMENT_SAGA, reactToDocumentEvent } from '../saga/document-saga.js';
 
 const GRACE_MS = 60_000;
 const announcing: DocumentEvent = { type: 'SendAttempted', data: { attempt: 1, account: 'main', upload: true } };

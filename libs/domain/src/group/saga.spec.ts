@@ -8,7 +8,7 @@ import {
   sent,
 } from '../document/given.js';
 import type { DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from '../document/planned-task.js';
-import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '../document/saga.js';
+import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '../saga/document-saga.js';
 import type { GroupCommand } from './decide.js';
 import { groupStream, type GroupEvent, type HaltCause } from './events.js';
 import { outcomeForDependents } from './state.js';

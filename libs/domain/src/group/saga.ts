@@ -46,14 +46,11 @@ export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
       return event.data.nextRequestId === undefined
         ? check(own, at)
         : { state, tasks: [sendMember(state.account, event.data.nextRequestId, at)] };
-    case 'GroupHalted':
-      return {
-        ...{
-          state,
-          tasks: event.data.rest.length === 0 ? [] : [endRest(own, event.data.started, event.data.member?.requestId)],
-        },
-        ...(event.data.cause === 'predecessor_failed' ? { stopsWaiting: true as const } : {}),
-      };
+    case 'GroupHalted': {
+      const { cause, started, member, rest } = event.data;
+      const tasks = rest.length === 0 ? [] : [endRest(own, started, member?.requestId)];
+      return { state, tasks, ...(cause === 'predecessor_failed' ? { stopsWaiting: true as const } : {}) };
+    }
     case 'GroupConcluded':
     case 'GroupConclusionRevised':
       return afterConclusion(own, event.data);

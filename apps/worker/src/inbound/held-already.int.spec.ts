@@ -16,7 +16,7 @@ import {
   runTask,
   type Stores,
 } from '../../test/trial.js';
-import type { TaskContext } from '../registry-tasks/context.js';
+import { bySystem, type TaskContext } from '../registry-tasks/context.js';
 import { moveCursor, inboundSchema, RegistryDocuments, writeListed } from './registry-documents.js';
 
 let db: TestDatabase;
@@ -76,6 +76,20 @@ describe('a document whose request_id a list has shown', () => {
       foundByLookUp: true,
     });
     expect(recognised).toEqual([documentId]);
+  });
+
+  it('is given up for a look-up by a process that remembers it from before the send of another', async () => {
+    const { requestId } = await registerDocument(stores);
+    const registry = new FakeRegistry();
+    const { context } = await start(registry);
+    await context.documents.state(requestId);
+    const task = await sendTask(requestId);
+    const other = processOn({ ...stores, registry, clock: new VirtualClock() });
+    await bySystem(other, task, { type: 'BeginSend' });
+    const documentId = registry.take(requestId);
+    await inTransaction(db.pool, (tx) => writeListed(tx, [listed(documentId, requestId)]));
+    expect(await runTask(context, task)).toEqual({ kind: 'done' });
+    expect(await typesOf(requestId)).toEqual(['DocumentRegistered', 'SendAttempted', 'SendUnconfirmed']);
   });
 
   it('waits while the registry itself does not say the same', async () => {

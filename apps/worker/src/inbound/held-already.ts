@@ -1,5 +1,6 @@
-import type { TaskResult } from '#tasks';
+import type { DocumentState } from '#domain';
 import type { TaskOf } from '../lane.js';
+import type { Checked } from '../registry-tasks/attempt.js';
 import { byRegistry, candidateOf, type TaskContext } from '../registry-tasks/context.js';
 import { toInbound } from './context.js';
 
@@ -19,15 +20,14 @@ export async function heldAlready(
   context: TaskContext,
   task: TaskOf<'send'>,
   { byteLength }: { byteLength: number },
-): Promise<TaskResult | undefined> {
+): Promise<Checked<never> | undefined> {
   const { requestId, account, attempt } = task.payload;
   const { held } = context;
   // A later attempt that looks open in a restored database may have been made since its backup.
   if (held === undefined || (attempt > 1 && context.restored?.was !== true)) return undefined;
   const isCaughtUp = await held.isCaughtUp(account);
   const isInTime = context.clock.monotonicMs() - held.firstAskedMs(context.clock) < LIST_PATIENCE_MS;
-  if (!isCaughtUp && isInTime)
-    return { kind: 'retry', delayMs: LIST_FIRST_MS, error: 'the outgoing list is read first', countsAsAttempt: false };
+  if (!isCaughtUp && isInTime) return again(LIST_FIRST_MS, 'the outgoing list is read first');
   const isListed = (await held.outgoingIdOf(requestId)) !== undefined;
   if (isCaughtUp && !isListed) return undefined;
   return lookedUp(context, task, { isListed, byteLength });
@@ -38,7 +38,7 @@ async function lookedUp(
   context: TaskContext,
   task: TaskOf<'send'>,
   { isListed, byteLength }: { isListed: boolean; byteLength: number },
-): Promise<TaskResult | undefined> {
+): Promise<Checked<never> | undefined> {
   const { requestId, account } = task.payload;
   const found = await context.registry.findByRequestId(account, requestId);
   // A list that is not to be had must not hold up everything: then each document is asked for by itself.
@@ -48,17 +48,22 @@ async function lookedUp(
     const error =
       `${isListed ? 'a list has shown' : 'no list can be read for'} ${requestId}, and its look-up says ` +
       `${found.kind === 'ok' ? 'nothing' : found.kind}`;
-    return { kind: 'retry', delayMs: ASK_AGAIN_MS, error, countsAsAttempt: false };
+    return again(ASK_AGAIN_MS, error);
   }
-  await recordFound(context, task, { found, byteLength });
-  return { kind: 'done' };
+  const state = await recordFound(context, task, { found, byteLength });
+  // Another process has recorded the intent meanwhile: what it sent is looked up as after any unknown outcome.
+  return state.phase === 'sending' ? { doubt: true } : { wait: { kind: 'done' } };
 }
+
+const again = (delayMs: number, error: string): Checked<never> => ({
+  wait: { kind: 'retry', delayMs, error, countsAsAttempt: false },
+});
 
 async function recordFound(
   context: TaskContext,
   task: TaskOf<'send'>,
   { found, byteLength }: { found: Found; byteLength: number },
-): Promise<void> {
+): Promise<DocumentState> {
   const { requestId, attempt } = task.payload;
   const answer = candidateOf(context, found.raw);
   const documentIds = found.value.map((one) => one.documentId);
@@ -68,7 +73,7 @@ async function recordFound(
   // First it ends to count as a document of others, so that it never counts twice.
   for (const documentId of documentIds)
     await toInbound(context, { ...task, payload: { documentId } }, { type: 'Recognise', requestId });
-  await byRegistry(context, task, {
+  const { state } = await byRegistry(context, task, {
     type: 'RecordLookUp',
     attempt,
     documentIds,
@@ -78,4 +83,5 @@ async function recordFound(
     answerSha256: answer.sha256,
     candidates: [answer],
   });
+  return state;
 }

@@ -53,7 +53,7 @@ async function checkDocument(
   { requestId, documentSha256, byteLength, group }: Registration,
 ): Promise<Checked<Sending>> {
   const alreadyHeld = await heldAlready(context, task, { byteLength });
-  if (alreadyHeld !== undefined) return { wait: alreadyHeld };
+  if (alreadyHeld !== undefined) return alreadyHeld;
   const blob = await context.evidence.get(documentSha256);
   const { maxDocumentBytes, maxLargeDocumentBytes } = context.profile.rules;
   if (blob === undefined) return failed(`evidence ${documentSha256} of document ${requestId} is missing`);

@@ -50,7 +50,8 @@ const LIBRARIES = {
 const known = Object.keys(LIBRARIES);
 /** Specs, and the suites that every adapter of a port must pass. */
 const CONTRACT = '/contract[a-z-]*\\.ts$';
-const SPEC = ['\\.spec\\.ts$', CONTRACT];
+/** Specs, and the writer of a fixture that Jest runs by hand. */
+const SPEC = ['\\.spec\\.ts$', CONTRACT, '/golden-writer\\.ts$'];
 const FRONT_DOOR = '^libs/[^/]+/src/index\\.ts$';
 
 const perLibrary = known.map((name) => {

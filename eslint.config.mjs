@@ -11,6 +11,7 @@ const MOST_FILE_LINES = 400;
 const MOST_TEST_FILE_LINES = 600;
 const MOST_PARAMETERS = 3;
 const MOST_COLUMNS = 120;
+/** A switch over a union of named types counts once: the compiler sees that no name is missing. */
 const MOST_COMPLEXITY = 12;
 
 /** Specs, what they share in test/, and the suites (contract*.ts) that every adapter of a port must pass. */
@@ -146,7 +147,8 @@ const SILENT_TESTS = [
   },
   {
     selector:
-      'CallExpression[callee.object.object.name=/^(it|test|describe)$/][callee.object.property.name=/^(only|skip|failing)$/]',
+      'CallExpression[callee.object.object.name=/^(it|test|describe)$/]' +
+      '[callee.object.property.name=/^(only|skip|failing)$/]',
     message: 'A test runs or does not exist.',
   },
   {
@@ -167,7 +169,7 @@ export default tseslint.config(
       'house/function-lines': ['error', { max: MOST_FUNCTION_LINES, skipBlankLines: true, skipComments: true }],
       'house/function-lines-wanted': ['warn', { max: WANTED_FUNCTION_LINES, skipBlankLines: true, skipComments: true }],
       'house/parameters': ['error', { max: MOST_PARAMETERS }],
-      complexity: ['error', { max: MOST_COMPLEXITY }],
+      complexity: ['error', { max: MOST_COMPLEXITY, variant: 'modified' }],
       'no-restricted-syntax': ['error', ...SILENT_TESTS, ...ENVIRONMENT_BY_IMPORT],
       'no-restricted-properties': ['error', ENVIRONMENT],
       'no-console': 'error',

@@ -111,8 +111,14 @@ async function gatewayProcess(
   const { PATH, TMPDIR } = process.env;
   writeFileSync(join(folder, 'key'), 'ab'.repeat(32));
   const env = {
-    ...{ PATH, TMPDIR, ...services, PORT: '0', LOG_LEVEL: 'error', PEDIGREE_MAX_BACKLOG: '10000000' },
-    ...{ PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), PEDIGREE_KEY_FILE: join(folder, 'key') },
+    PATH,
+    TMPDIR,
+    ...services,
+    PORT: '0',
+    LOG_LEVEL: 'error',
+    PEDIGREE_MAX_BACKLOG: '10000000',
+    PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
+    PEDIGREE_KEY_FILE: join(folder, 'key'),
   };
   const child: ChildProcess = spawn(process.execPath, [fileURLToPath(builtFile('apps/gateway/src/main.js'))], {
     env,

@@ -105,26 +105,26 @@ async function fillLog(pool: Pool, store: PostgresEventStore, rows: number): Pro
 }
 
 const registration = (n: number): DocumentRegistered['data'] => ({
-  ...{
-    requestId: `bench-${n}`,
-    commandId: `command-${n}`,
-    account: 'north',
-    docType: 701,
-    documentSha256: 'ab'.repeat(32),
-    byteLength: 4_000,
-    itemCount: 100,
-  },
-  ...{ subjectId: '00000000000464', operationDate: '2026-01-15T09:00:00+03:00', after: [] },
+  requestId: `bench-${n}`,
+  commandId: `command-${n}`,
+  account: 'north',
+  docType: 701,
+  documentSha256: 'ab'.repeat(32),
+  byteLength: 4_000,
+  itemCount: 100,
+  subjectId: '00000000000464',
+  operationDate: '2026-01-15T09:00:00+03:00',
+  after: [],
 });
 
 const METADATA: EventMetadata = {
-  ...{
-    participant: 'bench',
-    actor: { kind: 'system', name: 'bench', authenticatedBy: 'process' },
-    softwareVersion: '0',
-    profile: 'bench',
-  },
-  ...{ effectiveAt: '2026-01-15T09:00:00.000Z', correlationId: 'bench', causationId: 'bench' },
+  participant: 'bench',
+  actor: { kind: 'system', name: 'bench', authenticatedBy: 'process' },
+  softwareVersion: '0',
+  profile: 'bench',
+  effectiveAt: '2026-01-15T09:00:00.000Z',
+  correlationId: 'bench',
+  causationId: 'bench',
 };
 
 async function claimTimes(

@@ -70,13 +70,13 @@ export async function rebuild(options: { quick: boolean }): Promise<BenchReport>
 }
 
 const METADATA: EventMetadata = {
-  ...{
-    participant: 'bench',
-    actor: { kind: 'system', name: 'bench', authenticatedBy: 'process' },
-    softwareVersion: '0',
-    profile: 'bench',
-  },
-  ...{ effectiveAt: '2026-01-15T09:00:00.000Z', correlationId: 'bench', causationId: 'bench' },
+  participant: 'bench',
+  actor: { kind: 'system', name: 'bench', authenticatedBy: 'process' },
+  softwareVersion: '0',
+  profile: 'bench',
+  effectiveAt: '2026-01-15T09:00:00.000Z',
+  correlationId: 'bench',
+  causationId: 'bench',
 };
 const eventOf = (type: string, data: object): NewEvent => ({
   id: crypto.randomUUID(),
@@ -104,16 +104,16 @@ async function fill(pool: Pool, store: EventStore, documents: number): Promise<v
     ];
     const requestId = `bench-${n}`;
     const registered: DocumentRegistered['data'] = {
-      ...{
-        requestId,
-        commandId: `command-${n}`,
-        account: 'north',
-        docType: 701,
-        documentSha256,
-        byteLength: xml.length,
-        itemCount: ITEMS,
-      },
-      ...{ subjectId: '00000000000464', operationDate: '2026-01-15T09:00:00+03:00', after: [] },
+      requestId,
+      commandId: `command-${n}`,
+      account: 'north',
+      docType: 701,
+      documentSha256,
+      byteLength: xml.length,
+      itemCount: ITEMS,
+      subjectId: '00000000000464',
+      operationDate: '2026-01-15T09:00:00+03:00',
+      after: [],
     };
     const concluded: DocumentConcluded['data'] = {
       outcome: 'accepted',

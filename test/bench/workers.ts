@@ -78,8 +78,12 @@ function environment(folder: string, urls: { databaseUrl: string; registryUrl: s
   writeFileSync(join(folder, 'accounts.json'), JSON.stringify(accounts));
   writeFileSync(join(folder, 'key'), 'ab'.repeat(32));
   return {
-    ...{ DATABASE_URL: urls.databaseUrl, REGISTRY_URL: urls.registryUrl, PORT: '0', LOG_LEVEL: 'error' },
-    ...{ PEDIGREE_ACCOUNTS: join(folder, 'accounts.json'), PEDIGREE_KEY_FILE: join(folder, 'key') },
+    DATABASE_URL: urls.databaseUrl,
+    REGISTRY_URL: urls.registryUrl,
+    PORT: '0',
+    LOG_LEVEL: 'error',
+    PEDIGREE_ACCOUNTS: join(folder, 'accounts.json'),
+    PEDIGREE_KEY_FILE: join(folder, 'key'),
   };
 }
 

@@ -7,13 +7,13 @@ import { LOG_PLACES, openLog, type OpenLog } from '../support/log-places.js';
 import { CampaignLog } from './campaign-log.js';
 
 const METADATA: EventMetadata = {
-  ...{
-    participant: 'own',
-    actor: { kind: 'system', name: 'checks', authenticatedBy: 'test' },
-    softwareVersion: '0.0.0',
-    profile: 'interface-v1',
-  },
-  ...{ effectiveAt: new Date(0).toISOString(), correlationId: randomUUID(), causationId: 'a test' },
+  participant: 'own',
+  actor: { kind: 'system', name: 'checks', authenticatedBy: 'test' },
+  softwareVersion: '0.0.0',
+  profile: 'interface-v1',
+  effectiveAt: new Date(0).toISOString(),
+  correlationId: randomUUID(),
+  causationId: 'a test',
 };
 /** More than one page of a read. */
 const MANY = 1_100;

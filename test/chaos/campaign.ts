@@ -209,19 +209,15 @@ function contextOf(
   const world = readWorld(sandboxFile('data/world.json'));
   const run = digestOf(`run ${options.seed}`).toString(36).toUpperCase().padStart(3, '0').slice(-3);
   return {
-    ...{
-      seed: options.seed,
-      random: seededRandom(options.seed ^ digestOf(subject.name)),
-      world,
-      accounts: ACCOUNTS,
-      run,
-    },
-    ...{
-      documents: options.documents,
-      lastsMs: Math.round(options.minutes * 60_000 * FEED_SHARE),
-      longPauseAtMs: longPauseAtMs(options),
-      hasBroker,
-    },
+    seed: options.seed,
+    random: seededRandom(options.seed ^ digestOf(subject.name)),
+    world,
+    accounts: ACCOUNTS,
+    run,
+    documents: options.documents,
+    lastsMs: Math.round(options.minutes * 60_000 * FEED_SHARE),
+    longPauseAtMs: longPauseAtMs(options),
+    hasBroker,
   };
 }
 

@@ -34,13 +34,13 @@ import type { Ended, Fed, OurDocument, OutcomeMessage, Subject, TruthDocument } 
 const INSTALLATION = '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01';
 const idOf = (commandId: string): string => uuid5(commandId, INSTALLATION);
 const METADATA: EventMetadata = {
-  ...{
-    participant: 'own',
-    actor: { kind: 'system', name: 'checks', authenticatedBy: 'test' },
-    softwareVersion: '0.0.0',
-    profile: 'interface-v1',
-  },
-  ...{ effectiveAt: at(0), correlationId: INSTALLATION, causationId: INSTALLATION },
+  participant: 'own',
+  actor: { kind: 'system', name: 'checks', authenticatedBy: 'test' },
+  softwareVersion: '0.0.0',
+  profile: 'interface-v1',
+  effectiveAt: at(0),
+  correlationId: INSTALLATION,
+  causationId: INSTALLATION,
 };
 const RECEIPT = Buffer.from('<receipt/>');
 const DOCUMENT = Buffer.from('<documents/>');
@@ -114,25 +114,21 @@ const ours = (commandId: string, over: Partial<OurDocument> = {}): OurDocument =
   ...over,
 });
 const truth = (commandId: string, seq: number, over: Partial<TruthDocument> = {}): TruthDocument => ({
-  ...{
-    seq,
-    request_id: idOf(commandId),
-    document_id: `d-${commandId}`,
-    account: 'main',
-    sender: 'own',
-    doc_type: 701,
-    status: 'processed',
-    result: 'accepted',
-  },
-  ...{
-    accepted_at: at(10 * seq),
-    processed_at: at(10 * seq + 5),
-    receiver: null,
-    notice_of: null,
-    upload_type: 0,
-    sends: 1,
-    ...over,
-  },
+  seq,
+  request_id: idOf(commandId),
+  document_id: `d-${commandId}`,
+  account: 'main',
+  sender: 'own',
+  doc_type: 701,
+  status: 'processed',
+  result: 'accepted',
+  accepted_at: at(10 * seq),
+  processed_at: at(10 * seq + 5),
+  receiver: null,
+  notice_of: null,
+  upload_type: 0,
+  sends: 1,
+  ...over,
 });
 const THEIRS: TruthDocument = { ...truth('theirs', 9), document_id: 'theirs', account: null, receiver: 'own' };
 const BAD = fed('bad', {
@@ -172,8 +168,15 @@ function ended({ heard: messages, files, violations = 0, ...changed }: Doctored 
         (path.endsWith('d-a')
           ? (files ?? { receipt: RECEIPT.toString('base64'), document: DOCUMENT.toString('base64') })
           : { receipt: null, document: DOCUMENT.toString('base64') })) as T,
-    ...{ pool: database.pool, log: new CampaignLog(log.store), installation: INSTALLATION, requestIdOf: idOf },
-    ...{ orphans: [], corners: { events: {}, crossed: {} }, seed: 1, minutes: 3, kills: 30 },
+    pool: database.pool,
+    log: new CampaignLog(log.store),
+    installation: INSTALLATION,
+    requestIdOf: idOf,
+    orphans: [],
+    corners: { events: {}, crossed: {} },
+    seed: 1,
+    minutes: 3,
+    kills: 30,
     ...changed,
   };
 }

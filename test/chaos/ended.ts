@@ -43,7 +43,14 @@ export async function endedOf(
   await feed.readToTheEnd();
   await broker?.hearToTheEnd();
   return {
-    ...{ fed: erp.fed, truth, pool, log, installation, seed, minutes, kills },
+    fed: erp.fed,
+    truth,
+    pool,
+    log,
+    installation,
+    seed,
+    minutes,
+    kills,
     orphans: await orphans.finish(),
     corners: await cornersReached(
       log,

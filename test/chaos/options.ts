@@ -48,13 +48,17 @@ export function campaignOptions(asked: { seed: number; minutes: number } & Parti
   const { minutes } = asked;
   const of = (perMinute: number, least = 1): number => Math.max(least, Math.round(perMinute * minutes));
   return {
-    ...{
-      kills: of(PER_MINUTE.kills),
-      serviceFaults: of(PER_MINUTE.serviceFaults, SERVICE_FAULTS.length),
-      clockJumps: of(PER_MINUTE.clockJumps),
-    },
-    ...{ pauses: of(PER_MINUTE.pauses), pauseMs: PAUSE_MS, documents: of(PER_MINUTE.documents) },
-    ...{ misbehave: MISBEHAVE, processingMs: PROCESSING_MS, gateways: 2, workers: 3, restLimitMs: REST_LIMIT_MS },
+    kills: of(PER_MINUTE.kills),
+    serviceFaults: of(PER_MINUTE.serviceFaults, SERVICE_FAULTS.length),
+    clockJumps: of(PER_MINUTE.clockJumps),
+    pauses: of(PER_MINUTE.pauses),
+    pauseMs: PAUSE_MS,
+    documents: of(PER_MINUTE.documents),
+    misbehave: MISBEHAVE,
+    processingMs: PROCESSING_MS,
+    gateways: 2,
+    workers: 3,
+    restLimitMs: REST_LIMIT_MS,
     ...asked,
   };
 }

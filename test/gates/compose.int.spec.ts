@@ -68,8 +68,11 @@ function overlay(base: ComposeFile, over: ComposeFile): ComposeFile {
       (volume) => !(one.volumes ?? []).some((other) => targetOf(other) === targetOf(volume)),
     );
     services[name] = {
-      ...{ ...before, ...one, environment: { ...before.environment, ...one.environment } },
-      ...{ depends_on: { ...before.depends_on, ...one.depends_on }, volumes: [...kept, ...(one.volumes ?? [])] },
+      ...before,
+      ...one,
+      environment: { ...before.environment, ...one.environment },
+      depends_on: { ...before.depends_on, ...one.depends_on },
+      volumes: [...kept, ...(one.volumes ?? [])],
     };
   }
   return { services, volumes: { ...base.volumes, ...over.volumes } };

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import EndlessFiles from './jest-endless.mjs';
 
 const LIMIT_MS = 60_000;
-const [quick, slow] = [{ path: '/root/quick.spec.ts' }, { path: '/root/slow.spec.ts' }];
+const [quick, slow] = [{ path: '/tree/quick.spec.ts' }, { path: '/tree/slow.spec.ts' }];
 
 let said: string;
 let hasGivenUp: boolean;

@@ -33,13 +33,12 @@ beforeAll(async () => {
     env: { EVENTSTORE_URL: fake.url, LOG_LEVEL: 'fatal' },
   });
   const whole = sampleDay({
-    ...{
-      world: readWorld(sandboxFile('data/world.json')),
-      seed: 11,
-      run: 'SCENB',
-      accounts: ['main', 'north', 'south', 'retail'],
-    },
-    ...{ at: new Date('2026-03-02T07:00:00Z'), consignments: CONSIGNMENTS },
+    world: readWorld(sandboxFile('data/world.json')),
+    seed: 11,
+    run: 'SCENB',
+    accounts: ['main', 'north', 'south', 'retail'],
+    at: new Date('2026-03-02T07:00:00Z'),
+    consignments: CONSIGNMENTS,
   });
   // The first document of each chain, and one that waits for the first of its own.
   const first = whole.filter((one) => one.after.length === 0);

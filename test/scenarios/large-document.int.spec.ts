@@ -33,7 +33,8 @@ const TROUBLES = {
     life: ['SendAttempted', 'UploadOpened', 'UploadFinishAttempted', 'UploadFinishUnconfirmed', 'DocumentSent'],
   },
   retail: {
-    ...{ fault: 'drop_connection_before_work', method: 'send_finished' },
+    fault: 'drop_connection_before_work',
+    method: 'send_finished',
     life: [
       'SendAttempted',
       'UploadOpened',

@@ -79,15 +79,15 @@ function environmentWith(key: string): Record<string, string> {
     ]),
   );
   return {
-    ...{
-      DATABASE_URL: db.url,
-      PORT: '0',
-      LOG_LEVEL: 'silent',
-      REGISTRY_URL: sandbox.url,
-      REGISTRY_PROFILE: 'interface-v1',
-      REGISTRY_PROFILE_OVERRIDES: at('overrides.json'),
-    },
-    ...{ PEDIGREE_KEY_FILE: at('key'), PEDIGREE_ACCOUNTS: at(`${key}.json`), PEDIGREE_EXPECTED_PROGRAMS: 'worker' },
+    DATABASE_URL: db.url,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    REGISTRY_URL: sandbox.url,
+    REGISTRY_PROFILE: 'interface-v1',
+    REGISTRY_PROFILE_OVERRIDES: at('overrides.json'),
+    PEDIGREE_KEY_FILE: at('key'),
+    PEDIGREE_ACCOUNTS: at(`${key}.json`),
+    PEDIGREE_EXPECTED_PROGRAMS: 'worker',
   };
 }
 

@@ -50,19 +50,15 @@ function environment(): NodeJS.ProcessEnv {
   writeFileSync(key, 'ab'.repeat(32), { mode: 0o600 });
   writeFileSync(overrides, JSON.stringify({ rules: RULES }));
   return {
-    ...{
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
-      DATABASE_URL: postgres.url,
-      REGISTRY_URL: sandbox.url,
-      PORT: '0',
-    },
-    ...{
-      PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
-      PEDIGREE_KEY_FILE: key,
-      REGISTRY_PROFILE_OVERRIDES: overrides,
-      PEDIGREE_EXPECTED_PROGRAMS: 'worker',
-    },
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    DATABASE_URL: postgres.url,
+    REGISTRY_URL: sandbox.url,
+    PORT: '0',
+    PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
+    PEDIGREE_KEY_FILE: key,
+    REGISTRY_PROFILE_OVERRIDES: overrides,
+    PEDIGREE_EXPECTED_PROGRAMS: 'worker',
   };
 }
 

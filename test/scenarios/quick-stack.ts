@@ -8,15 +8,14 @@ import { startStack, type ProfileName, type Stack } from './stack.js';
  * wide, for several stacks share one event loop here, which may hold a call back between its slot and its first byte.
  */
 const RULES = {
-  ...{
-    unknownGraceMs: 1_500,
-    failedGraceMs: 2_000,
-    statusAfterSendMs: 200,
-    receiptAfterStatusMs: 200,
-    statusPollMs: 200,
-    receiptPollMs: 200,
-  },
-  ...{ requestTimeoutMs: 5_000, guardMs: 40 },
+  unknownGraceMs: 1_500,
+  failedGraceMs: 2_000,
+  statusAfterSendMs: 200,
+  receiptAfterStatusMs: 200,
+  statusPollMs: 200,
+  receiptPollMs: 200,
+  requestTimeoutMs: 5_000,
+  guardMs: 40,
 };
 const INTERVAL_MS = 50;
 

@@ -30,7 +30,9 @@ const OVERRIDES = { rules: { ...WAITS, listPollMs: 300, unknownGraceMs: 1_500 } 
 type Command = { command_id: string } & Record<string, unknown>;
 const document = (command_id: string, xml: string): Command => ({ command_id, account: 'main', xml });
 const group = (command_id: string, members: string[]): Command => ({
-  ...{ command_id, type: 'send_group', account: 'main' },
+  command_id,
+  type: 'send_group',
+  account: 'main',
   group: { members: members.map((xml, i) => ({ command_id: `${command_id}-${i + 1}`, xml })) },
 });
 
@@ -51,18 +53,14 @@ let file: string;
 let headers: Record<string, string> = { 'content-type': 'application/json' };
 
 const envOf = (db: TestDatabase): NodeJS.ProcessEnv => ({
-  ...{
-    DATABASE_URL: db.url,
-    PORT: '0',
-    LOG_LEVEL: 'silent',
-    DATA_DIR: folder.path,
-    REGISTRY_URL: sandbox.url,
-    REGISTRY_PROFILE_OVERRIDES: join(folder.path, 'overrides.json'),
-  },
-  ...{
-    PEDIGREE_KEY_FILE: join(folder.path, 'key'),
-    PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
-  },
+  DATABASE_URL: db.url,
+  PORT: '0',
+  LOG_LEVEL: 'silent',
+  DATA_DIR: folder.path,
+  REGISTRY_URL: sandbox.url,
+  REGISTRY_PROFILE_OVERRIDES: join(folder.path, 'overrides.json'),
+  PEDIGREE_KEY_FILE: join(folder.path, 'key'),
+  PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
 });
 
 async function start(db: TestDatabase): Promise<void> {

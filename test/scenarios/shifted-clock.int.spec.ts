@@ -78,10 +78,8 @@ async function tried(offMs: number): Promise<Trial> {
 function startShifted({ env }: Stack, offMs: number): { stop(): Promise<void>; shownOffMs(): number } {
   const shift = ['--import', pathToFileURL(repositoryFile('test/support/shifted-clock.mjs')).href];
   const child = spawn(process.execPath, [...shift, fileURLToPath(builtFile('apps/worker/src/main.js'))], {
-    ...{
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: { PATH: process.env['PATH'], ...env, LOG_LEVEL: 'info', CLOCK_OFF_MS: String(offMs) },
-    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env['PATH'], ...env, LOG_LEVEL: 'info', CLOCK_OFF_MS: String(offMs) },
   });
   let [log, saidAtMs] = ['', 0];
   child.stderr?.on('data', (chunk: Buffer) => {

@@ -136,12 +136,10 @@ async function writeAccounts(): Promise<void> {
       signer: { kind: 'password', password_file: 'password' },
     },
     {
-      ...{
-        name: 'north',
-        client_id: sandboxKey('north').clientId,
-        client_secret: sandboxKey('north').clientSecret,
-        user_id: sandboxKey('north').userId,
-      },
+      name: 'north',
+      client_id: sandboxKey('north').clientId,
+      client_secret: sandboxKey('north').clientSecret,
+      user_id: sandboxKey('north').userId,
       signer: {
         kind: 'http',
         url: `http://127.0.0.1:${(service.address() as AddressInfo).port}/`,

@@ -113,29 +113,27 @@ async function started(
     : startSandbox({ ...judged, ...wanted }));
   stops.push(() => sandbox.stop());
   const env: Record<string, string> = {
-    ...{
-      DATABASE_URL: db.url,
-      PORT: '0',
-      LOG_LEVEL: 'silent',
-      REGISTRY_URL: sandbox.url,
-      REGISTRY_PROFILE: profile,
-      REGISTRY_PROFILE_OVERRIDES: files.overrides,
-    },
-    ...{ PEDIGREE_KEY_FILE: files.key, PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')), ...more },
+    DATABASE_URL: db.url,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    REGISTRY_URL: sandbox.url,
+    REGISTRY_PROFILE: profile,
+    REGISTRY_PROFILE_OVERRIDES: files.overrides,
+    PEDIGREE_KEY_FILE: files.key,
+    PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
+    ...more,
   };
   const gateway = await startGateway(gatewayConfig(env));
   stops.push(() => gateway.stop());
   const stack: Stack = {
-    ...{
-      db,
-      folder: folder.path,
-      env,
-      sandbox,
-      gateway,
-      worker: await startWorker(workerConfig(env)),
-      client: new GatewayClient(gateway.url),
-      stop,
-    },
+    db,
+    folder: folder.path,
+    env,
+    sandbox,
+    gateway,
+    worker: await startWorker(workerConfig(env)),
+    client: new GatewayClient(gateway.url),
+    stop,
     control: (path, body) => askControl(sandbox.controlUrl, path, body),
     caughtUp: () => caughtUp(gateway.url),
   };

@@ -133,15 +133,14 @@ beforeAll(async () => {
     { mode: 0o600 },
   );
   environment = {
-    ...{
-      PATH: process.env['PATH'],
-      DATABASE_URL: db.url,
-      PORT: '0',
-      LOG_LEVEL: 'silent',
-      REGISTRY_URL: `http://127.0.0.1:${(registry.address() as AddressInfo).port}`,
-      PEDIGREE_ACCOUNTS: join(folder.path, 'accounts.json'),
-    },
-    ...{ PEDIGREE_KEY_FILE: join(folder.path, 'key'), AUDIT_KEY_FILE: join(folder.path, 'audit-key') },
+    PATH: process.env['PATH'],
+    DATABASE_URL: db.url,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    REGISTRY_URL: `http://127.0.0.1:${(registry.address() as AddressInfo).port}`,
+    PEDIGREE_ACCOUNTS: join(folder.path, 'accounts.json'),
+    PEDIGREE_KEY_FILE: join(folder.path, 'key'),
+    AUDIT_KEY_FILE: join(folder.path, 'audit-key'),
   };
   programs = Object.fromEntries(await Promise.all(PROGRAMS.map(async (name) => [name, await start(name)]))) as Record<
     Name,

@@ -101,18 +101,14 @@ beforeAll(async () => {
   });
   writeFileSync(join(folder.path, 'key'), 'ab'.repeat(32));
   const env = {
-    ...{
-      PATH: process.env['PATH'],
-      DATABASE_URL: db.url,
-      PORT: '0',
-      LOG_LEVEL: 'debug',
-      REGISTRY_URL: sandbox.url,
-      PEDIGREE_KEY_FILE: join(folder.path, 'key'),
-    },
-    ...{
-      PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`,
-    },
+    PATH: process.env['PATH'],
+    DATABASE_URL: db.url,
+    PORT: '0',
+    LOG_LEVEL: 'debug',
+    REGISTRY_URL: sandbox.url,
+    PEDIGREE_KEY_FILE: join(folder.path, 'key'),
+    PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`,
   };
   [gateway, worker] = await Promise.all([start('gateway', env), start('worker', env)]);
   await until('the gateway is ready', async () => (await fetch(`${gateway.healthUrl}/health/ready`)).ok);

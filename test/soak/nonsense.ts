@@ -38,7 +38,9 @@ export interface OpenApi {
 export const routesOf = ({ paths }: OpenApi): DescribedRoute[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([verb, { parameters = [], requestBody }]) => ({
-      ...{ verb: verb.toUpperCase(), path, query: parameters.filter((one) => one.in === 'query') },
+      verb: verb.toUpperCase(),
+      path,
+      query: parameters.filter((one) => one.in === 'query'),
       body: requestBody?.content['application/json']?.schema,
     })),
   );

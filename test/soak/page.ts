@@ -38,14 +38,12 @@ export function blocksOf(page: string, markdown: string): Block[] {
     const file = [...words.keys()].find((word) => /\.\w+$/.test(word));
     const mark = words.has('run') ? 'run' : words.has('not-run') ? 'not-run' : undefined;
     return {
-      ...{
-        page,
-        line: markdown.slice(0, index).split('\n').length,
-        language,
-        text,
-        terminal: words.has('terminal'),
-        exits: Number(words.get('exits') ?? 0),
-      },
+      page,
+      line: markdown.slice(0, index).split('\n').length,
+      language,
+      text,
+      terminal: words.has('terminal'),
+      exits: Number(words.get('exits') ?? 0),
       ...(mark === undefined ? {} : { mark }),
       ...(words.get('not-run') === undefined ? {} : { reason: words.get('not-run') as string }),
       ...(file === undefined ? {} : { file }),

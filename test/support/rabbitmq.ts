@@ -130,28 +130,20 @@ async function ownServer(): Promise<TestBroker | undefined> {
   }
   const [port, distribution, names] = [await quietPort(), await quietPort(), await quietPort()];
   const env = {
-    ...{
-      PATH: process.env['PATH'],
-      HOME: join(folder.path, 'home'),
-      RABBITMQ_NODENAME: `${ownPrefix()}@${hostname().split('.')[0]}`,
-      ERL_EPMD_PORT: String(names),
-    },
-    ...{
-      RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
-      RABBITMQ_NODE_PORT: String(port),
-      RABBITMQ_DIST_PORT: String(distribution),
-      RABBITMQ_CONF_ENV_FILE: '/dev/null',
-    },
-    ...{
-      RABBITMQ_MNESIA_BASE: join(folder.path, 'data'),
-      RABBITMQ_LOG_BASE: join(folder.path, 'log'),
-      RABBITMQ_PID_FILE: join(folder.path, 'data', 'pid'),
-    },
-    ...{
-      RABBITMQ_ENABLED_PLUGINS_FILE: join(folder.path, 'data', 'plugins'),
-      RABBITMQ_CONFIG_FILE: join(folder.path, 'none'),
-      RABBITMQ_LOGS: '-',
-    },
+    PATH: process.env['PATH'],
+    HOME: join(folder.path, 'home'),
+    RABBITMQ_NODENAME: `${ownPrefix()}@${hostname().split('.')[0]}`,
+    ERL_EPMD_PORT: String(names),
+    RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
+    RABBITMQ_NODE_PORT: String(port),
+    RABBITMQ_DIST_PORT: String(distribution),
+    RABBITMQ_CONF_ENV_FILE: '/dev/null',
+    RABBITMQ_MNESIA_BASE: join(folder.path, 'data'),
+    RABBITMQ_LOG_BASE: join(folder.path, 'log'),
+    RABBITMQ_PID_FILE: join(folder.path, 'data', 'pid'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(folder.path, 'data', 'plugins'),
+    RABBITMQ_CONFIG_FILE: join(folder.path, 'none'),
+    RABBITMQ_LOGS: '-',
   };
   const server = spawn('rabbitmq-server', [], { env, detached: true, stdio: 'ignore' });
   const url = `amqp://guest:guest@127.0.0.1:${port}`;

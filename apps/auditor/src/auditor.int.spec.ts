@@ -36,13 +36,13 @@ afterAll(async () => {
 });
 
 const metadata: EventMetadata = {
-  ...{
-    participant: 'own',
-    actor: { kind: 'system' as const, name: 'test', authenticatedBy: 'process' },
-    softwareVersion: '1',
-    profile: 'interface-v1',
-  },
-  ...{ effectiveAt: '2026-01-15T09:00:00.000Z', correlationId: 'c', causationId: 'd' },
+  participant: 'own',
+  actor: { kind: 'system' as const, name: 'test', authenticatedBy: 'process' },
+  softwareVersion: '1',
+  profile: 'interface-v1',
+  effectiveAt: '2026-01-15T09:00:00.000Z',
+  correlationId: 'c',
+  causationId: 'd',
 };
 const event = (n: number): NewEvent => ({
   id: randomUUID(),
@@ -230,7 +230,7 @@ describe('the auditor as a program', () => {
     });
     const health = new Health('auditor');
     health.phase = 'running';
-    const port = await HttpPort.open({ ...{ port: 0, host: '127.0.0.1' }, health });
+    const port = await HttpPort.open({ port: 0, host: '127.0.0.1', health });
     const auditor = await auditorProgram(config).start({ log: auditorLog(config), health, healthPort: port });
     try {
       expect(health.readiness().status).toBe('ready');

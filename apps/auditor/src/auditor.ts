@@ -53,7 +53,11 @@ export async function startAuditor(
   const signing = new RegularSigning({ pool, signer, trusted, everyMs, log });
   const running = [
     runSubscription({
-      ...{ store, pool, name: AUDITOR_SUBSCRIPTION, handle: seal, signal },
+      store,
+      pool,
+      name: AUDITOR_SUBSCRIPTION,
+      handle: seal,
+      signal,
       // Proofs may be a second behind; few large pages cost a fraction of many small ones.
       minPageIntervalMs: 1_000,
       batchSize: 1_000,
@@ -110,7 +114,10 @@ async function recordSettings(
 ): Promise<void> {
   const { healthPort, healthHost, logLevel, keyFile, ...configuration } = describeAuditorConfig(config);
   await recordConfiguration({
-    ...{ store, program: 'auditor', actor: starterOf(config.changedBy), reason: config.changeReason },
+    store,
+    program: 'auditor',
+    actor: starterOf(config.changedBy),
+    reason: config.changeReason,
     installation: {
       id: await installationId(pool),
       participant: config.participant,

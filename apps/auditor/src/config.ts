@@ -120,6 +120,13 @@ export function describeAuditorConfig({
   return {
     databaseUrl: addressWithoutSecrets(databaseUrl),
     eventStoreUrl: serverWithoutSecrets(eventStoreUrl),
-    ...{ keyFile, origin, previousKeys: previous, checkpointEveryMs, participant, healthPort, healthHost, logLevel },
+    keyFile,
+    origin,
+    previousKeys: previous,
+    checkpointEveryMs,
+    participant,
+    healthPort,
+    healthHost,
+    logLevel,
   };
 }

@@ -18,7 +18,9 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Opens the API's port: health is answered from now on, everything else is turned away until the gateway is built. */
 export const openApiPort = (config: GatewayConfig, health: Health): Promise<HttpPort> =>
   HttpPort.open({
-    ...{ port: config.port, host: config.host, health },
+    port: config.port,
+    host: config.host,
+    health,
     // Bodies have limits of their own (api/body-limits.ts): a limit on whole requests would cut a long upload that
     // keeps coming.
     server: { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS },

@@ -69,7 +69,15 @@ export async function partsOf(
   const intake = new ObservedIntake({ pool, evidence, queue, groupState, ...installation, ...limits }, watching);
   collectGatewayMetrics(watching.metrics, { ...watches, pool, queue, bus });
   return {
-    ...{ pool, intake, keys, evidence, ...installation, bodyLimits, log, outcomes, webhooks },
+    pool,
+    intake,
+    keys,
+    evidence,
+    ...installation,
+    bodyLimits,
+    log,
+    outcomes,
+    webhooks,
     accounts: watches.accounts,
     operations: new Operations({ pool, store, queue, orphans: watches.orphans, programs: watches.programs, ...says }),
     deadLetters: new DeadLetters({ bus, store, evidence, ...says }),

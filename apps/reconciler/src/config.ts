@@ -113,6 +113,12 @@ export function describeReconcilerConfig({
   return {
     databaseUrl: addressWithoutSecrets(databaseUrl),
     eventStoreUrl: serverWithoutSecrets(eventStoreUrl),
-    ...{ dailyHour, findingsKeptDays, rules: { ...rules }, participant, healthPort, healthHost, logLevel },
+    dailyHour,
+    findingsKeptDays,
+    rules: { ...rules },
+    participant,
+    healthPort,
+    healthHost,
+    logLevel,
   };
 }

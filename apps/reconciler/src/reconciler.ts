@@ -149,12 +149,10 @@ function runAll(parts: Parts): Promise<void>[] {
     askDaily(parts),
     announcePresence({ pool, program: 'reconciler', signal, log, clock }),
     runRemovals({
-      ...{
-        pool,
-        signal,
-        clock,
-        report: (table: string, err: unknown) => log.warn({ err, table }, 'old rows could not be removed'),
-      },
+      pool,
+      signal,
+      clock,
+      report: (table: string, err: unknown) => log.warn({ err, table }, 'old rows could not be removed'),
       removals: reconcilerRemovals(config),
     }),
   ];
@@ -203,7 +201,11 @@ async function recordSettings(
 ): Promise<void> {
   const { healthPort, healthHost, logLevel, ...configuration } = describeReconcilerConfig(config);
   await recordConfiguration({
-    ...{ store, installation, program: 'reconciler', actor: starterOf(config.changedBy), reason: config.changeReason },
+    store,
+    installation,
+    program: 'reconciler',
+    actor: starterOf(config.changedBy),
+    reason: config.changeReason,
     parts: [
       {
         part: 'configuration',

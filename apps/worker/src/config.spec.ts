@@ -45,13 +45,13 @@ function errorOf(environment: NodeJS.ProcessEnv): PedigreeError {
 describe('the worker’s configuration', () => {
   it('needs four variables and has defaults for the others', () => {
     expect(workerConfig(good)).toMatchObject({
-      ...{
-        databaseUrl: good['DATABASE_URL'],
-        registryUrl: 'https://registry.example.test',
-        participant: 'own',
-        logLevel: 'info',
-      },
-      ...{ profile: { name: 'interface-v1' }, accounts: [{ name: 'main' }], encryptionKey: Buffer.from(KEY, 'hex') },
+      databaseUrl: good['DATABASE_URL'],
+      registryUrl: 'https://registry.example.test',
+      participant: 'own',
+      logLevel: 'info',
+      profile: { name: 'interface-v1' },
+      accounts: [{ name: 'main' }],
+      encryptionKey: Buffer.from(KEY, 'hex'),
     });
   });
 

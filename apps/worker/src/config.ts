@@ -124,15 +124,13 @@ export function describeWorkerConfig(config: WorkerConfig) {
     profile: config.profile,
     accounts: config.accounts.map(({ name, userId, signer }) => ({ name, userId, signer: signer.kind })),
     otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),
-    ...{
-      participant,
-      taskKeysKeptDays,
-      uploadLinksKeptDays,
-      healthPort,
-      healthHost,
-      logLevel,
-      endAtOnceDocTypes,
-      heldAlertHours,
-    },
+    participant,
+    taskKeysKeptDays,
+    uploadLinksKeptDays,
+    healthPort,
+    healthHost,
+    logLevel,
+    endAtOnceDocTypes,
+    heldAlertHours,
   };
 }

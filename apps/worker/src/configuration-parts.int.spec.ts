@@ -46,16 +46,12 @@ async function run(
     signer: { kind: 'password', password: SECRETS.password },
   };
   const config = workerConfig({
-    ...{
-      DATABASE_URL: db.url,
-      REGISTRY_URL: 'http://127.0.0.1:9',
-      LOG_LEVEL: 'silent',
-      PEDIGREE_KEY_FILE: file('key', SECRETS.key),
-    },
-    ...{
-      PEDIGREE_ACCOUNTS: file('accounts.json', JSON.stringify([account])),
-      REGISTRY_PROFILE_OVERRIDES: file('overrides.json', JSON.stringify(overrides)),
-    },
+    DATABASE_URL: db.url,
+    REGISTRY_URL: 'http://127.0.0.1:9',
+    LOG_LEVEL: 'silent',
+    PEDIGREE_KEY_FILE: file('key', SECRETS.key),
+    PEDIGREE_ACCOUNTS: file('accounts.json', JSON.stringify([account])),
+    REGISTRY_PROFILE_OVERRIDES: file('overrides.json', JSON.stringify(overrides)),
     ...env,
   });
   const running = await Promise.all(Array.from({ length: workers }, () => startWorker(config, silent)));

@@ -12,13 +12,13 @@ import { sagaLane, sagasBy } from './sagas.js';
 
 const RULES = { ...loadProfile('interface-v1', {}).rules, statusGridMs: 1_000, lookUpEveryMs: 5_000 };
 const METADATA: EventMetadata = {
-  ...{
-    participant: 'own',
-    actor: { kind: 'system', name: 'test', authenticatedBy: 'test' },
-    softwareVersion: 'test',
-    profile: 'interface-v1',
-  },
-  ...{ effectiveAt: '2026-03-02T10:00:00Z', correlationId: randomUUID(), causationId: 'test' },
+  participant: 'own',
+  actor: { kind: 'system', name: 'test', authenticatedBy: 'test' },
+  softwareVersion: 'test',
+  profile: 'interface-v1',
+  effectiveAt: '2026-03-02T10:00:00Z',
+  correlationId: randomUUID(),
+  causationId: 'test',
 };
 
 describe('an event that a saga does not know', () => {

@@ -42,7 +42,10 @@ interface Watchers {
 
 /** How this worker signs the events that it records. */
 export const installationOf = async ({ participant, profile }: WorkerConfig, pool: Pool): Promise<Installation> => ({
-  ...{ id: await installationId(pool), participant, softwareVersion: SOFTWARE_VERSION, profile: profile.name },
+  id: await installationId(pool),
+  participant,
+  softwareVersion: SOFTWARE_VERSION,
+  profile: profile.name,
 });
 
 /** Opens what the tasks need. An ended certificate pauses its account before anything is sent. */
@@ -54,22 +57,40 @@ export async function openContext(
   const { pool, queue, clock } = on;
   const nouns = nounsOn(on, { log, watching });
   const app = await NestFactory.createApplicationContext(WorkerModule.of(nouns), {
-    ...{ logger: ['error', 'warn'], abortOnError: false },
+    logger: ['error', 'warn'],
+    abortOnError: false,
   });
   const commands = app.get(CommandBus);
   const evidence = new PostgresEvidenceStore({ pool });
   const { registry, gates } = registryOn(on, config, { log, commands, evidence, accounts: nouns.accounts });
   collectWorkerMetrics(watching.metrics, {
-    ...{ registry, clock, budgets: on.budgets, documents: nouns.documents },
+    registry,
+    clock,
+    budgets: on.budgets,
+    documents: nouns.documents,
     held: () => heldFigures(pool, config.heldAlertHours * SECONDS_PER_HOUR),
   });
   const restored = new Restored({
-    ...{ pool, store: on.store, installation: on.installation, accounts: config.accounts.map((one) => one.name) },
+    pool,
+    store: on.store,
+    installation: on.installation,
+    accounts: config.accounts.map((one) => one.name),
     info: (about, message) => log.info(about, message),
   });
   const context: InboundContext = {
-    ...{ ...nouns, commands, evidence, registry, gates, restored, profile: config.profile, clock, pool, queue },
-    ...{ bulk: registry.operations.groups, largeDocuments: registry.operations.largeDocuments, lists: registry },
+    ...nouns,
+    commands,
+    evidence,
+    registry,
+    gates,
+    restored,
+    profile: config.profile,
+    clock,
+    pool,
+    queue,
+    bulk: registry.operations.groups,
+    largeDocuments: registry.operations.largeDocuments,
+    lists: registry,
     uploadLinks: new PostgresUploadLinks(pool, { key: config.encryptionKey }),
     held: new RegistryDocuments(pool),
     dependents: { pool, queue, endAtOnceDocTypes: config.endAtOnceDocTypes },
@@ -104,11 +125,19 @@ function registryOn(
 ): { registry: UndiciRegistryClient; gates: AccountGates } {
   const sessions = new PostgresSessionStore(pool, { key: encryptionKey });
   const registry: UndiciRegistryClient = new UndiciRegistryClient({
-    ...{ baseUrl: registryUrl, profile, accounts, budgets, sessions, clock, log: to.log },
+    baseUrl: registryUrl,
+    profile,
+    accounts,
+    budgets,
+    sessions,
+    clock,
+    log: to.log,
     onAccountFault: (account, fault) => gates.noteSignInRefused(account, fault),
   });
   const gates = new AccountGates({
-    ...{ ...to, profile: profile.name, clock },
+    ...to,
+    profile: profile.name,
+    clock,
     users: new Map(accounts.map(({ name, userId }) => [name, userId])),
     certificateOf: (account) => registry.signerCertificate(account),
   });

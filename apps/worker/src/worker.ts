@@ -133,7 +133,16 @@ async function startParts(
   const stopping = new AbortController();
   const subscriptions = new SubscriptionWatch({ log });
   const running = runAll({
-    ...{ config, sagas, context, pool, store, queue, lanes, log, subscriptions, signal: stopping.signal },
+    config,
+    sagas,
+    context,
+    pool,
+    store,
+    queue,
+    lanes,
+    log,
+    subscriptions,
+    signal: stopping.signal,
   });
   const stop = async (): Promise<void> => {
     stopping.abort();
@@ -168,8 +177,12 @@ async function open(config: WorkerConfig, log: ServiceLog, closing: Closing) {
   const installation = await installationOf(config, pool);
   // What this worker is set to stands in the log before it does anything.
   await recordConfiguration({
-    ...{ store, installation, program: 'worker', parts: await workerParts(config, pool, workerSchemas) },
-    ...{ actor: starterOf(config.changedBy), reason: config.changeReason },
+    store,
+    installation,
+    program: 'worker',
+    parts: await workerParts(config, pool, workerSchemas),
+    actor: starterOf(config.changedBy),
+    reason: config.changeReason,
   });
   const budgets = budgetsOf(config.profile, pool);
   const ending = new AbortController();
@@ -208,11 +221,15 @@ function runAll(parts: RunningParts): Promise<void>[] {
     );
   return [
     watchCertificates({
-      ...{ sessions: () => context.registry.sessions(), clock, signal },
+      sessions: () => context.registry.sessions(),
+      clock,
+      signal,
       warn: (notice, message) => log.warn(notice, message),
     }),
     runRemovals({
-      ...{ pool, signal, removals: workerRemovals({ ...config, store, sagas }) },
+      pool,
+      signal,
+      removals: workerRemovals({ ...config, store, sagas }),
       report: (table, err) => log.warn({ err, table }, 'old rows could not be removed'),
     }),
     sayWhenHeld({ pool, accounts: config.accounts.map((one) => one.name), signal, log, clock }),

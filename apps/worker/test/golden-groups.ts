@@ -91,7 +91,8 @@ async function resends(past: GoldenPast): Promise<void> {
   await past.end('groupResumed.1', 'Rejected');
   await past.do('settle_group', 'groupResumed');
   await past.startable('resumption', 2, {
-    ...{ kind: 'resumption', resumes: { group: 'groupResumed', members: ['groupResumed.1', 'groupResumed.2'] } },
+    kind: 'resumption',
+    resumes: { group: 'groupResumed', members: ['groupResumed.1', 'groupResumed.2'] },
   });
 }
 

@@ -73,15 +73,19 @@ export class GoldenPast {
   async registration(name: string, { after = [], docType = 701, large, account = 'main', resendOf }: Given = {}) {
     const xml = documentXml(this.idOf(name), { docType, isLarge: large === true });
     const registration: Registration = {
-      ...{ requestId: this.idOf(name), commandId: `command-${name}`, reference: `order ${name}`, account, docType },
-      ...{ documentSha256: await this.world.parts.evidence.put(xml, 'application/xml'), byteLength: xml.length },
-      ...{
-        itemCount: docType === 911 ? 2 : 1,
-        subjectId: '00000000100930',
-        docNum: `no-${name}`,
-        counterpartyId: '00000000100931',
-      },
-      ...{ operationDate: '2026-11-20T10:15:00+03:00', after: after.map((one) => this.refer(one)) },
+      requestId: this.idOf(name),
+      commandId: `command-${name}`,
+      reference: `order ${name}`,
+      account,
+      docType,
+      documentSha256: await this.world.parts.evidence.put(xml, 'application/xml'),
+      byteLength: xml.length,
+      itemCount: docType === 911 ? 2 : 1,
+      subjectId: '00000000100930',
+      docNum: `no-${name}`,
+      counterpartyId: '00000000100931',
+      operationDate: '2026-11-20T10:15:00+03:00',
+      after: after.map((one) => this.refer(one)),
       ...(resendOf === undefined
         ? {}
         : { resendOf: this.refer(resendOf), firstCommand: { commandId: `command-${resendOf}` } }),
@@ -105,14 +109,12 @@ export class GoldenPast {
     );
     const documentSha256 = await this.world.parts.evidence.put(Buffer.from(name), 'application/xml');
     const group: GroupRegistration = {
-      ...{
-        groupId: this.idOf(name),
-        commandId: `command-${name}`,
-        reference: `group ${name}`,
-        account: 'main',
-        kind,
-        members,
-      },
+      groupId: this.idOf(name),
+      commandId: `command-${name}`,
+      reference: `group ${name}`,
+      account: 'main',
+      kind,
+      members,
       after: after.map((one) => this.refer(one)),
       ...(kind === 'split' ? { original: { documentSha256, byteLength: 4_000, docType: 701, itemCount: size } } : {}),
       ...(resumes === undefined
@@ -223,7 +225,11 @@ export class GoldenPast {
     const requestId = this.idOf(name);
     this.tasks += 1;
     await this.schedule(`decide_hold:${requestId}:${this.tasks}:${decision}`, 'internal', {
-      ...{ requestId, predecessors, decision, actor: PERSON, reason: 'I have seen it' },
+      requestId,
+      predecessors,
+      decision,
+      actor: PERSON,
+      reason: 'I have seen it',
       ...(isGroup === undefined ? {} : { isGroup }),
     });
   }

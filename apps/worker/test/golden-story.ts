@@ -48,14 +48,20 @@ async function others(past: GoldenPast): Promise<void> {
   await queue.schedule(pool, ACCOUNTS.flatMap(listTasks));
   const known = ['unfinished', 'processed', 'failed', 'kept', 'stayedFailed', 'withoutBytes', 'linked', 'ours'];
   const statusOf: Record<string, DocumentStatus> = {
-    ...{ unfinished: 'processing', failed: 'failed', stayedFailed: 'failed' },
+    unfinished: 'processing',
+    failed: 'failed',
+    stayedFailed: 'failed',
   };
   const entry = (name: string): DocumentMetadata => ({
-    ...{ documentId: past.idOf(`inbound.${name}`), status: statusOf[name] ?? 'processed', docType: 607, docNum: name },
-    ...{
-      requestId: name === 'linked' ? past.idOf('accepted') : name === 'ours' ? past.idOf('recognised') : `r-${name}`,
-    },
-    ...{ receivedAt: '2026-11-20T07:15:00.000Z', sender: '00000000100931', receiver: '00000000100930', fields: {} },
+    documentId: past.idOf(`inbound.${name}`),
+    status: statusOf[name] ?? 'processed',
+    docType: 607,
+    docNum: name,
+    requestId: name === 'linked' ? past.idOf('accepted') : name === 'ours' ? past.idOf('recognised') : `r-${name}`,
+    receivedAt: '2026-11-20T07:15:00.000Z',
+    sender: '00000000100931',
+    receiver: '00000000100930',
+    fields: {},
   });
   const outgoing = ['kept', 'ours', 'withoutReceipt'];
   for (const name of [...known, 'withoutReceipt', 'concluded']) {
@@ -82,7 +88,10 @@ async function left(past: GoldenPast): Promise<void> {
   const { world } = past;
   const { pool } = world.parts;
   const keys = ['used', 'revoked', 'expired', 'adopted'].map((key) => ({
-    ...{ key, keySha256: sha256Hex(Buffer.from(key)), roles: ['operator'], expiresAt: '2027-01-01T00:00:00.000Z' },
+    key,
+    keySha256: sha256Hex(Buffer.from(key)),
+    roles: ['operator'],
+    expiresAt: '2027-01-01T00:00:00.000Z',
   }));
   const [used, revoked, expired, adopted] = keys as [object, object, object, object];
   await past.append(API_KEY_STREAM, [
@@ -101,7 +110,9 @@ async function left(past: GoldenPast): Promise<void> {
   await past.register('lost');
   await pool.query('DELETE FROM task WHERE key LIKE $1', [`send:${past.idOf('lost')}%`]);
   await past.schedule(`replan:${past.idOf('lost')}:0`, 'internal', {
-    ...{ kind: 'document', id: past.idOf('lost'), replanId: '0:2026-11-20' },
+    kind: 'document',
+    id: past.idOf('lost'),
+    replanId: '0:2026-11-20',
   });
   await past.schedule('retry_parked:document:nothing', 'saga', { saga: 'document', key: 'nothing' });
   await justBegun(past);

@@ -40,7 +40,10 @@ const PROFILE = loadProfile('interface-v1', {
 });
 const RULES = { ...PROFILE.rules, statusGridMs: 1_000, lookUpEveryMs: 5_000 };
 const INSTALLATION = {
-  ...{ id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01', participant: 'own', softwareVersion: 'test', profile: PROFILE.name },
+  id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01',
+  participant: 'own',
+  softwareVersion: 'test',
+  profile: PROFILE.name,
 };
 const HOUR_MS = 3_600_000;
 const MOST_ROUNDS = 40;
@@ -75,14 +78,12 @@ export class GoldenWorld {
     const { pool, queue, store, evidence } = parts;
     const clock = new VirtualClock(new Date());
     const own = processOn({
-      ...{
-        ...parts,
-        registry: this.registry,
-        largeDocuments: this.uploads,
-        bulk: this.groups,
-        profile: PROFILE,
-        clock,
-      },
+      ...parts,
+      registry: this.registry,
+      largeDocuments: this.uploads,
+      bulk: this.groups,
+      profile: PROFILE,
+      clock,
     });
     const inbound = new InboundRepository({ store, clock, installation: INSTALLATION });
     const commands = {
@@ -99,7 +100,14 @@ export class GoldenWorld {
       },
     };
     this.context = {
-      ...{ ...own, commands, inbound, lists, pool, queue, held: new RegistryDocuments(pool), warn: () => undefined },
+      ...own,
+      commands,
+      inbound,
+      lists,
+      pool,
+      queue,
+      held: new RegistryDocuments(pool),
+      warn: () => undefined,
       dependents: { pool, queue, endAtOnceDocTypes: [ENDED_AT_ONCE] },
     } as unknown as InboundContext;
     const lanes = [...lanesOf(this.context, ACCOUNTS, this.context), sagaLane(sagasBy(RULES), { store, pool, queue })];
@@ -164,8 +172,12 @@ export class GoldenWorld {
     const { taken, open, finishing, landing, statusOf, receipts } = this.registry;
     const texts = [...receipts].map(([requestId, xml]) => [requestId, xml.toString()] as const);
     return {
-      ...{ taken: Object.fromEntries(taken), landing: Object.fromEntries(landing), open: [...open] },
-      ...{ statusOf: Object.fromEntries(statusOf), receipts: Object.fromEntries(texts), finishing: [...finishing] },
+      taken: Object.fromEntries(taken),
+      landing: Object.fromEntries(landing),
+      open: [...open],
+      statusOf: Object.fromEntries(statusOf),
+      receipts: Object.fromEntries(texts),
+      finishing: [...finishing],
     };
   }
 

@@ -165,20 +165,16 @@ async function registrationOf(
 ): Promise<Registration> {
   const xml = Buffer.from(`<documents version="1.38"><!-- ${requestId} --></documents>`);
   return {
-    ...{
-      requestId,
-      commandId: `command-${requestId}`,
-      account: ACCOUNT,
-      docType: 701,
-      byteLength: xml.length,
-      itemCount: 1,
-    },
-    ...{
-      documentSha256: await evidence.put(xml, 'application/xml'),
-      subjectId: '00000000100101',
-      operationDate: '2026-03-02T10:00:00+03:00',
-      after: [],
-    },
+    requestId,
+    commandId: `command-${requestId}`,
+    account: ACCOUNT,
+    docType: 701,
+    byteLength: xml.length,
+    itemCount: 1,
+    documentSha256: await evidence.put(xml, 'application/xml'),
+    subjectId: '00000000100101',
+    operationDate: '2026-03-02T10:00:00+03:00',
+    after: [],
     ...more,
   };
 }

@@ -12,14 +12,12 @@ describe('settings laid flat', () => {
         empty: {},
       }),
     ).toEqual({
-      ...{
-        '/rules/graceMs': 0,
-        '/rules/a~1b~0c': null,
-        '/names': ['one', 'two'],
-        '/steps/0/name': 'x',
-        '/none': [],
-        '/empty': {},
-      },
+      '/rules/graceMs': 0,
+      '/rules/a~1b~0c': null,
+      '/names': ['one', 'two'],
+      '/steps/0/name': 'x',
+      '/none': [],
+      '/empty': {},
     });
   });
 

@@ -99,7 +99,11 @@ function changeOf(
   if (before !== undefined && changes.length === 0) return [];
   const toDigest = digestOfFields(state);
   const data: ConfigurationChanged = {
-    ...{ program, part, toDigest, state, changes: changes.slice(0, MOST_CHANGES) },
+    program,
+    part,
+    toDigest,
+    state,
+    changes: changes.slice(0, MOST_CHANGES),
     ...(before === undefined ? {} : { fromDigest: digestOfFields(before) }),
     ...(changes.length > MOST_CHANGES ? { changesLeftOut: changes.length - MOST_CHANGES } : {}),
     ...(local === undefined ? {} : { local }),
@@ -112,11 +116,13 @@ function changeOf(
 function metadataOf({ installation, program, actor, reason, clock = systemClock }: RecordOptions): EventMetadata {
   const { participant, softwareVersion, profile } = installation;
   return {
-    ...{ participant, actor, reason: reason ?? REASON_NOT_GIVEN, softwareVersion, profile },
-    ...{
-      effectiveAt: clock.now().toISOString(),
-      correlationId: `configuration:${program}`,
-      causationId: `start:${program}`,
-    },
+    participant,
+    actor,
+    reason: reason ?? REASON_NOT_GIVEN,
+    softwareVersion,
+    profile,
+    effectiveAt: clock.now().toISOString(),
+    correlationId: `configuration:${program}`,
+    causationId: `start:${program}`,
   };
 }

@@ -27,15 +27,13 @@ const SHAPES: Record<string, (n: number) => JsonObject> = {
     order_details: { sgtin: packs(n - 1), sscc: [ssccOf(n)] },
   }),
   'rows with a price': (n) => ({
-    ...{
-      action_id: 415,
-      receiver_id: '00000000100102',
-      ...own,
-      ...papers,
-      turnover_type: 1,
-      source: 1,
-      contract_type: 1,
-    },
+    action_id: 415,
+    receiver_id: '00000000100102',
+    ...own,
+    ...papers,
+    turnover_type: 1,
+    source: 1,
+    contract_type: 1,
     order_details: {
       union: packs(n).map((sgtin, i) =>
         i % 3 === 0 ? { sscc_detail: { sscc: ssccOf(i) }, ...money } : { sgtin, ...money },
@@ -43,7 +41,8 @@ const SHAPES: Record<string, (n: number) => JsonObject> = {
     },
   }),
   'rows of several items': (n) => ({
-    ...{ action_id: 511, ...own },
+    action_id: 511,
+    ...own,
     sales: {
       union: packs(Math.ceil(n / 3)).map((_, i) => ({
         detail: packs(n)

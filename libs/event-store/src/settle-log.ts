@@ -122,15 +122,18 @@ function begun(
   { participant, program }: SettleLogOptions,
 ): NewEvent<typeof INSTALLATION_BEGUN, InstallationBegun> {
   return {
-    ...{ id: uuid5(INSTALLATION_BEGUN, id), type: INSTALLATION_BEGUN, schemaVersion: 1, data: { installationId: id } },
+    id: uuid5(INSTALLATION_BEGUN, id),
+    type: INSTALLATION_BEGUN,
+    schemaVersion: 1,
+    data: { installationId: id },
     metadata: {
-      ...{
-        participant,
-        actor: { kind: 'system', name: program, authenticatedBy: 'process' },
-        softwareVersion: SOFTWARE_VERSION,
-        profile: 'none',
-      },
-      ...{ effectiveAt: new Date().toISOString(), correlationId: id, causationId: `start:${program}` },
+      participant,
+      actor: { kind: 'system', name: program, authenticatedBy: 'process' },
+      softwareVersion: SOFTWARE_VERSION,
+      profile: 'none',
+      effectiveAt: new Date().toISOString(),
+      correlationId: id,
+      causationId: `start:${program}`,
     },
   };
 }

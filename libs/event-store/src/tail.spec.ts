@@ -5,19 +5,15 @@ import type { PageRead } from './read.js';
 import { Tail } from './tail.js';
 
 const eventAt = (position: number): RecordedEvent => ({
-  ...{
-    position: BigInt(position),
-    stream: position % 2 === 0 ? `even-${position}` : `odd-${position}`,
-    version: 0,
-    id: `id-${position}`,
-  },
-  ...{
-    type: position % 3 === 0 ? 'Third' : 'Noted',
-    schemaVersion: 1,
-    data: {},
-    metadata: METADATA,
-    recordedAt: new Date(0),
-  },
+  position: BigInt(position),
+  stream: position % 2 === 0 ? `even-${position}` : `odd-${position}`,
+  version: 0,
+  id: `id-${position}`,
+  type: position % 3 === 0 ? 'Third' : 'Noted',
+  schemaVersion: 1,
+  data: {},
+  metadata: METADATA,
+  recordedAt: new Date(0),
 });
 
 /** A log of so many events, 100 bytes each, that gives three at a time and counts how often it is read. */

@@ -61,7 +61,12 @@ export class GroupOfTest {
     this.do({
       type: 'Register',
       registration: {
-        ...{ groupId, commandId, account: 'main', kind, members: this.members, after },
+        groupId,
+        commandId,
+        account: 'main',
+        kind,
+        members: this.members,
+        after,
         ...(reference === undefined ? {} : { reference }),
         ...(kind === 'split' ? { original } : {}),
         ...(resumes === undefined ? {} : { resumes }),

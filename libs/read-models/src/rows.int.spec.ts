@@ -68,8 +68,11 @@ const defined = (): Line[] =>
   sorted(
     entities.flatMap(({ name, columns }) =>
       columns.map((one) => ({
-        ...{ table_name: name, column_name: one.name, type: SPELT_OUT[one.type] ?? one.type },
-        ...{ nullable: one.isNullable, key: one.isKey },
+        table_name: name,
+        column_name: one.name,
+        type: SPELT_OUT[one.type] ?? one.type,
+        nullable: one.isNullable,
+        key: one.isKey,
       })),
     ),
   );

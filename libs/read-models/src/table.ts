@@ -58,8 +58,13 @@ function columnsOf(entity: object): TableColumn[] {
   return own.map(({ propertyName: property, options }) => {
     const { type, nullable = false, primary = false, insert = true, update = true } = options;
     return {
-      ...{ property, name: snakeName(property), type: String(type), isNullable: nullable, isKey: primary },
-      ...{ isWritten: insert, isUpdated: insert && update && !primary },
+      property,
+      name: snakeName(property),
+      type: String(type),
+      isNullable: nullable,
+      isKey: primary,
+      isWritten: insert,
+      isUpdated: insert && update && !primary,
     };
   });
 }

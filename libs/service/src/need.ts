@@ -66,7 +66,9 @@ export function postgresNeed(databaseUrl: string): Need {
 export function tcpNeed(name: string, address: string, options: Pick<Need, 'isRequired'> = {}): Need {
   const hosts = hostsOf(address);
   return {
-    ...{ name, where: hosts.map(({ host, port }) => `${host}:${port}`).join(','), secrets: secretsOf(address) },
+    name,
+    where: hosts.map(({ host, port }) => `${host}:${port}`).join(','),
+    secrets: secretsOf(address),
     ...options,
     check: (signal) =>
       Promise.any(hosts.map((one) => connects(one, signal))).catch((error: AggregateError) =>

@@ -104,14 +104,12 @@ describe('a subscription', () => {
     let mended = false;
     await trial.note([7]);
     running = runSubscription({
-      ...{
-        store: trial.store,
-        pool: trial.pool,
-        name: 'trial',
-        signal: end.signal,
-        retryFirstDelayMs: 1,
-        haltedAfterAttempts: 3,
-      },
+      store: trial.store,
+      pool: trial.pool,
+      name: 'trial',
+      signal: end.signal,
+      retryFirstDelayMs: 1,
+      haltedAfterAttempts: 3,
       handle: async (events, tx) => {
         if (!mended) throw new Error(`cannot take ${numberOf(events[0]!)}`);
         await takeEffect(events, tx);

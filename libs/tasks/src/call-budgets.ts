@@ -109,7 +109,9 @@ export class PostgresCallBudgets implements CallBudgets {
     this.pool = options.pool;
     this.clock = options.clock ?? systemClock;
     this.listener = new Listener({
-      ...{ pool: options.pool, applicationName: 'pedigree-budgets-listen', channel: sql.BUDGET_CHANNEL },
+      pool: options.pool,
+      applicationName: 'pedigree-budgets-listen',
+      channel: sql.BUDGET_CHANNEL,
       heard: (payload) => this.heard(payload),
       connected: () => (this.isListening = true),
       lost: () => (this.isListening = false),

@@ -93,14 +93,17 @@ class LaneRunner {
 
   constructor(options: LaneRunnerOptions) {
     this.options = {
-      ...{ concurrency: 4, batch: 100, leaseMs: 30_000, maxAttempts: 10, firstBackoffMs: 500, mostBackoffMs: 60_000 },
-      ...{
-        maxWaitMs: 5_000,
-        graceMs: 10_000,
-        clock: systemClock,
-        report: () => undefined,
-        held: () => Promise.resolve(false),
-      },
+      concurrency: 4,
+      batch: 100,
+      leaseMs: 30_000,
+      maxAttempts: 10,
+      firstBackoffMs: 500,
+      mostBackoffMs: 60_000,
+      maxWaitMs: 5_000,
+      graceMs: 10_000,
+      clock: systemClock,
+      report: () => undefined,
+      held: () => Promise.resolve(false),
       ...options,
     };
     this.kinds = Object.keys(options.kinds);

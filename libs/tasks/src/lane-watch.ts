@@ -35,7 +35,10 @@ export class LaneWatch {
   ) {
     const { pool, connectionString } = options;
     this.listener = new Listener({
-      ...{ pool, connectionString, applicationName: 'pedigree-tasks-listen', channel: TASK_CHANNEL },
+      pool,
+      connectionString,
+      applicationName: 'pedigree-tasks-listen',
+      channel: TASK_CHANNEL,
       heard: (payload) => this.heard(payload),
       connected: () => this.turned(true),
       lost: () => this.turned(false),

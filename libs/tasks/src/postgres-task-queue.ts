@@ -93,7 +93,8 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
   constructor(options: PostgresTaskQueueOptions) {
     this.pool = options.pool;
     this.watch = new LaneWatch({
-      ...{ pool: this.pool, connectionString: options.listenConnectionString },
+      pool: this.pool,
+      connectionString: options.listenConnectionString,
       fallbackMs: options.fallbackMs ?? 500,
       monotonicMs: () => performance.now(),
     });
@@ -174,8 +175,13 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
       }
     >(sql.LANES);
     const lanes = rows.map((row) => ({
-      ...{ lane: row.lane, ready: row.ready, leased: row.leased, failed: row.failed, overdue: row.overdue },
-      ...{ nextDueAt: row.next_due_at ?? undefined, oldestDueAt: row.oldest_due_at ?? undefined },
+      lane: row.lane,
+      ready: row.ready,
+      leased: row.leased,
+      failed: row.failed,
+      overdue: row.overdue,
+      nextDueAt: row.next_due_at ?? undefined,
+      oldestDueAt: row.oldest_due_at ?? undefined,
     }));
     const sum = (figure: 'ready' | 'leased' | 'failed') => lanes.reduce((total, lane) => total + lane[figure], 0);
     return { ready: sum('ready'), leased: sum('leased'), failed: sum('failed'), lanes };
@@ -205,8 +211,13 @@ export class PostgresTaskQueue implements RenewableTaskQueue {
       payload: string;
     }>(sql.FAILED, [limit]);
     return rows.map((row) => ({
-      ...{ key: row.key, kind: row.kind, lane: row.lane, attempts: row.attempts, failedAt: row.failed_at },
-      ...{ error: row.last_error ?? '', payload: JSON.parse(row.payload) as JsonObject },
+      key: row.key,
+      kind: row.kind,
+      lane: row.lane,
+      attempts: row.attempts,
+      failedAt: row.failed_at,
+      error: row.last_error ?? '',
+      payload: JSON.parse(row.payload) as JsonObject,
     }));
   }
 
@@ -375,12 +386,15 @@ const inOrder = (tasks: Task[]): Task[] =>
 
 function taskOf(row: ClaimRow): Task {
   return {
-    ...{ key: row.key, kind: row.kind, lane: row.lane_name, priority: row.priority, dueAt: new Date(row.due_ms) },
-    ...{
-      payload: JSON.parse(row.payload) as JsonObject,
-      attempts: row.attempts,
-      leaseExpiredBefore: row.lease_expired_before,
-    },
-    ...{ lease: row.lease, claimedAt: new Date(row.claimed_ms) },
+    key: row.key,
+    kind: row.kind,
+    lane: row.lane_name,
+    priority: row.priority,
+    dueAt: new Date(row.due_ms),
+    payload: JSON.parse(row.payload) as JsonObject,
+    attempts: row.attempts,
+    leaseExpiredBefore: row.lease_expired_before,
+    lease: row.lease,
+    claimedAt: new Date(row.claimed_ms),
   };
 }

@@ -29,7 +29,11 @@ afterAll(async () => {
 
 it('that does not fit its kind has its task given up at once, shown with the place, and its page done without it', async () => {
   const task = (key: string, kind: string, payload: object) => ({
-    ...{ key, kind, lane: 'lane', dueAt: new Date(0), payload },
+    key,
+    kind,
+    lane: 'lane',
+    dueAt: new Date(0),
+    payload,
   });
   await queue.schedule(db.pool, [
     task('one:fits', 'one', { name: 'a', more: 1 }),
@@ -54,7 +58,12 @@ it('that does not fit its kind has its task given up at once, shown with the pla
     either: { handle: ({ payload }) => (seen.push(payload), Promise.resolve(done)) },
   });
   const ended = runLane({
-    ...{ queue, lane: 'lane', holder: 'spec', signal: stop.signal, kinds, concurrency: 1 },
+    queue,
+    lane: 'lane',
+    holder: 'spec',
+    signal: stop.signal,
+    kinds,
+    concurrency: 1,
     report: (report) => reports.push(report),
   });
   while ((await queue.readyCount(10)) > 0) await new Promise((resolve) => setTimeout(resolve, 5));

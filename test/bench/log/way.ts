@@ -18,22 +18,21 @@ export interface Way {
 export const PAGE = 1_000;
 
 const METADATA: EventMetadata = {
-  ...{
-    participant: 'bench',
-    actor: { kind: 'system', name: 'bench', authenticatedBy: 'process' },
-    softwareVersion: '0',
-    profile: 'bench',
-  },
-  ...{
-    effectiveAt: '2026-01-15T09:00:00.000Z',
-    correlationId: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
-    causationId: '3d813cbb-47fb-32ba-91df-831e1593ac29',
-  },
+  participant: 'bench',
+  actor: { kind: 'system', name: 'bench', authenticatedBy: 'process' },
+  softwareVersion: '0',
+  profile: 'bench',
+  effectiveAt: '2026-01-15T09:00:00.000Z',
+  correlationId: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+  causationId: '3d813cbb-47fb-32ba-91df-831e1593ac29',
 };
 
 /** An event such as a document leaves: about 500 bytes of data and metadata. */
 export const newEvent = (version: number): NewEvent => ({
-  ...{ id: randomUUID(), type: 'BenchAppended', schemaVersion: 1, metadata: METADATA },
+  id: randomUUID(),
+  type: 'BenchAppended',
+  schemaVersion: 1,
+  metadata: METADATA,
   data: {
     attempt: version,
     documentId: randomUUID(),

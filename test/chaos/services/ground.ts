@@ -212,20 +212,17 @@ interface Services {
 
 function environment(files: Files, services: Services): NodeJS.ProcessEnv {
   return {
-    ...{
-      PATH: dirname(process.execPath),
-      DATABASE_URL: services.postgres.url,
-      REGISTRY_URL: services.registry.url,
-      LOG_LEVEL: 'info',
-    },
+    PATH: dirname(process.execPath),
+    DATABASE_URL: services.postgres.url,
+    REGISTRY_URL: services.registry.url,
+    LOG_LEVEL: 'info',
     ...(services.eventStoreUrl === undefined ? {} : { EVENTSTORE_URL: services.eventStoreUrl }),
     ...(services.rabbit === undefined ? {} : { AMQP_URL: services.rabbit.url }),
-    ...{
-      PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
-      PEDIGREE_KEY_FILE: files.key,
-      REGISTRY_PROFILE_OVERRIDES: files.overrides,
-    },
-    ...{ AUDIT_KEY_FILE: files.auditKey, AUDIT_CHECKPOINT_SECONDS: String(CHECKPOINT_SECONDS) },
+    PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
+    PEDIGREE_KEY_FILE: files.key,
+    REGISTRY_PROFILE_OVERRIDES: files.overrides,
+    AUDIT_KEY_FILE: files.auditKey,
+    AUDIT_CHECKPOINT_SECONDS: String(CHECKPOINT_SECONDS),
   };
 }
 

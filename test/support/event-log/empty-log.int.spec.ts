@@ -4,13 +4,13 @@ import { FakeEventStore } from '../event-store-fake/fake-event-store.js';
 import { demandEmptyLog } from './empty-log.js';
 
 const METADATA: EventMetadata = {
-  ...{
-    participant: 'own',
-    actor: { kind: 'system', name: 'campaign', authenticatedBy: 'test' },
-    softwareVersion: '0.0.0',
-    profile: 'interface-v1',
-  },
-  ...{ effectiveAt: new Date(0).toISOString(), correlationId: 'a test', causationId: 'a test' },
+  participant: 'own',
+  actor: { kind: 'system', name: 'campaign', authenticatedBy: 'test' },
+  softwareVersion: '0.0.0',
+  profile: 'interface-v1',
+  effectiveAt: new Date(0).toISOString(),
+  correlationId: 'a test',
+  causationId: 'a test',
 };
 
 let fake: FakeEventStore;

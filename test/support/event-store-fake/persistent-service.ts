@@ -105,20 +105,16 @@ function newGroup(log: FakeLog, request: CreateReq): Group {
       ? 0
       : log.indexAt(BigInt(position.getCommitPosition()));
   return {
-    ...{
-      name: options?.getGroupName() ?? '',
-      settings: options?.getSettings() as Group['settings'],
-      startFrom: from,
-      matches: matcherOf(all?.getFilter()),
-      next,
-    },
-    ...{
-      again: [],
-      inFlight: new Map<string, { record: FakeRecord; consumer: Consumer }>(),
-      parked: [],
-      consumers: [],
-      acknowledged: undefined,
-    },
+    name: options?.getGroupName() ?? '',
+    settings: options?.getSettings() as Group['settings'],
+    startFrom: from,
+    matches: matcherOf(all?.getFilter()),
+    next,
+    again: [],
+    inFlight: new Map<string, { record: FakeRecord; consumer: Consumer }>(),
+    parked: [],
+    consumers: [],
+    acknowledged: undefined,
   };
 }
 

@@ -63,7 +63,11 @@ export async function restore(config: CliConfig, file: string): Promise<number> 
       if (rows === of || rows % SAY_EVERY_ROWS === 0) say(`${name}: ${rows} of ${of} rows`);
     };
     const { restoration, summary } = await restoreBackup({
-      ...{ pool, file, schemas: allSchemas(), by: personOnHost().name, progress },
+      pool,
+      file,
+      schemas: allSchemas(),
+      by: personOnHost().name,
+      progress,
       beforeRelease: (begun) => note(config, pool, { restoration: begun, type: 'BackupRestored' }),
     });
     out(`restored: the log up to event ${summary.header.logHead}, as of ${restoration.takenAt.toISOString()}`);
@@ -205,20 +209,22 @@ async function note(
   const store = openEventStore({ pool, eventStoreUrl: config.eventStoreUrl });
   const { id, takenAt, backupSha256, logHead, restoredBy } = restoration;
   const data: JsonObject = {
-    ...{ restorationId: id, takenAt: takenAt.toISOString(), restoredBy },
+    restorationId: id,
+    takenAt: takenAt.toISOString(),
+    restoredBy,
     ...(backupSha256 === null ? {} : { backupSha256 }),
     ...(logHead === null ? {} : { logHead: logHead.toString() }),
     ...(type === 'RestorationReleased' ? { compared: false } : {}),
   };
   const metadata = {
-    ...{
-      participant: config.participant,
-      actor: personOnHost(),
-      softwareVersion: SOFTWARE_VERSION,
-      profile: config.registryProfile,
-      effectiveAt: new Date().toISOString(),
-    },
-    ...{ correlationId: id, causationId: `restore:${id}`, ...(reason === undefined ? {} : { reason }) },
+    participant: config.participant,
+    actor: personOnHost(),
+    softwareVersion: SOFTWARE_VERSION,
+    profile: config.registryProfile,
+    effectiveAt: new Date().toISOString(),
+    correlationId: id,
+    causationId: `restore:${id}`,
+    ...(reason === undefined ? {} : { reason }),
   };
   try {
     await store.append('operations', 'any', [{ id: uuid5(type, id), type, schemaVersion: 1, data, metadata }]);

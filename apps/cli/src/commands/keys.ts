@@ -76,15 +76,14 @@ export async function showKeys(config: CliConfig, json: boolean): Promise<number
 
 /** For programs, in the words of the API. */
 const told = ({ name, roles, standing, madeAt, firstUsedAt, lastUsedAt, revokedAt, expiresAt }: ApiKeyRow): object => ({
-  ...{
-    name,
-    roles,
-    state: standing,
-    made_at: madeAt,
-    first_used_at: firstUsedAt ?? undefined,
-    last_used_at: lastUsedAt ?? undefined,
-  },
-  ...{ revoked_at: revokedAt ?? undefined, expires_at: expiresAt ?? undefined },
+  name,
+  roles,
+  state: standing,
+  made_at: madeAt,
+  first_used_at: firstUsedAt ?? undefined,
+  last_used_at: lastUsedAt ?? undefined,
+  revoked_at: revokedAt ?? undefined,
+  expires_at: expiresAt ?? undefined,
 });
 
 const day = (at: Date | null): string | undefined => at?.toISOString().slice(0, 10);

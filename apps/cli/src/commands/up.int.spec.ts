@@ -37,14 +37,14 @@ beforeAll(async () => {
   sandbox = await startSandbox({ profile: 'interface-v1', profileOverrides: overrides, seed: 3, processingMs: 50 });
   await migrate(db.pool, allSchemas());
   const ours = {
-    ...{
-      DATABASE_URL: db.url,
-      DATA_DIR: folder.path,
-      PORT: '0',
-      LOG_LEVEL: 'silent',
-      PEDIGREE_SAMPLE_CONSIGNMENTS: '1',
-    },
-    ...{ REGISTRY_URL: sandbox.url, REGISTRY_CONTROL_URL: sandbox.controlUrl, REGISTRY_PROFILE_OVERRIDES: overrides },
+    DATABASE_URL: db.url,
+    DATA_DIR: folder.path,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    PEDIGREE_SAMPLE_CONSIGNMENTS: '1',
+    REGISTRY_URL: sandbox.url,
+    REGISTRY_CONTROL_URL: sandbox.controlUrl,
+    REGISTRY_PROFILE_OVERRIDES: overrides,
   };
   Object.assign(process.env, ours);
 }, LIMIT_MS);

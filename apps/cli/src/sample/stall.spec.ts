@@ -23,7 +23,10 @@ function trial(cause: Cause, givesUp = true) {
       return world.cause;
     },
     say: (text) => said.push(text),
-    ...{ givesUp, patience: PATIENCE, clock, signal: ending.signal },
+    givesUp,
+    patience: PATIENCE,
+    clock,
+    signal: ending.signal,
   }).then(() => (isOver = true));
   const pass = async (seconds: number, each: () => void = () => undefined): Promise<void> => {
     for (let n = 0; n < seconds; n += 1) {

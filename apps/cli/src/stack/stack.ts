@@ -92,7 +92,12 @@ async function startParts(config: CliConfig, options: StackOptions, started: Sta
   started.add({ stop: async () => dataDir.forgetAddress() });
   const sandboxLog = sandbox === undefined ? '' : ` and ${dataDir.file('sandbox')}/sandbox.log`;
   return {
-    ...{ dataDir, pool, store, gateway, worker, registryUrl },
+    dataDir,
+    pool,
+    store,
+    gateway,
+    worker,
+    registryUrl,
     controlUrl: sandbox?.controlUrl ?? config.registryControlUrl,
     failing: () =>
       Object.entries({ worker, auditor }).flatMap(([program, one]) =>
@@ -140,7 +145,8 @@ async function startPrograms(
 async function ownSandbox(config: CliConfig, dataDir: DataDir, options: StackOptions): Promise<SandboxProcess> {
   options.say('starting the sandbox registry');
   return sandboxProcess({
-    ...{ dataDir: dataDir.file('sandbox'), profile: config.registryProfile },
+    dataDir: dataDir.file('sandbox'),
+    profile: config.registryProfile,
     ...(config.registryProfileOverrides === undefined ? {} : { profileOverrides: config.registryProfileOverrides }),
     ...(options.sandboxFlags === undefined ? {} : { flags: options.sandboxFlags }),
   });

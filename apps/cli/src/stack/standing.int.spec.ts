@@ -39,7 +39,10 @@ afterAll(async () => {
 });
 
 const event = (id: string): NewEvent => ({
-  ...{ id: `6f1b2c9e-3a70-4a51-9a7e-0000000000${id}`, type: 'Noted', schemaVersion: 1, data: {} },
+  id: `6f1b2c9e-3a70-4a51-9a7e-0000000000${id}`,
+  type: 'Noted',
+  schemaVersion: 1,
+  data: {},
   metadata: {
     participant: 'own',
     actor: { kind: 'system', name: 't', authenticatedBy: 't' },
@@ -53,7 +56,10 @@ const event = (id: string): NewEvent => ({
 
 /** Everything as it is on this database, with what only processes know. */
 const looked = (known: { failing?: (typeof FAILED)[]; paused?: string[] } = {}): Looked => ({
-  ...{ pool: db.pool, store, logs: 'the log', failing: () => known.failing ?? [] },
+  pool: db.pool,
+  store,
+  logs: 'the log',
+  failing: () => known.failing ?? [],
   worker: {
     pausedAccounts: () =>
       (known.paused ?? []).map((account) => ({

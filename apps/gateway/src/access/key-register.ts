@@ -196,15 +196,14 @@ export class KeyRegister {
   private envelope({ type, data }: ApiKeyEvent, { actor, reason }: KeyAct): NewEvent {
     const { participant, softwareVersion, profile } = this.options;
     const metadata = {
-      ...{
-        participant,
-        actor,
-        ...(reason === undefined ? {} : { reason }),
-        softwareVersion,
-        profile,
-        effectiveAt: new Date().toISOString(),
-      },
-      ...{ correlationId: `api_key:${data.key}`, causationId: `${type}:${data.key}` },
+      participant,
+      actor,
+      ...(reason === undefined ? {} : { reason }),
+      softwareVersion,
+      profile,
+      effectiveAt: new Date().toISOString(),
+      correlationId: `api_key:${data.key}`,
+      causationId: `${type}:${data.key}`,
     };
     return { id: randomUUID(), type, schemaVersion: 1, data, metadata };
   }

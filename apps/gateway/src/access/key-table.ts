@@ -88,7 +88,11 @@ export function stateOf(row: ApiKeyRow | undefined): ApiKeyState | undefined {
   if (row === undefined || row.version === null || row.expiresAt === null) return undefined;
   const { name, keySha256, roles, madeAt, expiresAt, firstUsedAt, revokedAt, expiredAt, restorationId } = row;
   return {
-    ...{ key: name, keySha256, roles, madeAt: madeAt.toISOString(), expiresAt: expiresAt.toISOString() },
+    key: name,
+    keySha256,
+    roles,
+    madeAt: madeAt.toISOString(),
+    expiresAt: expiresAt.toISOString(),
     ...(firstUsedAt === null ? {} : { firstUsedAt: firstUsedAt.toISOString() }),
     ...(revokedAt === null ? {} : { revokedAt: revokedAt.toISOString() }),
     ...(expiredAt === null ? {} : { expiredAt: expiredAt.toISOString() }),

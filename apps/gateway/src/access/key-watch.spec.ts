@@ -6,16 +6,18 @@ import { KeyWatch } from './key-watch.js';
 const DAY_MS = 86_400_000;
 const NOW = new Date('2026-01-01T00:00:00Z');
 const row = (name: string, standing: ApiKeyRow['standing'], days = 365): ApiKeyRow => ({
-  ...{
-    name,
-    standing,
-    keySha256: '',
-    roles: ['erp'],
-    madeAt: NOW,
-    expiresAt: new Date(NOW.getTime() + days * DAY_MS),
-    expiredAt: null,
-  },
-  ...{ firstUsedAt: null, lastUsedAt: null, revokedAt: null, restorationId: null, version: 0 },
+  name,
+  standing,
+  keySha256: '',
+  roles: ['erp'],
+  madeAt: NOW,
+  expiresAt: new Date(NOW.getTime() + days * DAY_MS),
+  expiredAt: null,
+  firstUsedAt: null,
+  lastUsedAt: null,
+  revokedAt: null,
+  restorationId: null,
+  version: 0,
 });
 
 /** Looks as often as there are lists (or faults); gives after each look what health tells. */

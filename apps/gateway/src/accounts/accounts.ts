@@ -131,8 +131,14 @@ export class Accounts {
   ): NewEvent {
     const { participant, softwareVersion, profile, clock } = this.options;
     const metadata = {
-      ...{ participant, actor, reason, softwareVersion, profile, effectiveAt: clock.now().toISOString() },
-      ...{ correlationId: account, causationId: `resume_account:${account}` },
+      participant,
+      actor,
+      reason,
+      softwareVersion,
+      profile,
+      effectiveAt: clock.now().toISOString(),
+      correlationId: account,
+      causationId: `resume_account:${account}`,
     };
     return { id: randomUUID(), type, schemaVersion: 1, data, metadata };
   }

@@ -72,6 +72,9 @@ const summaryOf = ({
   ...(publisher === undefined ? {} : { publisher }),
   content_type: contentType,
   body_bytes: bodyBytes,
-  ...{ code, reason, dead_at: deadAt.toISOString(), deliveries },
+  code,
+  reason,
+  dead_at: deadAt.toISOString(),
+  deliveries,
   ...(discarded === undefined ? {} : { discarded: { ...discarded, at: discarded.at.toISOString() } }),
 });

@@ -29,14 +29,12 @@ const arrival = (sgtin: string) => ({
   order_details: { sgtin: [sgtin] },
 });
 const move = (sgtin: string) => ({
-  ...{
-    action_id: 431,
-    subject_id: OURS,
-    receiver_id: '00000000100102',
-    operation_date: WHEN,
-    doc_num: 'M-1',
-    doc_date: '02.03.2026',
-  },
+  action_id: 431,
+  subject_id: OURS,
+  receiver_id: '00000000100102',
+  operation_date: WHEN,
+  doc_num: 'M-1',
+  doc_date: '02.03.2026',
   order_details: { sgtin: [sgtin] },
 });
 
@@ -58,7 +56,9 @@ const commands = {
     after: ['docs-xml'],
   }),
   group: example('A group: processed in this order, until one fails', {
-    ...{ command_id: 'docs-group', type: 'send_group', reference: 'Order 5' },
+    command_id: 'docs-group',
+    type: 'send_group',
+    reference: 'Order 5',
     group: {
       members: [
         { command_id: 'docs-group-1', document: arrival(pack(3)) },
@@ -76,11 +76,14 @@ const commands = {
     after: ['docs-rejected'],
   }),
   held_group: example('A group that is held, for the same reason', {
-    ...{ command_id: 'docs-held-group', type: 'send_group', after: ['docs-rejected'] },
+    command_id: 'docs-held-group',
+    type: 'send_group',
+    after: ['docs-rejected'],
     group: { members: [{ command_id: 'docs-held-group-1', document: arrival(pack(6)) }] },
   }),
   halting: example('A group that halts at its first member', {
-    ...{ command_id: 'docs-halting', type: 'send_group' },
+    command_id: 'docs-halting',
+    type: 'send_group',
     group: {
       members: [
         { command_id: 'docs-halting-1', document: arrival(pack(7, TO_OTHERS)) },
@@ -89,7 +92,8 @@ const commands = {
     },
   }),
   resume: example('What was left of that group is sent again, once it has halted', {
-    ...{ command_id: 'docs-resume', type: 'resume_group' },
+    command_id: 'docs-resume',
+    type: 'resume_group',
     resume: {
       group: 'docs-halting',
       corrected: { command_id: 'docs-halting-corrected', document: arrival(pack(9)) },

@@ -49,17 +49,16 @@ export class OperationsController {
     const instances = await this.operations.parked();
     return {
       items: instances.map(({ saga, key, stream, version, position, held, error, attempts, parkedAt, triedAt }) => ({
-        ...{
-          key: parkedKey({ saga, key }),
-          saga,
-          stream,
-          version,
-          position: position.toString(),
-          held,
-          error,
-          attempts,
-        },
-        ...{ parked_at: parkedAt.toISOString(), tried_at: triedAt.toISOString() },
+        key: parkedKey({ saga, key }),
+        saga,
+        stream,
+        version,
+        position: position.toString(),
+        held,
+        error,
+        attempts,
+        parked_at: parkedAt.toISOString(),
+        tried_at: triedAt.toISOString(),
       })),
     };
   }
@@ -119,7 +118,10 @@ const subscriptionAnswer = ({
   ...rest
 }: SubscriptionStanding): Status['subscriptions'][number] => ({
   ...rest,
-  ...{ position: position.toString(), lag: lag.toString(), lag_unit: lagUnit, updated_at: updatedAt.toISOString() },
+  position: position.toString(),
+  lag: lag.toString(),
+  lag_unit: lagUnit,
+  updated_at: updatedAt.toISOString(),
   ...(since === undefined ? {} : { since: since.toISOString() }),
 });
 
@@ -139,12 +141,10 @@ function changeAnswer({
   const { kind, name, authenticatedBy } = actor;
   return {
     ...snakeCase(rest),
-    ...{
-      position: position.toString(),
-      at: at.toISOString(),
-      actor: { kind, name, authenticated_by: authenticatedBy },
-      fields: Object.keys(state).length,
-    },
+    position: position.toString(),
+    at: at.toISOString(),
+    actor: { kind, name, authenticated_by: authenticatedBy },
+    fields: Object.keys(state).length,
     local: Object.entries(local).map(([field, value]) => ({ field, value })),
   };
 }

@@ -68,7 +68,11 @@ function runAnswer({
   findingsRemovedAt,
 }: RunShown): z.infer<typeof reconciliation> {
   const request = {
-    ...{ id: runId, state, requested_at: requestedAt.toISOString(), requested_by: actor.name, reason },
+    id: runId,
+    state,
+    requested_at: requestedAt.toISOString(),
+    requested_by: actor.name,
+    reason,
     ...(findingsRemovedAt === undefined ? {} : { findings_removed_at: findingsRemovedAt.toISOString() }),
   };
   if (started === undefined || completed === undefined || completedAt === undefined) return request;
@@ -98,7 +102,10 @@ function findingAnswer({
 }): z.infer<typeof reconciliationDetail>['findings'][number] {
   const { kind, reasonCode, requestId, documentId, account, docType, detail } = finding;
   return {
-    ...{ n, kind, reason_code: reasonCode, request_id: requestId },
+    n,
+    kind,
+    reason_code: reasonCode,
+    request_id: requestId,
     ...(documentId === undefined ? {} : { document_id: documentId }),
     ...(account === undefined ? {} : { account }),
     ...(docType === undefined ? {} : { doc_type: docType }),

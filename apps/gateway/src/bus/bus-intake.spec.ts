@@ -47,8 +47,14 @@ function busByHand() {
     message: { deliveries?: number; patienceMs?: number; publisher?: string } = {},
   ): Promise<Handled> =>
     consumed!.handle({
-      ...{ id: 'l-1', messageId: 'm-1', body: Buffer.from(body), contentType: 'application/json', headers: {} },
-      ...{ deliveries: 1, patienceMs: 60_000, ...message },
+      id: 'l-1',
+      messageId: 'm-1',
+      body: Buffer.from(body),
+      contentType: 'application/json',
+      headers: {},
+      deliveries: 1,
+      patienceMs: 60_000,
+      ...message,
     });
   return {
     bus: { consumeCommands },
@@ -75,8 +81,13 @@ function trial(faults: unknown[] = [], recordFaults: unknown[] = []) {
     warn: (text: string) => void logged.push(text),
   } as never;
   const busIntake = new BusIntake({
-    ...{ bus, intake, refusals, log, clock },
-    ...{ deliveryLimit: 10, authenticatedBy: 'amqp' },
+    bus,
+    intake,
+    refusals,
+    log,
+    clock,
+    deliveryLimit: 10,
+    authenticatedBy: 'amqp',
   });
   busIntake.start();
   const pass = async (ms: number): Promise<void> => {

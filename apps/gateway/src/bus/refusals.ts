@@ -86,7 +86,8 @@ function dataOf(message: IncomingMessage, { code, reason, place = {} }: Refused)
     deadLetterId: id,
     ...(messageId === undefined ? {} : { messageId: cut(messageId, MOST_NAME) }),
     ...namesIn(body),
-    ...{ code, text: cut(reason, MOST_TEXT) },
+    code,
+    text: cut(reason, MOST_TEXT),
     ...(where.length === 0 ? {} : { place: Object.fromEntries(where) }),
   };
 }

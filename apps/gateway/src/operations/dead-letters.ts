@@ -107,14 +107,18 @@ export class DeadLetters {
     } = await this.atTheBus(id);
     const bodySha256 = await this.options.evidence.put(body, contentType);
     const data: DeadLetterDiscarded = {
-      ...{
-        id,
-        ...(messageId === undefined ? {} : { messageId }),
-        ...(publisher === undefined ? {} : { publisher }),
-        contentType,
-        headers,
-      },
-      ...{ code, refusedBecause, deadAt: deadAt.toISOString(), deliveries, bodyBytes, bodySha256, reason },
+      id,
+      ...(messageId === undefined ? {} : { messageId }),
+      ...(publisher === undefined ? {} : { publisher }),
+      contentType,
+      headers,
+      code,
+      refusedBecause,
+      deadAt: deadAt.toISOString(),
+      deliveries,
+      bodyBytes,
+      bodySha256,
+      reason,
     };
     await this.account(DISCARDED_STREAM, { type: 'DeadLetterDiscarded', data, cause: `discard:${id}` }, actor);
     if (!(await answered(this.options.bus.discard(id)))) throw notFound(id);
@@ -133,8 +137,14 @@ export class DeadLetters {
   ): Promise<void> {
     const { store, participant, softwareVersion, profile } = this.options;
     const metadata = {
-      ...{ participant, actor, reason: data.reason, softwareVersion, profile, effectiveAt: new Date().toISOString() },
-      ...{ correlationId: data.messageId ?? data.id, causationId: cause },
+      participant,
+      actor,
+      reason: data.reason,
+      softwareVersion,
+      profile,
+      effectiveAt: new Date().toISOString(),
+      correlationId: data.messageId ?? data.id,
+      causationId: cause,
     };
     await store.append(stream, 'any', [{ id: randomUUID(), type, schemaVersion: 1, data, metadata }]);
   }

@@ -182,8 +182,12 @@ describe('what nothing carries on', () => {
     };
     const metadata = {
       actor: { kind: 'system', name: 't', authenticatedBy: 't' } as const,
-      ...{ participant: 'p', softwareVersion: '0', profile: 'interface-v1', effectiveAt: '2026-03-01T10:00:00Z' },
-      ...{ correlationId: 'r-1', causationId: 'c' },
+      participant: 'p',
+      softwareVersion: '0',
+      profile: 'interface-v1',
+      effectiveAt: '2026-03-01T10:00:00Z',
+      correlationId: 'r-1',
+      causationId: 'c',
     };
     const appended = await store.append('document-r-1', 'none', [
       {

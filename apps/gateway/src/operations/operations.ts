@@ -69,7 +69,10 @@ export class Operations {
     const oldest = lanes.flatMap((lane) => (lane.oldestDueAt === undefined ? [] : [lane.oldestDueAt.getTime()]));
     return {
       tasks: {
-        ...{ ready, leased, failed, overdue: lanes.reduce((sum, lane) => sum + lane.overdue, 0) },
+        ready,
+        leased,
+        failed,
+        overdue: lanes.reduce((sum, lane) => sum + lane.overdue, 0),
         ...(oldest.length === 0 ? {} : { oldestDueAt: new Date(Math.min(...oldest)).toISOString() }),
       },
       ...machinery,
@@ -182,8 +185,14 @@ export class Operations {
   ): Promise<void> {
     const { store, participant, softwareVersion, profile } = this.options;
     const metadata = {
-      ...{ participant, actor, reason: data.reason, softwareVersion, profile, effectiveAt: new Date().toISOString() },
-      ...{ correlationId: data.key, causationId: `retry:${data.key}` },
+      participant,
+      actor,
+      reason: data.reason,
+      softwareVersion,
+      profile,
+      effectiveAt: new Date().toISOString(),
+      correlationId: data.key,
+      causationId: `retry:${data.key}`,
     };
     await store.append('operations', 'any', [{ id: randomUUID(), type, schemaVersion: 1, data, metadata }]);
   }

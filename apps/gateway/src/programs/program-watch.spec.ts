@@ -34,12 +34,10 @@ beforeEach(() => {
   [processes, lags] = [[process('worker'), sealing(), process('reconciler')], [lag()]];
   clock = new VirtualClock(AT);
   watch = new ProgramWatch({
-    ...{
-      processes: () => Promise.resolve(processes),
-      subscriptions: () => Promise.resolve(lags),
-      expected: ['worker', 'auditor', 'reconciler'],
-      clock,
-    },
+    processes: () => Promise.resolve(processes),
+    subscriptions: () => Promise.resolve(lags),
+    expected: ['worker', 'auditor', 'reconciler'],
+    clock,
     log: { warn: () => undefined },
   });
 });

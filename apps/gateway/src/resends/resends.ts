@@ -78,7 +78,10 @@ export class Resends {
     command_id: string,
   ): Promise<CommandBody> {
     return {
-      ...{ command_id, type: 'send_document', account: asked.account ?? account, after: [] },
+      command_id,
+      type: 'send_document',
+      account: asked.account ?? account,
+      after: [],
       ...(reference === undefined ? {} : { reference }),
       ...(asked.document === undefined
         ? { xml: asked.xml ?? (await this.xmlOf(documentSha256)) }

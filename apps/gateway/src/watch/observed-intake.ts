@@ -39,8 +39,14 @@ export class ObservedIntake extends Intake {
     const endedAt = new Date();
     const caller = parseTraceparent(callersTraceparent());
     this.watching.tracing.step({
-      ...{ requestId, name: 'intake', key: commandId, startedAt: new Date(endedAt.getTime() - of.tookMs), endedAt },
-      ...{ kind: of.source === 'http' ? 'server' : 'consumer', attributes: { 'pedigree.source': of.source }, caller },
+      requestId,
+      name: 'intake',
+      key: commandId,
+      startedAt: new Date(endedAt.getTime() - of.tookMs),
+      endedAt,
+      kind: of.source === 'http' ? 'server' : 'consumer',
+      attributes: { 'pedigree.source': of.source },
+      caller,
     });
   }
 }

@@ -89,7 +89,12 @@ function deliverTo(row: Row, signal: AbortSignal, options: RunWebhooksOptions): 
     secret === undefined ? undefined : new WebhookSender({ url: row.url, secret, rules, softwareVersion, timeoutMs });
   return runDelivery({
     ...rest,
-    ...{ name, signal, stepMs: timeoutMs, retryFirstMs, retryMostMs, mostFailures },
+    name,
+    signal,
+    stepMs: timeoutMs,
+    retryFirstMs,
+    retryMostMs,
+    mostFailures,
     batchSize: 32,
     deliver: (batch, turn) =>
       sender === undefined ? Promise.resolve({ confirmed: 0, failure: LOCKED }) : sender.deliver(batch, turn),

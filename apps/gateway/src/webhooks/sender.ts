@@ -64,7 +64,8 @@ export class WebhookSender {
   private async send({ id, body }: StoredOutcome, signal: AbortSignal): Promise<Delivered['failure']> {
     const { url, secret, rules, softwareVersion, timeoutMs } = this.options;
     const headers = {
-      ...{ 'content-type': CLOUD_EVENT_TYPE, 'user-agent': `pedigree/${softwareVersion}` },
+      'content-type': CLOUD_EVENT_TYPE,
+      'user-agent': `pedigree/${softwareVersion}`,
       ...signedHeaders(secret, { id, at: new Date(), body }),
     };
     try {

@@ -152,7 +152,9 @@ function partnerRecord(
       branches: places,
       op_date: { $date: Date.parse(REGISTERED) },
     }),
-    ...{ [capitals('kpp')]: kpp, [capitals('ogrn')]: ogrn, [capitals('org_name')]: name },
+    [capitals('kpp')]: kpp,
+    [capitals('ogrn')]: ogrn,
+    [capitals('org_name')]: name,
   };
 }
 

@@ -10,17 +10,15 @@ import { readInboundStatuses } from './follow.js';
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
 const statusTask = (documentId: string): TaskOf<'inbound_status'> => ({
-  ...{
-    key: `inbound_status:${documentId}`,
-    kind: 'inbound_status',
-    lane: `${ACCOUNT}/status`,
-    dueAt: new Date(0),
-    priority: 100,
-    attempts: 1,
-    leaseExpiredBefore: false,
-    lease: '1:1',
-    claimedAt: new Date(0),
-  },
+  key: `inbound_status:${documentId}`,
+  kind: 'inbound_status',
+  lane: `${ACCOUNT}/status`,
+  dueAt: new Date(0),
+  priority: 100,
+  attempts: 1,
+  leaseExpiredBefore: false,
+  lease: '1:1',
+  claimedAt: new Date(0),
   payload: { documentId, account: ACCOUNT, direction: 'outgoing' },
 });
 

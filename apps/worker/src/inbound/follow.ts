@@ -126,7 +126,10 @@ export async function fetchInbound(context: TaskContext, task: TaskOf<'inbound_d
 function contentOf(xml: Buffer) {
   const { docType, subjectId, counterpartyId, operationDate, docNum, items, originalId } = readForeignDocument(xml);
   return {
-    ...{ docType, subjectId, operationDate, itemCount: items.length },
+    docType,
+    subjectId,
+    operationDate,
+    itemCount: items.length,
     ...(counterpartyId === undefined ? {} : { counterpartyId }),
     ...(docNum === undefined ? {} : { docNum }),
     ...(originalId === undefined ? {} : { originalId }),

@@ -45,14 +45,12 @@ async function start(
 }
 
 const listed = (documentId: string, requestId: string) => ({
-  ...{
-    documentId,
-    requestId,
-    direction: 'outgoing' as const,
-    account: ACCOUNT,
-    docType: 701,
-    status: 'processed' as const,
-  },
+  documentId,
+  requestId,
+  direction: 'outgoing' as const,
+  account: ACCOUNT,
+  docType: 701,
+  status: 'processed' as const,
   receivedAt: undefined,
   processedAt: undefined,
 });

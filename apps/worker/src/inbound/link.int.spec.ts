@@ -46,12 +46,10 @@ it('ties a notification to the document that the log had by then, however far th
   const state = { phase: 'concluded', seen: { documentId: 'd' }, content, documentSha256 } as unknown as InboundState;
   const told: unknown[] = [];
   const context = {
-    ...{
-      pool: stores.pool,
-      evidence: stores.evidence,
-      profile: { name: 'p', rules: { listPollMs: 5_000 } },
-      inbound: { stateInLog: () => Promise.resolve(state) },
-    },
+    pool: stores.pool,
+    evidence: stores.evidence,
+    profile: { name: 'p', rules: { listPollMs: 5_000 } },
+    inbound: { stateInLog: () => Promise.resolve(state) },
     commands: { execute: (one: { command: unknown }) => Promise.resolve(void told.push(one.command)) },
   } as unknown as InboundContext;
   const payload = { documentId: 'd', account: 'main', direction: 'incoming', plannedAt: '20' } as const;

@@ -26,13 +26,12 @@ const listTaskKey = (account: string, list: ListName): string => `${kindOf(list)
 /** The two tasks of an account that never end: one reader of each list over all processes, because it is one task. */
 export const listTasks = (account: string): ListTask[] =>
   (['incoming', 'outgoing'] as const).map((list) => ({
-    ...{
-      key: listTaskKey(account, list),
-      kind: kindOf(list),
-      lane: `${account}/${kindOf(list)}`,
-      priority: LIST_PRIORITY,
-    },
-    ...{ dueAt: new Date(0), payload: { account, list } },
+    key: listTaskKey(account, list),
+    kind: kindOf(list),
+    lane: `${account}/${kindOf(list)}`,
+    priority: LIST_PRIORITY,
+    dueAt: new Date(0),
+    payload: { account, list },
   }));
 
 /**
@@ -231,7 +230,11 @@ function seenOf(
   const upload = document.fields[context.profile.fields.file_uploadtype];
   const { docNum, sender, receiver, receivedAt, processedAt } = document;
   return {
-    ...{ documentId, direction, account, status, answerSha256 },
+    documentId,
+    direction,
+    account,
+    status,
+    answerSha256,
     channel: channelOf({ direction, docType, uploadedBy: context.profile.uploadChannels[String(upload)] }),
     ...(requestId === '' ? {} : { requestId }),
     ...(docType === undefined ? {} : { docType }),

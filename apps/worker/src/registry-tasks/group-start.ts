@@ -73,7 +73,9 @@ export async function startGroup(context: TaskContext, task: TaskOf<'group_start
     begin: () => groupBySystem(context, task, { type: 'BeginStart' }),
     call: async (_, notAfterMonotonicMs) =>
       hear(context, task, {
-        ...{ account, attempt, operation: 'group_start' },
+        account,
+        attempt,
+        operation: 'group_start',
         outcome: await context.bulk.start(account, idsOf(state), { notAfterMonotonicMs }),
         done: (_value, bytes) => ({
           answer: { kind: 'started' as const, answerSha256: bytes.sha256 },

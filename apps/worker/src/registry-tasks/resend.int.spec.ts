@@ -25,17 +25,15 @@ describe('a document that an operator sends again', () => {
     const resendOf = { requestId: original.requestId, commandId: original.commandId };
     const registration = { ...original, requestId: randomUUID(), commandId: 'again', resendOf };
     const task: Task = {
-      ...{
-        key: `run_command:${registration.requestId}`,
-        kind: 'run_command',
-        lane: 'intake',
-        dueAt: new Date(0),
-        priority: 100,
-        attempts: 1,
-        leaseExpiredBefore: false,
-        lease: '1:1',
-        claimedAt: new Date(0),
-      },
+      key: `run_command:${registration.requestId}`,
+      kind: 'run_command',
+      lane: 'intake',
+      dueAt: new Date(0),
+      priority: 100,
+      attempts: 1,
+      leaseExpiredBefore: false,
+      lease: '1:1',
+      claimedAt: new Date(0),
       payload: { registration, actor: ACTOR, reason: REASON } as unknown as Task['payload'],
     };
     await runTask(context, task);

@@ -122,7 +122,11 @@ async function callRegistry(
   const { account, requestId, attempt } = task.payload;
   const outcome = await context.registry.sendDocument(account, document);
   return hear(context, task, {
-    ...{ account, requestId, attempt, operation: 'send', outcome },
+    account,
+    requestId,
+    attempt,
+    operation: 'send',
+    outcome,
     done: ({ documentId }, bytes) => ({
       answer: { kind: 'sent' as const, documentId, answerSha256: bytes.sha256 },
       candidates: [bytes],
@@ -139,7 +143,11 @@ async function announce(
   const { account, requestId, attempt } = task.payload;
   const outcome = await context.largeDocuments.step(account, document, { next: 'announce' });
   return hear(context, task, {
-    ...{ account, requestId, attempt, operation: 'send_large', outcome },
+    account,
+    requestId,
+    attempt,
+    operation: 'send_large',
+    outcome,
     done: async (at) => {
       if (at.next !== 'upload') throw new Error(`document ${requestId} was announced, and then comes ${at.next}`);
       const { documentId, link } = at;

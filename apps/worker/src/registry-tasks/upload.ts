@@ -131,7 +131,11 @@ async function finish(
   const at: LargeSend = { next: 'finish', documentId: place.documentId };
   const outcome = await context.largeDocuments.step(account, { xml, requestId, notAfterMonotonicMs }, at);
   return hear(context, task, {
-    ...{ account, requestId, attempt, operation: 'send_finished', outcome },
+    account,
+    requestId,
+    attempt,
+    operation: 'send_finished',
+    outcome,
     done: (_, bytes) => ({ answer: { kind: 'sent' as const, answerSha256: bytes.sha256 }, candidates: [bytes] }),
   });
 }

@@ -17,7 +17,9 @@ export function restorationNeed(databaseUrl: string, accounts: string[]): Need {
     answerTimeoutMs: CHECK_TIMEOUT_MS,
   });
   return {
-    ...{ name: 'restoration', where: 'database', isRequired: false },
+    name: 'restoration',
+    where: 'database',
+    isRequired: false,
     check: async () => {
       // A database that cannot be read is told as such by its own part.
       const sentence = await heldTooLong(pool, accounts).catch(() => undefined);

@@ -90,25 +90,23 @@ export class Restored {
     const { id, takenAt, backupSha256, logHead, restoredBy } = restoration;
     const type = 'RestorationReleased';
     const data: JsonObject = {
-      ...{
-        restorationId: id,
-        takenAt: takenAt.toISOString(),
-        restoredBy,
-        compared: true,
-        found: compared.found,
-        lists: compared.lists,
-      },
+      restorationId: id,
+      takenAt: takenAt.toISOString(),
+      restoredBy,
+      compared: true,
+      found: compared.found,
+      lists: compared.lists,
       ...(backupSha256 === null ? {} : { backupSha256 }),
       ...(logHead === null ? {} : { logHead: logHead.toString() }),
     };
     const metadata = {
-      ...{
-        participant,
-        softwareVersion,
-        profile,
-        actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const,
-      },
-      ...{ effectiveAt: new Date().toISOString(), correlationId: id, causationId: `restore:${id}` },
+      participant,
+      softwareVersion,
+      profile,
+      actor: { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const,
+      effectiveAt: new Date().toISOString(),
+      correlationId: id,
+      causationId: `restore:${id}`,
     };
     return { id: uuid5(type, id), type, schemaVersion: 1, data, metadata };
   }

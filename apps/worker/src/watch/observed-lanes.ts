@@ -60,13 +60,11 @@ function stepOf(task: Task, outcome: Outcome, times: { startedAt: Date; endedAt:
   const error = 'error' in outcome ? outcome.error : undefined;
   if (typeof requestId !== 'string' || (outcome.kind === 'retry' && error === undefined)) return undefined;
   return {
-    ...{
-      requestId,
-      name: task.kind,
-      key: `${task.key} ${task.attempts}`,
-      ...times,
-      kind: callsTheRegistry(task) ? 'client' : 'internal',
-    },
+    requestId,
+    name: task.kind,
+    key: `${task.key} ${task.attempts}`,
+    ...times,
+    kind: callsTheRegistry(task) ? 'client' : 'internal',
     attributes: {
       'pedigree.attempt': task.attempts,
       'pedigree.result': outcome.kind,

@@ -40,7 +40,11 @@ const incomingOf = (
   id,
   ...(messageId === null ? {} : { messageId }),
   ...(publisher === null ? {} : { publisher }),
-  ...{ body, contentType, headers, deliveries, patienceMs },
+  body,
+  contentType,
+  headers,
+  deliveries,
+  patienceMs,
 });
 
 /**

@@ -57,15 +57,14 @@ export class PostgresBus implements MessageBus {
 
   constructor(options: PostgresBusOptions) {
     this.options = {
-      ...{
-        deliveryLimit: 10,
-        leaseMs: 30_000,
-        retryFirstMs: 1_000,
-        retryMostMs: 30_000,
-        askEveryMs: 250,
-        fallbackPollMs: 1_000,
-      },
-      ...{ keptOutcomes: 100_000, report: () => undefined },
+      deliveryLimit: 10,
+      leaseMs: 30_000,
+      retryFirstMs: 1_000,
+      retryMostMs: 30_000,
+      askEveryMs: 250,
+      fallbackPollMs: 1_000,
+      keptOutcomes: 100_000,
+      report: () => undefined,
       ...options,
     };
     this.wake = new Wake(options.pool);

@@ -42,8 +42,12 @@ const command: fc.Arbitrary<AttemptCommand> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.constantFrom(0, GRACE_MS - 1, GRACE_MS, GRACE_MS).map((sinceAttemptEndedMs): AttemptCommand => ({
-      ...{ type: 'RecordLookUp', attempt: 0, isDone: false, sinceAttemptEndedMs },
-      ...{ unknownGraceMs: GRACE_MS, answerSha256: SHA },
+      type: 'RecordLookUp',
+      attempt: 0,
+      isDone: false,
+      sinceAttemptEndedMs,
+      unknownGraceMs: GRACE_MS,
+      answerSha256: SHA,
     })),
   },
 );

@@ -61,7 +61,10 @@ export function continueDocument(state: DocumentState, { id, at }: Replanning): 
 const placed =
   (owner: string, { id, at }: Replanning) =>
   <Kind extends TaskKind>(kind: Kind, lane: string): { key: string; kind: Kind; lane: string; dueAt: Date } => ({
-    ...{ key: `${kind}:${owner}:replanned:${id}`, kind, lane, dueAt: at },
+    key: `${kind}:${owner}:replanned:${id}`,
+    kind,
+    lane,
+    dueAt: at,
   });
 
 /** Each of these asks the log, and says nothing while its predecessor has not ended. */
@@ -146,12 +149,10 @@ function tellingOf(
   if (own === undefined || !('registration' in own.state)) return [];
   const { requestId, state, version } = own;
   const task = (what: string, news: Partial<PayloadOf<'note_member'>>): PlannedTask => ({
-    ...{
-      key: `note_member:${groupId}:${requestId}:${what}:replanned:${id}`,
-      kind: 'note_member',
-      lane: 'internal',
-      dueAt: new Date(0),
-    },
+    key: `note_member:${groupId}:${requestId}:${what}:replanned:${id}`,
+    kind: 'note_member',
+    lane: 'internal',
+    dueAt: new Date(0),
     payload: { groupId, account, requestId, ...news },
   });
   const documentId = 'documentId' in state && state.phase !== 'uploading' ? state.documentId : undefined;

@@ -54,18 +54,14 @@ const uploadCommands = [
     answer: uploadAnswer.filter((one) => one.kind !== 'sent'),
   }),
   fc.record({
-    ...{
-      type: fc.constant('RecordLookUp' as const),
-      attempt: fc.constant(1),
-      round,
-      documentIds: fc.constantFrom<string[]>(['d-1'], ['d-1'], []),
-      uploading: fc.constant<string[]>(['d-1']),
-    },
-    ...{
-      sinceAttemptEndedMs: fc.constantFrom(0, UNKNOWN_GRACE_MS),
-      unknownGraceMs: fc.constant(UNKNOWN_GRACE_MS),
-      answerSha256: fc.constant(SHA),
-    },
+    type: fc.constant('RecordLookUp' as const),
+    attempt: fc.constant(1),
+    round,
+    documentIds: fc.constantFrom<string[]>(['d-1'], ['d-1'], []),
+    uploading: fc.constant<string[]>(['d-1']),
+    sinceAttemptEndedMs: fc.constantFrom(0, UNKNOWN_GRACE_MS),
+    unknownGraceMs: fc.constant(UNKNOWN_GRACE_MS),
+    answerSha256: fc.constant(SHA),
   }),
 ];
 

@@ -39,14 +39,12 @@ export type WaitEvent = Extract<
 >;
 
 const WAIT_EVENTS: Record<WaitEvent['type'], true> = {
-  ...{
-    DocumentWaiting: true,
-    PredecessorConcluded: true,
-    DocumentHeld: true,
-    HoldWaived: true,
-    DocumentReleased: true,
-    DocumentRefused: true,
-  },
+  DocumentWaiting: true,
+  PredecessorConcluded: true,
+  DocumentHeld: true,
+  HoldWaived: true,
+  DocumentReleased: true,
+  DocumentRefused: true,
 };
 
 export const isAboutWaiting = <Event extends { type: string }>(event: Event | WaitEvent): event is WaitEvent =>

@@ -16,8 +16,13 @@ const WILD_STEPS = 150;
 const MOST_CALM_STEPS = 4_000;
 
 const RULES: DocumentRules = {
-  ...{ statusAfterSendMs: 3_000, receiptAfterStatusMs: 5_000, statusPollMs: 3_000, failedGraceMs: 60_000 },
-  ...{ unknownGraceMs: 30_000, statusGridMs: 1_000, lookUpEveryMs: 5_000 },
+  statusAfterSendMs: 3_000,
+  receiptAfterStatusMs: 5_000,
+  statusPollMs: 3_000,
+  failedGraceMs: 60_000,
+  unknownGraceMs: 30_000,
+  statusGridMs: 1_000,
+  lookUpEveryMs: 5_000,
 };
 const LEASE_MS = 30_000;
 /** No byte of an attempt leaves later than this after its intent (apps/worker patience.ts). */

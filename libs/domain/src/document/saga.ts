@@ -259,7 +259,10 @@ function afterStatus({
   const { account } = state;
   const { status, documentId } = event.data;
   const task = (kind: 'receipt' | 'download' | 'status', key: string | number, dueAt: Date): PlannedTask => ({
-    ...{ key: `${kind}:${requestId}${key === '' ? '' : `:${key}`}`, kind, lane: `${account}/${kind}`, dueAt },
+    key: `${kind}:${requestId}${key === '' ? '' : `:${key}`}`,
+    kind,
+    lane: `${account}/${kind}`,
+    dueAt,
     payload: { requestId, account, documentId },
   });
   if (status === 'processed' || status === 'failed_result_ready') {

@@ -195,7 +195,9 @@ function duringUpload(state: Registered, event: UploadEvent): DocumentState {
 }
 
 const received = (state: Registered, { documentId }: ReceiptStored['data']): DocumentState => ({
-  ...{ phase: 'received', registration: state.registration, documentId },
+  phase: 'received',
+  registration: state.registration,
+  documentId,
   status: statusOf(state) ?? 'processed',
   ...successorsOf(state),
 });
@@ -214,7 +216,10 @@ function concluded(state: Registered, { outcome, cause }: DocumentConcluded['dat
 }
 
 const sent = (registration: Registration, { attempt, documentId }: DocumentSent['data']): DocumentState => ({
-  ...{ phase: 'sent', registration, attempt, documentId },
+  phase: 'sent',
+  registration,
+  attempt,
+  documentId,
   status: undefined,
 });
 

@@ -51,7 +51,10 @@ const EVENTS: DocumentEvent[] = [
   {
     type: 'ReceiptStored',
     data: {
-      ...{ documentId: DOCUMENT_ID, receiptSha256: SHA, result: 'accepted', errorCount: 0 },
+      documentId: DOCUMENT_ID,
+      receiptSha256: SHA,
+      result: 'accepted',
+      errorCount: 0,
       acceptedAt: '2026-03-01T10:00:00Z',
     },
   },

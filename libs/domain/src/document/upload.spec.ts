@@ -46,14 +46,14 @@ const answered = (
 ): DocumentCommand => ({ type: 'RecordUploadAnswer', attempt: 1, round, answer });
 const NO = { kind: 'refused', code: '400', text: 'no', answerSha256: SHA } as const;
 const lookUp = (seen: 'open' | 'taken' | 'absent', sinceAttemptEndedMs = GRACE_MS, round = 1): DocumentCommand => ({
-  ...{
-    type: 'RecordLookUp',
-    attempt: 1,
-    round,
-    documentIds: seen === 'absent' ? [] : [DOCUMENT_ID],
-    uploading: seen === 'open' ? [DOCUMENT_ID] : [],
-  },
-  ...{ sinceAttemptEndedMs, unknownGraceMs: GRACE_MS, answerSha256: SHA },
+  type: 'RecordLookUp',
+  attempt: 1,
+  round,
+  documentIds: seen === 'absent' ? [] : [DOCUMENT_ID],
+  uploading: seen === 'open' ? [DOCUMENT_ID] : [],
+  sinceAttemptEndedMs,
+  unknownGraceMs: GRACE_MS,
+  answerSha256: SHA,
 });
 
 describe('a large document', () => {

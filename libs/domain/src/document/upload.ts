@@ -36,8 +36,13 @@ export const openedUpload = (
   registration: Registration,
   { attempt, documentId, foundByLookUp: maybeFinished }: UploadOpened['data'],
 ): Uploading => ({
-  ...{ phase: 'uploading', registration, attempt, documentId },
-  ...{ finish: FIRST_ATTEMPT, missed: 0, maybeFinished },
+  phase: 'uploading',
+  registration,
+  attempt,
+  documentId,
+  finish: FIRST_ATTEMPT,
+  missed: 0,
+  maybeFinished,
 });
 
 const STEPS = {

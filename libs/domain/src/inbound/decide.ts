@@ -117,13 +117,11 @@ function conclusion(state: Followed): InboundEvent {
   return {
     type: 'InboundConcluded',
     data: {
-      ...{
-        documentId,
-        direction,
-        channel,
-        outcome: outcomeOf(state),
-        isReadable: content !== undefined && 'docType' in content,
-      },
+      documentId,
+      direction,
+      channel,
+      outcome: outcomeOf(state),
+      isReadable: content !== undefined && 'docType' in content,
       ...(requestId === undefined ? {} : { requestId }),
       ...(docType === undefined ? {} : { docType }),
       ...(typeof download === 'object' ? { documentSha256: download.documentSha256 } : {}),

@@ -7,20 +7,16 @@ export const SHA = 'c'.repeat(64);
 export const OTHERS_ID = '5a7c1d9e-0000-4000-8000-00000000aaaa';
 
 export const seenIncoming: Seen = {
-  ...{
-    documentId: OTHERS_ID,
-    requestId: 'r-theirs',
-    direction: 'incoming',
-    channel: 'counterparty',
-    account: 'main',
-    docType: 607,
-  },
-  ...{
-    status: 'processed',
-    receivedAt: '2026-03-01T10:00:00.000Z',
-    processedAt: '2026-03-01T10:00:01.000Z',
-    answerSha256: SHA,
-  },
+  documentId: OTHERS_ID,
+  requestId: 'r-theirs',
+  direction: 'incoming',
+  channel: 'counterparty',
+  account: 'main',
+  docType: 607,
+  status: 'processed',
+  receivedAt: '2026-03-01T10:00:00.000Z',
+  processedAt: '2026-03-01T10:00:01.000Z',
+  answerSha256: SHA,
 };
 export const seenOutgoing: Seen = {
   ...seenIncoming,

@@ -17,14 +17,27 @@ const membership: z.ZodType<GroupMembership> = z.object({
   kind: z.enum(['given', 'split', 'resumption']),
 });
 const registration: z.ZodType<Registration> = z.object({
-  ...{ requestId: text, commandId: text, account: text, docType: count, documentSha256: text, byteLength: count },
-  ...{ itemCount: count, subjectId: text, operationDate: text, after: z.array(reference) },
-  ...{ group: z.exactOptional(membership), supersedes: z.exactOptional(reference) },
+  requestId: text,
+  commandId: text,
+  account: text,
+  docType: count,
+  documentSha256: text,
+  byteLength: count,
+  itemCount: count,
+  subjectId: text,
+  operationDate: text,
+  after: z.array(reference),
+  group: z.exactOptional(membership),
+  supersedes: z.exactOptional(reference),
   resendOf: z.exactOptional(reference),
 });
 const group: z.ZodType<GroupRegistration> = z.object({
-  ...{ groupId: text, commandId: text, account: text, kind: z.enum(['given', 'split', 'resumption']) },
-  ...{ members: z.array(registration), after: z.array(reference) },
+  groupId: text,
+  commandId: text,
+  account: text,
+  kind: z.enum(['given', 'split', 'resumption']),
+  members: z.array(registration),
+  after: z.array(reference),
   resumes: z.exactOptional(z.object({ groupId: text, commandId: text })),
 });
 /** Who gave the command; the shape of `Actor` in libs/event-store. */
@@ -42,7 +55,9 @@ const cause: z.ZodType<FailureCause> = z.enum([
   ...(['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed'] as const),
 ]);
 const seen: z.ZodType<InboundSeen['data']> = z.object({
-  ...{ ...inbound, requestId: optional, answerSha256: text },
+  ...inbound,
+  requestId: optional,
+  answerSha256: text,
   status: z.enum(['uploading', 'processing', 'processed', 'failed_result_ready', 'failed']),
   channel: z.enum([
     ...(['counterparty', 'emission_registrar', 'disposal_registrar', 'fiscal_operator'] as const),
@@ -80,8 +95,12 @@ export const TASK_PAYLOADS = {
    * more.
    */
   note_member: z.object({
-    ...{ ...ofGroup, requestId: text, documentId: optional, outcome: z.exactOptional(outcome) },
-    ...{ cause: z.exactOptional(cause), version: z.exactOptional(count) },
+    ...ofGroup,
+    requestId: text,
+    documentId: optional,
+    outcome: z.exactOptional(outcome),
+    cause: z.exactOptional(cause),
+    version: z.exactOptional(count),
   }),
   note_group_predecessor: z.object({ ...ofGroup, ...predecessor }),
   // A document of others: its saga plans them, and the reader of lists.
@@ -99,8 +118,12 @@ export const TASK_PAYLOADS = {
     z.object({ group, actor, reason: optional }),
   ]),
   decide_hold: z.object({
-    ...{ requestId: text, isGroup: yes, decision: z.enum(['release', 'end']), predecessors: z.array(text) },
-    ...{ actor, reason: text },
+    requestId: text,
+    isGroup: yes,
+    decision: z.enum(['release', 'end']),
+    predecessors: z.array(text),
+    actor,
+    reason: text,
   }),
   /** `replanId`: the version at which it stands, and the day: two calls about one stand are one. */
   replan: z.object({ kind: z.enum(['document', 'group']), id: text, replanId: text }),

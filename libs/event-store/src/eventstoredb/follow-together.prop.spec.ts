@@ -11,15 +11,15 @@ const PAGE_EVENTS = 20;
 const MOST_TURNS = 5_000;
 
 const event = (n: number): RecordedEvent => ({
-  ...{
-    position: BigInt(n * 10),
-    stream: n % 3 === 0 ? 'third' : 'other',
-    version: 0,
-    id: String(n),
-    type: 'Noted',
-    schemaVersion: 1,
-  },
-  ...{ data: { n }, metadata: METADATA, recordedAt: new Date(0) },
+  position: BigInt(n * 10),
+  stream: n % 3 === 0 ? 'third' : 'other',
+  version: 0,
+  id: String(n),
+  type: 'Noted',
+  schemaVersion: 1,
+  data: { n },
+  metadata: METADATA,
+  recordedAt: new Date(0),
 });
 
 /** A log in memory that grows, and subscriptions to it which give it in small pages and fail now and then. */

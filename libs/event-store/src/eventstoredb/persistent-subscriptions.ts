@@ -104,14 +104,13 @@ export async function describePersistentSubscription(
     client.getPersistentSubscriptionToAllInfo(checkedName(name)),
   );
   return {
-    ...{
-      name,
-      status,
-      consumers: connections.length,
-      inFlight: stats.totalInFlightMessages,
-      parked: Number(stats.parkedMessageCount),
-    },
-    ...{ checkpoint: stats.lastCheckpointedEventPosition?.commit, newest: stats.lastKnownEventPosition?.commit },
+    name,
+    status,
+    consumers: connections.length,
+    inFlight: stats.totalInFlightMessages,
+    parked: Number(stats.parkedMessageCount),
+    checkpoint: stats.lastCheckpointedEventPosition?.commit,
+    newest: stats.lastKnownEventPosition?.commit,
   };
 }
 

@@ -3,18 +3,19 @@ import { sentenceOfGroupEvent } from './event-sentences.js';
 import { wordsForGroup, type DescribedGroup } from './sentences.js';
 
 const GROUP: DescribedGroup = {
-  ...{
-    groupId: 'g',
-    kind: 'given',
-    phase: 'concluded',
-    waitingFor: [],
-    heldFor: [],
-    memberCount: 3,
-    sentCount: 3,
-    endedCount: 1,
-    outcome: null,
-  },
-  ...{ halt: null, stoppedBy: null, problem: null, resumedBy: null },
+  groupId: 'g',
+  kind: 'given',
+  phase: 'concluded',
+  waitingFor: [],
+  heldFor: [],
+  memberCount: 3,
+  sentCount: 3,
+  endedCount: 1,
+  outcome: null,
+  halt: null,
+  stoppedBy: null,
+  problem: null,
+  resumedBy: null,
 };
 const waitingFor = (many: number) =>
   Array.from({ length: many }, (_, n) => ({ commandId: `c-${n}`, requestId: `r-${n}` }));

@@ -64,8 +64,12 @@ function inbound(
   const { seen, docType, items, acceptedAt, subjectId = THEM, counterpartyId = US, extra = [] } = of;
   const documentSha256 = keep({ docType, items, subjectId, counterpartyId });
   const data = {
-    ...{ documentId, direction: 'incoming' as const, channel: 'counterparty' as const },
-    ...{ account: 'main', status: 'processed' as const, answerSha256: SHA },
+    documentId,
+    direction: 'incoming' as const,
+    channel: 'counterparty' as const,
+    account: 'main',
+    status: 'processed' as const,
+    answerSha256: SHA,
     ...seen,
   };
   const { direction, channel, requestId } = data;
@@ -165,7 +169,10 @@ describe('documents of others in the read models', () => {
       'failed',
     );
     inbound('d-607', {
-      ...{ seen: { requestId: 'theirs' }, docType: 607, items: [pack(1)], acceptedAt: '2026-03-02T10:00:00Z' },
+      seen: { requestId: 'theirs' },
+      docType: 607,
+      items: [pack(1)],
+      acceptedAt: '2026-03-02T10:00:00Z',
       extra: [{ type: 'InboundLinked', data: { documentId: 'd-607', requestId: ours, by: 'items', sharedItems: 1 } }],
     });
     inbound('d-till', {
@@ -177,13 +184,11 @@ describe('documents of others in the read models', () => {
       acceptedAt: '2026-03-02T11:00:00Z',
     });
     inbound('d-ours', {
-      ...{
-        seen: { direction: 'outgoing', channel: 'other_system', requestId: 'r-restored' },
-        docType: 552,
-        items: [pack(4)],
-        subjectId: US,
-        acceptedAt: '2026-03-02T12:00:00Z',
-      },
+      seen: { direction: 'outgoing', channel: 'other_system', requestId: 'r-restored' },
+      docType: 552,
+      items: [pack(4)],
+      subjectId: US,
+      acceptedAt: '2026-03-02T12:00:00Z',
       extra: [{ type: 'InboundRecognised', data: { documentId: 'd-ours', requestId: 'r-restored' } }],
     });
     lost();

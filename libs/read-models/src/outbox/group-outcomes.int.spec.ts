@@ -61,14 +61,12 @@ describe('a group that the ERP gave', () => {
     expect(events.at(-1)).toMatchObject({
       subject: group.groupId,
       data: {
-        ...{
-          group_id: group.groupId,
-          reference: 'DAY-1',
-          kind: 'given',
-          account: 'main',
-          href: `/v1/groups/${group.groupId}`,
-          sentence: 'The group has 2 documents; all were accepted.',
-        },
+        group_id: group.groupId,
+        reference: 'DAY-1',
+        kind: 'given',
+        account: 'main',
+        href: `/v1/groups/${group.groupId}`,
+        sentence: 'The group has 2 documents; all were accepted.',
         members: [
           { request_id: first?.requestId, reference: 'INV-1', doc_type: 552, outcome: 'accepted' },
           { request_id: second?.requestId, command_id: 'command-2', outcome: 'accepted' },
@@ -200,15 +198,13 @@ describe('one document of the ERP that was split', () => {
     expect(events[0]).toMatchObject({
       subject: split.groupId,
       data: {
-        ...{
-          request_id: split.groupId,
-          reference: 'INV-7',
-          item_count: 6,
-          doc_type: 552,
-          doc_num: 'N-1',
-          duplicate: false,
-          href: `/v1/groups/${split.groupId}`,
-        },
+        request_id: split.groupId,
+        reference: 'INV-7',
+        item_count: 6,
+        doc_type: 552,
+        doc_num: 'N-1',
+        duplicate: false,
+        href: `/v1/groups/${split.groupId}`,
         items: {
           count: 6,
           accepted: { count: 5 },

@@ -67,16 +67,18 @@ describe('the outbox', () => {
         source: `urn:uuid:${await installationId(db.pool)}`,
       });
       expect(event?.data).toMatchObject({
-        ...{ reference: 'INV-7', command_id: 'command-1', request_id: event?.subject },
-        ...{ doc_type: 552, outcome: 'partial' },
+        reference: 'INV-7',
+        command_id: 'command-1',
+        request_id: event?.subject,
+        doc_type: 552,
+        outcome: 'partial',
         sentence: 'Accepted in part: the registry refused 1 of 2 items, not the owner.',
         remedy: expect.stringMatching(/^The other items are done\./) as unknown,
-        ...{ document_sha256: conclusion.documentSha256, receipt_sha256: conclusion.receiptSha256 },
-        ...{
-          operation_date: '2026-02-28T10:00:00+03:00',
-          accepted_at: '2026-03-01T10:00:00.000Z',
-          known_at: String(position),
-        },
+        document_sha256: conclusion.documentSha256,
+        receipt_sha256: conclusion.receiptSha256,
+        operation_date: '2026-02-28T10:00:00+03:00',
+        accepted_at: '2026-03-01T10:00:00.000Z',
+        known_at: String(position),
         items: {
           count: 2,
           accepted: { count: 1, items: [{ id: pack(1) }] },
@@ -297,20 +299,16 @@ describe('a command that the bus refused', () => {
     const { subject, data } = await told(refusal);
     expect(subject).toBe('l-1');
     expect(data).toEqual({
-      ...{
-        command_id: 'erp-1',
-        reference: 'INV-1',
-        message_id: 'm-1',
-        code: 'invalid_command',
-        place: { field: '/prio' },
-        dead_letter_id: 'l-1',
-      },
-      ...{
-        sentence: 'Refused: /prio: is not a field of a command.',
-        remedy: expect.stringMatching(/^Mend the message/) as unknown,
-        known_at: '1',
-        href: '/v1/operations/dead-letters/l-1',
-      },
+      command_id: 'erp-1',
+      reference: 'INV-1',
+      message_id: 'm-1',
+      code: 'invalid_command',
+      place: { field: '/prio' },
+      dead_letter_id: 'l-1',
+      sentence: 'Refused: /prio: is not a field of a command.',
+      remedy: expect.stringMatching(/^Mend the message/) as unknown,
+      known_at: '1',
+      href: '/v1/operations/dead-letters/l-1',
     });
   });
 

@@ -31,14 +31,14 @@ export function commandRefused(event: RecordedEvent): Told {
       ...(commandId === undefined ? {} : { command_id: commandId }),
       ...(reference === undefined ? {} : { reference }),
       ...(messageId === undefined ? {} : { message_id: messageId }),
-      ...{
-        code,
-        sentence: `Refused: ${why}${/[.!?]$/.test(why) ? '' : '.'}${silence}`,
-        remedy: REMEDIES[code] ?? AGAIN,
-      },
+      code,
+      sentence: `Refused: ${why}${/[.!?]$/.test(why) ? '' : '.'}${silence}`,
+      remedy: REMEDIES[code] ?? AGAIN,
       ...(place === undefined ? {} : { place }),
-      ...{ dead_letter_id: deadLetterId, ...(silentUntil === undefined ? {} : { silent_until: silentUntil }) },
-      ...{ known_at: String(event.position), href: `/v1/operations/dead-letters/${encodeURIComponent(deadLetterId)}` },
+      dead_letter_id: deadLetterId,
+      ...(silentUntil === undefined ? {} : { silent_until: silentUntil }),
+      known_at: String(event.position),
+      href: `/v1/operations/dead-letters/${encodeURIComponent(deadLetterId)}`,
     },
   };
 }

@@ -19,8 +19,13 @@ export const RULES: ComparisonRules = {
 };
 
 export const own = (requestId: string, over: Partial<OwnDocument> = {}): OwnDocument => ({
-  ...{ requestId, documentId: `d-${requestId}`, account: 'main', docType: 701, outcome: 'accepted' },
-  ...{ registeredAt: '2026-03-09T08:00:00.000Z', concludedAt: '2026-03-09T09:00:00.000Z' },
+  requestId,
+  documentId: `d-${requestId}`,
+  account: 'main',
+  docType: 701,
+  outcome: 'accepted',
+  registeredAt: '2026-03-09T08:00:00.000Z',
+  concludedAt: '2026-03-09T09:00:00.000Z',
   ...over,
 });
 

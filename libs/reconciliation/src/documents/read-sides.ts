@@ -71,14 +71,13 @@ export async function* ownDocuments(db: Queryable, since: Date): AsyncGenerator<
 }
 
 const ownOf = (row: OwnRow): OwnDocument => ({
-  ...{
-    requestId: row.request_id,
-    documentId: row.document_id,
-    account: row.account,
-    docType: row.doc_type,
-    outcome: row.outcome,
-  },
-  ...{ registeredAt: row.registered_at.toISOString(), concludedAt: row.concluded_at?.toISOString() ?? null },
+  requestId: row.request_id,
+  documentId: row.document_id,
+  account: row.account,
+  docType: row.doc_type,
+  outcome: row.outcome,
+  registeredAt: row.registered_at.toISOString(),
+  concludedAt: row.concluded_at?.toISOString() ?? null,
 });
 
 interface ListedRow {

@@ -79,6 +79,9 @@ interface RequestRow {
 }
 
 const requestOf = (row: RequestRow): KeptRequest => ({
-  ...{ runId: row.run_id, requestedAt: row.requested_at, reason: row.reason, actor: JSON.parse(row.actor) as Actor },
+  runId: row.run_id,
+  requestedAt: row.requested_at,
+  reason: row.reason,
+  actor: JSON.parse(row.actor) as Actor,
   ...(row.findings_removed_at === null ? {} : { findingsRemovedAt: row.findings_removed_at }),
 });

@@ -9,13 +9,13 @@ import { CampaignLog } from '../../campaign-log.js';
 import { cornersReached } from './reached.js';
 
 const METADATA: EventMetadata = {
-  ...{
-    participant: 'own',
-    actor: { kind: 'system', name: 'checks', authenticatedBy: 'test' },
-    softwareVersion: '0.0.0',
-    profile: 'interface-v1',
-  },
-  ...{ effectiveAt: new Date(0).toISOString(), correlationId: randomUUID(), causationId: 'a test' },
+  participant: 'own',
+  actor: { kind: 'system', name: 'checks', authenticatedBy: 'test' },
+  softwareVersion: '0.0.0',
+  profile: 'interface-v1',
+  effectiveAt: new Date(0).toISOString(),
+  correlationId: randomUUID(),
+  causationId: 'a test',
 };
 const at = (second: number): Date => new Date(Date.UTC(2026, 2, 2, 7, 0, second));
 const LIFE = [

@@ -10,13 +10,13 @@ import { CampaignLog } from '../../campaign-log.js';
 import { findOrphans } from './find-orphans.js';
 
 const METADATA: EventMetadata = {
-  ...{
-    participant: 'own',
-    actor: { kind: 'system', name: 'checks', authenticatedBy: 'test' },
-    softwareVersion: '0.0.0',
-    profile: 'interface-v1',
-  },
-  ...{ effectiveAt: new Date(0).toISOString(), correlationId: randomUUID(), causationId: 'a test' },
+  participant: 'own',
+  actor: { kind: 'system', name: 'checks', authenticatedBy: 'test' },
+  softwareVersion: '0.0.0',
+  profile: 'interface-v1',
+  effectiveAt: new Date(0).toISOString(),
+  correlationId: randomUUID(),
+  causationId: 'a test',
 };
 
 let database: TestDatabase;

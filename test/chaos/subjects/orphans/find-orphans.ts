@@ -80,18 +80,15 @@ function ownerOf(life: LoggedEvent[]): Owner {
   const conclusion = life.findLast(({ type }) => CONCLUSIONS.test(type));
   const { outcome = '' } = (conclusion?.data ?? {}) as { outcome?: string };
   return {
-    ...{
-      id: first.stream.slice(first.stream.indexOf('-') + 1),
-      isGroup: first.stream.startsWith('group-'),
-      types: life.map(({ type }) => type),
-    },
-    ...{
-      position: newest.position,
-      since: newest.recordedAt,
-      after: after.map(({ requestId }) => requestId),
-      groupId: group?.groupId,
-    },
-    ...{ isConcluded: conclusion !== undefined, succeeded: SUCCEEDED.has(outcome) },
+    id: first.stream.slice(first.stream.indexOf('-') + 1),
+    isGroup: first.stream.startsWith('group-'),
+    types: life.map(({ type }) => type),
+    position: newest.position,
+    since: newest.recordedAt,
+    after: after.map(({ requestId }) => requestId),
+    groupId: group?.groupId,
+    isConcluded: conclusion !== undefined,
+    succeeded: SUCCEEDED.has(outcome),
   };
 }
 

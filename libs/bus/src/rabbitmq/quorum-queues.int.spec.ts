@@ -16,6 +16,7 @@ const url = broker?.url ?? '';
 afterAll(() => broker?.stop());
 
 const CANCELS = sized({ test: 40, soak: 200 });
+const MOST_ROUNDS = 8;
 const PREFETCH = 64;
 const LIMIT_MS = 120_000;
 const aTurn = (): Promise<void> => new Promise(setImmediate);
@@ -172,12 +173,17 @@ class Bare {
   it(
     'counts what is on its way to a consumer that is cancelled at any moment',
     async () => {
-      // At the latest before the window is full, for then nothing comes that could be the moment.
-      const { deliveries, counted } = await cancelled(
-        CANCELS,
-        (unacknowledged) => unacknowledged === PREFETCH - 1 || (unacknowledged < PREFETCH && Math.random() < 0.1),
-      );
-      process.stderr.write(`${CANCELS} cancels at any moment: ${counted} of ${deliveries} deliveries counted\n`);
+      let counted = 0;
+      // A busy machine may hit no such moment in one round.
+      for (let round = 1; round <= MOST_ROUNDS && counted === 0; round += 1) {
+        // At the latest before the window is full, for then nothing comes that could be the moment.
+        const found = await cancelled(
+          CANCELS,
+          (unacknowledged) => unacknowledged === PREFETCH - 1 || (unacknowledged < PREFETCH && Math.random() < 0.1),
+        );
+        counted = found.counted;
+        process.stderr.write(`${CANCELS} cancels at any moment: ${counted} of ${found.deliveries} deliveries counted\n`);
+      }
       expect(counted).toBeGreaterThan(0);
     },
     LIMIT_MS,

@@ -182,7 +182,9 @@ class Bare {
           (unacknowledged) => unacknowledged === PREFETCH - 1 || (unacknowledged < PREFETCH && Math.random() < 0.1),
         );
         counted = found.counted;
-        process.stderr.write(`${CANCELS} cancels at any moment: ${counted} of ${found.deliveries} deliveries counted\n`);
+        process.stderr.write(
+          `${CANCELS} cancels at any moment: ${counted} of ${found.deliveries} deliveries counted\n`,
+        );
       }
       expect(counted).toBeGreaterThan(0);
     },

@@ -1,21 +1,19 @@
 import { z } from 'zod';
 import { PedigreeError, type JsonObject } from '#kernel';
 import { parseVerifierKey } from '#merkle';
-import { addressWithoutSecrets, parseEnvironment, serverWithoutSecrets, variablesOf } from '#service';
+import {
+  describeProgramSettings,
+  parseEnvironment,
+  PROGRAM_VARIABLES,
+  programSettings,
+  variablesOf,
+  type ProgramSettings,
+} from '#service';
 
 export const DEFAULT_ORIGIN = 'pedigree/log';
 
 const environment = z.object({
-  /** PostgreSQL connection string. */
-  DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://'),
-  /**
-   * Connection string of EventStoreDB or KurrentDB, for installations whose log has a server of its own. Absent: the
-   * log lies in the database.
-   */
-  EVENTSTORE_URL: z
-    .string()
-    .regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://')
-    .optional(),
+  ...PROGRAM_VARIABLES,
   /** File with the Ed25519 private key (PEM) that signs checkpoints; `pedigree audit new-key` makes one. */
   AUDIT_KEY_FILE: z.string().min(1),
   /**
@@ -33,55 +31,26 @@ const environment = z.object({
   AUDIT_PREVIOUS_KEYS: z.string().default(''),
   /** How often a checkpoint is signed while the log grows, in seconds. */
   AUDIT_CHECKPOINT_SECONDS: z.coerce.number().int().min(1).max(86_400).default(60),
-  /** The legal entity in whose name this installation speaks; goes into every event. */
-  PEDIGREE_PARTICIPANT: z.string().min(1).max(100).default('own'),
-  /** TCP port on which health and metrics are told; 0 takes a free one, which the line on standard output names. */
-  HEALTH_PORT: z.coerce.number().int().min(0).max(65_535).default(0),
-  /** Address of the same. It is open to whoever reaches it, and tells nothing of the business. */
-  HEALTH_HOST: z.string().min(1).default('127.0.0.1'),
-  LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
-  /**
-   * Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every
-   * change of settings.
-   */
-  PEDIGREE_CHANGED_BY: z.string().trim().min(1).max(200).optional(),
-  /** Why the settings are as they are now; kept with every change that this start finds. */
-  PEDIGREE_CHANGE_REASON: z.string().trim().min(3).max(1_000).optional(),
 });
 
 export const auditorVariables = variablesOf(environment);
 
-export interface AuditorConfig {
-  databaseUrl: string;
-  eventStoreUrl: string | undefined;
+export interface AuditorConfig extends ProgramSettings {
   keyFile: string;
   origin: string;
   previousKeys: string[];
   checkpointEveryMs: number;
-  healthPort: number;
-  healthHost: string;
-  logLevel: string;
-  participant: string;
-  changedBy: string | undefined;
-  changeReason: string | undefined;
 }
 
 /** Reads and checks the auditor's configuration. Throws PedigreeError that names the variable. */
 export function auditorConfig(env: NodeJS.ProcessEnv): AuditorConfig {
   const data = parseEnvironment(environment, env);
   return {
-    databaseUrl: data.DATABASE_URL,
-    eventStoreUrl: data.EVENTSTORE_URL,
+    ...programSettings(data),
     keyFile: data.AUDIT_KEY_FILE,
     origin: data.AUDIT_ORIGIN,
     previousKeys: previousKeys(data.AUDIT_PREVIOUS_KEYS),
     checkpointEveryMs: data.AUDIT_CHECKPOINT_SECONDS * 1_000,
-    healthPort: data.HEALTH_PORT,
-    healthHost: data.HEALTH_HOST,
-    logLevel: data.LOG_LEVEL,
-    participant: data.PEDIGREE_PARTICIPANT,
-    changedBy: data.PEDIGREE_CHANGED_BY,
-    changeReason: data.PEDIGREE_CHANGE_REASON,
   };
 }
 
@@ -105,28 +74,7 @@ function previousKeys(text: string): string[] {
 }
 
 /** What may be shown of the configuration. Each field is named here, so that a new secret is not shown by itself. */
-export function describeAuditorConfig({
-  databaseUrl,
-  eventStoreUrl,
-  keyFile,
-  origin,
-  previousKeys: previous,
-  checkpointEveryMs,
-  participant,
-  healthPort,
-  healthHost,
-  logLevel,
-}: AuditorConfig): JsonObject {
-  return {
-    databaseUrl: addressWithoutSecrets(databaseUrl),
-    eventStoreUrl: serverWithoutSecrets(eventStoreUrl),
-    keyFile,
-    origin,
-    previousKeys: previous,
-    checkpointEveryMs,
-    participant,
-    healthPort,
-    healthHost,
-    logLevel,
-  };
+export function describeAuditorConfig(config: AuditorConfig): JsonObject {
+  const { keyFile, origin, previousKeys: previous, checkpointEveryMs } = config;
+  return { ...describeProgramSettings(config), keyFile, origin, previousKeys: previous, checkpointEveryMs };
 }

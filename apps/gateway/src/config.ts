@@ -4,7 +4,17 @@ import { documentTypeOf } from '#documents';
 import { PedigreeError, type JsonObject } from '#kernel';
 import { readEncryptionKey, readProfile, type Profile } from '#registry-client';
 import { readSecretFile } from '#secret-files';
-import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSecrets, variablesOf } from '#service';
+import {
+  addressWithoutSecrets,
+  describeProgramSettings,
+  parseEnvironment,
+  PROGRAM_VARIABLES,
+  programSettings,
+  readVariable,
+  serverWithoutSecrets,
+  variablesOf,
+  type ProgramSettings,
+} from '#service';
 import { DEFAULT_BODY_LIMITS, type BodyLimits } from './api/body-limits.js';
 import { PROGRAM_DUTIES, type ExpectedProgram } from './programs/program-watch.js';
 import { blockList } from './webhooks/addresses.js';
@@ -13,16 +23,7 @@ const DAY_MS = 86_400_000;
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
 
 const environment = z.object({
-  /** PostgreSQL connection string. */
-  DATABASE_URL: z.string().regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://'),
-  /**
-   * Connection string of EventStoreDB or KurrentDB, for installations whose log has a server of its own. Absent: the
-   * log lies in the database.
-   */
-  EVENTSTORE_URL: z
-    .string()
-    .regex(/^(esdb|kurrent|kurrentdb)(\+discover)?:\/\//, 'must begin with esdb:// or esdb+discover://')
-    .optional(),
+  ...PROGRAM_VARIABLES,
   /** The RabbitMQ over which the ERP's commands come and the outcomes go. Absent: the embedded bus, on the database. */
   AMQP_URL: z
     .string()
@@ -47,21 +48,14 @@ const environment = z.object({
    * every call needs a key then.
    */
   PEDIGREE_BEHIND_PROXY: z.enum(['true', 'false']).default('false'),
-  /** TCP port on which health and metrics are told, beside the API's own /health; 0 takes a free one. */
-  HEALTH_PORT: z.coerce.number().int().min(0).max(65_535).default(0),
-  /** Address of the same. It is open to whoever reaches it, and tells nothing of the business. */
-  HEALTH_HOST: z.string().min(1).default('127.0.0.1'),
   /** File with the registry accounts (JSON). */
   PEDIGREE_ACCOUNTS: z.string().min(1),
   /** Name of a built-in profile: its limits are told at intake. */
   REGISTRY_PROFILE: z.string().min(1).default('interface-v1'),
   /** JSON file whose fields override those of the profile. */
   REGISTRY_PROFILE_OVERRIDES: z.string().min(1).optional(),
-  /** The legal entity in whose name this installation speaks; goes into every event. */
-  PEDIGREE_PARTICIPANT: z.string().min(1).max(100).default('own'),
   /** Base address of an OpenTelemetry receiver (OTLP over HTTP). Absent: no traces are made. */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
-  LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /**
    * File with the 32-byte key, as 64 hexadecimal digits, that encrypts the secrets of webhooks. Absent: no webhook can
    * be made.
@@ -80,30 +74,18 @@ const environment = z.object({
   PEDIGREE_MAX_BACKLOG: z.coerce.number().int().min(1).default(100_000),
   /** Programs that should run, with commas between: readiness says when one of them does not. */
   PEDIGREE_EXPECTED_PROGRAMS: z.string().default('worker,auditor,reconciler'),
-  /**
-   * Who answers for the settings that this start brings; absent: the user of the operating system. Kept with every
-   * change of settings.
-   */
-  PEDIGREE_CHANGED_BY: z.string().trim().min(1).max(200).optional(),
-  /** Why the settings are as they are now; kept with every change that this start finds. */
-  PEDIGREE_CHANGE_REASON: z.string().trim().min(3).max(1_000).optional(),
 });
 
 export const gatewayVariables = variablesOf(environment);
 
-export interface GatewayConfig {
+export interface GatewayConfig extends ProgramSettings {
   otlpEndpoint: string | undefined;
-  databaseUrl: string;
-  eventStoreUrl: string | undefined;
   bus: { amqpUrl?: string; prefix: string; deliveryLimit: number };
   port: number;
   host: string;
   isBehindProxy: boolean;
-  healthPort: number;
-  healthHost: string;
   /** Account names in the order of the accounts file. */
   accounts: string[];
-  logLevel: string;
   /** The longest document that is taken: a large one goes to the registry in parts. */
   maxDocumentBytes: number;
   /** For so long a FAILED may still turn out otherwise: until then such a document is not sent again. */
@@ -112,7 +94,6 @@ export interface GatewayConfig {
   maxItems(docType: number): number;
   /** Name of the profile, for events. */
   profile: string;
-  participant: string;
   maxBacklog: number;
   bodyLimits: BodyLimits;
   /** Key for the secrets of webhooks. */
@@ -123,9 +104,6 @@ export interface GatewayConfig {
   expectedPrograms: ExpectedProgram[];
   /** Where webhooks may go, besides where they always may. */
   webhookAllowed: BlockList;
-  /** Who answers for a change of settings that this start finds, and why. */
-  changedBy: string | undefined;
-  changeReason: string | undefined;
 }
 
 /** Reads and checks the gateway's configuration. Throws PedigreeError that names the variable. */
@@ -133,10 +111,9 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
   const data = parseEnvironment(environment, env);
   const { AMQP_URL: amqpUrl, PEDIGREE_KEY_FILE: keyFile } = data;
   return {
+    ...programSettings(data),
     ...limitsOf(readProfile(data.REGISTRY_PROFILE, data.REGISTRY_PROFILE_OVERRIDES)),
     otlpEndpoint: data.OTEL_EXPORTER_OTLP_ENDPOINT,
-    databaseUrl: data.DATABASE_URL,
-    eventStoreUrl: data.EVENTSTORE_URL,
     bus: {
       ...(amqpUrl === undefined ? {} : { amqpUrl }),
       prefix: data.AMQP_PREFIX,
@@ -145,11 +122,7 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     port: data.PORT,
     host: data.HOST,
     isBehindProxy: data.PEDIGREE_BEHIND_PROXY === 'true',
-    healthPort: data.HEALTH_PORT,
-    healthHost: data.HEALTH_HOST,
     accounts: accountNames(data.PEDIGREE_ACCOUNTS),
-    logLevel: data.LOG_LEVEL,
-    participant: data.PEDIGREE_PARTICIPANT,
     maxBacklog: data.PEDIGREE_MAX_BACKLOG,
     bodyLimits: DEFAULT_BODY_LIMITS,
     encryptionKey:
@@ -162,8 +135,6 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     expectedPrograms: readVariable('PEDIGREE_EXPECTED_PROGRAMS', () =>
       expectedPrograms(listOf(data.PEDIGREE_EXPECTED_PROGRAMS)),
     ),
-    changedBy: data.PEDIGREE_CHANGED_BY,
-    changeReason: data.PEDIGREE_CHANGE_REASON,
   };
 }
 
@@ -188,13 +159,9 @@ const SHOWN = [
   'port',
   'host',
   'isBehindProxy',
-  'healthPort',
-  'healthHost',
   'accounts',
-  'logLevel',
   'maxDocumentBytes',
   'profile',
-  'participant',
   'maxBacklog',
   'outcomesKeptMs',
   'deadLettersKeptDays',
@@ -205,8 +172,7 @@ const SHOWN = [
 export function describeGatewayConfig(config: GatewayConfig): JsonObject {
   const { bus, otlpEndpoint } = config;
   return {
-    databaseUrl: addressWithoutSecrets(config.databaseUrl),
-    eventStoreUrl: serverWithoutSecrets(config.eventStoreUrl),
+    ...describeProgramSettings(config),
     bus: { amqpUrl: serverWithoutSecrets(bus.amqpUrl), prefix: bus.prefix, deliveryLimit: bus.deliveryLimit },
     ...Object.fromEntries(SHOWN.map((name) => [name, config[name]])),
     otlpEndpoint: otlpEndpoint === undefined ? 'none' : addressWithoutSecrets(otlpEndpoint),

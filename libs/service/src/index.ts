@@ -20,6 +20,7 @@ export {
   SILENT_LIMIT_MS,
   type ProgramProcess,
 } from './presence.js';
+export * from './program-settings.js';
 export { guardRequests } from './request-guard.js';
 export { runProgramLine, type ProgramLine } from './program-line.js';
 export * from './run-program.js';

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PROGRAM_VARIABLES } from '#service';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { PROGRAMS } from '../../apps/cli/src/programs.js';
@@ -89,11 +90,12 @@ const imageHasHealthcheck = /^HEALTHCHECK /m.test(dockerfile);
 
 const programOf = (one: Service): string | undefined =>
   one.build === undefined || one.entrypoint !== undefined ? undefined : one.command?.[0];
-/** Variables that a program's config.ts declares. */
-const declaredBy = (program: string): string[] =>
-  [
-    ...readFileSync(join(ROOT, `apps/${program}/src/config.ts`), 'utf8').matchAll(/^ {2}([A-Z][A-Z0-9_]+): ?(z|$)/gm),
-  ].map((found) => found[1] as string);
+/** Variables that a program's config.ts declares, and those of all programs. */
+function declaredBy(program: string): string[] {
+  const config = readFileSync(join(ROOT, `apps/${program}/src/config.ts`), 'utf8');
+  const own = [...config.matchAll(/^ {2}([A-Z][A-Z0-9_]+): ?(z|$)/gm)].map((found) => found[1] as string);
+  return [...Object.keys(PROGRAM_VARIABLES), ...own];
+}
 
 let folder: string;
 beforeAll(() => {

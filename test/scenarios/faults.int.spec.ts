@@ -5,7 +5,7 @@ import type { DocumentDetail, SgtinHistory } from '#read-models';
 import type { PedigreeError } from '#kernel';
 import { arrival } from '../bench/load.js';
 import { until } from '../support/until.js';
-import { startStack, type Stack } from './stack.js';
+import { startStack, TRUE_WAITS, type Stack } from './stack.js';
 
 const LIMIT_MS = 180_000;
 /**
@@ -140,7 +140,11 @@ async function sendInto(name: string, number: number): Promise<string> {
 }
 
 beforeAll(async () => {
-  stack = await startStack({ sandbox: ['--seed', '11', '--processing-ms', '100'], overrides: { rules: RULES } });
+  stack = await startStack({
+    sandbox: ['--seed', '11', '--processing-ms', '100'],
+    overrides: { rules: RULES },
+    waits: TRUE_WAITS,
+  });
   for (const order of READ_TROUBLES) await stack.control('/faults', order);
   const requestIds: string[] = [];
   for (const [number, name] of NAMES.entries()) requestIds.push(await sendInto(name, number));

@@ -21,16 +21,7 @@ export async function rawSendsPerSecond(options: {
   if (account === undefined) throw new Error('no account');
   const signer = Pkcs12Signer.open(account);
   const http = new HttpPool(options.registryUrl, { connections: CONNECTIONS });
-  const post = async (path: string, body: string, token = ''): Promise<Record<string, string>> => {
-    const headers = {
-      'content-type': 'application/json',
-      ...(token === '' ? {} : { authorization: `token ${token}` }),
-    };
-    const answer = await http.request({ method: 'POST', path: `/api/v1${path}`, headers, body });
-    const text = await answer.body.text();
-    if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode}: ${text.slice(0, 200)}`);
-    return JSON.parse(text) as Record<string, string>;
-  };
+  const post = posting(http);
   try {
     const { clientId, clientSecret, userId } = account;
     const { code = '' } = await post(
@@ -41,19 +32,7 @@ export async function rawSendsPerSecond(options: {
       '/token',
       JSON.stringify({ code, signature: (await signer.sign(Buffer.from(code))).toString('base64') }),
     );
-    const bodies: string[] = [];
-    for (let number = 0; number < options.seconds * PREPARED_PER_SECOND; number += 1) {
-      const xml = Buffer.from(arrival(options.world, number, 'CEIL0').xml);
-      const sign = (await signer.sign(xml)).toString('base64');
-      bodies.push(
-        JSON.stringify({
-          document: xml.toString('base64'),
-          sign,
-          request_id: crypto.randomUUID(),
-          bulk_processing: false,
-        }),
-      );
-    }
+    const bodies = await signedBodies(options.world, signer, options.seconds * PREPARED_PER_SECOND);
     return await ratePerSecond(options.seconds, CONNECTIONS, async () => {
       const body = bodies.pop();
       if (body === undefined) return 0;
@@ -63,6 +42,35 @@ export async function rawSendsPerSecond(options: {
   } finally {
     await http.close();
   }
+}
+
+const posting =
+  (http: HttpPool) =>
+  async (path: string, body: string, token = ''): Promise<Record<string, string>> => {
+    const headers = {
+      'content-type': 'application/json',
+      ...(token === '' ? {} : { authorization: `token ${token}` }),
+    };
+    const answer = await http.request({ method: 'POST', path: `/api/v1${path}`, headers, body });
+    const text = await answer.body.text();
+    if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode}: ${text.slice(0, 200)}`);
+    return JSON.parse(text) as Record<string, string>;
+  };
+
+async function signedBodies(world: World, signer: Pkcs12Signer, count: number): Promise<string[]> {
+  const bodies: string[] = [];
+  for (let number = 0; number < count; number += 1) {
+    const xml = Buffer.from(arrival(world, number, 'CEIL0').xml);
+    bodies.push(
+      JSON.stringify({
+        document: xml.toString('base64'),
+        sign: (await signer.sign(xml)).toString('base64'),
+        request_id: crypto.randomUUID(),
+        bulk_processing: false,
+      }),
+    );
+  }
+  return bodies;
 }
 
 /** Appends of one event per second that the log takes, durable, from 50 writers at once. */

@@ -42,15 +42,7 @@ export async function pipeline(options: { quick: boolean }): Promise<BenchReport
     const off = await withStack(
       { folder, name: 'off', flags: ['--limits', 'off'], intervalMs: 0, eventStoreUrl: process.env['EVENTSTORE_URL'] },
       async (stack, config) => {
-        ceilings['raw_sends_per_second'] = await rawSendsPerSecond({
-          registryUrl: stack.registryUrl,
-          accountsFile: config.accountsFile,
-          world,
-          seconds: options.quick ? 1.5 : 5,
-        });
-        ceilings['raw_appends_per_second'] = await withLog(stack, config, (log) =>
-          rawAppendsPerSecond(log, options.quick ? 1.5 : 5),
-        );
+        Object.assign(ceilings, await ceilingsOf(stack, config, { world, seconds: options.quick ? 1.5 : 5 }));
         return runPhase({
           stack,
           config,
@@ -79,6 +71,19 @@ export async function pipeline(options: { quick: boolean }): Promise<BenchReport
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+async function ceilingsOf(
+  stack: Stack,
+  config: CliConfig,
+  { world, seconds }: { world: World; seconds: number },
+): Promise<Record<string, number>> {
+  const { registryUrl } = stack;
+  const { accountsFile } = config;
+  return {
+    raw_sends_per_second: await rawSendsPerSecond({ registryUrl, accountsFile, world, seconds }),
+    raw_appends_per_second: await withLog(stack, config, (log) => rawAppendsPerSecond(log, seconds)),
+  };
 }
 
 function reportOf(measured: {

@@ -86,6 +86,8 @@ const eventOf = (type: string, data: object): NewEvent => ({
   metadata: METADATA,
 });
 
+const ACCEPTED = { outcome: 'accepted', docType: 701, acceptedAt: '2026-01-15T06:10:00.000Z' } as const;
+
 async function fill(pool: Pool, store: EventStore, documents: number): Promise<void> {
   await migrate(pool, [
     installationSchema,
@@ -115,13 +117,7 @@ async function fill(pool: Pool, store: EventStore, documents: number): Promise<v
       operationDate: '2026-01-15T09:00:00+03:00',
       after: [],
     };
-    const concluded: DocumentConcluded['data'] = {
-      outcome: 'accepted',
-      docType: 701,
-      documentSha256,
-      receiptSha256,
-      acceptedAt: '2026-01-15T06:10:00.000Z',
-    };
+    const concluded: DocumentConcluded['data'] = { ...ACCEPTED, documentSha256, receiptSha256 };
     await store.append(documentStream(requestId), 'none', [
       eventOf('DocumentRegistered', registered),
       eventOf('DocumentConcluded', concluded),

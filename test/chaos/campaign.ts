@@ -45,19 +45,10 @@ export interface CampaignPlace {
 export async function runCampaign(options: CampaignOptions, place: CampaignPlace): Promise<Report> {
   const beganMs = systemClock.monotonicMs();
   const ground = await breakGround({ ...options, ...place });
-  const pool = openPool({ connectionString: ground.postgres.url, maxConnections: 4, applicationName: 'chaos-checks' });
-  const log = new CampaignLog(openEventStore({ pool, eventStoreUrl: place.eventStoreUrl }));
+  const gathered = gatheredOn(ground, options, place);
+  const { erp, pool, feed, broker, orphans } = gathered;
+  const hasBroker = broker !== undefined;
   const trouble = new Trouble(ground, place.say, (program) => sendsInHand(pool, program));
-  const gateways = ground.gateways.map((one) => one.url);
-  const feed = new FeedListener(gateways);
-  const hasBroker = ground.rabbit !== undefined;
-  const broker = ground.rabbit === undefined ? undefined : new ErpBroker(ground.rabbit.url);
-  const erp = new Erp({
-    gateways,
-    publish: broker === undefined ? undefined : (message) => broker.publish(message),
-    messages: messagesOf(options, hasBroker),
-  });
-  const orphans = OrphanWatch.over(pool, log);
   const results: CheckResult[] = [];
   let corners: Corners | undefined;
   try {
@@ -66,26 +57,14 @@ export async function runCampaign(options: CampaignOptions, place: CampaignPlace
     orphans.start();
     place.say(`up after ${seconds(beganMs)} s; feeding ${erp.fed.length} messages`);
     const plan = planOf({ ...options, programs: ground.programs.map((one) => one.name), hasBroker });
-    const gathered: Gathered = { ground, erp, pool, log, feed, broker, orphans };
     results.push(await live({ ...gathered, options, plan, trouble, say: place.say }));
     const ended = await endedOf(gathered, { options, struck: trouble.struck });
     corners = ended.corners;
     results.push(...(await check(ended, ground.programs, place.say)));
   } finally {
-    await orphans.stop();
-    await feed.stop();
-    await broker?.stop();
-    await log.store.close();
-    await pool.end();
-    await ground
-      .close()
-      .catch((error: Error) => results.push({ name: 'orderly stop', complaints: [error.message], seconds: 0 }));
+    results.push(...(await closeAll(gathered)));
   }
-  results.push({
-    name: 'no process died of itself',
-    complaints: ground.deaths.map((one) => `${one.program}: ${one.how}: ${one.lastWords}`),
-    seconds: 0,
-  });
+  results.push(noneDied(ground));
   return reportOf({
     options,
     fed: erp.fed,
@@ -98,6 +77,39 @@ export async function runCampaign(options: CampaignOptions, place: CampaignPlace
     seconds: seconds(beganMs),
   });
 }
+
+/** What feeds and watches the programs; nothing of it is started yet. */
+function gatheredOn(ground: Ground, options: CampaignOptions, { eventStoreUrl }: CampaignPlace): Gathered {
+  const pool = openPool({ connectionString: ground.postgres.url, maxConnections: 4, applicationName: 'chaos-checks' });
+  const log = new CampaignLog(openEventStore({ pool, eventStoreUrl }));
+  const gateways = ground.gateways.map((one) => one.url);
+  const broker = ground.rabbit === undefined ? undefined : new ErpBroker(ground.rabbit.url);
+  const erp = new Erp({
+    gateways,
+    publish: broker === undefined ? undefined : (message) => broker.publish(message),
+    messages: messagesOf(options, broker !== undefined),
+  });
+  return { ground, erp, pool, log, feed: new FeedListener(gateways), broker, orphans: OrphanWatch.over(pool, log) };
+}
+
+/** Returns what did not stop in good order. */
+async function closeAll({ orphans, feed, broker, log, pool, ground }: Gathered): Promise<CheckResult[]> {
+  await orphans.stop();
+  await feed.stop();
+  await broker?.stop();
+  await log.store.close();
+  await pool.end();
+  return ground.close().then(
+    () => [],
+    (error: Error) => [{ name: 'orderly stop', complaints: [error.message], seconds: 0 }],
+  );
+}
+
+const noneDied = ({ deaths }: Ground): CheckResult => ({
+  name: 'no process died of itself',
+  complaints: deaths.map((one) => `${one.program}: ${one.how}: ${one.lastWords}`),
+  seconds: 0,
+});
 
 interface Life extends Gathered {
   options: CampaignOptions;

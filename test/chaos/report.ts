@@ -46,23 +46,13 @@ export function reportOf(of: {
   log: Report['log'];
   seconds: number;
 }): Report {
-  const { options, fed, struck } = of;
-  const killed = counts(struck.filter(({ fault }) => fault.kind === 'kill').map(({ fault }) => fault.target));
-  const ofService = (kind: FaultKind): boolean => (SERVICE_FAULTS as readonly FaultKind[]).includes(kind);
-  const kindsWhere = (wanted: (kind: FaultKind) => boolean): Record<string, number> =>
-    counts(struck.map(({ fault }) => fault.kind).filter(wanted));
-  const faults = kindsWhere(ofService);
-  const others = kindsWhere((kind) => kind !== 'kill' && !ofService(kind));
+  const { options, fed } = of;
   return {
     seed: options.seed,
     minutes: options.minutes,
     command: `${of.log === 'server' ? 'EVENTSTORE_URL=… ' : ''}${commandOf(options)}`,
     good: of.results.every((one) => one.complaints.length === 0),
-    killed,
-    kills: sum(killed),
-    faults,
-    serviceFaults: sum(faults),
-    others,
+    ...faultCounts(of.struck),
     connectionsCut: of.connectionsCut,
     broker: of.hasBroker,
     log: of.log,
@@ -80,6 +70,16 @@ export function reportOf(of: {
     checks: of.results,
     seconds: of.seconds,
   };
+}
+
+function faultCounts(struck: Struck[]): Pick<Report, 'killed' | 'kills' | 'faults' | 'serviceFaults' | 'others'> {
+  const killed = counts(struck.filter(({ fault }) => fault.kind === 'kill').map(({ fault }) => fault.target));
+  const ofService = (kind: FaultKind): boolean => (SERVICE_FAULTS as readonly FaultKind[]).includes(kind);
+  const kindsWhere = (wanted: (kind: FaultKind) => boolean): Record<string, number> =>
+    counts(struck.map(({ fault }) => fault.kind).filter(wanted));
+  const faults = kindsWhere(ofService);
+  const others = kindsWhere((kind) => kind !== 'kill' && !ofService(kind));
+  return { killed, kills: sum(killed), faults, serviceFaults: sum(faults), others };
 }
 
 function commandOf({ seed, minutes, kills, serviceFaults, documents }: CampaignOptions): string {

@@ -5,7 +5,8 @@ import { expect, it } from '@jest/globals';
 import { repositoryFile } from '../scenarios/built-programs.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
-const CLOSING = `it('a', (done) => { const server = require('node:net').createServer().listen(0, () => server.close(done)); });`;
+const CLOSING =
+  `it('a', (done) => { ` + `const server = require('node:net').createServer().listen(0, () => server.close(done)); });`;
 const SPECS: Record<string, string> = {
   closes: CLOSING,
   'leaves-a-timer': `it('a', () => void setInterval(() => undefined, 1000));`,

@@ -72,6 +72,17 @@ function showGate({ name, files, findings, notes, seconds }) {
   for (const note of notes) console.log(`  note: ${note}`);
 }
 
+function showRow({ name, findings, files, seconds }) {
+  const cells = [
+    name.padEnd(14),
+    (findings === 0 ? 'passed' : 'FAILED').padEnd(9),
+    String(findings).padStart(8),
+    String(files).padStart(6),
+    seconds.toFixed(1).padStart(8),
+  ];
+  console.log(cells.join(' '));
+}
+
 /** Prints the table and, last, the totals. Returns the exit status. */
 function summarise(gateReports, jestTotals) {
   const broken = gateReports.filter((report) => report.findings.length > 0);
@@ -82,19 +93,9 @@ function summarise(gateReports, jestTotals) {
   }
   for (const remark of remarks) console.log(`\n!! ${remark}`);
   console.log('\nGate           Verdict   Findings  Files  Seconds');
-  for (const { name, findings, files, seconds } of gateReports) {
-    const cells = [
-      name.padEnd(14),
-      (findings.length === 0 ? 'passed' : 'FAILED').padEnd(9),
-      String(findings.length).padStart(8),
-      String(files).padStart(6),
-      seconds.toFixed(1).padStart(8),
-    ];
-    console.log(cells.join(' '));
-  }
-  console.log(
-    `${'Jest'.padEnd(14)} ${(jestTotals.failed === 0 ? 'passed' : 'FAILED').padEnd(9)} ${String(jestTotals.failed).padStart(8)} ${''.padStart(6)} ${jestTotals.seconds.toFixed(1).padStart(8)}`,
-  );
+  for (const { name, findings, files, seconds } of gateReports)
+    showRow({ name, findings: findings.length, files, seconds });
+  showRow({ name: 'Jest', findings: jestTotals.failed, files: '', seconds: jestTotals.seconds });
   const passed = jestTotals.passed + gateReports.length - broken.length;
   const failed = jestTotals.failed + broken.length;
   console.log(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped`);

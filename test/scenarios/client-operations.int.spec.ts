@@ -73,12 +73,27 @@ const clientOf = (baseUrl: string, profile: Profile): UndiciRegistryClient =>
 const control = (sandbox: Sandbox, path: string, body?: object): Promise<Record<string, unknown>> =>
   askControl(sandbox.controlUrl, path, body);
 
+const OWN_AT_WAREHOUSE = { owner: 'own', place: doc.PLACES.warehouse };
+const plantPacks = (sandbox: Sandbox, count: number): Promise<unknown> =>
+  control(sandbox, '/plant', {
+    ranges: [{ gtin: doc.GTIN, prefix: 'OPS', from: 0, count, series: 'OPS1', ...OWN_AT_WAREHOUSE }],
+  });
+
 /** The value of a good outcome; any other fails the test with all that it says. */
 async function good<T>(outcome: Promise<{ kind: string; value?: T }>): Promise<T> {
   const came = await outcome;
   if (came.kind !== 'ok')
     throw new Error(JSON.stringify(came, (key, value: unknown) => (key === 'raw' ? undefined : value)));
   return came.value as T;
+}
+
+/** Returns the request_id. */
+async function sendOne(client: UndiciRegistryClient, text: string): Promise<string> {
+  const xml = Buffer.from(text);
+  const requestId = randomUUID();
+  const signature = await client.sign('main', xml);
+  await good(client.sendDocument('main', { xml, signature, requestId, bulkProcessing: false }));
+  return requestId;
 }
 
 /** Nothing keeps its name: whatever either side wrote by a name of its own would be missed by the other. */
@@ -262,22 +277,25 @@ describe.each(VARIANTS)('the client against the sandbox in $title', ({ name: pro
     ]);
   });
 
+  /** Sends in parts of 3,000 bytes. Returns the steps that were kept. */
+  async function stepsInParts(large: Awaited<ReturnType<typeof document>>): Promise<string[]> {
+    const inParts = clientOf(sandbox.url, loadProfile(profile, { ...overrides, rules: { uploadPartBytes: 3_000 } }));
+    const steps: string[] = [];
+    const keep = (at: { next: string }): Promise<void> => Promise.resolve(void steps.push(at.next));
+    const run = await inParts.operations.largeDocuments.run('main', large, { keep });
+    expect(run).toMatchObject({ at: { next: 'nothing' } });
+    await inParts.close();
+    return steps;
+  }
+
   it('sends a large document in parts, a group in order, and takes a document back', async () => {
-    const { largeDocuments, groups } = client.operations;
+    const { largeDocuments, groups, lists, sgtins } = client.operations;
     expect(await good(largeDocuments.sizeLimit('main'))).toEqual({
       maxBytes: loadProfile(profile).rules.maxDocumentBytes,
     });
     const packs = Array.from({ length: 200 }, (_, number) => pack('OPS', number));
-    const inParts = clientOf(sandbox.url, loadProfile(profile, { ...overrides, rules: { uploadPartBytes: 3_000 } }));
     const large = await document(doc.movePlace(packs));
-    const steps: string[] = [];
-    expect(
-      await inParts.operations.largeDocuments.run('main', large, {
-        keep: (at) => Promise.resolve(void steps.push(at.next)),
-      }),
-    ).toMatchObject({ at: { next: 'nothing' } });
-    expect(steps.filter((step) => step === 'upload').length).toBeGreaterThan(2);
-    await inParts.close();
+    expect((await stepsInParts(large)).filter((step) => step === 'upload').length).toBeGreaterThan(2);
     const members = [
       await document(doc.movePlace([pack('OPS', 240)]), true),
       await document(doc.movePlace([pack('OPS', 241)]), true),
@@ -305,10 +323,8 @@ describe.each(VARIANTS)('the client against the sandbox in $title', ({ name: pro
     expect(await client.documentsSince('main', 'incoming', { cursor, overlapMs: 60_000 })).toMatchObject({
       walk: { kind: 'complete' },
     });
-    expect((await good(client.operations.sgtins.one('main', packs[0] as string))).sgtin.place).toBe(doc.PLACES.shop);
-    const history = await whole(
-      client.operations.lists.walk('main', 'sgtin_documents', { filter: { sgtin: packs[0] as string } }),
-    );
+    expect((await good(sgtins.one('main', packs[0] as string))).sgtin.place).toBe(doc.PLACES.shop);
+    const history = await whole(lists.walk('main', 'sgtin_documents', { filter: { sgtin: packs[0] as string } }));
     expect(history).toMatchObject([{ requestId: large.requestId, docType: 431 }]);
   });
 
@@ -415,40 +431,29 @@ describe.each(VARIANTS)('the client against the sandbox in $title', ({ name: pro
   });
 });
 
+const KNOBS = {
+  answer_429: 0.2,
+  answer_500_before_work: 0.2,
+  answer_500_after_work: 0.1,
+  html_error: 0.1,
+  wrong_content_type: 0.2,
+  drop_connection_after_work: 0.1,
+  total_changes: 0.2,
+  repeated_entry: 0.2,
+};
+
 describe.each([1, 2, 3])('long readings while the registry misbehaves at 20 %%, seed %i', (seed) => {
   it('give every entry once, and no rule is broken', async () => {
     await db.pool.query('TRUNCATE registry_session');
-    const knobs = {
-      answer_429: 0.2,
-      answer_500_before_work: 0.2,
-      answer_500_after_work: 0.1,
-      html_error: 0.1,
-      wrong_content_type: 0.2,
-      drop_connection_after_work: 0.1,
-      total_changes: 0.2,
-      repeated_entry: 0.2,
-    };
     const sandbox = await startSandbox({ limits: false, language: seed === 1 ? 'ru' : 'en', seed });
     const client = clientOf(
       sandbox.url,
       loadProfile('interface-v1', { operations: { sgtins_by_list: { pageSize: 50 }, sgtins: { pageSize: 40 } } }),
     );
     try {
-      await control(sandbox, '/plant', {
-        ranges: [
-          {
-            gtin: doc.GTIN,
-            prefix: 'OPS',
-            from: 0,
-            count: 250,
-            series: 'OPS1',
-            owner: 'own',
-            place: doc.PLACES.warehouse,
-          },
-        ],
-      });
+      await plantPacks(sandbox, 250);
       await good(client.operations.largeDocuments.sizeLimit('main'));
-      await control(sandbox, '/misbehaviour', { knobs });
+      await control(sandbox, '/misbehaviour', { knobs: KNOBS });
       const all = Array.from({ length: 250 }, (_, number) => pack('OPS', number));
       const walk = await client.operations.lists.walk('main', 'sgtins', { filter: { series: 'OPS1' } });
       expect(walk).toMatchObject({ kind: 'complete' });
@@ -488,29 +493,8 @@ describe('an installation whose registry names things otherwise', () => {
     const sandbox = await startSandbox({ limits: false, language: 'en', processingMs: 100, profileOverrides: file });
     const client = clientOf(sandbox.url, readProfile('interface-v1', file));
     try {
-      await control(sandbox, '/plant', {
-        ranges: [
-          {
-            gtin: doc.GTIN,
-            prefix: 'OPS',
-            from: 0,
-            count: 3,
-            series: 'OPS1',
-            owner: 'own',
-            place: doc.PLACES.warehouse,
-          },
-        ],
-      });
-      const xml = Buffer.from(doc.movePlace([pack('OPS', 1)]));
-      const requestId = randomUUID();
-      await good(
-        client.sendDocument('main', {
-          xml,
-          signature: await client.sign('main', xml),
-          requestId,
-          bulkProcessing: false,
-        }),
-      );
+      await plantPacks(sandbox, 3);
+      const requestId = await sendOne(client, doc.movePlace([pack('OPS', 1)]));
       await control(sandbox, '/clock', { advanceMs: 60_000 });
       const { documents } = await good(client.listOutgoing('main', {}));
       expect(documents).toMatchObject([

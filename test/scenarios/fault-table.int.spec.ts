@@ -145,12 +145,9 @@ function strikeOnce(rows: Row[], database: string): () => void {
   prototype.query = function query(this: Client, ...args: unknown[]): unknown {
     const run: Query = (...now) => original.apply(this, now);
     if (this.database !== database) return run(...args);
-    const [first, second] = args as [string | { text?: string; values?: unknown }, unknown];
-    const text = typeof first === 'string' ? first : (first?.text ?? '');
-    const values = typeof first === 'string' ? second : (first?.values ?? second);
-    // One fault a transaction: the rows of others that share it have their turn when it is made again.
-    const row =
-      text === 'COMMIT' ? this.doomed : this.doomed === undefined ? rowStruckBy(rows, text, values) : undefined;
+    const statement = statementOf(args);
+    const { text } = statement;
+    const row = text === 'COMMIT' ? this.doomed : rowStruckBy(rows, this, statement);
     if (text === 'COMMIT' || text === 'ROLLBACK') this.doomed = undefined;
     if (row === undefined) return run(...args);
     if (row.step.transaction === true && text !== 'COMMIT') {
@@ -163,7 +160,20 @@ function strikeOnce(rows: Row[], database: string): () => void {
   return () => (prototype.query = original);
 }
 
-function rowStruckBy(rows: Row[], text: string, values: unknown): Row | undefined {
+interface Statement {
+  text: string;
+  values: unknown;
+}
+
+function statementOf([first, second]: unknown[]): Statement {
+  if (typeof first === 'string') return { text: first, values: second };
+  const { text = '', values = second } = (first ?? {}) as Partial<Statement>;
+  return { text, values };
+}
+
+function rowStruckBy(rows: Row[], { doomed }: Client, { text, values }: Statement): Row | undefined {
+  // One fault a transaction: the rows of others that share it have their turn when it is made again.
+  if (doomed !== undefined) return undefined;
   for (const row of rows)
     if (!row.seen && row.step.after !== undefined && APPEND.test(text) && carries(values, row.step.after(row)))
       row.seen = true;

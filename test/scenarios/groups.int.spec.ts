@@ -51,6 +51,9 @@ async function give(body: object): Promise<void> {
   if (status !== 202) throw new Error(JSON.stringify(said));
 }
 
+const giveGroup = (command: object, members: object[]): Promise<void> =>
+  give({ ...command, type: 'send_group', group: { members } });
+
 async function ended(commandIds: string[]): Promise<void> {
   for (const commandId of commandIds)
     await until(`${commandId} ends`, async () => (await groupOf(commandId)).phase === 'concluded', LIMIT_MS);
@@ -74,35 +77,19 @@ beforeAll(async () => {
     member('w-2', movePlace([p1])),
     member('w-3', movePlace([p1], { subject: doc.PLACES.shop, receiver: doc.PLACES.second })),
   ];
-  await give({
-    command_id: 'well',
-    type: 'send_group',
-    account: 'main',
-    reference: 'ERP/W',
-    group: { members: inOrder },
-  });
+  await giveGroup({ command_id: 'well', account: 'main', reference: 'ERP/W' }, inOrder);
   const stopping = [
     member('s-1', accept([pack(10)])),
     { ...member('s-2', accept([pack(11, FOREIGN)])), reference: 'ERP/S2' },
     member('s-3', movePlace([pack(10)])),
     member('s-4', accept([pack(12)])),
   ];
-  await give({
-    command_id: 'stops',
-    type: 'send_group',
-    account: 'north',
-    reference: 'ERP/S',
-    group: { members: stopping },
-  });
+  await giveGroup({ command_id: 'stops', account: 'north', reference: 'ERP/S' }, stopping);
   await give({ command_id: 'big', account: 'south', reference: 'ERP/B', xml: accept(packs(100, 100)) });
   // Prices make the second too long for a plain send.
   const heavy = packs(300, 30);
-  await give({
-    command_id: 'heavy',
-    type: 'send_group',
-    account: 'retail',
-    group: { members: [member('h-1', accept(heavy)), member('h-2', doc.moveOrder(heavy))] },
-  });
+  const tooLong = [member('h-1', accept(heavy)), member('h-2', doc.moveOrder(heavy))];
+  await giveGroup({ command_id: 'heavy', account: 'retail' }, tooLong);
   await ended(ALL);
   await stack.caughtUp();
 }, LIMIT_MS + 30_000);
@@ -221,29 +208,30 @@ it('the answers about groups are as their description says', async () => {
   }
 });
 
+interface Told {
+  type: string;
+  data: {
+    command_id: string;
+    reference?: string;
+    request_id?: string;
+    outcome?: string;
+    parts?: object[];
+    items?: { count: number; accepted: { items?: object[] }; href: string };
+  };
+}
+const told = async (): Promise<Told[]> => (await ask<{ items: Told[] }>('/v1/outcomes?limit=100')).items;
+const of = (all: Told[], ...commandIds: string[]) =>
+  all
+    .filter((one) => commandIds.includes(one.data.command_id))
+    .map((one) =>
+      `${one.type.split('.').slice(1, 3).join('.')} ${one.data.command_id} ${one.data.outcome ?? ''}`.trim(),
+    );
+
 describe('what the ERP is told', () => {
   it(
     'is one conclusion of a document that was split, by its own command and reference, and one of each group ' +
       "besides its members'",
     async () => {
-      interface Told {
-        type: string;
-        data: {
-          command_id: string;
-          reference?: string;
-          request_id?: string;
-          outcome?: string;
-          parts?: object[];
-          items?: { count: number; accepted: { items?: object[] }; href: string };
-        };
-      }
-      const told = async (): Promise<Told[]> => (await ask<{ items: Told[] }>('/v1/outcomes?limit=100')).items;
-      const of = (all: Told[], ...commandIds: string[]) =>
-        all
-          .filter((one) => commandIds.includes(one.data.command_id))
-          .map((one) =>
-            `${one.type.split('.').slice(1, 3).join('.')} ${one.data.command_id} ${one.data.outcome ?? ''}`.trim(),
-          );
       await until('the ERP is told', async () => of(await told(), 'well', 'stops', 'big').length >= 4, LIMIT_MS);
       const all = await told();
       expect(of(all, 'big')).toEqual(['document.concluded big accepted']);

@@ -132,6 +132,12 @@ describe('a FAILED that turns out accepted long after its grace', () => {
   });
 });
 
+const REASONS =
+  `SELECT type, convert_from(metadata, 'UTF8')::jsonb->>'reason' AS reason FROM event WHERE type IN ` +
+  `('HoldWaived', 'DocumentRefused', 'GroupHalted') ORDER BY position`;
+const end = async (id: string, reason: string): Promise<object> =>
+  (await post(`/v1/documents/${id}/end`, { reason })).body;
+
 describe('what comes after a rejected document', () => {
   it('is sent, or ended, when a person says so, with the reason in the log; a group as well', async () => {
     for (const id of ['goes', 'ends']) await reaches(id, 'held');
@@ -152,14 +158,7 @@ describe('what comes after a rejected document', () => {
     await until('the group ends', async () => (await groupOf('together')).phase === 'concluded', LIMIT_MS);
     expect(await documentOf('goes')).toMatchObject({ outcome: 'accepted' });
     expect(await documentOf('ends')).toMatchObject({ outcome: 'failed', cause: 'predecessor_failed', holds: [] });
-    expect(
-      (
-        await stack.db.pool.query(
-          `SELECT type, convert_from(metadata, 'UTF8')::jsonb->>'reason' AS reason FROM event WHERE type IN ` +
-            `('HoldWaived', 'DocumentRefused', 'GroupHalted') ORDER BY position`,
-        )
-      ).rows,
-    ).toEqual(
+    expect((await stack.db.pool.query(REASONS)).rows).toEqual(
       expect.arrayContaining([
         { type: 'HoldWaived', reason: 'the goods stand in the yard' },
         { type: 'DocumentRefused', reason: 'sent by fax' },
@@ -172,17 +171,8 @@ describe('what comes after a rejected document', () => {
       'pedigree.group.halted.v1',
       'pedigree.group.concluded.v1',
     ]);
-    expect((await post(`/v1/documents/${goes}/end`, { reason: 'too late' })).body).toMatchObject({
-      status: 409,
-      code: 'not_held',
-    });
-    expect((await post(`/v1/documents/${group}/end`, { reason: 'too late' })).body).toMatchObject({
-      status: 404,
-      code: 'not_found',
-    });
-    expect((await post(`/v1/documents/${goes}/end`, { reason: '' })).body).toMatchObject({
-      code: 'invalid_command',
-      field: '/reason',
-    });
+    expect(await end(goes, 'too late')).toMatchObject({ status: 409, code: 'not_held' });
+    expect(await end(group, 'too late')).toMatchObject({ status: 404, code: 'not_found' });
+    expect(await end(goes, '')).toMatchObject({ code: 'invalid_command', field: '/reason' });
   });
 });

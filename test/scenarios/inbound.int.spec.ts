@@ -38,6 +38,17 @@ const all = async (): Promise<InboundSummary[]> =>
 const titles = (): (number | undefined)[] => listed.map((one) => one.docType).sort((a, b) => (a ?? 0) - (b ?? 0));
 const ofType = (docType: number): InboundSummary => listed.find((one) => one.docType === docType) as InboundSummary;
 
+function saleAtTill(sgtin: string): string {
+  const receipt =
+    '<receipt><type>3</type><operation_date>2026-11-21T10:00:00+03:00</operation_date><items><item><sgtin>' +
+    `${sgtin}</sgtin><cost>10.00</cost><vat_value>1.00</vat_value></item></items></receipt>`;
+  return doc.envelope(
+    10511,
+    'retail_sell_kkt',
+    `<subject_id>${doc.PLACES.warehouse}</subject_id><inn>7701234501</inn><sell_details>${receipt}</sell_details>`,
+  );
+}
+
 beforeAll(async () => {
   stack = await startStack({
     sandbox: { seed: 5, processingMs: 100 },
@@ -64,17 +75,7 @@ beforeAll(async () => {
   await until('the first are seen', async () => (await all()).length > 0, LIMIT_MS);
   // In the middle of it the worker ends, and more comes while nobody looks.
   await stack.worker.stop();
-  const receipt =
-    '<receipt><type>3</type><operation_date>2026-11-21T10:00:00+03:00</operation_date><items><item><sgtin>' +
-    `${soldAtTill}</sgtin><cost>10.00</cost><vat_value>1.00</vat_value></item></items></receipt>`;
-  await stack.control('/outside', {
-    via: 'fiscal_operator',
-    xml: doc.envelope(
-      10511,
-      'retail_sell_kkt',
-      `<subject_id>${doc.PLACES.warehouse}</subject_id><inn>7701234501</inn><sell_details>${receipt}</sell_details>`,
-    ),
-  });
+  await stack.control('/outside', { via: 'fiscal_operator', xml: saleAtTill(soldAtTill) });
   stack.worker = await startWorker(workerConfig(stack.env));
   const expected = 7;
   await until(

@@ -65,22 +65,34 @@ function samplesOf(path: string, method: string, { operationId, parameters = [],
   }));
 }
 
-/** Sends one, and holds what comes against what the description says of it. Returns the body. */
-async function send(sample: Sample): Promise<unknown> {
-  const { operationId, name, method, mediaType = 'application/json', body } = sample;
-  const path = sample.path
+function pathOf({ operationId, name, path }: Sample): string {
+  return path
     .replace(/\{\w+\}/, () => prepared[operationId] ?? 'nothing prepared')
     .replace(/[0-9a-f-]{36}/, (id) => prepared[`${operationId}.${name}`] ?? id);
-  const sent =
-    body === undefined
-      ? {}
-      : { headers: { 'content-type': mediaType }, body: typeof body === 'string' ? body : JSON.stringify(body) };
-  const answer = await fetch(`${stack.gateway.url}${path}`, { method, ...sent });
+}
+
+function requestOf({ method, mediaType = 'application/json', body }: Sample): RequestInit {
+  if (body === undefined) return { method };
+  return {
+    method,
+    headers: { 'content-type': mediaType },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  };
+}
+
+function responsesOf(operationId: string): Operation['responses'] {
+  const operations = Object.values(api.paths).flatMap((methods) => Object.values(methods));
+  return operations.find((one) => one.operationId === operationId)?.responses ?? {};
+}
+
+/** Sends one, and holds what comes against what the description says of it. Returns the body. */
+async function send(sample: Sample): Promise<unknown> {
+  const { operationId, name } = sample;
+  const path = pathOf(sample);
+  const answer = await fetch(`${stack.gateway.url}${path}`, requestOf(sample));
   const text = await answer.text();
-  const described = Object.values(api.paths)
-    .flatMap((methods) => Object.values(methods))
-    .find((one) => one.operationId === operationId)?.responses;
-  const good = Object.keys(described ?? {})
+  const described = responsesOf(operationId);
+  const good = Object.keys(described)
     .map(Number)
     .filter((status) => status < 300);
   const wanted = NOTHING_THERE[operationId] === undefined ? good : [NOTHING_THERE[operationId]];
@@ -91,7 +103,7 @@ async function send(sample: Sample): Promise<unknown> {
     text: wanted.includes(answer.status) ? '' : text,
   }).toEqual({ path, name, status: 'as documented', text: '' });
   const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
-  const schema = described?.[answer.status]?.content?.[type]?.schema;
+  const schema = described[answer.status]?.content?.[type]?.schema;
   if (schema === undefined || !/[/+]json$/.test(type)) return text;
   const valid = ajv.validate(
     JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object,

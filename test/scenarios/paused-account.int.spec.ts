@@ -194,6 +194,29 @@ afterAll(async () => {
   await folder?.remove();
 });
 
+/** Health and the document both name the certificate. */
+async function expectCertificateBlamed({ commandId }: SampleCommand): Promise<void> {
+  expect(await health()).toMatchObject({
+    status: 200,
+    body: {
+      status: 'degraded',
+      degraded: [{ name: `account ${ACCOUNT}`, reason: expect.stringContaining('certificate') }],
+    },
+  });
+  expect(await client.raw(`/v1/documents/${requestIdOf(await installationId(db.pool), commandId)}`)).toMatchObject({
+    phase: 'ready',
+    holds: [{ kind: 'account', for: expect.stringMatching(/^certificate: /), waivable_by: 'operator' }],
+  });
+}
+
+/** The log has one pause and one resumption, by a person and for this reason, and no secret. */
+async function expectResumedBy(reason: string): Promise<void> {
+  const log = (await eventsOf(accountStream(ACCOUNT))).filter((event) => event.type !== 'AccountCertificateSeen');
+  expect(log.map((event) => event.type)).toEqual(['AccountPaused', 'AccountResumed']);
+  expect(log[1]?.metadata).toMatchObject({ reason, actor: { kind: 'person' } });
+  expect(JSON.stringify(log.map((event) => [event.data, event.metadata]))).not.toContain('secret-1');
+}
+
 describe('an account that the registry refuses', () => {
   it(
     'keeps its documents when its certificate is wrong, and sends each once when it is mended and resumed',
@@ -217,26 +240,11 @@ describe('an account that the registry refuses', () => {
       await feed(client, second);
       await until('all wait', async () => (await shown()).waiting === 10);
 
-      expect(await health()).toMatchObject({
-        status: 200,
-        body: {
-          status: 'degraded',
-          degraded: [{ name: `account ${ACCOUNT}`, reason: expect.stringContaining('certificate') }],
-        },
-      });
-      const document = await client.raw(
-        `/v1/documents/${requestIdOf(await installationId(db.pool), (first[0] as SampleCommand).commandId)}`,
-      );
-      expect(document).toMatchObject({
-        phase: 'ready',
-        holds: [{ kind: 'account', for: expect.stringMatching(/^certificate: /), waivable_by: 'operator' }],
-      });
+      await expectCertificateBlamed(first[0] as SampleCommand);
       await caughtUp(gateway.url);
       expect(await client.raw('/v1/summary')).toMatchObject({ failed: 0, unfinished: 10 });
       for (const one of second) expect(await typesOf(one)).toEqual(['DocumentRegistered']);
-      expect(await taken([...first, ...second])).toEqual(
-        Array.from({ length: 10 }, () => ({ documents: 0, sends: 0 })),
-      );
+      expect(await taken([...first, ...second])).toEqual(Array(10).fill({ documents: 0, sends: 0 }));
 
       await startWorkers('main', 2);
       await until('both workers know', isPausedEverywhere);
@@ -248,18 +256,10 @@ describe('an account that the registry refuses', () => {
       await client.change('POST', `/v1/accounts/${ACCOUNT}/resumptions`, {
         reason: 'the right certificate is in place',
       });
-      expect(await concluded([...first, ...second])).toEqual(Array.from({ length: 10 }, () => 'accepted'));
-      expect(await taken([...first, ...second])).toEqual(
-        Array.from({ length: 10 }, () => ({ documents: 1, sends: 1 })),
-      );
+      expect(await concluded([...first, ...second])).toEqual(Array(10).fill('accepted'));
+      expect(await taken([...first, ...second])).toEqual(Array(10).fill({ documents: 1, sends: 1 }));
       await until('health is good', async () => (await health()).body.status === 'ready');
-      const log = (await eventsOf(accountStream(ACCOUNT))).filter((event) => event.type !== 'AccountCertificateSeen');
-      expect(log.map((event) => event.type)).toEqual(['AccountPaused', 'AccountResumed']);
-      expect(log[1]?.metadata).toMatchObject({
-        reason: 'the right certificate is in place',
-        actor: { kind: 'person' },
-      });
-      expect(JSON.stringify(log.map((event) => [event.data, event.metadata]))).not.toContain('secret-1');
+      await expectResumedBy('the right certificate is in place');
     },
     LIMIT_MS,
   );

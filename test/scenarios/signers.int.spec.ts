@@ -163,6 +163,18 @@ async function writeAccounts(): Promise<void> {
   names = (accounts as { name: string }[]).map(({ name }) => name);
 }
 
+function oneDocumentOf(accounts: string[]): SampleCommand[] {
+  const whole = sampleDay({
+    world: readWorld(sandboxFile('data/world.json')),
+    seed: 11,
+    run: 'SIGN1',
+    accounts,
+    at: new Date('2026-03-02T07:00:00Z'),
+    consignments: accounts.length,
+  });
+  return whole.filter((one) => one.after.length === 0);
+}
+
 beforeAll(async () => {
   if (!hasOpenssl)
     process.stderr.write('SKIPPED: no openssl on this machine, no external program signs in this scenario\n');
@@ -187,15 +199,7 @@ beforeAll(async () => {
   };
   gateway = await startGateway(gatewayConfig(env));
   worker = await startWorker(workerConfig(env));
-  const whole = sampleDay({
-    world: readWorld(sandboxFile('data/world.json')),
-    seed: 11,
-    run: 'SIGN1',
-    accounts: names,
-    at: new Date('2026-03-02T07:00:00Z'),
-    consignments: names.length,
-  });
-  day = whole.filter((one) => one.after.length === 0);
+  day = oneDocumentOf(names);
   const client = new GatewayClient(gateway.url);
   await feed(client, day);
   await waitForConclusion(client, {

@@ -63,14 +63,15 @@ export interface Stack {
   caughtUp(): Promise<void>;
   stop(): Promise<void>;
 }
+type Stop = () => Promise<void>;
 
 /**
  * A sandbox, and a gateway and a worker in this process, over a database of their own. What was started is stopped when
  * the rest cannot be.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
-  const stops: (() => Promise<void>)[] = [];
-  const stop = async (): Promise<void> => {
+  const stops: Stop[] = [];
+  const stop: Stop = async () => {
     for (const one of stops.splice(0).reverse()) await one();
   };
   try {
@@ -81,36 +82,40 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-async function started(
-  {
-    sandbox: wanted,
-    profile = 'interface-v1',
-    overrides = {},
-    waits = SHORT_WAITS,
-    sharesOverrides = false,
-    env: more = {},
-  }: StackOptions,
-  stops: (() => Promise<void>)[],
-  stop: () => Promise<void>,
-): Promise<Stack> {
-  const folder = await temporaryFolder();
-  stops.push(() => folder.remove());
-  const db = await testDatabase();
-  stops.push(() => db.drop());
+function writeFiles(
+  folder: string,
+  { overrides = {}, waits = SHORT_WAITS, sharesOverrides = false }: StackOptions,
+): Record<'key' | 'overrides' | 'registry', string> {
   const files = {
-    key: join(folder.path, 'key'),
-    overrides: join(folder.path, 'overrides.json'),
-    registry: join(folder.path, 'registry.json'),
+    key: join(folder, 'key'),
+    overrides: join(folder, 'overrides.json'),
+    registry: join(folder, 'registry.json'),
   };
   writeFileSync(files.key, 'ab'.repeat(32));
   const ours = { ...overrides, rules: { ...waits, ...(overrides.rules as object | undefined) } };
   writeFileSync(files.overrides, JSON.stringify(ours));
   writeFileSync(files.registry, JSON.stringify(sharesOverrides ? ours : { rules: waits }));
-  const judged = { profile, profileOverrides: files.registry };
-  if (Array.isArray(wanted)) await buildPrograms();
-  const sandbox = await (Array.isArray(wanted)
-    ? sandboxProcess({ ...judged, dataDir: join(folder.path, 'sandbox'), flags: wanted })
-    : startSandbox({ ...judged, ...wanted }));
+  return files;
+}
+
+async function startRegistry(
+  wanted: StackOptions['sandbox'],
+  judged: { profile: ProfileName; profileOverrides: string },
+  folder: string,
+): Promise<Stack['sandbox'] & { stop: Stop }> {
+  if (!Array.isArray(wanted)) return startSandbox({ ...judged, ...wanted });
+  await buildPrograms();
+  return sandboxProcess({ ...judged, dataDir: join(folder, 'sandbox'), flags: wanted });
+}
+
+async function started(options: StackOptions, stops: Stop[], stop: Stop): Promise<Stack> {
+  const folder = await temporaryFolder();
+  stops.push(() => folder.remove());
+  const db = await testDatabase();
+  stops.push(() => db.drop());
+  const { sandbox: wanted, profile = 'interface-v1', env: more = {} } = options;
+  const files = writeFiles(folder.path, options);
+  const sandbox = await startRegistry(wanted, { profile, profileOverrides: files.registry }, folder.path);
   stops.push(() => sandbox.stop());
   const env: Record<string, string> = {
     DATABASE_URL: db.url,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -78,21 +78,34 @@ function value(text: string, name: string, labels: Record<string, string> = {}):
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
+function keepSpans(request: IncomingMessage, response: ServerResponse): void {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
+      resourceSpans: { scopeSpans: { spans: Span[] }[] }[];
+    };
+    spans.push(...body.resourceSpans.flatMap((one) => one.scopeSpans.flatMap((scope) => scope.spans)));
+    response.end('{}');
+  });
+}
+
+/** Gives a command under the caller's trace. Returns the request_id. */
+async function sendTraced(n: number): Promise<string> {
+  const world = readWorld(sandboxFile('data/world.json'));
+  const answer = await fetch(`${gateway.url}/v1/commands`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', traceparent: `00-${CALLER.traceId}-${CALLER.spanId}-01` },
+    body: JSON.stringify({ command_id: `watched-${n}`, xml: arrival(world, n, 'WATCH').xml }),
+  });
+  return ((await answer.json()) as { request_id: string }).request_id;
+}
+
 beforeAll(async () => {
   await buildPrograms();
   folder = await temporaryFolder();
   db = await testDatabase();
-  receiver = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
-        resourceSpans: { scopeSpans: { spans: Span[] }[] }[];
-      };
-      spans.push(...body.resourceSpans.flatMap((one) => one.scopeSpans.flatMap((scope) => scope.spans)));
-      response.end('{}');
-    });
-  }).listen(0, '127.0.0.1');
+  receiver = createServer(keepSpans).listen(0, '127.0.0.1');
   await once(receiver, 'listening');
   sandbox = await sandboxProcess({
     dataDir: join(folder.path, 'sandbox'),
@@ -112,15 +125,7 @@ beforeAll(async () => {
   };
   [gateway, worker] = await Promise.all([start('gateway', env), start('worker', env)]);
   await until('the gateway is ready', async () => (await fetch(`${gateway.healthUrl}/health/ready`)).ok);
-  const world = readWorld(sandboxFile('data/world.json'));
-  for (let n = 0; n < DOCUMENTS; n += 1) {
-    const answer = await fetch(`${gateway.url}/v1/commands`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', traceparent: `00-${CALLER.traceId}-${CALLER.spanId}-01` },
-      body: JSON.stringify({ command_id: `watched-${n}`, xml: arrival(world, n, 'WATCH').xml }),
-    });
-    requestIds.push(((await answer.json()) as { request_id: string }).request_id);
-  }
+  for (let n = 0; n < DOCUMENTS; n += 1) requestIds.push(await sendTraced(n));
   await until(
     'the documents are concluded',
     async () => value(await metricsOf(gateway), 'pedigree_documents', { phase: 'concluded' }) === DOCUMENTS,

@@ -102,27 +102,15 @@ async function memoryOf(child: ChildProcess): Promise<Memory> {
   return memory;
 }
 
-async function fuzzed({
-  child,
-  url,
-  minutes,
-  seed,
-  log,
-}: {
-  child: ChildProcess;
-  url: string;
-  minutes: number;
-  seed: number;
-  log: () => string;
-}): Promise<FuzzReport> {
-  const openApi = (await (await fetch(`${url}/v1/openapi.json`)).json()) as OpenApi;
+/** What exists in it, and so gets past the front door; a first command is given for it. */
+async function knownAt(url: string): Promise<string[]> {
   const given = await fetch(`${url}/v1/commands`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ command_id: 'one', xml: XML }),
   });
   const { request_id: requestId } = (await given.json()) as { request_id: string };
-  const known = [
+  return [
     'one',
     'new',
     requestId,
@@ -137,25 +125,28 @@ async function fuzzed({
     '1',
     '100',
   ];
+}
+
+interface Fuzzing {
+  child: ChildProcess;
+  url: string;
+  minutes: number;
+  seed: number;
+  log: () => string;
+}
+
+async function fuzzed({ child, url, minutes, seed, log }: Fuzzing): Promise<FuzzReport> {
+  const openApi = (await (await fetch(`${url}/v1/openapi.json`)).json()) as OpenApi;
   const routes = [...routesOf(openApi), ...FURTHER_ROUTES];
+  const material = { routes, known: await knownAt(url), schemas: openApi.components.schemas };
   const forMinutes = (part: number, of: number): Promise<Fuzzed> => {
     const endMs = systemClock.monotonicMs() + part * minutes * 60_000;
-    return fuzz(
-      url,
-      { routes, known, schemas: openApi.components.schemas },
-      { seed: seed + of, goesOn: () => systemClock.monotonicMs() < endMs && isUp(child) },
-    );
+    const goesOn = (): boolean => systemClock.monotonicMs() < endMs && isUp(child);
+    return fuzz(url, material, { seed: seed + of, goesOn });
   };
+  const run = { seed, minutes, routes: routes.length };
   const first = await forMinutes(WARM_UP_PART, 0);
-  if (!isUp(child))
-    return {
-      seed,
-      minutes,
-      routes: routes.length,
-      ...first,
-      memory: { warm: NONE, end: NONE },
-      faults: ended(child, log()),
-    };
+  if (!isUp(child)) return { ...run, ...first, memory: { warm: NONE, end: NONE }, faults: ended(child, log()) };
   const warm = await memoryOf(child);
   const second = await forMinutes(1 - WARM_UP_PART, 1);
   const end = isUp(child) ? await memoryOf(child) : NONE;
@@ -170,15 +161,7 @@ async function fuzzed({
     ...shallow(statuses),
     ...((await isReady(url)) ? [] : ['it is not ready afterwards']),
   ];
-  return {
-    seed,
-    minutes,
-    requests: first.requests + second.requests,
-    routes: routes.length,
-    statuses,
-    memory: { warm, end },
-    faults,
-  };
+  return { ...run, requests: first.requests + second.requests, statuses, memory: { warm, end }, faults };
 }
 
 const NONE: Memory = { rssMiB: 0, heapMiB: 0 };

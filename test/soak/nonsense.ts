@@ -135,14 +135,29 @@ const ODD_JSON = [
   '\ud800',
 ];
 
+const ODD_VERSIONS = ['HTTP/1.0', 'HTTP/9.9', 'FTP/1.1', ''];
+
 /** A request that is nearly right, or anything else: bytes as they go over the wire. */
 export function nonsense(dice: Dice, material: Material): Buffer {
   if (dice.chance(4)) return Buffer.from(dice.text(1 + dice.number(2_000)));
   const route = dice.of(material.routes);
   const body = bodyOf(dice, route, material);
-  const lines = [
-    `${dice.chance(85) ? route.verb : dice.of(VERBS)} ${targetOf(dice, route, material)} ${dice.chance(98) ? 'HTTP/1.1' : dice.of(['HTTP/1.0', 'HTTP/9.9', 'FTP/1.1', ''])}`,
-  ];
+  const lines = [requestLineOf(dice, route, material), ...headersOf(dice, body, material)];
+  return Buffer.concat([
+    Buffer.from(`${lines.join('\r\n')}\r\n\r\n`),
+    body,
+    Buffer.from(dice.chance(5) ? dice.text(dice.number(500)) : ''),
+  ]);
+}
+
+function requestLineOf(dice: Dice, route: DescribedRoute, material: Material): string {
+  const verb = dice.chance(85) ? route.verb : dice.of(VERBS);
+  const target = targetOf(dice, route, material);
+  return `${verb} ${target} ${dice.chance(98) ? 'HTTP/1.1' : dice.of(ODD_VERSIONS)}`;
+}
+
+function headersOf(dice: Dice, body: Buffer, material: Material): string[] {
+  const lines: string[] = [];
   if (dice.chance(97)) lines.push(`host: ${material.host}`);
   lines.push(`content-type: ${dice.chance(80) ? 'application/json' : dice.of(TYPES)}`);
   if (dice.chance(10)) lines.push(dice.of(ODD_HEADERS));
@@ -156,11 +171,7 @@ export function nonsense(dice: Dice, material: Material): Buffer {
     );
   // Without it, what follows is taken for the next request of the connection.
   if (dice.chance(90)) lines.push('connection: close');
-  return Buffer.concat([
-    Buffer.from(`${lines.join('\r\n')}\r\n\r\n`),
-    body,
-    Buffer.from(dice.chance(5) ? dice.text(dice.number(500)) : ''),
-  ]);
+  return lines;
 }
 
 function targetOf(dice: Dice, { path, query }: DescribedRoute, material: Material): string {
@@ -196,7 +207,7 @@ function bodyOf(dice: Dice, { body }: DescribedRoute, material: Material): Buffe
 
 /** A value of a schema, or nearly one. */
 function valueOf(dice: Dice, schema: JsonSchema, material: Material): unknown {
-  const { $ref, type, properties, items, anyOf } = schema;
+  const { $ref, anyOf } = schema;
   if ($ref !== undefined) return valueOf(dice, material.schemas?.[$ref.split('/').at(-1) ?? ''] ?? {}, material);
   if (dice.chance(6))
     return dice.of<unknown>([
@@ -216,6 +227,10 @@ function valueOf(dice: Dice, schema: JsonSchema, material: Material): unknown {
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return dice.of(schema.enum);
   if (anyOf !== undefined) return valueOf(dice, dice.of(anyOf), material);
+  return valueOfType(dice, schema, material);
+}
+
+function valueOfType(dice: Dice, { type, properties, items }: JsonSchema, material: Material): unknown {
   if (type === 'array') return Array.from({ length: dice.number(4) }, () => valueOf(dice, items ?? {}, material));
   if (type === 'integer' || type === 'number') return dice.of([0, 1, 10, 701, 415, 9_007_199_254_740_991]);
   if (type === 'boolean') return dice.chance(50);

@@ -1,3 +1,5 @@
+import { defined } from '#kernel';
+
 /** A fenced block of a page, by the words of its fence: ```sh run, ```js run feed.mjs, ```sh not-run="needs Docker". */
 export interface Block {
   page: string;
@@ -31,27 +33,32 @@ export const isShell = (block: Block): boolean => SHELLS.has(block.language);
 
 /** Every fenced block of a page, in order. */
 export function blocksOf(page: string, markdown: string): Block[] {
-  return [...markdown.matchAll(FENCE)].map(({ 1: language = '', 2: info = '', 3: text = '', index }) => {
-    const words = new Map(
-      [...info.matchAll(WORD)].map(([, word = '', ...values]) => [word, values.find((one) => one !== undefined) ?? '']),
-    );
-    const file = [...words.keys()].find((word) => /\.\w+$/.test(word));
-    const mark = words.has('run') ? 'run' : words.has('not-run') ? 'not-run' : undefined;
-    return {
-      page,
-      line: markdown.slice(0, index).split('\n').length,
-      language,
-      text,
-      terminal: words.has('terminal'),
-      exits: Number(words.get('exits') ?? 0),
-      ...(mark === undefined ? {} : { mark }),
-      ...(words.get('not-run') === undefined ? {} : { reason: words.get('not-run') as string }),
-      ...(file === undefined ? {} : { file }),
-      ...(words.get('until') === undefined ? {} : { until: words.get('until') as string }),
-      ...(words.get('replaces') === undefined ? {} : { replaces: words.get('replaces') as string }),
-      ...(words.get('name') === undefined ? {} : { name: words.get('name') as string }),
-    };
-  });
+  return [...markdown.matchAll(FENCE)].map(({ 1: language = '', 2: info = '', 3: text = '', index }) => ({
+    page,
+    line: markdown.slice(0, index).split('\n').length,
+    language,
+    text,
+    ...saidBy(info),
+  }));
+}
+
+/** What the words behind the language say. */
+function saidBy(info: string): Omit<Block, 'page' | 'line' | 'language' | 'text'> {
+  const words = new Map(
+    [...info.matchAll(WORD)].map(([, word = '', ...values]) => [word, values.find((one) => one !== undefined) ?? '']),
+  );
+  return {
+    terminal: words.has('terminal'),
+    exits: Number(words.get('exits') ?? 0),
+    ...defined({
+      mark: (['run', 'not-run'] as const).find((word) => words.has(word)),
+      reason: words.get('not-run'),
+      file: [...words.keys()].find((word) => /\.\w+$/.test(word)),
+      until: words.get('until'),
+      replaces: words.get('replaces'),
+      name: words.get('name'),
+    }),
+  };
 }
 
 /**

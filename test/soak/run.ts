@@ -78,10 +78,16 @@ function fail(tally: Tally, text: string): void {
   say(`FAILED  ${text}`);
 }
 
-async function typePages({ root, pages }: SoakOptions, folder: string, tally: Tally): Promise<void> {
+/** Those asked for, and those that they come after. */
+function withEarlier(pages: readonly string[]): typeof PAGES {
   const needed = PAGES.filter(({ page }) => pages.includes(page)).flatMap(({ page, after = page }) => [page, after]);
-  const wanted = PAGES.filter(({ page }) => needed.includes(page));
+  return PAGES.filter(({ page }) => needed.includes(page));
+}
+
+async function typePages({ root, pages }: SoakOptions, folder: string, tally: Tally): Promise<void> {
+  const wanted = withEarlier(pages);
   const texts = new Map(wanted.map(({ page }) => [page, readFileSync(join(root, page), 'utf8')]));
+  const textOf = (page: string): string => texts.get(page) ?? '';
   const startedMs = performance.now();
   const stage = new TypingStage({ root, folder, ports: portsIn([...texts.values()].join('\n')), say });
   const stopAtSignal = (): void => void stage.stop().then(() => process.exit(1));
@@ -91,7 +97,7 @@ async function typePages({ root, pages }: SoakOptions, folder: string, tally: Ta
     for (const { page, after, begin, scenes = {} } of wanted) {
       await begin?.(stage);
       if (after === undefined) await stage.openShell();
-      const blocks = blocksOf(page, texts.get(page) ?? '');
+      const blocks = blocksOf(page, textOf(page));
       say(`\n${page}: ${blocks.filter((one) => one.mark === 'run').length} blocks are run`);
       for (const block of blocks) await typeBlock(stage, block, { scene: scenes[block.name ?? ''], tally });
     }
@@ -102,7 +108,7 @@ async function typePages({ root, pages }: SoakOptions, folder: string, tally: Ta
   const ran = tally.commands;
   for (const [page, text] of texts) tellMentions(page, await checkMentions(text, root), tally);
   for (const { page, name } of FIRST_DOCUMENT.filter((one) => texts.has(one.page)))
-    countCommands(blocksOf(page, texts.get(page) ?? ''), { page, name, tally });
+    countCommands(blocksOf(page, textOf(page)), { page, name, tally });
   say(
     `\n${ran} commands were typed on ${texts.size} pages in ` +
       `${Math.round((performance.now() - startedMs) / 1_000)} s; psql, systemctl and runuser were stand-ins; ` +

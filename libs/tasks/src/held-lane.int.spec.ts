@@ -11,6 +11,23 @@ const PAST = new Date('2026-01-01T00:00:00Z');
 const task = (key: string): NewTask => ({ key, kind: 'send', lane: 'main/send', dueAt: PAST, payload: {} });
 const DONE: TaskResult = { kind: 'done' };
 
+/** Looks again whenever something was heard, and lets time pass between. */
+function listener(clock: VirtualClock) {
+  let heard: () => void = () => undefined;
+  const until = async (reached: () => boolean): Promise<void> => {
+    while (!reached()) {
+      await new Promise<void>((resolve) => {
+        heard = resolve;
+        setImmediate(() => {
+          clock.advance(500);
+          resolve();
+        });
+      });
+    }
+  };
+  return { heard: () => heard(), until };
+}
+
 describe('a lane that is held', () => {
   let db: Awaited<ReturnType<typeof testDatabase>>;
   let queue: PostgresTaskQueue;
@@ -31,8 +48,8 @@ describe('a lane that is held', () => {
     const abort = new AbortController();
     const done: Task[] = [];
     let asked = 0;
-    let heard: () => void = () => undefined;
     const clock = new VirtualClock();
+    const { heard, until } = listener(clock);
     const held = (): Promise<boolean> => {
       asked += 1;
       heard();
@@ -53,17 +70,6 @@ describe('a lane that is held', () => {
       clock,
       held,
     });
-    const until = async (reached: () => boolean): Promise<void> => {
-      while (!reached()) {
-        await new Promise<void>((resolve) => {
-          heard = resolve;
-          setImmediate(() => {
-            clock.advance(500);
-            resolve();
-          });
-        });
-      }
-    };
     return {
       done,
       until,

@@ -19,6 +19,17 @@ function resultOf(mishap: string | undefined): TaskResult {
   return mishap === 'missed' ? { kind: 'retry', delayMs: 0, countsAsAttempt: false } : { kind: 'done' };
 }
 
+const IMPATIENT = { lane: 'l', holder: 'h', firstBackoffMs: 1, graceMs: 0, maxWaitMs: 20, maxAttempts: 100 };
+const END_LEASES = `UPDATE task SET lease_until = statement_timestamp() - interval '1 s'
+  WHERE lease_until > '-infinity'`;
+
+/** The queue of a process that may die: a dead one settles nothing. */
+function mortal(queue: PostgresTaskQueue, isDead: () => boolean): PostgresTaskQueue {
+  const its = Object.create(queue) as PostgresTaskQueue;
+  its.settle = (task, result) => (isDead() ? new Promise<boolean>(() => undefined) : queue.settle(task, result));
+  return its;
+}
+
 describe('tasks, whatever befalls them', () => {
   let db: Awaited<ReturnType<typeof testDatabase>>;
   beforeAll(async () => {
@@ -26,6 +37,11 @@ describe('tasks, whatever befalls them', () => {
     await migrate(db.pool, [tasksSchema]);
   });
   afterAll(async () => db?.drop());
+
+  async function untilEmpty(isDead: () => boolean): Promise<void> {
+    while (!isDead() && (await db.pool.query('SELECT 1 FROM task LIMIT 1')).rowCount !== 0)
+      await new Promise(setImmediate);
+  }
 
   /**
    * Runs tasks through their mishaps; a crash abandons the whole queue object with its runner, and the next one takes
@@ -43,10 +59,8 @@ describe('tasks, whatever befalls them', () => {
       await queue.schedule(db.pool, tasks);
       const abort = new AbortController();
       let dead = false;
+      const isDead = (): boolean => dead;
       const died = new Promise<void>((resolve) => abort.signal.addEventListener('abort', () => resolve()));
-      const mortal = Object.create(queue) as PostgresTaskQueue;
-      // A dead process settles nothing.
-      mortal.settle = (task, result) => (dead ? new Promise<boolean>(() => undefined) : queue.settle(task, result));
       const handle = async (task: Task): Promise<TaskResult> => {
         const i = Number(task.payload['i']);
         attempts[i]!.push({ attempts: task.attempts, leaseExpiredBefore: task.leaseExpiredBefore });
@@ -58,31 +72,17 @@ describe('tasks, whatever befalls them', () => {
         abort.abort();
         return new Promise<TaskResult>(() => undefined);
       };
-      const runner = runLane({
-        queue: mortal,
-        lane: 'l',
-        holder: 'h',
-        signal: abort.signal,
-        concurrency,
-        firstBackoffMs: 1,
-        graceMs: 0,
-        maxWaitMs: 20,
-        maxAttempts: 100,
-        kinds: { send: { handle } },
-      });
-      const empty = (async () => {
-        while (!dead && (await db.pool.query('SELECT 1 FROM task LIMIT 1')).rowCount !== 0)
-          await new Promise(setImmediate);
-      })();
+      const kinds = { send: { handle } };
+      const { signal } = abort;
+      const runner = runLane({ ...IMPATIENT, queue: mortal(queue, isDead), signal, concurrency, kinds });
+      const empty = untilEmpty(isDead);
       await Promise.race([empty, died]);
       unfinished = dead;
       abort.abort();
       await Promise.race([runner, died]);
       await empty;
       await queue.close();
-      await db.pool.query(
-        `UPDATE task SET lease_until = statement_timestamp() - interval '1 s' WHERE lease_until > '-infinity'`,
-      );
+      await db.pool.query(END_LEASES);
     }
     return { attempts, crashesSeen };
   }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { migrate } from '#postgres';
 import { testDatabase } from '../../../test/support/database.js';
 import { runLane, type RunnerReport } from './lane-runner.js';
+import type { NewTask } from './port.js';
 import { PostgresTaskQueue } from './postgres-task-queue.js';
 import { tasksSchema } from './schema.js';
 import { checkingPayloads } from './stored-payload.js';
@@ -27,14 +28,16 @@ afterAll(async () => {
   await db?.drop();
 });
 
+const task = (key: string, kind: string, payload: NewTask['payload']): NewTask => ({
+  key,
+  kind,
+  lane: 'lane',
+  dueAt: new Date(0),
+  payload,
+});
+const done = { kind: 'done' } as const;
+
 it('that does not fit its kind has its task given up at once, shown with the place, and its page done without it', async () => {
-  const task = (key: string, kind: string, payload: object) => ({
-    key,
-    kind,
-    lane: 'lane',
-    dueAt: new Date(0),
-    payload,
-  });
   await queue.schedule(db.pool, [
     task('one:fits', 'one', { name: 'a', more: 1 }),
     task('one:misses', 'one', { more: 1 }),
@@ -46,26 +49,19 @@ it('that does not fit its kind has its task given up at once, shown with the pla
   const seen: object[] = [];
   const reports: RunnerReport[] = [];
   const stop = new AbortController();
-  const done = { kind: 'done' } as const;
   const kinds = checkingPayloads(SCHEMAS, {
     one: { handle: ({ payload }) => (seen.push(payload), Promise.resolve(done)) },
     many: {
-      handleMany: (tasks) => (
-        seen.push(tasks.map(({ payload }) => payload.name)),
-        Promise.resolve(tasks.map(() => done))
-      ),
+      handleMany: (tasks) => {
+        seen.push(tasks.map(({ payload }) => payload.name));
+        return Promise.resolve(tasks.map(() => done));
+      },
     },
     either: { handle: ({ payload }) => (seen.push(payload), Promise.resolve(done)) },
   });
-  const ended = runLane({
-    queue,
-    lane: 'lane',
-    holder: 'spec',
-    signal: stop.signal,
-    kinds,
-    concurrency: 1,
-    report: (report) => reports.push(report),
-  });
+  const report = (one: RunnerReport): void => void reports.push(one);
+  const { signal } = stop;
+  const ended = runLane({ queue, lane: 'lane', holder: 'spec', signal, kinds, concurrency: 1, report });
   while ((await queue.readyCount(10)) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   stop.abort();
   await ended;

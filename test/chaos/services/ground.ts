@@ -114,13 +114,9 @@ async function startAll(options: GroundOptions, stops: (() => Promise<void> | vo
     const program = new Program({ ...entry('gateway', n, folder), env: { ...env, PORT: String(port) }, died });
     gateways.push({ program, url: `http://127.0.0.1:${port}` });
   }
-  const workers = Array.from(
-    { length: options.workers },
-    (_, n) => new Program({ ...entry('worker', n + 1, folder), env, died }),
-  );
-  const others = (['auditor', 'reconciler'] as const).map(
-    (app) => new Program({ ...entry(app, 1, folder), env, died }),
-  );
+  const programOf = (app: App, n: number): Program => new Program({ ...entry(app, n, folder), env, died });
+  const workers = Array.from({ length: options.workers }, (_, n) => programOf('worker', n + 1));
+  const others = (['auditor', 'reconciler'] as const).map((app) => programOf(app, 1));
   const programs = [...gateways.map((one) => one.program), ...workers, ...others];
   stops.push(async () => {
     for (const program of programs) program.resume();
@@ -131,7 +127,8 @@ async function startAll(options: GroundOptions, stops: (() => Promise<void> | vo
   return { postgres, rabbit, sandbox, registry, gateways, programs, deaths };
 }
 
-const entry = (app: 'gateway' | 'worker' | 'auditor' | 'reconciler', n: number, folder: string) => ({
+type App = 'gateway' | 'worker' | 'auditor' | 'reconciler';
+const entry = (app: App, n: number, folder: string) => ({
   name: `${app}-${n}`,
   args: ['--enable-source-maps', fileURLToPath(builtFile(`apps/${app}/src/main.js`))],
   logFile: join(folder, `${app}-${n}.log`),

@@ -36,16 +36,17 @@ interface Group {
   acknowledged: bigint | undefined;
 }
 
+const missing = (name: string) =>
+  refusal(status.NOT_FOUND, `Subscription group ${name} on stream $all does not exist.`, {
+    exception: 'persistent-subscription-does-not-exist',
+  });
+
 /**
  * The service PersistentSubscriptions of the fake, for groups on $all: create, info, delete, and reading with ack and
  * nack.
  */
 export function persistentService(log: FakeLog, groups: Map<string, Group>): UntypedServiceImplementation {
   const named = (name: string): Group | undefined => groups.get(name);
-  const missing = (name: string) =>
-    refusal(status.NOT_FOUND, `Subscription group ${name} on stream $all does not exist.`, {
-      exception: 'persistent-subscription-does-not-exist',
-    });
   return {
     create: ({ request }: ServerUnaryCall<CreateReq, CreateResp>, answer: sendUnaryData<CreateResp>) => {
       const options = request.getOptions();
@@ -81,7 +82,7 @@ export function persistentService(log: FakeLog, groups: Map<string, Group>): Unt
         );
       answer(null, new persistent.DeleteResp());
     },
-    read: (call: Consumer) => consume(log, { call, group: named, missing }),
+    read: (call: Consumer) => consume(log, call, named),
   } as unknown as UntypedServiceImplementation;
 }
 
@@ -90,26 +91,26 @@ export function handOutAll(log: FakeLog, groups: FakeGroups): void {
   for (const group of groups.values()) handOut(log, group);
 }
 
+/** Where a new group begins: at the end, at the beginning, or at the position asked for. */
+function startOf(
+  log: FakeLog,
+  all: InstanceType<typeof persistent.CreateReq.AllOptions> | undefined,
+): Pick<Group, 'startFrom' | 'next'> {
+  if (all?.hasEnd()) return { startFrom: 'C:-1/P:-1', next: log.records.length };
+  const position = all?.getPosition();
+  if (position === undefined) return { startFrom: 'C:0/P:0', next: 0 };
+  const commit = position.getCommitPosition();
+  return { startFrom: `C:${commit}/P:${position.getPreparePosition()}`, next: log.indexAt(BigInt(commit)) };
+}
+
 function newGroup(log: FakeLog, request: CreateReq): Group {
   const options = request.getOptions();
   const all = options?.getAll();
-  const position = all?.getPosition();
-  const from = all?.hasEnd()
-    ? 'C:-1/P:-1'
-    : position === undefined
-      ? 'C:0/P:0'
-      : `C:${position.getCommitPosition()}/P:${position.getPreparePosition()}`;
-  const next = all?.hasEnd()
-    ? log.records.length
-    : position === undefined
-      ? 0
-      : log.indexAt(BigInt(position.getCommitPosition()));
   return {
     name: options?.getGroupName() ?? '',
     settings: options?.getSettings() as Group['settings'],
-    startFrom: from,
+    ...startOf(log, all),
     matches: matcherOf(all?.getFilter()),
-    next,
     again: [],
     inFlight: new Map<string, { record: FakeRecord; consumer: Consumer }>(),
     parked: [],
@@ -151,11 +152,7 @@ function nextMatch(log: FakeLog, group: Group): FakeRecord | undefined {
   return undefined;
 }
 
-function consume(
-  log: FakeLog,
-  by: { call: Consumer; group: (name: string) => Group | undefined; missing: (name: string) => object },
-): void {
-  const { call } = by;
+function consume(log: FakeLog, call: Consumer, named: (name: string) => Group | undefined): void {
   let group: Group | undefined;
   const leave = (): void => {
     if (group === undefined) return;
@@ -168,8 +165,8 @@ function consume(
   call.on('data', (request: ReadReq) => {
     const options = request.getOptions();
     if (options === undefined) return group && settle(log, group, { call, request });
-    group = by.group(options.getGroupName());
-    if (group === undefined) return void call.emit('error', by.missing(options.getGroupName()));
+    group = named(options.getGroupName());
+    if (group === undefined) return void call.emit('error', missing(options.getGroupName()));
     const confirmation = new persistent.ReadResp.SubscriptionConfirmation();
     confirmation.setSubscriptionId(randomUUID());
     const response = new persistent.ReadResp();

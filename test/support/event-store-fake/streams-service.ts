@@ -20,17 +20,16 @@ export function streamsService(log: FakeLog, state: NodeState): UntypedServiceIm
   } as unknown as UntypedServiceImplementation;
 }
 
+const commitOf = (options: Options): string | undefined => options.getAll()?.getPosition()?.getCommitPosition();
+
 function read(log: FakeLog, state: NodeState, call: ReadCall): void {
   const options = call.request.getOptions() as Options;
   const refused = notServed(call, state);
   if (refused !== undefined) return void call.emit('error', refused);
   const all = options.getAll();
-  const position = all?.getPosition();
-  if (position !== undefined && !log.isBoundary(BigInt(position.getCommitPosition()))) {
-    call.emit(
-      'error',
-      refusal(status.UNKNOWN, `Unexpected ReadAllResult: InvalidPosition (${position.getCommitPosition()})`),
-    );
+  const commit = commitOf(options);
+  if (commit !== undefined && !log.isBoundary(BigInt(commit))) {
+    call.emit('error', refusal(status.UNKNOWN, `Unexpected ReadAllResult: InvalidPosition (${commit})`));
     return;
   }
   if (options.hasSubscription()) {
@@ -43,18 +42,19 @@ function read(log: FakeLog, state: NodeState, call: ReadCall): void {
   }
   const name = nameOf(options.getStream()?.getStreamIdentifier());
   const lags = state.leaderPort !== undefined;
-  if (all === undefined && (lags || log.stream(name).length === 0)) {
-    const missing = new streams.ReadResp.StreamNotFound();
-    missing.setStreamIdentifier(identifierOf(name));
-    const response = new streams.ReadResp();
-    response.setStreamNotFound(missing);
-    call.write(response);
-    call.end();
-    return;
-  }
+  if (all === undefined && (lags || log.stream(name).length === 0)) return endMissing(call, name);
   const records = lags ? [] : all === undefined ? ofStream(log, name, options) : ofAll(log, options);
   const matches = matcherOf(options.getFilter());
   void writeAll(call, records.filter(matches).slice(0, Number(options.getCount())));
+}
+
+function endMissing(call: ReadCall, name: string): void {
+  const missing = new streams.ReadResp.StreamNotFound();
+  missing.setStreamIdentifier(identifierOf(name));
+  const response = new streams.ReadResp();
+  response.setStreamNotFound(missing);
+  call.write(response);
+  call.end();
 }
 
 /** Honours the reader's flow control: a page larger than its window waits. */
@@ -79,8 +79,8 @@ function ofStream(log: FakeLog, name: string, options: Options): FakeRecord[] {
 /** Forwards a read begins with the event at its position, backwards with the one before it. */
 function ofAll(log: FakeLog, options: Options): FakeRecord[] {
   const all = options.getAll();
-  const position = all?.getPosition();
-  const at = position === undefined ? undefined : log.indexAt(BigInt(position.getCommitPosition()));
+  const commit = commitOf(options);
+  const at = commit === undefined ? undefined : log.indexAt(BigInt(commit));
   const count = Number(options.getCount());
   const most = options.hasFilter() ? log.records.length : count;
   if (options.getReadDirection() === FORWARDS) return all?.hasEnd() ? [] : log.records.slice(at ?? 0, (at ?? 0) + most);

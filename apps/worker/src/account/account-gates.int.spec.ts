@@ -51,6 +51,17 @@ class RefusingRegistry extends FakeRegistry {
   }
 }
 
+/** Resumed as soon as it was paused: only what became of document and group is looked at. */
+const resumedAtOnce = (context: TaskContext): TaskContext => ({
+  ...context,
+  gates: {
+    ...context.gates,
+    isPaused: () => Promise.resolve(false),
+    isHeld: () => Promise.resolve(false),
+    pause: context.gates.pause.bind(context.gates),
+  } as TaskContext['gates'],
+});
+
 const accountEvents = async (stores: Stores): Promise<AccountEvent[]> =>
   (await stores.store.readStream(accountStream(ACCOUNT))) as unknown as AccountEvent[];
 const accountTypes = async (stores: Stores): Promise<string[]> =>
@@ -168,33 +179,22 @@ describe('a refusal of the account', () => {
       clock,
       store: stores.store,
     });
-    /** Resumed as soon as it was paused: only what became of document and group is looked at. */
     const refused = { kind: 'refused', code: '403', text: 'the user has no right', raw: rawOf('{}', 403) } as const;
     const uploads = new FakeUploads(registry);
-    const ends: CallOutcome<never>[] = [refused];
+    const once = (): CallOutcome<never>[] => [refused];
+    const [ends, checks, starts] = [once(), once(), once()] as const;
     const largeDocuments = {
       step: async (...[account, document, at]: Parameters<FakeUploads['step']>) =>
         (at.next === 'finish' ? ends.shift() : undefined) ?? uploads.step(account, document, at),
     };
     const fakeGroups = new FakeGroups(registry);
-    const [checks, starts]: CallOutcome<never>[][] = [[refused], [refused]];
     const bulk: TaskContext['bulk'] = {
-      check: async (...args) => checks?.shift() ?? fakeGroups.check(...args),
-      start: async (account, ids) => starts?.shift() ?? fakeGroups.start(account, ids),
+      check: async (...args) => checks.shift() ?? fakeGroups.check(...args),
+      start: async (account, ids) => starts.shift() ?? fakeGroups.start(account, ids),
     };
-    const gates = (context: TaskContext): TaskContext => ({
-      ...context,
-      gates: {
-        ...context.gates,
-        isPaused: () => Promise.resolve(false),
-        isHeld: () => Promise.resolve(false),
-        pause: context.gates.pause.bind(context.gates),
-      } as TaskContext['gates'],
-    });
-
     const { requestId } = await registerDocument(stores);
     await workOff(
-      run(gates(processOn({ ...stores, registry, clock, largeDocuments, profile: SMALL_LIMITS }))),
+      run(resumedAtOnce(processOn({ ...stores, registry, clock, largeDocuments, profile: SMALL_LIMITS }))),
       requestId,
     );
     expect(await stateIn(stores.store, requestId)).toMatchObject({ phase: 'concluded', outcome: 'accepted' });
@@ -203,7 +203,7 @@ describe('a refusal of the account', () => {
     ]);
 
     const { group, command } = await acceptGroup(stores, 2);
-    const context = gates(processOn({ ...stores, registry, clock, bulk }));
+    const context = resumedAtOnce(processOn({ ...stores, registry, clock, bulk }));
     await runTask(context, command);
     await workOff(run(context), group);
     expect(await groupStateIn(stores.store, group.groupId)).toMatchObject({ phase: 'concluded' });

@@ -62,16 +62,10 @@ async function live({ fates, upload, plan }: Case): Promise<Ending> {
   const clock = new VirtualClock(new Date());
   const registry = new FakeRegistry(fates);
   const { requestId } = await registerDocument(stores);
-  const unproven: string[] = [];
-  registry.beforeSend = async () => {
-    const complaint = await whyNotToSend(requestId, registry);
-    if (complaint !== undefined) unproven.push(complaint);
-  };
+  const complaints: (string | undefined)[] = [];
+  registry.beforeSend = async () => void complaints.push(await whyNotToSend(requestId, registry));
   const largeDocuments = new FakeUploads(registry, upload);
-  largeDocuments.beforeFinish = async () => {
-    const complaint = await whyNotToFinish(requestId, registry);
-    if (complaint !== undefined) unproven.push(complaint);
-  };
+  largeDocuments.beforeFinish = async () => void complaints.push(await whyNotToFinish(requestId, registry));
   const profile = upload === undefined ? {} : { profile: SMALL_LIMITS };
   const breaker = new Breaker(plan === undefined ? undefined : { ...plan, dies: plan.survivor !== 'the same process' });
   const parts = {
@@ -100,7 +94,7 @@ async function live({ fates, upload, plan }: Case): Promise<Ending> {
     sends: sendsIn(registry),
     calls: breaker.calls,
     struck: breaker.struck,
-    unproven,
+    unproven: complaints.filter((one) => one !== undefined),
   };
 }
 

@@ -38,6 +38,21 @@ const SHA = 'a'.repeat(64);
 const PERSON = { kind: 'person', name: 'olga', authenticatedBy: 'api-key' } as const;
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
+const holdDecision = (id: string, decision: 'release' | 'end', predecessor: string) => ({
+  key: `decide_hold:${id}:${decision}`,
+  kind: 'decide_hold',
+  lane: 'internal',
+  dueAt: new Date(0),
+  payload: {
+    requestId: id,
+    isGroup: true,
+    decision,
+    predecessors: [predecessor],
+    actor: PERSON as never,
+    reason: 'the goods have arrived',
+  },
+});
+
 let queue: PostgresTaskQueue;
 let context: TaskContext;
 const end = new AbortController();
@@ -326,21 +341,11 @@ describe('those who wait', () => {
     const phases = (): Promise<GroupState['phase'][]> =>
       Promise.all(groups.map(async (one) => (await groupStateIn(stores.store, one)).phase));
     expect(await phases()).toEqual(['waiting', 'waiting']);
-    const decide = (id: string, decision: 'release' | 'end') => ({
-      key: `decide_hold:${id}:${decision}`,
-      kind: 'decide_hold',
-      lane: 'internal',
-      dueAt: new Date(0),
-      payload: {
-        requestId: id,
-        isGroup: true,
-        decision,
-        predecessors: [requestId],
-        actor: PERSON as never,
-        reason: 'the goods have arrived',
-      },
-    });
-    await queue.schedule(stores.pool, [decide(groups[0] as string, 'release'), decide(groups[1] as string, 'end')]);
+    const [released, ended] = groups as [string, string];
+    await queue.schedule(stores.pool, [
+      holdDecision(released, 'release', requestId),
+      holdDecision(ended, 'end', requestId),
+    ]);
     await workOff();
     expect(await phases()).toEqual(['sending', 'concluded']);
     const [waived] = (await stores.store.readStream(`group-${groups[0]}`)).filter(

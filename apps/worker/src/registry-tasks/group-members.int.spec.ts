@@ -28,6 +28,28 @@ interface Trial {
   requestIds: [string, string];
 }
 
+const lookedUp = (documentId: string): DecideDocument['command'] => ({
+  type: 'RecordLookUp',
+  attempt: 1,
+  documentIds: [documentId],
+  sinceAttemptEndedMs: 0,
+  unknownGraceMs: 0,
+  answerSha256: SHA,
+});
+
+const concludeMembers = (groupId: string): Task => ({
+  key: `conclude_members:${groupId}`,
+  kind: 'conclude_members',
+  lane: 'internal',
+  dueAt: new Date(0),
+  payload: { groupId, account: ACCOUNT },
+  priority: 100,
+  attempts: 1,
+  leaseExpiredBefore: false,
+  lease: '1:1',
+  claimedAt: new Date(0),
+});
+
 /** Two members whom the registry has; their group is checked next. */
 async function sentGroup(): Promise<Trial> {
   const registry = new FakeRegistry();
@@ -37,9 +59,7 @@ async function sentGroup(): Promise<Trial> {
   const requestIds: [string, string] = [randomUUID(), randomUUID()];
   const ofGroup = (index: number) => ({ groupId, index, of: 2, kind: 'given' as const });
   const members = await Promise.all(
-    requestIds.map(async (requestId, index) => ({
-      ...(await registerDocument(stores, requestId, { group: ofGroup(index) })),
-    })),
+    requestIds.map((requestId, index) => registerDocument(stores, requestId, { group: ofGroup(index) })),
   );
   const group = {
     groupId,
@@ -54,37 +74,10 @@ async function sentGroup(): Promise<Trial> {
   await toGroup({ type: 'Register', registration: group });
   for (const requestId of requestIds) {
     const documentId = registry.take(requestId);
-    await context.commands.execute(
-      new DecideDocument(
-        requestId,
-        {
-          type: 'RecordLookUp',
-          attempt: 1,
-          documentIds: [documentId],
-          sinceAttemptEndedMs: 0,
-          unknownGraceMs: 0,
-          answerSha256: SHA,
-        },
-        CAUSE,
-      ),
-    );
+    await context.commands.execute(new DecideDocument(requestId, lookedUp(documentId), CAUSE));
     await toGroup({ type: 'NoteMemberSent', requestId, documentId });
   }
-  const head = {
-    key: `conclude_members:${groupId}`,
-    kind: 'conclude_members',
-    lane: 'internal',
-    dueAt: new Date(0),
-    payload: { groupId, account: ACCOUNT },
-  };
-  return {
-    context,
-    registry,
-    clock,
-    toGroup,
-    requestIds,
-    task: { ...head, priority: 100, attempts: 1, leaseExpiredBefore: false, lease: '1:1', claimedAt: new Date(0) },
-  };
+  return { context, registry, clock, toGroup, requestIds, task: concludeMembers(groupId) };
 }
 
 /** Such a group that the registry will not start, as its check says. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import type { Registration } from '#domain';
 import { VirtualClock } from '#kernel';
 import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
@@ -10,6 +11,19 @@ const REASON = 'the wholesaler has corrected the shipment';
 const ACTOR = { kind: 'person', name: 'olga', authenticatedBy: 'api-key' } as const;
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
+
+const commandOf = (registration: Registration): Task => ({
+  key: `run_command:${registration.requestId}`,
+  kind: 'run_command',
+  lane: 'intake',
+  dueAt: new Date(0),
+  priority: 100,
+  attempts: 1,
+  leaseExpiredBefore: false,
+  lease: '1:1',
+  claimedAt: new Date(0),
+  payload: { registration, actor: ACTOR, reason: REASON } as unknown as Task['payload'],
+});
 
 describe('a document that an operator sends again', () => {
   it('and the one that failed name each other, once, with the reason and the person', async () => {
@@ -24,18 +38,7 @@ describe('a document that an operator sends again', () => {
 
     const resendOf = { requestId: original.requestId, commandId: original.commandId };
     const registration = { ...original, requestId: randomUUID(), commandId: 'again', resendOf };
-    const task: Task = {
-      key: `run_command:${registration.requestId}`,
-      kind: 'run_command',
-      lane: 'intake',
-      dueAt: new Date(0),
-      priority: 100,
-      attempts: 1,
-      leaseExpiredBefore: false,
-      lease: '1:1',
-      claimedAt: new Date(0),
-      payload: { registration, actor: ACTOR, reason: REASON } as unknown as Task['payload'],
-    };
+    const task = commandOf(registration);
     await runTask(context, task);
     await runTask(processOn({ ...stores, registry: new FakeRegistry(), clock }), {
       ...task,

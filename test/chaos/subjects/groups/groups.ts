@@ -32,14 +32,8 @@ function load(context: LoadContext): Message[] {
 
 function group({ random, world, accounts, seed, run, lastsMs, hasBroker }: LoadContext, number: number): Message {
   const key = `${run}1${String.fromCharCode(65 + (number % 26))}`;
-  const day = sampleDay({
-    world,
-    seed: (seed + 7_000 + number) >>> 0,
-    run: key,
-    accounts,
-    at: AT,
-    consignments: CONSIGNMENTS,
-  });
+  const seedOfDay = (seed + 7_000 + number) >>> 0;
+  const day = sampleDay({ world, seed: seedOfDay, run: key, accounts, at: AT, consignments: CONSIGNMENTS });
   const arrivals = day.filter((one) => one.after.length === 0 && one.expected === 'accepted').slice(0, MEMBERS);
   const rejected = number % 2 === 1 ? day.find((one) => one.expected === 'rejected') : undefined;
   const samples =

@@ -1,4 +1,4 @@
-import { sampleDay } from '../../../../apps/cli/src/sample/day.js';
+import { sampleDay, type SampleCommand } from '../../../../apps/cli/src/sample/day.js';
 import { erpCommand } from '../../../../apps/cli/src/sample/feed.js';
 import type { LoadContext, Message, Subject } from '../subject.js';
 
@@ -13,7 +13,7 @@ const GAP_MS = 3_000;
 export const repeats: Subject = { name: 'repeats', load };
 
 function load(context: LoadContext): Message[] {
-  const { random, world, accounts, seed, run, lastsMs, hasBroker } = context;
+  const { random, world, accounts, seed, run, lastsMs } = context;
   const count = Math.max(2, Math.round(context.documents / DOCUMENTS_PER_TRIO));
   const day = sampleDay({
     world,
@@ -27,37 +27,36 @@ function load(context: LoadContext): Message[] {
   const other = arrivals.pop();
   return arrivals.slice(0, count).flatMap((sample, n) => {
     const commandId = `repeat-${n}`;
-    const body = Buffer.from(JSON.stringify(erpCommand({ ...sample, commandId }, n)));
-    const otherContent = Buffer.from(
-      JSON.stringify(erpCommand({ ...(other ?? sample), commandId, account: sample.account }, n)),
-    );
+    const bodyOf = (content: SampleCommand): Buffer =>
+      Buffer.from(JSON.stringify(erpCommand({ ...content, commandId, account: sample.account }, n)));
     const atMs = random.below(Math.max(1, lastsMs - 2 * GAP_MS));
-    const via = (): Message['via'] => (hasBroker && random.below(2) === 0 ? 'amqp' : 'http');
-    const soon = (): number => atMs + random.below(GAP_MS);
     // The first goes over HTTP: its answer says that it is stored, so that whatever has other content comes second.
     const first: Message = {
       key: commandId,
       atMs,
       via: 'http',
-      body,
+      body: bodyOf(sample),
       commandId,
       expect: { kind: 'taken', outcome: 'accepted' },
     };
-    const again = [1, 2].map((turn): Message => ({
-      ...first,
-      key: `${commandId}-again-${turn}`,
-      atMs: soon(),
-      via: via(),
-    }));
-    const conflict: Message = {
-      ...first,
-      key: `${commandId}-conflict`,
-      atMs: soon(),
-      via: via(),
-      body: otherContent,
-      followsKey: commandId,
-      expect: { kind: 'refused', code: 'command_conflict' },
-    };
-    return [first, ...again, conflict];
+    return [first, ...laterOnes(first, bodyOf(other ?? sample), context)];
   });
+}
+
+/** The same twice more, and once the same id with other content. */
+function laterOnes(first: Message, otherContent: Buffer, { random, hasBroker }: LoadContext): Message[] {
+  const later = (name: string): Message => ({
+    ...first,
+    key: `${first.key}-${name}`,
+    atMs: first.atMs + random.below(GAP_MS),
+    via: hasBroker && random.below(2) === 0 ? 'amqp' : 'http',
+  });
+  const again = [1, 2].map((turn) => later(`again-${turn}`));
+  const conflict: Message = {
+    ...later('conflict'),
+    body: otherContent,
+    followsKey: first.key,
+    expect: { kind: 'refused', code: 'command_conflict' },
+  };
+  return [...again, conflict];
 }

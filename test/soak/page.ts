@@ -1,3 +1,4 @@
+import { defined } from '#kernel';
 /** A fenced block of a page, by the words of its fence: ```sh run, ```js run feed.mjs, ```sh not-run="needs Docker". */
 export interface Block {
   page: string;
@@ -44,9 +45,9 @@ export function blocksOf(page: string, markdown: string): Block[] {
       text,
       terminal: words.has('terminal'),
       exits: Number(words.get('exits') ?? 0),
-      ...(mark === undefined ? {} : { mark }),
+      ...defined({ mark }),
       ...(words.get('not-run') === undefined ? {} : { reason: words.get('not-run') as string }),
-      ...(file === undefined ? {} : { file }),
+      ...defined({ file }),
       ...(words.get('until') === undefined ? {} : { until: words.get('until') as string }),
       ...(words.get('replaces') === undefined ? {} : { replaces: words.get('replaces') as string }),
       ...(words.get('name') === undefined ? {} : { name: words.get('name') as string }),

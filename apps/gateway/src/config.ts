@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net';
 import { z } from 'zod';
 import { documentTypeOf } from '#documents';
-import { PedigreeError, type JsonObject } from '#kernel';
+import { defined, PedigreeError, type JsonObject } from '#kernel';
 import { readEncryptionKey, readProfile, type Profile } from '#registry-client';
 import { readSecretFile } from '#secret-files';
 import { addressWithoutSecrets, parseEnvironment, readVariable, serverWithoutSecrets, variablesOf } from '#service';
@@ -138,7 +138,7 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     databaseUrl: data.DATABASE_URL,
     eventStoreUrl: data.EVENTSTORE_URL,
     bus: {
-      ...(amqpUrl === undefined ? {} : { amqpUrl }),
+      ...defined({ amqpUrl }),
       prefix: data.AMQP_PREFIX,
       deliveryLimit: data.AMQP_DELIVERY_LIMIT,
     },

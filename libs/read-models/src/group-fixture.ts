@@ -11,7 +11,7 @@ import {
   type GroupState,
   type Registration,
 } from '#domain';
-import { uuid5 } from '#kernel';
+import { defined, uuid5 } from '#kernel';
 import { DIGEST, documentIdOf, NAMESPACE, type DocumentOfTest, type LogOfTest } from './fixture.js';
 
 export interface GivenGroup {
@@ -44,7 +44,7 @@ export class GroupOfTest {
     this.groupId = uuid5(this.commandId, NAMESPACE);
     const { groupId, commandId } = this;
     // Parts of one document have its command and no other.
-    const ofWhole = kind === 'split' ? { commandId, ...(reference === undefined ? {} : { reference }) } : {};
+    const ofWhole = kind === 'split' ? { commandId, ...defined({ reference }) } : {};
     this.members = given.map((member, index) => ({
       ...member,
       ...ofWhole,
@@ -67,10 +67,9 @@ export class GroupOfTest {
         kind,
         members: this.members,
         after,
-        ...(reference === undefined ? {} : { reference }),
+        ...defined({ reference }),
         ...(kind === 'split' ? { original } : {}),
-        ...(resumes === undefined ? {} : { resumes }),
-        ...(firstCommand === undefined ? {} : { firstCommand }),
+        ...defined({ resumes, firstCommand }),
       },
     });
     for (const member of this.members) log.add(member.requestId, { type: 'DocumentRegistered', data: member });

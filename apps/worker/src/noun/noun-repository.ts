@@ -1,5 +1,5 @@
 import type { Actor, EventStore, NewEvent } from '#event-store';
-import { canonicalJson, sha256Hex, uuid5, type Clock } from '#kernel';
+import { canonicalJson, defined, sha256Hex, uuid5, type Clock } from '#kernel';
 import type { Candidate } from './candidate.js';
 
 /** Why and by whom a command is given; goes into the metadata of the events that follow. */
@@ -173,7 +173,7 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
       metadata: {
         participant: installation.participant,
         actor: of.cause.actor,
-        ...(of.cause.reason === undefined ? {} : { reason: of.cause.reason }),
+        ...defined({ reason: of.cause.reason }),
         softwareVersion: installation.softwareVersion,
         profile: installation.profile,
         effectiveAt: (of.cause.effectiveAt ?? clock.now()).toISOString(),

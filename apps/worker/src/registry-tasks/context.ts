@@ -2,7 +2,7 @@ import type { CommandBus } from '@nestjs/cqrs';
 import type { GroupCommand } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import type { Clock, Sha256 } from '#kernel';
+import { defined, type Clock, type Sha256 } from '#kernel';
 import type { Pool } from '#postgres';
 import type { Groups, LargeDocuments, Profile, RawAnswer, RegistryClient, UploadLinks } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
@@ -75,7 +75,7 @@ export function byRegistry(
   const cause = {
     ...causeOf(task, registryActor(context)),
     candidates,
-    ...(at === undefined ? {} : { effectiveAt: at }),
+    ...defined({ effectiveAt: at }),
   };
   return context.commands.execute(
     new DecideDocument(task.payload.requestId, command as DecideDocument['command'], cause),

@@ -9,6 +9,7 @@ import {
   type GroupState,
   type PredecessorNews,
 } from '#domain';
+import { defined } from '#kernel';
 import { dependentsOf, type NewDependent } from '#subscriptions';
 import type { TaskResult } from '#tasks';
 import { DecideDocument } from '../document/decide-document.js';
@@ -88,7 +89,7 @@ export async function releaseDependents(context: TaskContext, task: TaskOf<'rele
       {
         ...follow,
         key: `${first}>${last}`,
-        payload: { requestId: predecessor, account, predecessor, cursor: last, ...(by === undefined ? {} : { by }) },
+        payload: { requestId: predecessor, account, predecessor, cursor: last, ...defined({ by }) },
       },
     ]);
   } else if (end.standsFor !== undefined && !endedBadly(end.news.outcome)) {
@@ -167,7 +168,7 @@ async function ownEndOf({ documents, groups }: TaskContext, id: string): Promise
   if (document.phase !== 'concluded') return 'open';
   const { outcome, cause, status, registration, resentAs, supersededBy } = document;
   const { commandId, requestId } = registration;
-  const { isFinal } = endOfDocument({ outcome, ...(cause === undefined ? {} : { cause }) });
+  const { isFinal } = endOfDocument({ outcome, ...defined({ cause }) });
   const isTurning = cause === 'registry_failed' && status !== 'failed';
   return {
     news: { outcome },

@@ -1,4 +1,5 @@
 import type { PayloadOf, Registration } from '#domain';
+import { defined } from '#kernel';
 import type { TaskResult } from '#tasks';
 import { DecideDocument } from '../document/decide-document.js';
 import { DecideGroup } from '../group/decide-group.js';
@@ -10,7 +11,7 @@ export async function runCommand(context: TaskContext, task: TaskOf<'run_command
   const { payload } = task;
   if ('group' in payload) return runGroupCommand(context, task, payload);
   const { registration, actor, reason } = payload;
-  const cause = { ...causeOf(task, actor), ...(reason === undefined ? {} : { reason }) };
+  const cause = { ...causeOf(task, actor), ...defined({ reason }) };
   const { requestId, commandId, resendOf } = registration;
   await context.commands.execute(new DecideDocument(requestId, { type: 'Register', registration }, cause));
   if (resendOf !== undefined)
@@ -32,7 +33,7 @@ async function runGroupCommand(
   task: Claim,
   { group, actor, reason }: Extract<PayloadOf<'run_command'>, { group: object }>,
 ): Promise<TaskResult> {
-  const cause = { ...causeOf(task, actor), ...(reason === undefined ? {} : { reason }) };
+  const cause = { ...causeOf(task, actor), ...defined({ reason }) };
   const all = async (work: (member: Registration) => Promise<unknown>): Promise<void> => {
     for (let from = 0; from < group.members.length; from += MEMBERS_AT_ONCE)
       await Promise.all(group.members.slice(from, from + MEMBERS_AT_ONCE).map(work));

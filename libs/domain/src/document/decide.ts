@@ -1,4 +1,4 @@
-import { neverReached, type Sha256 } from '#kernel';
+import { defined, neverReached, type Sha256 } from '#kernel';
 import type { CallAnswer } from '../attempt/attempt.js';
 import { decideAttempt, hasBegun, type LookUpFacts } from '../attempt/decide.js';
 import type {
@@ -116,7 +116,7 @@ function notePredecessor(
   const { requestId, outcome, by, endAtOnceDocTypes = [] } = command;
   const noted: DocumentEvent = {
     type: 'PredecessorConcluded',
-    data: { requestId, outcome, ...(by === undefined ? {} : { by }) },
+    data: { requestId, outcome, ...defined({ by }) },
   };
   if (judged.kind === 'lifted') return judged.isLast ? [noted, { type: 'DocumentReleased', data: {} }] : [noted];
   const { hold } = judged;

@@ -1,4 +1,4 @@
-import { neverReached } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import type { LookUpFacts } from '../attempt/decide.js';
 import type { AfterHold, DocumentOutcome, FailureCause } from '../document/events.js';
 import { decidedHolds, isFreeWithout, judgeNews, type HoldDecision, type PredecessorNews } from '../document/hold.js';
@@ -89,7 +89,7 @@ function notePredecessor(
   const { requestId, outcome, by, endAtOnceDocTypes = [] } = command;
   const noted: GroupEvent = {
     type: 'GroupPredecessorConcluded',
-    data: { requestId, outcome, ...(by === undefined ? {} : { by }) },
+    data: { requestId, outcome, ...defined({ by }) },
   };
   if (judged.kind === 'lifted') return judged.isLast ? [noted, { type: 'GroupReleased', data: {} }] : [noted];
   const { hold } = judged;
@@ -141,7 +141,7 @@ function noteMemberConcluded(
   if (member.outcome !== undefined) return revised(state, { ...command, index, previousOutcome: member.outcome });
   const concluded: GroupEvent = {
     type: 'MemberConcluded',
-    data: { index, requestId, outcome, ...(cause === undefined ? {} : { cause }), ...byVersion(version) },
+    data: { index, requestId, outcome, ...defined({ cause }), ...byVersion(version) },
   };
   const stopped = haltOf(state) !== undefined || state.phase === 'concluded' ? undefined : stops(command);
   const halt =
@@ -169,7 +169,7 @@ function stops({
 
 function conclusion(members: Pick<Member, 'outcome'>[], halt: HaltCause | undefined): GroupEvent[] {
   if (members.some((one) => one.outcome === undefined)) return [];
-  return [{ type: 'GroupConcluded', data: { outcome: outcomeOf(members), ...(halt === undefined ? {} : { halt }) } }];
+  return [{ type: 'GroupConcluded', data: { outcome: outcomeOf(members), ...defined({ halt }) } }];
 }
 
 /**

@@ -1,4 +1,4 @@
-import { neverReached, type Sha256 } from '#kernel';
+import { defined, neverReached, type Sha256 } from '#kernel';
 import type { RegistryStatus } from '../document/events.js';
 import type { InboundDownloaded, InboundEvent, InboundOutcome, InboundReceiptStored, LinkedBy } from './events.js';
 import { evolveInbound, type Followed, type InboundState, type Seen } from './state.js';
@@ -84,7 +84,7 @@ function observeStatus(
       status,
       answerSha256,
       ...(saysMore ? { isLastWord: true as const } : {}),
-      ...(processedAt === undefined ? {} : { processedAt }),
+      ...defined({ processedAt }),
     };
     return [{ type: 'InboundStatusObserved', data }];
   });
@@ -122,11 +122,10 @@ function conclusion(state: Followed): InboundEvent {
       channel,
       outcome: outcomeOf(state),
       isReadable: content !== undefined && 'docType' in content,
-      ...(requestId === undefined ? {} : { requestId }),
-      ...(docType === undefined ? {} : { docType }),
+      ...defined({ requestId, docType }),
       ...(typeof download === 'object' ? { documentSha256: download.documentSha256 } : {}),
       ...(typeof receipt === 'object' ? { receiptSha256: receipt.receiptSha256 } : {}),
-      ...(acceptedAt === undefined ? {} : { acceptedAt }),
+      ...defined({ acceptedAt }),
     },
   };
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { InboundEvent, InboundSeen } from '#domain';
-import type { Sha256 } from '#kernel';
+import { defined, type Sha256 } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { titleOfType } from '#documents';
@@ -88,7 +88,7 @@ function inbound(
       documentSha256,
       isReadable: true,
       acceptedAt,
-      ...(requestId === undefined ? {} : { requestId }),
+      ...defined({ requestId }),
     },
   });
   for (const event of extra) log.addInbound(documentId, event);

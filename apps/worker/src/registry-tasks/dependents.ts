@@ -12,10 +12,9 @@ import {
 import { defined } from '#kernel';
 import { dependentsOf, type NewDependent } from '#subscriptions';
 import type { TaskResult } from '#tasks';
-import { DecideDocument } from '../document/decide-document.js';
-import { DecideGroup } from '../group/decide-group.js';
 import type { Claim, TaskOf } from '../lane.js';
-import { causeOf, SYSTEM, type Dependents, type TaskContext } from './context.js';
+import { SYSTEM } from '../noun/noun-repository.js';
+import { causeOf, type Dependents, type TaskContext } from './context.js';
 
 /** Dependents that one task tells; those behind them are the next task's. */
 export const DEPENDENTS_PER_TASK = 200;
@@ -126,11 +125,7 @@ function tell(
   const endAtOnceDocTypes = end.isTurning ? [] : dependentsIn(context).endAtOnceDocTypes;
   const cause = causeOf(task, SYSTEM);
   const command = { type: 'NotePredecessor' as const, requestId: predecessor, ...end.news, endAtOnceDocTypes };
-  return context.commands.execute(
-    data['kind'] === 'group'
-      ? new DecideGroup(dependent, command, cause)
-      : new DecideDocument(dependent, command, cause),
-  );
+  return (data['kind'] === 'group' ? context.groups : context.documents).execute(dependent, command, cause);
 }
 
 function dependentsIn({ dependents }: TaskContext): Dependents {

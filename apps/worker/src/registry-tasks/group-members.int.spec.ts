@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { documentStream, type GroupRegistration } from '#domain';
+import { documentStream, type GroupCommand, type GroupRegistration } from '#domain';
 import { VirtualClock } from '#kernel';
 import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
 import { ACCOUNT, processOn, registerDocument, runTask, stateIn, storesForSpec } from '../../test/trial.js';
-import { DecideDocument } from '../document/decide-document.js';
-import { DecideGroup } from '../group/decide-group.js';
 import type { TaskContext } from './context.js';
 
 const SHA = 'a'.repeat(64);
@@ -22,7 +20,7 @@ interface Trial {
   context: TaskContext;
   registry: FakeRegistry;
   clock: VirtualClock;
-  toGroup: (command: DecideGroup['command']) => Promise<unknown>;
+  toGroup: (command: GroupCommand) => Promise<unknown>;
   /** Of the group, under the kind that ends members of what was not started. */
   task: Task;
   requestIds: [string, string];
@@ -49,24 +47,21 @@ async function sentGroup(): Promise<Trial> {
     members,
     after: [],
   } as GroupRegistration;
-  const toGroup = (command: DecideGroup['command']) =>
-    context.commands.execute(new DecideGroup(groupId, command, CAUSE));
+  const toGroup = (command: GroupCommand) => context.groups.execute(groupId, command, CAUSE);
   await toGroup({ type: 'Register', registration: group });
   for (const requestId of requestIds) {
     const documentId = registry.take(requestId);
-    await context.commands.execute(
-      new DecideDocument(
-        requestId,
-        {
-          type: 'RecordLookUp',
-          attempt: 1,
-          documentIds: [documentId],
-          sinceAttemptEndedMs: 0,
-          unknownGraceMs: 0,
-          answerSha256: SHA,
-        },
-        CAUSE,
-      ),
+    await context.documents.execute(
+      requestId,
+      {
+        type: 'RecordLookUp',
+        attempt: 1,
+        documentIds: [documentId],
+        sinceAttemptEndedMs: 0,
+        unknownGraceMs: 0,
+        answerSha256: SHA,
+      },
+      CAUSE,
     );
     await toGroup({ type: 'NoteMemberSent', requestId, documentId });
   }

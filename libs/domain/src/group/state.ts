@@ -96,7 +96,7 @@ function evolveRegistered(state: RegisteredGroup, event: Exclude<GroupEvent, Gro
         phase: 'concluded',
         outcome: event.data.outcome,
         halt: haltOf(state),
-        ...(state.phase === 'concluded' && state.resumedBy !== undefined ? { resumedBy: state.resumedBy } : {}),
+        ...(state.phase === 'concluded' ? defined({ resumedBy: state.resumedBy }) : {}),
       };
     case 'GroupResumed':
       return state.phase === 'concluded' ? { ...state, resumedBy: event.data.by } : state;

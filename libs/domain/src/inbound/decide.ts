@@ -31,44 +31,42 @@ export function decideInbound(state: InboundState, command: InboundCommand): Inb
     case 'ObserveStatus':
       return observeStatus(state, command);
     case 'RecordDownload':
-      return whileFollowed(state, (open) =>
-        open.download === undefined
-          ? [{ type: 'InboundDownloaded', data: { documentId: open.seen.documentId, ...command.download } }]
-          : [],
-      );
+      return firstAnswer(state, 'download', (documentId) => ({
+        type: 'InboundDownloaded',
+        data: { documentId, ...command.download },
+      }));
     case 'GiveUpDownload': {
       const { type: _, ...why } = command;
-      return whileFollowed(state, (open) =>
-        open.download === undefined
-          ? [{ type: 'InboundDownloadGivenUp', data: { documentId: open.seen.documentId, ...why } }]
-          : [],
-      );
+      return firstAnswer(state, 'download', (documentId) => ({
+        type: 'InboundDownloadGivenUp',
+        data: { documentId, ...why },
+      }));
     }
     case 'RecordReceipt':
-      return whileFollowed(state, (open) =>
-        open.receipt === undefined
-          ? [{ type: 'InboundReceiptStored', data: { documentId: open.seen.documentId, ...command.receipt } }]
-          : [],
-      );
+      return firstAnswer(state, 'receipt', (documentId) => ({
+        type: 'InboundReceiptStored',
+        data: { documentId, ...command.receipt },
+      }));
     case 'GiveUpReceipt': {
       const { type: _, ...why } = command;
-      return whileFollowed(state, (open) =>
-        open.receipt === undefined
-          ? [{ type: 'InboundReceiptGivenUp', data: { documentId: open.seen.documentId, ...why } }]
-          : [],
-      );
+      return firstAnswer(state, 'receipt', (documentId) => ({
+        type: 'InboundReceiptGivenUp',
+        data: { documentId, ...why },
+      }));
     }
-    case 'Link': {
-      const { type: _, ...found } = command;
-      if (state.phase === 'absent' || state.phase === 'ours' || state.link !== undefined) return [];
-      return [{ type: 'InboundLinked', data: { documentId: state.seen.documentId, ...found } }];
-    }
+    case 'Link':
+      return link(state, command);
     case 'Recognise':
       if (state.phase === 'absent' || state.phase === 'ours') return [];
       return [{ type: 'InboundRecognised', data: { documentId: state.seen.documentId, requestId: command.requestId } }];
     default:
       return neverReached(command, 'inbound command');
   }
+}
+
+function link(state: InboundState, { type: _, ...found }: Extract<InboundCommand, { type: 'Link' }>): InboundEvent[] {
+  if (state.phase === 'absent' || state.phase === 'ours' || state.link !== undefined) return [];
+  return [{ type: 'InboundLinked', data: { documentId: state.seen.documentId, ...found } }];
 }
 
 function observeStatus(
@@ -89,6 +87,13 @@ function observeStatus(
     return [{ type: 'InboundStatusObserved', data }];
   });
 }
+
+/** What came of asking for its bytes or its receipt: only the first answer counts. */
+const firstAnswer = (
+  state: InboundState,
+  to: 'download' | 'receipt',
+  told: (documentId: string) => InboundEvent,
+): InboundEvent[] => whileFollowed(state, (open) => (open[to] === undefined ? [told(open.seen.documentId)] : []));
 
 /** What is new, and the conclusion when nothing is waited for any more. */
 function whileFollowed(state: InboundState, news: (open: Followed) => InboundEvent[]): InboundEvent[] {

@@ -48,19 +48,18 @@ function keep({
   return log.evidence.keep(Buffer.from(JSON.stringify(facts)));
 }
 
+interface Told {
+  seen?: Partial<InboundSeen['data']>;
+  docType: number;
+  items: string[];
+  acceptedAt: string;
+  subjectId?: string;
+  counterpartyId?: string;
+  extra?: InboundEvent[];
+}
+
 /** What another participant tells, or what went out past us: from the list to its end. */
-function inbound(
-  documentId: string,
-  of: {
-    seen?: Partial<InboundSeen['data']>;
-    docType: number;
-    items: string[];
-    acceptedAt: string;
-    subjectId?: string;
-    counterpartyId?: string;
-    extra?: InboundEvent[];
-  },
-): void {
+function inbound(documentId: string, of: Told): void {
   const { seen, docType, items, acceptedAt, subjectId = THEM, counterpartyId = US, extra = [] } = of;
   const documentSha256 = keep({ docType, items, subjectId, counterpartyId });
   const data = {

@@ -137,6 +137,12 @@ describe('the members of a group that was not started', () => {
     registry.status = 'uploading';
     expect(await runTask(context, task)).toEqual({ kind: 'done' });
     expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
+    // The answer that showed it untouched is kept.
+    for (const one of requestIds) {
+      const events = await stores.store.readStream(documentStream(one));
+      const ended = events.find(({ type }) => type === 'DocumentNotProcessed');
+      expect(await stores.evidence.get(ended?.data['answerSha256'] as string)).toBeDefined();
+    }
     const ids = (await Promise.all(requestIds.map((one) => stores.store.readStream(documentStream(one))))).map(
       (events) => events.at(-1)?.id,
     );

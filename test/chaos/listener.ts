@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { systemClock } from '#kernel';
+import { defined, systemClock } from '#kernel';
 import type { OutcomeMessage } from './subjects/subject.js';
 
 const WAIT_SECONDS = 5;
@@ -20,7 +20,7 @@ export class Record {
     };
     const before = this.bodies.get(id);
     this.bodies.set(id, body);
-    this.messages.push({ id, subject, sequence, body, ...(before === undefined ? {} : { repeated: before }) });
+    this.messages.push({ id, subject, sequence, body, ...defined({ repeated: before }) });
   }
 
   get distinct(): number {

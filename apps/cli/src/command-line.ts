@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import { SOFTWARE_VERSION } from '#event-store';
 import { runProgramLine } from '#service';
 import { ownConfig, ownEnvironment } from './config.js';
@@ -266,8 +266,7 @@ function tasks(
 ): Promise<number> {
   if (orphans === true)
     return showOrphans(gateway, {
-      ...(reason === undefined ? {} : { reason }),
-      ...(json === undefined ? {} : { json }),
+      ...defined({ reason, json }),
     });
   if (reason !== undefined) {
     say('pedigree: --reason goes with --orphans; pedigree retry KEY --reason TEXT has a task tried again');

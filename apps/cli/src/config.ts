@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { defined } from '#kernel';
 import { parseEnvironment } from '#service';
 
 const packageRoot = findPackageRoot();
@@ -112,8 +113,7 @@ export const ownConfig = (): CliConfig => cliConfig(process.env);
 export const upConfig = (flags: { registryUrl?: string; profile?: string }): CliConfig =>
   cliConfig({
     ...process.env,
-    ...(flags.registryUrl === undefined ? {} : { REGISTRY_URL: flags.registryUrl }),
-    ...(flags.profile === undefined ? {} : { REGISTRY_PROFILE: flags.profile }),
+    ...defined({ REGISTRY_URL: flags.registryUrl, REGISTRY_PROFILE: flags.profile }),
   });
 
 /** A file of the sandbox in the source tree: its data and its program are used as they are. */

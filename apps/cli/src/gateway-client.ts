@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
 import { camelCase, type Snake } from '../../gateway/src/api/snake-case.js';
-import { PedigreeError, type ErrorCode } from '#kernel';
+import { defined, PedigreeError, type ErrorCode } from '#kernel';
 import { sentenceOf } from '#service';
 
 /** One line of the answer to NDJSON commands. */
@@ -181,9 +181,7 @@ function problem(text: string, statusCode: number): Error {
       item?: string;
     };
     return new PedigreeError(code, detail, {
-      ...(field === undefined ? {} : { field }),
-      ...(line === undefined ? {} : { line }),
-      ...(item === undefined ? {} : { item }),
+      ...defined({ field, line, item }),
     });
   } catch {
     return new Error(`the gateway answered ${statusCode}: ${text.slice(0, 500)}`);

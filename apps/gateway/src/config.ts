@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net';
 import { z } from 'zod';
 import { documentTypeOf } from '#documents';
-import { PedigreeError, type JsonObject } from '#kernel';
+import { defined, PedigreeError, type JsonObject } from '#kernel';
 import { readEncryptionKey, readProfile, type Profile } from '#registry-client';
 import { readSecretFile } from '#secret-files';
 import {
@@ -115,7 +115,7 @@ export function gatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
     ...limitsOf(readProfile(data.REGISTRY_PROFILE, data.REGISTRY_PROFILE_OVERRIDES)),
     otlpEndpoint: data.OTEL_EXPORTER_OTLP_ENDPOINT,
     bus: {
-      ...(amqpUrl === undefined ? {} : { amqpUrl }),
+      ...defined({ amqpUrl }),
       prefix: data.AMQP_PREFIX,
       deliveryLimit: data.AMQP_DELIVERY_LIMIT,
     },

@@ -1,5 +1,3 @@
-import { NestFactory } from '@nestjs/core';
-import { CommandBus } from '@nestjs/cqrs';
 import { SOFTWARE_VERSION, type EventStore } from '#event-store';
 import { PostgresEvidenceStore, type EvidenceStore } from '#evidence';
 import type { Clock } from '#kernel';
@@ -20,7 +18,6 @@ import type { Installation } from './noun/noun-repository.js';
 import { Restored } from './restoration/restored.js';
 import { ObservedDocuments } from './watch/observed-documents.js';
 import { collectWorkerMetrics } from './watch/worker-metrics.js';
-import { WorkerModule } from './worker.module.js';
 
 const SECONDS_PER_HOUR = 3_600;
 
@@ -56,13 +53,8 @@ export async function openContext(
 ): Promise<{ context: InboundContext; close(): Promise<void> }> {
   const { pool, queue, clock } = on;
   const nouns = nounsOn(on, { log, watching });
-  const app = await NestFactory.createApplicationContext(WorkerModule.of(nouns), {
-    logger: ['error', 'warn'],
-    abortOnError: false,
-  });
-  const commands = app.get(CommandBus);
   const evidence = new PostgresEvidenceStore({ pool });
-  const { registry, gates } = registryOn(on, config, { log, commands, evidence, accounts: nouns.accounts });
+  const { registry, gates } = registryOn(on, config, { log, evidence, accounts: nouns.accounts });
   collectWorkerMetrics(watching.metrics, {
     registry,
     clock,
@@ -70,16 +62,9 @@ export async function openContext(
     documents: nouns.documents,
     held: () => heldFigures(pool, config.heldAlertHours * SECONDS_PER_HOUR),
   });
-  const restored = new Restored({
-    pool,
-    store: on.store,
-    installation: on.installation,
-    accounts: config.accounts.map((one) => one.name),
-    info: (about, message) => log.info(about, message),
-  });
+  const restored = restoredOn(on, config, log);
   const context: InboundContext = {
     ...nouns,
-    commands,
     evidence,
     registry,
     gates,
@@ -98,11 +83,7 @@ export async function openContext(
   };
   await restored.open();
   await gates.open();
-  const close = async (): Promise<void> => {
-    await registry.close();
-    await app.close();
-  };
-  return { context, close };
+  return { context, close: () => registry.close() };
 }
 
 /** The nouns of the domain, one stream for each of their kind. */
@@ -117,11 +98,20 @@ function nounsOn({ store, clock, installation }: Foundation, { log, watching: { 
   };
 }
 
+const restoredOn = ({ pool, store, installation }: Foundation, { accounts }: WorkerConfig, log: ServiceLog): Restored =>
+  new Restored({
+    pool,
+    store,
+    installation,
+    accounts: accounts.map((one) => one.name),
+    info: (about, message) => log.info(about, message),
+  });
+
 /** The way to the registry, and the gate of each account on it: each hears from the other. */
 function registryOn(
   { pool, clock, budgets }: Foundation,
   { profile, accounts, encryptionKey, registryUrl }: WorkerConfig,
-  to: { log: ServiceLog; commands: CommandBus; evidence: EvidenceStore; accounts: AccountRepository },
+  to: { log: ServiceLog; evidence: EvidenceStore; accounts: AccountRepository },
 ): { registry: UndiciRegistryClient; gates: AccountGates } {
   const sessions = new PostgresSessionStore(pool, { key: encryptionKey });
   const registry: UndiciRegistryClient = new UndiciRegistryClient({

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DocumentReference, GroupKind, GroupRegistration, Registration } from '#domain';
 import type { NewEvent } from '#event-store';
-import { sha256Hex, uuid5, type JsonObject } from '#kernel';
+import { defined, sha256Hex, uuid5, type JsonObject } from '#kernel';
 import type { DocumentStatus } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { StartFate } from './fake-groups.js';
@@ -230,7 +230,7 @@ export class GoldenPast {
       decision,
       actor: PERSON,
       reason: 'I have seen it',
-      ...(isGroup === undefined ? {} : { isGroup }),
+      ...defined({ isGroup }),
     });
   }
 

@@ -1,4 +1,3 @@
-import type { CommandBus } from '@nestjs/cqrs';
 import { documentReading } from '#documents';
 import { VirtualClock } from '#kernel';
 import { registryListsSchema } from '#reconciliation';
@@ -10,9 +9,7 @@ import { loadProfile, registryClientSchema, type DocumentMetadata, type Document
 import { catchUpProjection, catchUpSaga, subscriptionsSchema } from '#subscriptions';
 import { tasksSchema, type PostgresTaskQueue, type Task, type TaskResult } from '#tasks';
 import { DOCUMENT_SAGA, INBOUND_SAGA, keysOfDocumentEvent, reactToDocumentEvent, reactToInboundEvent } from '#domain';
-import { DecideAccount } from '../src/account/decide-account.js';
-import { DecideInbound } from '../src/inbound/decide-inbound.js';
-import { InboundRepository } from '../src/inbound/inbound-repository.js';
+import type { AccountRepository } from '../src/account/account-repository.js';
 import { RegistryDocuments } from '../src/inbound/registry-documents.js';
 import type { InboundContext } from '../src/inbound/context.js';
 import { lanesOf } from '../src/lanes.js';
@@ -39,12 +36,6 @@ const PROFILE = loadProfile('interface-v1', {
   rules: { unknownGraceMs: 30_000, failedGraceMs: 1_200_000, maxDocumentBytes: LARGE_BYTES, uploadPartBytes: 40 },
 });
 const RULES = { ...PROFILE.rules, statusGridMs: 1_000, lookUpEveryMs: 5_000 };
-const INSTALLATION = {
-  id: '6f1b2c9e-3a70-4a51-9a7e-0d5a6a1c4b01',
-  participant: 'own',
-  softwareVersion: 'test',
-  profile: PROFILE.name,
-};
 const HOUR_MS = 3_600_000;
 const MOST_ROUNDS = 40;
 /** Readers of the document lists come again for ever. */
@@ -67,6 +58,7 @@ export class GoldenWorld {
   readonly uploads = new FakeUploads(this.registry);
   readonly groups = new FakeGroups(this.registry);
   readonly context: InboundContext;
+  readonly accounts: AccountRepository;
   /** What the next reading of a list shows. */
   readonly listed: Record<'incoming' | 'outgoing', DocumentMetadata[]> = { incoming: [], outgoing: [] };
   /** Results of tasks that were given up. */
@@ -85,13 +77,7 @@ export class GoldenWorld {
       profile: PROFILE,
       clock,
     });
-    const inbound = new InboundRepository({ store, clock, installation: INSTALLATION });
-    const commands = {
-      execute: (one: DecideInbound) =>
-        one instanceof DecideInbound
-          ? inbound.execute(one.documentId, one.command, one.cause)
-          : own.commands.execute(one),
-    } as unknown as CommandBus;
+    this.accounts = own.accounts;
     const lists = {
       documentsSince: (_: string, list: 'incoming' | 'outgoing', { cursor }: { cursor: object }) => {
         const documents = this.listed[list].splice(0);
@@ -101,8 +87,6 @@ export class GoldenWorld {
     };
     this.context = {
       ...own,
-      commands,
-      inbound,
       lists,
       pool,
       queue,
@@ -154,7 +138,7 @@ export class GoldenWorld {
       lease: '1:1',
       actor: { kind: 'person', name: 'olga', authenticatedBy: 'test' } as const,
     };
-    await this.context.commands.execute(new DecideAccount('second', { type: 'Resume', account: 'second' }, by));
+    await this.accounts.execute('second', { type: 'Resume', account: 'second' }, by);
     await this.catchUp();
     for (let round = 1; round <= MOST_ROUNDS; round += 1) {
       const { rows } = await pool.query<{ id: bigint }>(

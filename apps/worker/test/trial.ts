@@ -1,4 +1,3 @@
-import type { CommandBus } from '@nestjs/cqrs';
 import { randomUUID } from 'node:crypto';
 import {
   ABSENT,
@@ -34,12 +33,10 @@ import {
 import type { Task, TaskResult } from '#tasks';
 import { AccountGates } from '../src/account/account-gates.js';
 import { AccountRepository } from '../src/account/account-repository.js';
-import type { DecideAccount } from '../src/account/decide-account.js';
-import type { DecideDocument } from '../src/document/decide-document.js';
 import { DocumentRepository } from '../src/document/document-repository.js';
-import type { DecideGroup } from '../src/group/decide-group.js';
 import { GroupRepository } from '../src/group/group-repository.js';
 import type { InboundContext } from '../src/inbound/context.js';
+import { InboundRepository } from '../src/inbound/inbound-repository.js';
 import { lanesOf } from '../src/lanes.js';
 import type { TaskContext } from '../src/registry-tasks/context.js';
 
@@ -130,21 +127,17 @@ const nobody = () => Promise.reject(new Error('nobody starts groups here'));
 const noGroups: TaskContext['bulk'] = { check: nobody, start: nobody };
 
 /** One worker process, as far as its tasks can tell: it remembers documents, and forgets them when it ends. */
-export function processOn(parts: ProcessParts): TaskContext {
-  const documents = repositoryOn(parts.store, parts.clock);
-  const groups = new GroupRepository({ store: parts.store, clock: parts.clock, installation: INSTALLATION });
-  const accounts = new AccountRepository({ store: parts.store, clock: parts.clock, installation: INSTALLATION });
-  const execute = (one: DecideDocument | DecideGroup | DecideAccount) =>
-    'account' in one
-      ? accounts.execute(one.account, one.command, one.cause)
-      : 'groupId' in one
-        ? groups.execute(one.groupId, one.command, one.cause)
-        : documents.execute(one.requestId, one.command, one.cause);
-  const commands = { execute } as unknown as CommandBus;
+export function processOn(parts: ProcessParts): TaskContext & { accounts: AccountRepository } {
+  const on = { store: parts.store, clock: parts.clock, installation: INSTALLATION };
+  const nouns = {
+    documents: new DocumentRepository(on),
+    groups: new GroupRepository(on),
+    inbound: new InboundRepository(on),
+    accounts: new AccountRepository(on),
+  };
   const { evidence, clock, certificate: certificateOf = () => undefined, userId = 'user' } = parts;
   const gates = new AccountGates({
-    accounts,
-    commands,
+    accounts: nouns.accounts,
     evidence,
     certificateOf,
     users: new Map([[ACCOUNT, userId]]),
@@ -152,7 +145,7 @@ export function processOn(parts: ProcessParts): TaskContext {
     clock,
     log: { warn: () => undefined },
   });
-  return { largeDocuments: noUploads, bulk: noGroups, profile: PROFILE, ...parts, commands, documents, groups, gates };
+  return { largeDocuments: noUploads, bulk: noGroups, profile: PROFILE, ...parts, ...nouns, gates };
 }
 
 const ERP = { kind: 'system', name: 'erp', authenticatedBy: 'test' } as const;

@@ -1,4 +1,4 @@
-import { canonicalJson, sha256Hex, type JsonValue, type Sha256 } from '#kernel';
+import { canonicalJson, defined, sha256Hex, type JsonValue, type Sha256 } from '#kernel';
 
 /** Settings laid flat: an RFC 6901 pointer to each value, and the value. */
 export type Fields = Record<string, JsonValue>;
@@ -62,6 +62,6 @@ export function changesBetween(from: Fields, to: Fields): FieldChange[] {
   return names.flatMap((field) => {
     const [before, now] = [from[field], to[field]];
     if (before !== undefined && now !== undefined && canonicalJson(before) === canonicalJson(now)) return [];
-    return [{ field, ...(before === undefined ? {} : { from: before }), ...(now === undefined ? {} : { to: now }) }];
+    return [{ field, ...defined({ from: before, to: now }) }];
   });
 }

@@ -1,5 +1,5 @@
 import { whileLogIsAway, type Actor, type EventMetadata, type EventStore, type NewEvent } from '#event-store';
-import { canonicalJson, systemClock, uuid5, type Clock } from '#kernel';
+import { canonicalJson, defined, systemClock, uuid5, type Clock } from '#kernel';
 import {
   CONFIGURATION_CHANGED,
   CONFIGURATION_STREAM,
@@ -106,7 +106,7 @@ function changeOf(
     changes: changes.slice(0, MOST_CHANGES),
     ...(before === undefined ? {} : { fromDigest: digestOfFields(before) }),
     ...(changes.length > MOST_CHANGES ? { changesLeftOut: changes.length - MOST_CHANGES } : {}),
-    ...(local === undefined ? {} : { local }),
+    ...defined({ local }),
   };
   // The same change after the same event is the same event: an append whose answer was lost is known again.
   const id = uuid5(canonicalJson([CONFIGURATION_STREAM, version, program, part, toDigest]), installation.id);

@@ -1,4 +1,4 @@
-import { isSgtin, isSscc } from '#kernel';
+import { defined, isSgtin, isSscc } from '#kernel';
 import { EFFECT_TABLE, FOREIGN_EFFECT_TABLE, type TypeEffect } from './effect-table.js';
 import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from './port.js';
 
@@ -39,8 +39,7 @@ export function foreignEffectsOf(facts: DocumentFacts, receipt: ReceiptFacts | u
     return {
       item,
       result: 'refused',
-      ...(errorCode === undefined ? {} : { errorCode }),
-      ...(errorText === undefined ? {} : { errorText }),
+      ...defined({ errorCode, errorText }),
     };
   });
 }
@@ -66,9 +65,7 @@ function applied(row: TypeEffect, facts: DocumentFacts, item: DocumentItem): Ite
   return {
     item,
     result: 'applied',
-    ...(status === undefined ? {} : { status }),
-    ...(place === undefined ? {} : { place }),
-    ...(containment === undefined ? {} : { containment }),
+    ...defined({ status, place, containment }),
   };
 }
 

@@ -15,7 +15,7 @@ import {
 import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from '#documents';
 import type { RecordedEvent } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import { sha256Hex, uuid5, type JsonObject, type Sha256 } from '#kernel';
+import { defined, sha256Hex, uuid5, type JsonObject, type Sha256 } from '#kernel';
 import type { DocumentReading } from './sgtin-history/movements.js';
 
 /** Evidence in memory, for tests of this library. */
@@ -90,7 +90,7 @@ function effectOf(facts: DocumentFacts, receipt: ReceiptFacts, item: DocumentIte
   const common = {
     item,
     result: 'applied' as const,
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
     place: facts.counterpartyId ?? facts.subjectId,
   };
   if (facts.docType === 911)
@@ -197,14 +197,14 @@ export class LogOfTest {
     return {
       requestId: uuid5(`command-${this.documents}`, NAMESPACE),
       commandId: `command-${this.documents}`,
-      ...(of.reference === undefined ? {} : { reference: of.reference }),
+      ...defined({ reference: of.reference }),
       account: of.account ?? 'main',
       docType: of.docType,
       documentSha256: this.evidence.keep(this.writing.document(of)),
       byteLength: 1_000,
       itemCount: facts.items.length,
       subjectId: facts.subjectId,
-      ...(of.counterpartyId === undefined ? {} : { counterpartyId: of.counterpartyId }),
+      ...defined({ counterpartyId: of.counterpartyId }),
       docNum: `N-${this.documents}`,
       operationDate: facts.operationDate,
       after,
@@ -312,14 +312,14 @@ function factsOf(of: DocumentOfTest): DocumentFacts {
   const items = of.items.map((id) => ({
     kind: id.length === 18 ? ('sscc' as const) : ('sgtin' as const),
     id,
-    ...(of.into === undefined ? {} : { into: of.into }),
+    ...defined({ into: of.into }),
   }));
   return {
     docType: of.docType,
     element: 'test',
     schemaVersion: '1.38',
     subjectId: '00000000000464',
-    ...(of.counterpartyId === undefined ? {} : { counterpartyId: of.counterpartyId }),
+    ...defined({ counterpartyId: of.counterpartyId }),
     operationDate: of.operationDate ?? '2026-02-28T10:00:00+03:00',
     items,
     fields: of.recursive === true ? { is_recursive: 'true' } : {},

@@ -37,22 +37,27 @@ export class GroupOfTest {
   constructor(
     private readonly log: LogOfTest,
     private readonly documents: DocumentOfTest[],
-    { kind = 'given', after = [], inPlaceOf = [], ...more }: GivenGroup = {},
+    { kind = 'given', reference, after = [], resumes, firstCommand, inPlaceOf = [] }: GivenGroup = {},
   ) {
     const given = documents.map((of) => log.registration(of));
     this.commandId = `group-of-${String(given[0]?.commandId)}`;
     this.groupId = uuid5(this.commandId, NAMESPACE);
     const { groupId, commandId } = this;
-    const reference = defined({ reference: more.reference });
     // Parts of one document have its command and no other.
-    const ofWhole = kind === 'split' ? { commandId, ...reference } : {};
+    const ofWhole = kind === 'split' ? { commandId, ...defined({ reference }) } : {};
     this.members = given.map((member, index) => ({
       ...member,
       ...ofWhole,
       ...inPlaceOf[index],
       group: { groupId, index, of: given.length, kind },
     }));
-    const original = this.originalOf(given);
+    const itemCount = given.reduce((sum, one) => sum + one.itemCount, 0);
+    const original = {
+      documentSha256: log.evidence.keep(Buffer.from(commandId)),
+      byteLength: 1_000_000,
+      docType: given[0]?.docType ?? 0,
+      itemCount,
+    };
     this.do({
       type: 'Register',
       registration: {
@@ -62,20 +67,12 @@ export class GroupOfTest {
         kind,
         members: this.members,
         after,
-        ...defined(more),
+        ...defined({ reference }),
         ...(kind === 'split' ? { original } : {}),
+        ...defined({ resumes, firstCommand }),
       },
     });
     for (const member of this.members) log.add(member.requestId, { type: 'DocumentRegistered', data: member });
-  }
-
-  private originalOf(given: Registration[]) {
-    return {
-      documentSha256: this.log.evidence.keep(Buffer.from(this.commandId)),
-      byteLength: 1_000_000,
-      docType: given[0]?.docType ?? 0,
-      itemCount: given.reduce((sum, one) => sum + one.itemCount, 0),
-    };
   }
 
   do(command: GroupCommand): GroupEvent[] {

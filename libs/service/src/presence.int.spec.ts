@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { VirtualClock } from '#kernel';
+import { defined, VirtualClock } from '#kernel';
 import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { until } from '../../../test/support/until.js';
@@ -41,7 +41,7 @@ function start(program: string, subscriptions?: () => ProcessSubscription[]): Pr
     signal: end.signal,
     log,
     clock,
-    ...(subscriptions === undefined ? {} : { subscriptions }),
+    ...defined({ subscriptions }),
   });
   const one = { clock, stop: () => (end.abort(), ended) };
   processes.push(one);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { PedigreeError, systemClock } from '#kernel';
+import { defined, PedigreeError, systemClock } from '#kernel';
 import type { Need } from './need.js';
 import { runProgram, type Frame, type Program, type Surroundings } from './run-program.js';
 
@@ -49,7 +49,7 @@ const need = (check: () => Promise<void>, refusal?: Need['refusal']): Need => ({
   name: 'postgresql',
   where: 'db:5432/p',
   check,
-  ...(refusal === undefined ? {} : { refusal }),
+  ...defined({ refusal }),
 });
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { builtFile, sandboxFile } from '../../../apps/cli/src/config.js';
 import { demandEmptyLog } from '../../support/event-log/empty-log.js';
 import { sandboxProcess, type SandboxProcess } from '../../../apps/cli/src/stack/sandbox-process.js';
-import { systemClock } from '#kernel';
+import { defined, systemClock } from '#kernel';
 import type { CampaignOptions } from '../options.js';
 import { quietPort } from './ports.js';
 import { PostgresService } from './postgres.js';
@@ -213,7 +213,7 @@ function environment(files: Files, services: Services): NodeJS.ProcessEnv {
     DATABASE_URL: services.postgres.url,
     REGISTRY_URL: services.registry.url,
     LOG_LEVEL: 'info',
-    ...(services.eventStoreUrl === undefined ? {} : { EVENTSTORE_URL: services.eventStoreUrl }),
+    ...defined({ EVENTSTORE_URL: services.eventStoreUrl }),
     ...(services.rabbit === undefined ? {} : { AMQP_URL: services.rabbit.url }),
     PEDIGREE_ACCOUNTS: fileURLToPath(sandboxFile('data/accounts.json')),
     PEDIGREE_KEY_FILE: files.key,

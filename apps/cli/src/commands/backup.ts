@@ -12,7 +12,7 @@ import {
   type Restoration,
 } from '#backup';
 import { openEventStore, SOFTWARE_VERSION } from '#event-store';
-import { PedigreeError, uuid5, type JsonObject } from '#kernel';
+import { defined, PedigreeError, uuid5, type JsonObject } from '#kernel';
 import { migrate, type Pool } from '#postgres';
 import { readAccounts } from '#registry-client';
 import type { CliConfig } from '../config.js';
@@ -224,7 +224,7 @@ async function note(
     effectiveAt: new Date().toISOString(),
     correlationId: id,
     causationId: `restore:${id}`,
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ reason }),
   };
   try {
     await store.append('operations', 'any', [{ id: uuid5(type, id), type, schemaVersion: 1, data, metadata }]);

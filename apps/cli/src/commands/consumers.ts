@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { EventStoreDbEventStore, PersistentSubscriptionState } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import type { CliConfig } from '../config.js';
 import { out, table } from '../print.js';
 import { JSON_OPTION, type Action } from './action.js';
@@ -22,8 +22,7 @@ export async function offerConsumer(
   if (from !== 'start' && from !== 'end')
     throw new PedigreeError('invalid_parameter', `--from must be start or end, not ${from}`, { field: 'from' });
   const filter = {
-    ...(streams === undefined ? {} : { streamPrefixes: streams }),
-    ...(types === undefined ? {} : { types }),
+    ...defined({ streamPrefixes: streams, types }),
   };
   await withLog(config, (log) => log.offerPersistentSubscription(name, { filter, from }));
   out(

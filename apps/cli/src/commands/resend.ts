@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import type { GatewayClient, Resend } from '../gateway-client.js';
 import { out } from '../print.js';
 import { requestIdOfNamed } from '../named-document.js';
@@ -67,7 +67,7 @@ export async function resend(gateway: GatewayClient, named: string, options: Res
   const corrected = options.corrected === undefined ? {} : await documentIn(options.corrected);
   const taken = await gateway.resend(requestId, {
     reason,
-    ...(account === undefined ? {} : { account }),
+    ...defined({ account }),
     ...corrected,
   });
   if (options.json === true) out(JSON.stringify(taken));

@@ -1,4 +1,4 @@
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import { addressWithoutSecrets, serverWithoutSecrets } from '#service';
 import { cliConfig } from '../config.js';
 import type { GatewayClient } from '../gateway-client.js';
@@ -71,7 +71,7 @@ export async function showConfigHistory(
   program: string | undefined,
   { limit, json }: HistoryOptions,
 ): Promise<number> {
-  const query = new URLSearchParams({ limit, ...(program === undefined ? {} : { program }) });
+  const query = new URLSearchParams({ limit, ...defined({ program }) });
   const path = `/v1/operations/configuration?${query.toString()}`;
   if (json === true) out(JSON.stringify(await gateway.raw(path)));
   else {

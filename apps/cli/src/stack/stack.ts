@@ -7,7 +7,7 @@ import { startReconciler } from '../../../reconciler/src/reconciler.js';
 import { workerConfig } from '../../../worker/src/config.js';
 import { startWorker, type RunningWorker } from '../../../worker/src/worker.js';
 import { openEventStore, type EventStore } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import { openPool, startEmbeddedPostgres, type EmbeddedPostgres, type Pool } from '#postgres';
 import type { FailingSubscription } from '#subscriptions';
 import { checkConfigFiles } from '../config-files.js';
@@ -147,8 +147,7 @@ async function ownSandbox(config: CliConfig, dataDir: DataDir, options: StackOpt
   return sandboxProcess({
     dataDir: dataDir.file('sandbox'),
     profile: config.registryProfile,
-    ...(config.registryProfileOverrides === undefined ? {} : { profileOverrides: config.registryProfileOverrides }),
-    ...(options.sandboxFlags === undefined ? {} : { flags: options.sandboxFlags }),
+    ...defined({ profileOverrides: config.registryProfileOverrides, flags: options.sandboxFlags }),
   });
 }
 
@@ -173,9 +172,7 @@ function environmentOf(config: CliConfig, databaseUrl: string, registryUrl: stri
     DATABASE_URL: databaseUrl,
     REGISTRY_URL: registryUrl,
     REGISTRY_PROFILE: config.registryProfile,
-    ...(config.registryProfileOverrides === undefined
-      ? {}
-      : { REGISTRY_PROFILE_OVERRIDES: config.registryProfileOverrides }),
+    ...defined({ REGISTRY_PROFILE_OVERRIDES: config.registryProfileOverrides }),
     PEDIGREE_ACCOUNTS: config.accountsFile,
     PEDIGREE_KEY_FILE: config.keyFile,
     PEDIGREE_PARTICIPANT: config.participant,

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { newestRestoration } from '#backup';
 import { API_KEY_STREAM, decideApiKey, evolveApiKey, type ApiKeyCommand, type ApiKeyEvent } from '#domain';
 import type { Actor, EventStore, NewEvent, RecordedEvent } from '#event-store';
-import { PedigreeError, sha256Hex } from '#kernel';
+import { defined, PedigreeError, sha256Hex } from '#kernel';
 import { inTransaction, type Pool, type Transaction } from '#postgres';
 import { findKey, listKeys, lockKey, newestVersion, saveKey, stateOf, type ApiKeyRow, type Role } from './key-table.js';
 
@@ -198,7 +198,7 @@ export class KeyRegister {
     const metadata = {
       participant,
       actor,
-      ...(reason === undefined ? {} : { reason }),
+      ...defined({ reason }),
       softwareVersion,
       profile,
       effectiveAt: new Date().toISOString(),

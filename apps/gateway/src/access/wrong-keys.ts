@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { PedigreeError, type Clock } from '#kernel';
+import { defined, PedigreeError, type Clock } from '#kernel';
 import type { ServiceLog } from '#service';
 import type { Metrics } from '#telemetry';
 
@@ -44,7 +44,7 @@ export class WrongKeys {
     const network = networkOf(address ?? 'unknown');
     const keys = this.count(network);
     if (keys <= MOST_WRONG_KEYS) {
-      log.warn({ network, fault, ...(name === undefined ? {} : { key: name }) }, 'an API key was refused');
+      log.warn({ network, fault, ...defined({ key: name }) }, 'an API key was refused');
       return new PedigreeError('unauthenticated', detail, { field: 'Authorization' });
     }
     if (keys === MOST_WRONG_KEYS + 1)

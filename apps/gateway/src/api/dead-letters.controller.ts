@@ -2,6 +2,7 @@ import { Controller, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nes
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import type { DeadLetterSummary } from '#bus';
+import { defined } from '#kernel';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { DeadLetters, type Shown } from '../operations/dead-letters.js';
 import type { deadLetter, deadLetterList, deadLetterSummary } from './answers.js';
@@ -68,8 +69,7 @@ const summaryOf = ({
   discarded,
 }: Shown<DeadLetterSummary>): z.infer<typeof deadLetterSummary> => ({
   id,
-  ...(messageId === undefined ? {} : { message_id: messageId }),
-  ...(publisher === undefined ? {} : { publisher }),
+  ...defined({ message_id: messageId, publisher }),
   content_type: contentType,
   body_bytes: bodyBytes,
   code,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ERROR_CODES, PedigreeError, type ErrorCode, type ErrorPlace } from '#kernel';
+import { defined, ERROR_CODES, PedigreeError, type ErrorCode, type ErrorPlace } from '#kernel';
 import { ANSWERS } from './answers.js';
 import { BODIES, type OperationWithBody } from './openapi-examples.js';
 import { problemOf } from './problem.filter.js';
@@ -147,7 +147,7 @@ function refusal(status: number): object {
   const headers = HEADERS[status];
   return {
     description: `${means} Codes: ${codes.join(', ')}.`,
-    ...(headers === undefined ? {} : { headers }),
+    ...defined({ headers }),
     content: {
       'application/problem+json': {
         schema: { $ref: '#/components/schemas/Problem' },

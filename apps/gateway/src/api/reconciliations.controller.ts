@@ -1,6 +1,7 @@
 import { Controller, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
+import { defined } from '#kernel';
 import { wordsForFinding, type Finding, type RunShown } from '#reconciliation';
 import { Allow, type CallerRequest } from '../access/access.guard.js';
 import { Reconciliations } from '../reconciliations/reconciliations.js';
@@ -37,7 +38,7 @@ export class ReconciliationsController {
   @Allow('operator', 'auditor')
   async list(@Query() query: unknown): Promise<z.infer<typeof reconciliationPage>> {
     const { runs, next } = await this.reconciliations.list(parameters(reconciliationListParameters, query));
-    return { items: runs.map(runAnswer), ...(next === undefined ? {} : { next_before: next }) };
+    return { items: runs.map(runAnswer), ...defined({ next_before: next }) };
   }
 
   @Get(':runId')
@@ -106,9 +107,7 @@ function findingAnswer({
     kind,
     reason_code: reasonCode,
     request_id: requestId,
-    ...(documentId === undefined ? {} : { document_id: documentId }),
-    ...(account === undefined ? {} : { account }),
-    ...(docType === undefined ? {} : { doc_type: docType }),
+    ...defined({ document_id: documentId, account, doc_type: docType }),
     ...wordsForFinding(finding),
     detail: snakeCase(detail),
   };

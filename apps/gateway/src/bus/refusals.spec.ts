@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { IncomingMessage } from '#bus';
 import type { NewEvent } from '#event-store';
-import { VirtualClock } from '#kernel';
+import { defined, VirtualClock } from '#kernel';
 import { Refusals, type Refused } from './refusals.js';
 
 const ACTOR = { kind: 'system', name: 'erp', authenticatedBy: 'amqp' } as const;
@@ -29,7 +29,7 @@ function trial({ mostADay, failures = 0 }: { mostADay?: number; failures?: numbe
     installationId: '00000000-0000-4000-8000-000000000000',
     says: SAYS,
     clock,
-    ...(mostADay === undefined ? {} : { mostADay }),
+    ...defined({ mostADay }),
   });
   const message = (id: string, body: string | Buffer = '{}'): IncomingMessage => ({
     id,

@@ -8,7 +8,7 @@ import type {
 } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import { canonicalJson, coalesce, PedigreeError, sha256Hex } from '#kernel';
+import { canonicalJson, coalesce, defined, PedigreeError, sha256Hex } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
 import type { PostgresTaskQueue, TaskQueue } from '#tasks';
 import type { Entangled } from './circles.js';
@@ -126,7 +126,7 @@ export class Intake {
     const account = this.accountOf(body.account ?? halted.registration.account);
     const group = await this.registrations.resumption(body, account, halted);
     const members = corrected === undefined ? [] : [{ given: corrected, field: '/resume/corrected/command_id' }];
-    return { ...this.checkedGroup(body, actor, { group, members }), ...(reason === undefined ? {} : { reason }) };
+    return { ...this.checkedGroup(body, actor, { group, members }), ...defined({ reason }) };
   }
 
   private checkedGroup(
@@ -330,5 +330,5 @@ const runCommandTask = ({ row, work, actor, reason }: Checked): PlannedTask<'run
   kind: 'run_command',
   lane: INTAKE_LANE,
   dueAt: new Date(0),
-  payload: { ...work, actor, ...(reason === undefined ? {} : { reason }) },
+  payload: { ...work, actor, ...defined({ reason }) },
 });

@@ -17,7 +17,7 @@ import {
   type Registration,
 } from '#domain';
 import type { EvidenceStore } from '#evidence';
-import { PedigreeError, requestIdOf } from '#kernel';
+import { defined, PedigreeError, requestIdOf } from '#kernel';
 import type { CommandBody, MemberBody } from './command-body.js';
 
 export interface RegistrationsOptions {
@@ -189,15 +189,14 @@ export class Registrations {
     return {
       requestId: this.idOf(body.command_id),
       commandId: body.command_id,
-      ...(body.reference === undefined ? {} : { reference: body.reference }),
+      ...defined({ reference: body.reference }),
       account,
       docType: facts.docType,
       documentSha256: await this.options.evidence.put(xml, 'application/xml'),
       byteLength: xml.length,
       itemCount: facts.items.length,
       subjectId: facts.subjectId,
-      ...(facts.counterpartyId === undefined ? {} : { counterpartyId: facts.counterpartyId }),
-      ...(facts.docNum === undefined ? {} : { docNum: facts.docNum }),
+      ...defined({ counterpartyId: facts.counterpartyId, docNum: facts.docNum }),
       operationDate: facts.operationDate,
       after: [],
     };
@@ -211,7 +210,7 @@ export class Registrations {
     return {
       groupId: this.idOf(commandId),
       commandId,
-      ...(reference === undefined ? {} : { reference }),
+      ...defined({ reference }),
       account,
       kind,
       members,

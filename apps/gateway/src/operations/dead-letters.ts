@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DeadLetter, DeadLetterSummary, MessageBus } from '#bus';
 import type { Actor, EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import { PedigreeError, type Sha256 } from '#kernel';
+import { defined, PedigreeError, type Sha256 } from '#kernel';
 import { streamEvents, type StreamEvent } from '../stream-events.js';
 
 export interface DeadLettersOptions {
@@ -78,7 +78,7 @@ export class DeadLetters {
     const { messageId, code, deadAt, bodyBytes } = await this.atTheBus(id);
     const data = {
       id,
-      ...(messageId === undefined ? {} : { messageId }),
+      ...defined({ messageId }),
       code,
       deadAt: deadAt.toISOString(),
       bodyBytes,
@@ -108,8 +108,7 @@ export class DeadLetters {
     const bodySha256 = await this.options.evidence.put(body, contentType);
     const data: DeadLetterDiscarded = {
       id,
-      ...(messageId === undefined ? {} : { messageId }),
-      ...(publisher === undefined ? {} : { publisher }),
+      ...defined({ messageId, publisher }),
       contentType,
       headers,
       code,

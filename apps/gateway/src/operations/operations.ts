@@ -3,7 +3,7 @@ import { foundSince, listsSince, newestRestoration, type RestorationState } from
 import { configurationHistory, type HistoryQuery, type RecordedChange } from '#configuration';
 import type { PlannedTask } from '#domain';
 import type { Actor, EventStore } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
 import type { Orphan } from '#read-models';
 import { parkedInstances, type ParkedInstance } from '#subscriptions';
@@ -76,7 +76,7 @@ export class Operations {
         ...(oldest.length === 0 ? {} : { oldestDueAt: new Date(Math.min(...oldest)).toISOString() }),
       },
       ...machinery,
-      ...(restoration === undefined ? {} : { restoration }),
+      ...defined({ restoration }),
     };
   }
 

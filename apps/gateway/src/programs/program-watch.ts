@@ -1,4 +1,4 @@
-import type { Clock } from '#kernel';
+import { defined, type Clock } from '#kernel';
 import { isThere, SILENT_LIMIT_MS, type ProgramProcess, type Trouble } from '#service';
 import type { SubscriptionLag } from '#subscriptions';
 import { subscriptionStandings, type SubscriptionStanding } from './subscription-standings.js';
@@ -142,7 +142,7 @@ function suspicionOf(
         ...about,
         afterMs: 0,
         reason: `it is halted: ${reason ?? 'the reason is not known'}`,
-        ...(since === undefined ? {} : { since }),
+        ...defined({ since }),
       },
     ];
   if (state === 'nobody')

@@ -1,7 +1,7 @@
 import { ABSENT, documentStream, evolve, firstCommandOf, type DocumentEvent, type DocumentState } from '#domain';
 import type { Actor, EventStore } from '#event-store';
 import type { EvidenceStore } from '#evidence';
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import type { Pool } from '#postgres';
 import type { z } from 'zod';
 import type { CommandBody } from '../intake/command-body.js';
@@ -82,7 +82,7 @@ export class Resends {
       type: 'send_document',
       account: asked.account ?? account,
       after: [],
-      ...(reference === undefined ? {} : { reference }),
+      ...defined({ reference }),
       ...(asked.document === undefined
         ? { xml: asked.xml ?? (await this.xmlOf(documentSha256)) }
         : { document: asked.document }),

@@ -1,3 +1,4 @@
+import { defined } from '#kernel';
 import type { StoredOutcome } from '#read-models';
 import type { Delivered } from '../outcomes/delivery.js';
 import { farewell } from '../outcomes/farewell.js';
@@ -58,7 +59,7 @@ export class WebhookSender {
     const stop = batch.findIndex((one) => !this.ahead.has(one.id));
     const confirmed = stop === -1 ? batch.length : stop;
     for (const one of batch.slice(0, confirmed)) this.ahead.delete(one.id);
-    return { confirmed, ...(failure === undefined ? {} : { failure }) };
+    return { confirmed, ...defined({ failure }) };
   }
 
   private async send({ id, body }: StoredOutcome, signal: AbortSignal): Promise<Delivered['failure']> {
@@ -97,6 +98,6 @@ function failureOf({ status, retryAfterMs }: Answer): Delivered['failure'] {
   const redirect = status >= 300 && status < 400 ? ', a redirect, which is not followed' : '';
   return {
     reason: `the receiver answered ${status}${redirect}`,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...defined({ retryAfterMs }),
   };
 }

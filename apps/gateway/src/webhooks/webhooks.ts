@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Actor, EventStore } from '#event-store';
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
 import { newestOutcome, outcomesRemovedUpTo } from '#read-models';
 import type { TokenCipher } from '#registry-client';
@@ -162,7 +162,7 @@ export class Webhooks {
     const metadata = {
       participant,
       actor,
-      ...(reason === undefined ? {} : { reason }),
+      ...defined({ reason }),
       softwareVersion,
       profile,
       effectiveAt: new Date().toISOString(),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { accountStream, type AccountEvent } from '#domain';
-import { PedigreeError, VirtualClock } from '#kernel';
+import { defined, PedigreeError, VirtualClock } from '#kernel';
 import { certificateFacts, openSigner, readAccounts, type CallOutcome, type DocumentToSend } from '#registry-client';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeGroups } from '../../test/fake-groups.js';
@@ -217,7 +217,7 @@ describe('a certificate', () => {
     const stores = freshStores();
     const registry = new FakeRegistry();
     const clock = new VirtualClock(now);
-    const parts = { ...stores, registry, clock, certificate: () => DER, ...(userId === undefined ? {} : { userId }) };
+    const parts = { ...stores, registry, clock, certificate: () => DER, ...defined({ userId }) };
     return { stores, registry, clock, context: processOn(parts), another: () => processOn(parts) };
   };
 

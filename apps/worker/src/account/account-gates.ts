@@ -1,21 +1,17 @@
-import type { CommandBus } from '@nestjs/cqrs';
 import { randomUUID } from 'node:crypto';
-import { decideAccount, type AccountCause, type AccountCommand, type AccountPaused } from '#domain';
+import { decideAccount, type AccountCause, type AccountCommand, type AccountPaused, type AccountState } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Clock } from '#kernel';
 import { certificateFacts, certificateFault, type AccountFault } from '#registry-client';
 import type { AccountRepository } from './account-repository.js';
-import { DecideAccount, type AccountDecided } from './decide-account.js';
+import { registryActor, SYSTEM } from '../noun/noun-repository.js';
 
 /** How old what this process knows of an account may be: within this time it hears of a pause by another process. */
 const LOOK_AGAIN_MS = 500;
 
-const SYSTEM = { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const;
-
 export interface AccountGatesOptions {
   accounts: AccountRepository;
-  commands: Pick<CommandBus, 'execute'>;
   evidence: Pick<EvidenceStore, 'put'>;
   /** The configured user of each account. */
   users: ReadonlyMap<string, string>;
@@ -83,11 +79,10 @@ export class AccountGates {
     by: { taskKey: string; answerSha256?: string; requestId?: string },
   ): Promise<boolean> {
     const { taskKey, ...named } = by;
-    const registry = { kind: 'registry', name: this.options.profile, authenticatedBy: 'registry-session' } as const;
     return this.decide(
       account,
       { type: 'Pause', ...becauseOf(account, fault), ...named },
-      { taskKey, actor: registry },
+      { taskKey, actor: registryActor(this.options.profile) },
     );
   }
 
@@ -165,9 +160,7 @@ export class AccountGates {
     command: AccountCommand,
     cause: { taskKey: string; actor: Actor },
   ): Promise<boolean> {
-    const { state, events }: AccountDecided = await this.options.commands.execute(
-      new DecideAccount(account, command, { ...cause, lease: this.holder }),
-    );
+    const { state, events } = await this.options.accounts.execute(account, command, { ...cause, lease: this.holder });
     if (events.some((event) => event.type === 'AccountPaused'))
       this.options.log.warn(
         { account, ...(state.phase === 'paused' ? { cause: state.because.cause, text: state.because.text } : {}) },
@@ -176,7 +169,7 @@ export class AccountGates {
     return this.seen(account, state);
   }
 
-  private seen(account: string, state: AccountDecided['state']): boolean {
+  private seen(account: string, state: AccountState): boolean {
     if (state.phase !== 'paused') this.paused.delete(account);
     else if (!this.paused.has(account))
       this.paused.set(account, {

@@ -1,4 +1,4 @@
-import type { Sha256 } from '#kernel';
+import { defined, type Sha256 } from '#kernel';
 import { accountFaultOf, type AccountFault, type CallOutcome, type JudgedOperation } from '#registry-client';
 import type { Claim } from '../lane.js';
 import { keep, type TaskContext } from '../registry-tasks/context.js';
@@ -31,7 +31,7 @@ export async function judgeRefusal(
   const isPaused = await context.gates.pause(account, fault, {
     taskKey: task.key,
     answerSha256,
-    ...(requestId === undefined ? {} : { requestId }),
+    ...defined({ requestId }),
   });
   return isPaused ? { ...fault, answerSha256 } : undefined;
 }

@@ -7,7 +7,13 @@ import {
   type GroupEvent,
   type GroupState,
 } from '#domain';
-import { NounRepository, type Cause, type Noun, type RepositoryOptions } from '../noun/noun-repository.js';
+import {
+  NounRepository,
+  type Cause,
+  type Decided,
+  type Noun,
+  type RepositoryOptions,
+} from '../noun/noun-repository.js';
 
 const GROUP: Noun<GroupState, GroupCommand, GroupEvent> = {
   name: 'group',
@@ -30,11 +36,7 @@ export class GroupRepository extends NounRepository<GroupState, GroupCommand, Gr
     super(GROUP, options);
   }
 
-  override execute(
-    groupId: string,
-    command: GroupCommand,
-    cause: Cause,
-  ): Promise<{ events: GroupEvent[]; state: GroupState }> {
+  override execute(groupId: string, command: GroupCommand, cause: Cause): Promise<Decided<GroupState, GroupEvent>> {
     const before = this.turns.get(groupId) ?? Promise.resolve();
     const mine = before.then(() => super.execute(groupId, command, cause));
     // Whoever comes next waits for the end of this turn, not for its success.

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { CommandBus } from '@nestjs/cqrs';
 import { VirtualClock } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
 import { ACCOUNT, processOn, storesForSpec } from '../../test/trial.js';
 import type { TaskOf } from '../lane.js';
 import { readInboundStatuses } from './follow.js';
+import type { InboundRepository } from './inbound-repository.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
@@ -26,13 +26,13 @@ describe('the statuses of documents of others', () => {
   it('come to an end though their list never shows them, one document a time', async () => {
     const registry = new FakeRegistry();
     const told: unknown[] = [];
-    const commands = {
-      execute: (one: { documentId: string }) => {
-        told.push(one.documentId);
+    const inbound = {
+      execute: (documentId: string) => {
+        told.push(documentId);
         return Promise.resolve({ events: [], state: { phase: 'followed', status: 'processed' } });
       },
-    } as unknown as CommandBus;
-    const context = { ...processOn({ ...stores, registry, clock: new VirtualClock() }), commands };
+    } as unknown as InboundRepository;
+    const context = { ...processOn({ ...stores, registry, clock: new VirtualClock() }), inbound };
     let pending = ['d1', 'd2'].map(statusTask);
     for (let reads = 0; reads < 2; reads += 1) {
       const results = await readInboundStatuses(context, pending);
@@ -49,10 +49,10 @@ describe('the statuses of documents of others', () => {
   ])('are judged by the state: this process read %s, another had recorded %s', async (read, recorded, result) => {
     const registry = new FakeRegistry();
     registry.status = read as 'processed';
-    const commands = {
+    const inbound = {
       execute: () => Promise.resolve({ events: [], state: { phase: 'followed', status: recorded } }),
-    } as unknown as CommandBus;
-    const context = { ...processOn({ ...stores, registry, clock: new VirtualClock() }), commands };
+    } as unknown as InboundRepository;
+    const context = { ...processOn({ ...stores, registry, clock: new VirtualClock() }), inbound };
     expect(await readInboundStatuses(context, [statusTask('d1')])).toMatchObject([{ kind: result }]);
   });
 

@@ -1,6 +1,6 @@
 import type { InboundState } from '#domain';
 import { readForeignDocument, readReceipt } from '#documents';
-import { backoffMs, PedigreeError } from '#kernel';
+import { backoffMs, defined, PedigreeError } from '#kernel';
 import type { CallOutcome, DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Candidate } from '../noun/candidate.js';
@@ -81,7 +81,7 @@ async function observe(
     isLastWord,
     answerSha256: seen.answer.sha256,
     candidates: [seen.answer],
-    ...(processedAt === undefined ? {} : { processedAt }),
+    ...defined({ processedAt }),
   });
   return isUnsettled(state) ? again(context, task, { isAbsent: false }) : { kind: 'done' };
 }
@@ -97,7 +97,7 @@ function again(
 ): TaskResult {
   const { statusPollMs } = context.profile.rules;
   const delayMs = isAbsent ? doubled(statusPollMs, task) : statusPollMs;
-  return { kind: 'retry', delayMs, countsAsAttempt: isAbsent, ...(error === undefined ? {} : { error }) };
+  return { kind: 'retry', delayMs, countsAsAttempt: isAbsent, ...defined({ error }) };
 }
 
 const doubled = (ms: number, task: Claim): number =>
@@ -130,9 +130,7 @@ function contentOf(xml: Buffer) {
     subjectId,
     operationDate,
     itemCount: items.length,
-    ...(counterpartyId === undefined ? {} : { counterpartyId }),
-    ...(docNum === undefined ? {} : { docNum }),
-    ...(originalId === undefined ? {} : { originalId }),
+    ...defined({ counterpartyId, docNum, originalId }),
   };
 }
 
@@ -177,7 +175,7 @@ export async function fetchInboundReceipt(context: TaskContext, task: TaskOf<'in
     result,
     acceptedAt,
     errorCount: errors.length,
-    ...(comment === undefined ? {} : { comment }),
+    ...defined({ comment }),
   };
   await toInbound(context, task, { type: 'RecordReceipt', receipt, at: new Date(acceptedAt), candidates: [bytes] });
   return { kind: 'done' };

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { CommandBus } from '@nestjs/cqrs';
 import { VirtualClock } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
 import { tasksSchema } from '#tasks';
@@ -17,6 +16,7 @@ import {
   type Stores,
 } from '../../test/trial.js';
 import { bySystem, type TaskContext } from '../registry-tasks/context.js';
+import type { InboundRepository } from './inbound-repository.js';
 import { moveCursor, inboundSchema, RegistryDocuments, writeListed } from './registry-documents.js';
 
 let db: TestDatabase;
@@ -39,9 +39,8 @@ async function start(
   await held.open();
   const recognised: string[] = [];
   const own = processOn({ ...stores, registry, clock: new VirtualClock() });
-  const execute = (one: { documentId?: string }): unknown =>
-    one.documentId === undefined ? own.commands.execute(one as never) : recognised.push(one.documentId);
-  return { context: { ...own, held, commands: { execute } as unknown as CommandBus }, held, recognised };
+  const inbound = { execute: (documentId: string) => recognised.push(documentId) } as unknown as InboundRepository;
+  return { context: { ...own, held, inbound }, held, recognised };
 }
 
 const listed = (documentId: string, requestId: string) => ({

@@ -49,8 +49,10 @@ it('ties a notification to the document that the log had by then, however far th
     pool: stores.pool,
     evidence: stores.evidence,
     profile: { name: 'p', rules: { listPollMs: 5_000 } },
-    inbound: { stateInLog: () => Promise.resolve(state) },
-    commands: { execute: (one: { command: unknown }) => Promise.resolve(void told.push(one.command)) },
+    inbound: {
+      stateInLog: () => Promise.resolve(state),
+      execute: (_: string, command: unknown) => Promise.resolve(void told.push(command)),
+    },
   } as unknown as InboundContext;
   const payload = { documentId: 'd', account: 'main', direction: 'incoming', plannedAt: '20' } as const;
   const task: TaskOf<'inbound_link'> = {

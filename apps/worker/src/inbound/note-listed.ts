@@ -1,8 +1,7 @@
 import type { DocumentState } from '#domain';
 import type { TaskResult } from '#tasks';
-import { DecideDocument } from '../document/decide-document.js';
 import type { Claim, TaskOf } from '../lane.js';
-import { causeOf } from '../registry-tasks/context.js';
+import { registryCause } from '../registry-tasks/context.js';
 import { toInbound, type InboundContext } from './context.js';
 
 /**
@@ -40,7 +39,6 @@ async function noteAnother(
 ): Promise<void> {
   const { requestId, answerSha256 } = of;
   const documentIds = (await context.held.outgoingUnder([requestId])).get(requestId) ?? [];
-  const actor = { kind: 'registry', name: context.profile.name, authenticatedBy: 'registry-session' } as const;
   // It answers no attempt, so it can raise the alarm and do nothing else.
   const command = {
     type: 'RecordLookUp',
@@ -50,5 +48,5 @@ async function noteAnother(
     unknownGraceMs: 0,
     answerSha256,
   } as const;
-  await context.commands.execute(new DecideDocument(requestId, command, causeOf(task, actor)));
+  await context.documents.execute(requestId, command, registryCause(context, task));
 }

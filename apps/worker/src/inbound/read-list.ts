@@ -1,5 +1,5 @@
 import { channelOf, type InboundSeen, type PlannedTask } from '#domain';
-import type { Sha256 } from '#kernel';
+import { defined, type Sha256 } from '#kernel';
 import { inTransaction } from '#postgres';
 import { documentIdsOf } from '#read-models';
 import type { DocumentMetadata, NewDocuments, RawAnswer } from '#registry-client';
@@ -98,7 +98,7 @@ async function readOn(
     from: cursor.since,
     since: begin,
     isAtEnd,
-    ...(problem === undefined ? {} : { problem }),
+    ...defined({ problem }),
   });
   return isAtEnd ? 'end' : walk.kind === 'complete' ? 'more' : 'again';
 }
@@ -237,12 +237,11 @@ function seenOf(
     answerSha256,
     channel: channelOf({ direction, docType, uploadedBy: context.profile.uploadChannels[String(upload)] }),
     ...(requestId === '' ? {} : { requestId }),
-    ...(docType === undefined ? {} : { docType }),
+    ...defined({ docType }),
     ...(isPlain(docNum) ? { docNum } : {}),
     ...(isPlain(sender) ? { sender } : {}),
     ...(isPlain(receiver) ? { receiver } : {}),
-    ...(receivedAt === undefined ? {} : { receivedAt }),
-    ...(processedAt === undefined ? {} : { processedAt }),
+    ...defined({ receivedAt, processedAt }),
   };
 }
 

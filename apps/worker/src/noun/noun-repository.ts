@@ -1,5 +1,5 @@
 import type { Actor, EventStore, NewEvent } from '#event-store';
-import { canonicalJson, sha256Hex, uuid5, type Clock } from '#kernel';
+import { canonicalJson, defined, sha256Hex, uuid5, type Clock } from '#kernel';
 import type { Candidate } from './candidate.js';
 
 /** Why and by whom a command is given; goes into the metadata of the events that follow. */
@@ -9,11 +9,27 @@ export interface Cause {
   lease: string;
   actor: Actor;
   /** When it happened in the world; default: now. */
-  effectiveAt?: Date;
+  effectiveAt?: Date | undefined;
   /** Where a person acted: why. */
-  reason?: string;
+  reason?: string | undefined;
   /** What the events may name: the bytes that they do name are stored before them. */
-  candidates?: Candidate[];
+  candidates?: Candidate[] | undefined;
+}
+
+/** Who acts where nobody else does. */
+export const SYSTEM: Actor = { kind: 'system', name: 'worker', authenticatedBy: 'process' };
+
+/** The registry, named by the profile under which it is spoken to. */
+export const registryActor = (profile: string): Actor => ({
+  kind: 'registry',
+  name: profile,
+  authenticatedBy: 'registry-session',
+});
+
+/** The events that followed from a command, and the state they led to. */
+export interface Decided<State, Event> {
+  events: Event[];
+  state: State;
 }
 
 /** What an installation says about itself in every event. */
@@ -97,7 +113,7 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
    * The events that this call appended, and the state they led to; none when the command said nothing new on the newest
    * state.
    */
-  async execute(id: string, command: Command, cause: Cause): Promise<{ events: Event[]; state: State }> {
+  async execute(id: string, command: Command, cause: Cause): Promise<Decided<State, Event>> {
     const { noun } = this;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
       const before =
@@ -173,7 +189,7 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
       metadata: {
         participant: installation.participant,
         actor: of.cause.actor,
-        ...(of.cause.reason === undefined ? {} : { reason: of.cause.reason }),
+        ...defined({ reason: of.cause.reason }),
         softwareVersion: installation.softwareVersion,
         profile: installation.profile,
         effectiveAt: (of.cause.effectiveAt ?? clock.now()).toISOString(),

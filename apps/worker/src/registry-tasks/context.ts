@@ -1,5 +1,4 @@
-import type { CommandBus } from '@nestjs/cqrs';
-import type { GroupCommand } from '#domain';
+import type { DocumentCommand, GroupCommand } from '#domain';
 import type { Actor } from '#event-store';
 import type { EvidenceStore } from '#evidence';
 import type { Clock, Sha256 } from '#kernel';
@@ -7,14 +6,13 @@ import type { Pool } from '#postgres';
 import type { Groups, LargeDocuments, Profile, RawAnswer, RegistryClient, UploadLinks } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import type { AccountGates } from '../account/account-gates.js';
-import { DecideDocument, type Decided } from '../document/decide-document.js';
 import type { DocumentRepository } from '../document/document-repository.js';
-import { DecideGroup, type GroupDecided } from '../group/decide-group.js';
 import type { GroupRepository } from '../group/group-repository.js';
+import type { InboundRepository } from '../inbound/inbound-repository.js';
 import type { RegistryDocuments } from '../inbound/registry-documents.js';
 import type { Claim, Planning } from '../lane.js';
 import { Candidate } from '../noun/candidate.js';
-import type { Cause } from '../noun/noun-repository.js';
+import { registryActor, SYSTEM, type Cause } from '../noun/noun-repository.js';
 import type { Restored } from '../restoration/restored.js';
 
 /** The rows that say who waits, and where tasks go: what the tasks about dependents need beside the log. */
@@ -27,9 +25,9 @@ export interface Dependents {
 
 /** What every registry task needs. */
 export interface TaskContext {
-  commands: CommandBus;
   documents: DocumentRepository;
   groups: GroupRepository;
+  inbound: InboundRepository;
   evidence: EvidenceStore;
   registry: RegistryClient;
   /** The steps of a document above the limit of a plain send, and where its bytes go meanwhile. */
@@ -52,76 +50,60 @@ export interface TaskContext {
 /** A header of the registry may be missing or absurdly long; the bytes are kept all the same. */
 const MOST_MEDIA_TYPE = 200;
 
-export const SYSTEM = { kind: 'system', name: 'worker', authenticatedBy: 'process' } as const;
-
 /** A claimed task about one document. */
 type DocumentTask = Task<{ requestId: string }>;
 
 /** Gives a document a command in the name of this system. */
-export const bySystem = (
-  context: TaskContext,
-  task: DocumentTask,
-  command: DecideDocument['command'],
-): Promise<Decided> =>
-  context.commands.execute(new DecideDocument(task.payload.requestId, command, causeOf(task, SYSTEM)));
+export const bySystem = (context: TaskContext, task: DocumentTask, command: DocumentCommand) =>
+  context.documents.execute(task.payload.requestId, command, causeOf(task, SYSTEM));
 
 /** Gives a document a command that carries the registry's word. */
 export function byRegistry(
   context: TaskContext,
   task: DocumentTask,
-  said: DecideDocument['command'] & { at?: Date; candidates?: Candidate[] },
-): Promise<Decided> {
-  const { at, candidates = [], ...command } = said;
-  const cause = {
-    ...causeOf(task, registryActor(context)),
-    candidates,
-    ...(at === undefined ? {} : { effectiveAt: at }),
-  };
-  return context.commands.execute(
-    new DecideDocument(task.payload.requestId, command as DecideDocument['command'], cause),
-  );
+  { at, candidates, ...command }: DocumentCommand & Said,
+) {
+  const cause = { ...registryCause(context, task), candidates, effectiveAt: at };
+  return context.documents.execute(task.payload.requestId, command as DocumentCommand, cause);
+}
+
+/** When the registry's word came true, default: now; and what may become evidence of it. */
+export interface Said {
+  at?: Date;
+  candidates?: Candidate[];
 }
 
 /** A claimed task about one group. */
 type GroupTask = Task<{ groupId: string }>;
 
 /** Gives the group of a task a command in the name of this system. */
-export const groupBySystem = (context: TaskContext, task: GroupTask, command: GroupCommand): Promise<GroupDecided> =>
-  context.commands.execute(new DecideGroup(task.payload.groupId, command, causeOf(task, SYSTEM)));
+export const groupBySystem = (context: TaskContext, task: GroupTask, command: GroupCommand) =>
+  context.groups.execute(task.payload.groupId, command, causeOf(task, SYSTEM));
 
 /** Gives the group of a task a command that carries the registry's word. */
 export const groupByRegistry = (
   context: TaskContext,
   task: GroupTask,
-  said: GroupCommand & { candidates?: Candidate[] },
-): Promise<GroupDecided> => {
-  const { candidates = [], ...command } = said;
-  return context.commands.execute(
-    new DecideGroup(task.payload.groupId, command as GroupCommand, {
-      ...causeOf(task, registryActor(context)),
-      candidates,
-    }),
-  );
-};
+  { candidates, ...command }: GroupCommand & Pick<Said, 'candidates'>,
+) =>
+  context.groups.execute(task.payload.groupId, command as GroupCommand, {
+    ...registryCause(context, task),
+    candidates,
+  });
 
 /** Gives one document of a group a command; `by` says whose word it is. */
 export const memberCommand = (
   context: TaskContext,
   task: Claim,
-  of: { requestId: string; command: DecideDocument['command']; by: 'registry' | 'system'; candidates?: Candidate[] },
-): Promise<Decided> => {
-  const cause = {
-    ...causeOf(task, of.by === 'system' ? SYSTEM : registryActor(context)),
-    candidates: of.candidates ?? [],
-  };
-  return context.commands.execute(new DecideDocument(of.requestId, of.command, cause));
+  of: { requestId: string; command: DocumentCommand; by: 'registry' | 'system'; candidates?: Candidate[] },
+) => {
+  const cause = of.by === 'system' ? causeOf(task, SYSTEM) : registryCause(context, task);
+  return context.documents.execute(of.requestId, of.command, { ...cause, candidates: of.candidates });
 };
 
-const registryActor = (context: TaskContext): Actor => ({
-  kind: 'registry',
-  name: context.profile.name,
-  authenticatedBy: 'registry-session',
-});
+/** The registry's word, heard by a task. */
+export const registryCause = ({ profile }: TaskContext, task: Claim): Cause =>
+  causeOf(task, registryActor(profile.name));
 
 const mediaTypeOf = ({ contentType }: RawAnswer): string =>
   (contentType || 'application/octet-stream').slice(0, MOST_MEDIA_TYPE);

@@ -9,12 +9,12 @@ import {
   type GroupState,
   type PredecessorNews,
 } from '#domain';
+import { defined } from '#kernel';
 import { dependentsOf, type NewDependent } from '#subscriptions';
 import type { TaskResult } from '#tasks';
-import { DecideDocument } from '../document/decide-document.js';
-import { DecideGroup } from '../group/decide-group.js';
 import type { Claim, TaskOf } from '../lane.js';
-import { causeOf, SYSTEM, type Dependents, type TaskContext } from './context.js';
+import { SYSTEM } from '../noun/noun-repository.js';
+import { causeOf, type Dependents, type TaskContext } from './context.js';
 
 /** Dependents that one task tells; those behind them are the next task's. */
 export const DEPENDENTS_PER_TASK = 200;
@@ -88,7 +88,7 @@ export async function releaseDependents(context: TaskContext, task: TaskOf<'rele
       {
         ...follow,
         key: `${first}>${last}`,
-        payload: { requestId: predecessor, account, predecessor, cursor: last, ...(by === undefined ? {} : { by }) },
+        payload: { requestId: predecessor, account, predecessor, cursor: last, ...defined({ by }) },
       },
     ]);
   } else if (end.standsFor !== undefined && !endedBadly(end.news.outcome)) {
@@ -125,11 +125,7 @@ function tell(
   const endAtOnceDocTypes = end.isTurning ? [] : dependentsIn(context).endAtOnceDocTypes;
   const cause = causeOf(task, SYSTEM);
   const command = { type: 'NotePredecessor' as const, requestId: predecessor, ...end.news, endAtOnceDocTypes };
-  return context.commands.execute(
-    data['kind'] === 'group'
-      ? new DecideGroup(dependent, command, cause)
-      : new DecideDocument(dependent, command, cause),
-  );
+  return (data['kind'] === 'group' ? context.groups : context.documents).execute(dependent, command, cause);
 }
 
 function dependentsIn({ dependents }: TaskContext): Dependents {
@@ -167,7 +163,7 @@ async function ownEndOf({ documents, groups }: TaskContext, id: string): Promise
   if (document.phase !== 'concluded') return 'open';
   const { outcome, cause, status, registration, resentAs, supersededBy } = document;
   const { commandId, requestId } = registration;
-  const { isFinal } = endOfDocument({ outcome, ...(cause === undefined ? {} : { cause }) });
+  const { isFinal } = endOfDocument({ outcome, ...defined({ cause }) });
   const isTurning = cause === 'registry_failed' && status !== 'failed';
   return {
     news: { outcome },

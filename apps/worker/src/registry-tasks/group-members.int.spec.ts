@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { documentStream, type GroupRegistration } from '#domain';
+import { documentStream, type DocumentCommand, type GroupCommand, type GroupRegistration } from '#domain';
 import { VirtualClock } from '#kernel';
 import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
 import { ACCOUNT, processOn, registerDocument, runTask, stateIn, storesForSpec } from '../../test/trial.js';
-import { DecideDocument } from '../document/decide-document.js';
-import { DecideGroup } from '../group/decide-group.js';
 import type { TaskContext } from './context.js';
 
 const SHA = 'a'.repeat(64);
@@ -22,13 +20,13 @@ interface Trial {
   context: TaskContext;
   registry: FakeRegistry;
   clock: VirtualClock;
-  toGroup: (command: DecideGroup['command']) => Promise<unknown>;
+  toGroup: (command: GroupCommand) => Promise<unknown>;
   /** Of the group, under the kind that ends members of what was not started. */
   task: Task;
   requestIds: [string, string];
 }
 
-const lookedUp = (documentId: string): DecideDocument['command'] => ({
+const lookedUp = (documentId: string): DocumentCommand => ({
   type: 'RecordLookUp',
   attempt: 1,
   documentIds: [documentId],
@@ -69,12 +67,11 @@ async function sentGroup(): Promise<Trial> {
     members,
     after: [],
   } as GroupRegistration;
-  const toGroup = (command: DecideGroup['command']) =>
-    context.commands.execute(new DecideGroup(groupId, command, CAUSE));
+  const toGroup = (command: GroupCommand) => context.groups.execute(groupId, command, CAUSE);
   await toGroup({ type: 'Register', registration: group });
   for (const requestId of requestIds) {
     const documentId = registry.take(requestId);
-    await context.commands.execute(new DecideDocument(requestId, lookedUp(documentId), CAUSE));
+      await context.documents.execute(requestId, lookedUp(documentId), CAUSE);
     await toGroup({ type: 'NoteMemberSent', requestId, documentId });
   }
   return { context, registry, clock, toGroup, requestIds, task: concludeMembers(groupId) };
@@ -135,6 +132,12 @@ describe('the members of a group that was not started', () => {
     registry.status = 'uploading';
     expect(await runTask(context, task)).toEqual({ kind: 'done' });
     expect(await phases(requestIds)).toEqual(['not_processed', 'not_processed']);
+    // The answer that showed it untouched is kept.
+    for (const one of requestIds) {
+      const events = await stores.store.readStream(documentStream(one));
+      const ended = events.find(({ type }) => type === 'DocumentNotProcessed');
+      expect(await stores.evidence.get(ended?.data['answerSha256'] as string)).toBeDefined();
+    }
     const ids = (await Promise.all(requestIds.map((one) => stores.store.readStream(documentStream(one))))).map(
       (events) => events.at(-1)?.id,
     );

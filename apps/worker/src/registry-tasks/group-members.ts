@@ -1,4 +1,5 @@
 import type { DocumentNotProcessed, Halt, Member } from '#domain';
+import { defined } from '#kernel';
 import type { Candidate } from '../noun/candidate.js';
 import type { DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
@@ -18,8 +19,7 @@ export async function noteMember(context: TaskContext, task: TaskOf<'note_member
       type: 'NoteMemberConcluded',
       requestId,
       outcome,
-      ...(cause === undefined ? {} : { cause }),
-      ...(version === undefined ? {} : { version }),
+      ...defined({ cause, version }),
       partialStops,
     });
   } else if (documentId !== undefined)

@@ -1,6 +1,4 @@
 import type { TaskResult } from '#tasks';
-import { DecideDocument } from '../document/decide-document.js';
-import { DecideGroup } from '../group/decide-group.js';
 import type { TaskOf } from '../lane.js';
 import { causeOf, type TaskContext } from './context.js';
 
@@ -9,8 +7,6 @@ export async function decideHold(context: TaskContext, task: TaskOf<'decide_hold
   const { requestId, isGroup, decision, predecessors, actor, reason } = task.payload;
   const command = { type: decision === 'release' ? ('WaiveHolds' as const) : ('EndHeld' as const), predecessors };
   const cause = { ...causeOf(task, actor), reason };
-  await context.commands.execute(
-    isGroup === true ? new DecideGroup(requestId, command, cause) : new DecideDocument(requestId, command, cause),
-  );
+  await (isGroup === true ? context.groups : context.documents).execute(requestId, command, cause);
   return { kind: 'done' };
 }

@@ -1,7 +1,5 @@
 import type { PayloadOf, Registration } from '#domain';
 import type { TaskResult } from '#tasks';
-import { DecideDocument } from '../document/decide-document.js';
-import { DecideGroup } from '../group/decide-group.js';
 import type { Claim, TaskOf } from '../lane.js';
 import { causeOf, type TaskContext } from './context.js';
 
@@ -10,13 +8,11 @@ export async function runCommand(context: TaskContext, task: TaskOf<'run_command
   const { payload } = task;
   if ('group' in payload) return runGroupCommand(context, task, payload);
   const { registration, actor, reason } = payload;
-  const cause = { ...causeOf(task, actor), ...(reason === undefined ? {} : { reason }) };
+  const cause = { ...causeOf(task, actor), reason };
   const { requestId, commandId, resendOf } = registration;
-  await context.commands.execute(new DecideDocument(requestId, { type: 'Register', registration }, cause));
+  await context.documents.execute(requestId, { type: 'Register', registration }, cause);
   if (resendOf !== undefined)
-    await context.commands.execute(
-      new DecideDocument(resendOf.requestId, { type: 'NoteResent', by: { commandId, requestId } }, cause),
-    );
+    await context.documents.execute(resendOf.requestId, { type: 'NoteResent', by: { commandId, requestId } }, cause);
   return { kind: 'done' };
 }
 
@@ -32,28 +28,28 @@ async function runGroupCommand(
   task: Claim,
   { group, actor, reason }: Extract<PayloadOf<'run_command'>, { group: object }>,
 ): Promise<TaskResult> {
-  const cause = { ...causeOf(task, actor), ...(reason === undefined ? {} : { reason }) };
+  const cause = { ...causeOf(task, actor), reason };
   const all = async (work: (member: Registration) => Promise<unknown>): Promise<void> => {
     for (let from = 0; from < group.members.length; from += MEMBERS_AT_ONCE)
       await Promise.all(group.members.slice(from, from + MEMBERS_AT_ONCE).map(work));
   };
   await all((registration) =>
-    context.commands.execute(new DecideDocument(registration.requestId, { type: 'Register', registration }, cause)),
+    context.documents.execute(registration.requestId, { type: 'Register', registration }, cause),
   );
-  await context.commands.execute(new DecideGroup(group.groupId, { type: 'Register', registration: group }, cause));
+  await context.groups.execute(group.groupId, { type: 'Register', registration: group }, cause);
   const { groupId, resumes } = group;
   if (resumes === undefined) return { kind: 'done' };
-  await context.commands.execute(
-    new DecideGroup(resumes.groupId, { type: 'NoteResumption', by: { groupId, commandId: group.commandId } }, cause),
+  await context.groups.execute(
+    resumes.groupId,
+    { type: 'NoteResumption', by: { groupId, commandId: group.commandId } },
+    cause,
   );
   await all(async ({ supersedes, commandId, requestId }) => {
     if (supersedes === undefined) return;
-    await context.commands.execute(
-      new DecideDocument(
-        supersedes.requestId,
-        { type: 'NoteSuperseded', by: { commandId, requestId }, groupId },
-        cause,
-      ),
+    await context.documents.execute(
+      supersedes.requestId,
+      { type: 'NoteSuperseded', by: { commandId, requestId }, groupId },
+      cause,
     );
   });
   return { kind: 'done' };

@@ -15,7 +15,8 @@ import {
 } from '../../test/trial.js';
 import type { TaskOf } from '../lane.js';
 import { Candidate } from '../noun/candidate.js';
-import { SYSTEM, type TaskContext } from './context.js';
+import { SYSTEM } from '../noun/noun-repository.js';
+import type { TaskContext } from './context.js';
 import { readStatuses } from './status.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });

@@ -1,5 +1,5 @@
 import { readReceipt, type ReceiptFacts } from '#documents';
-import { PedigreeError } from '#kernel';
+import { defined, PedigreeError } from '#kernel';
 import type { Profile } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Candidate } from '../noun/candidate.js';
@@ -35,7 +35,7 @@ export async function fetchReceipt(context: TaskContext, task: TaskOf<'receipt'>
     result,
     acceptedAt,
     errorCount: errors.length,
-    ...(comment === undefined ? {} : { comment }),
+    ...defined({ comment }),
   };
   await byRegistry(context, task, {
     type: 'RecordReceipt',

@@ -1,5 +1,4 @@
 import { describe, expect, it, beforeAll, afterAll } from '@jest/globals';
-import type { CommandBus } from '@nestjs/cqrs';
 import type { TaskKind } from '#domain';
 import { VirtualClock } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
@@ -35,10 +34,7 @@ async function start(registry: FakeRegistry, state: 'comparing' | 'released' | '
   const held = new RegistryDocuments(stores.pool);
   await held.open();
   const own = processOn({ ...stores, registry, clock: new VirtualClock() });
-  // What it tells documents of others is no part of this.
-  const execute = (one: { documentId?: string }): unknown =>
-    one.documentId === undefined ? own.commands.execute(one as never) : undefined;
-  return { ...own, held, restored: restoredAs(state), commands: { execute } as unknown as CommandBus };
+  return { ...own, held, restored: restoredAs(state) };
 }
 
 const newest = (requestId: string, kind: TaskKind): Promise<Task<object>> => newestTask(stores.store, requestId, kind);

@@ -8,7 +8,7 @@ import {
 import type { EventStore } from '#event-store';
 import type { Tracing } from '#telemetry';
 import { DocumentRepository } from '../document/document-repository.js';
-import type { Cause, RepositoryOptions } from '../noun/noun-repository.js';
+import type { Cause, Decided, RepositoryOptions } from '../noun/noun-repository.js';
 
 export interface ObservedDocumentsOptions extends RepositoryOptions {
   tracing: Tracing;
@@ -28,7 +28,7 @@ export class ObservedDocuments extends DocumentRepository {
     requestId: string,
     command: DocumentCommand,
     cause: Cause,
-  ): Promise<{ events: DocumentEvent[]; state: DocumentState }> {
+  ): Promise<Decided<DocumentState, DocumentEvent>> {
     const decided = await super.execute(requestId, command, cause);
     const conclusion = decided.events.find((event): event is DocumentConcluded => event.type === 'DocumentConcluded');
     if (conclusion !== undefined) {

@@ -1,4 +1,4 @@
-import { systemClock } from '#kernel';
+import { defined, systemClock } from '#kernel';
 import type { Task, TaskHandler, TaskResult } from '#tasks';
 import type { Step, Watching } from '#telemetry';
 import type { Lane } from '../lane.js';
@@ -70,7 +70,7 @@ function stepOf(task: Task, outcome: Outcome, times: { startedAt: Date; endedAt:
       'pedigree.result': outcome.kind,
       ...(typeof account === 'string' ? { 'pedigree.account': account } : {}),
     },
-    ...(error === undefined ? {} : { error }),
+    ...defined({ error }),
   };
 }
 

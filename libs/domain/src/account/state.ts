@@ -1,4 +1,4 @@
-import { neverReached } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import type { AccountCertificate, AccountEvent, AccountPaused } from './events.js';
 
 interface Known {
@@ -34,9 +34,7 @@ export function evolveAccount(state: AccountState, event: AccountEvent): Account
 }
 
 const known = ({ certificate, letPass: passed, resumedFor: resumed }: AccountState): Known => ({
-  ...(certificate === undefined ? {} : { certificate }),
-  ...(passed === undefined ? {} : { letPass: passed }),
-  ...(resumed === undefined ? {} : { resumedFor: resumed }),
+  ...defined({ certificate, letPass: passed, resumedFor: resumed }),
 });
 
 function letPass(state: AccountState): Pick<Known, 'letPass'> {

@@ -59,32 +59,43 @@ export type CallAnswer =
 
 export const wordsOf = ({ code, text }: Pick<Refusal, 'code' | 'text'>): string => (text === '' ? code : text);
 
+interface OfAttempt {
+  attempt: number;
+}
+interface Answered extends OfAttempt {
+  answerSha256: Sha256;
+}
+interface Unanswered extends OfAttempt {
+  reason: string;
+  answerSha256?: Sha256;
+}
+interface LookedUp extends Answered {
+  sinceAttemptEndedMs: number;
+}
+
+/** What the log keeps of each fact; the nouns' events add what is theirs. */
+export interface FactData {
+  begun: OfAttempt;
+  not_delivered: Unanswered & { retryAfterMs: number };
+  unconfirmed: Unanswered;
+  missed: LookedUp & { lookUp: number };
+  proven_undone: LookedUp & { lookUps: number };
+  done: Answered & { foundByLookUp: boolean };
+  refused: Answered & { code: string; text: string };
+}
+
 /** What happened to an attempt that goes on; done, and a refusal that is believed, end it. */
 export type LiveFact =
-  | { type: 'begun'; data: { attempt: number } }
-  | {
-      type: 'not_delivered';
-      data: {
-        attempt: number;
-        reason: string;
-        retryAfterMs: number;
-        answerSha256?: Sha256;
-        /** Set where the registry refused the account. */
-        accountCause?: AccountCause;
-      };
-    }
-  | { type: 'unconfirmed'; data: { attempt: number; reason: string; answerSha256?: Sha256 } }
+  | { type: 'begun'; data: FactData['begun'] }
+  /** `accountCause`: set where the registry refused the account. */
+  | { type: 'not_delivered'; data: FactData['not_delivered'] & { accountCause?: AccountCause } }
+  | { type: 'unconfirmed'; data: FactData['unconfirmed'] }
   /** A refusal that is looked up, and not believed. */
-  | { type: 'doubted'; data: { attempt: number; refusal: Refusal } }
-  | { type: 'missed'; data: { attempt: number; lookUp: number; sinceAttemptEndedMs: number; answerSha256: Sha256 } }
-  | {
-      type: 'proven_undone';
-      data: { attempt: number; lookUps: number; sinceAttemptEndedMs: number; answerSha256: Sha256 };
-    };
+  | { type: 'doubted'; data: OfAttempt & { refusal: Refusal } }
+  | { type: 'missed'; data: FactData['missed'] }
+  | { type: 'proven_undone'; data: FactData['proven_undone'] };
 export type AttemptFact =
-  | LiveFact
-  | { type: 'done'; data: { attempt: number; answerSha256: Sha256; foundByLookUp: boolean } }
-  | { type: 'refused'; data: { attempt: number; code: string; text: string; answerSha256: Sha256 } };
+  LiveFact | { type: 'done'; data: FactData['done'] } | { type: 'refused'; data: FactData['refused'] };
 
 /** The part of a fact that decides the next step. `lookUp`: its number, of a look-up that missed. */
 export interface Step {

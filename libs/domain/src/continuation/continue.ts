@@ -1,4 +1,4 @@
-import { neverReached } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import { notePredecessor } from '../document/dependents.js';
 import type { DocumentReference } from '../document/events.js';
 import type { Dependent } from '../document/planned-task.js';
@@ -103,10 +103,6 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
   if (untold.length > 0) return untold;
   const own = { groupId, account };
   const task = placed(groupId, { id, at });
-  const start = (attempt: number): PlannedTask[] => [
-    { ...task('group_start', `${account}/group_start`), payload: { ...own, attempt } },
-  ];
-  const attemptEndedAt = at.toISOString();
   const carryOn = (those: MemberState[]) => those.flatMap(({ state: one }) => continueDocument(one, { id, at }));
   switch (state.phase) {
     case 'sending':
@@ -115,12 +111,12 @@ export function continueGroup(state: GroupState, members: MemberState[], { id, a
       return [{ ...task('group_check', `${account}/group_check`), payload: own }];
     case 'startable':
     case 'starting':
-      return start(state.start.attempt);
+      return [{ ...task('group_start', `${account}/group_start`), payload: { ...own, attempt: state.start.attempt } }];
     case 'unconfirmed':
       return [
         {
           ...task('group_look', `${account}/status`),
-          payload: { ...own, attempt: state.start.attempt, attemptEndedAt },
+          payload: { ...own, attempt: state.start.attempt, attemptEndedAt: at.toISOString() },
         },
       ];
     case 'started':
@@ -158,8 +154,8 @@ function tellingOf(
   const documentId = 'documentId' in state && state.phase !== 'uploading' ? state.documentId : undefined;
   const sent = documentId !== undefined && member.documentId === undefined ? [task('sent', { documentId })] : [];
   if (state.phase !== 'concluded' || member.outcome !== undefined) return sent;
-  const cause = state.cause === undefined ? {} : { cause: state.cause };
-  return [...sent, task(state.outcome, { outcome: state.outcome, version, ...cause })];
+  const { outcome, cause } = state;
+  return [...sent, task(outcome, { outcome, version, ...defined({ cause }) })];
 }
 
 /** Members are sent one after the other: the first that the registry has not. */

@@ -1,4 +1,4 @@
-import { neverReached, type Sha256 } from '#kernel';
+import { defined, neverReached, type Sha256 } from '#kernel';
 import type { CallAnswer } from '../attempt/attempt.js';
 import { decideAttempt, hasBegun, type LookUpFacts } from '../attempt/decide.js';
 import type {
@@ -13,7 +13,7 @@ import type {
 } from './events.js';
 import { decidedHolds, isFreeWithout, judgeNews, type HoldDecision, type PredecessorNews } from './hold.js';
 import { failed, sendEvents, SEND_POLICY } from './send-attempt.js';
-import { isToSend, type DocumentState } from './state.js';
+import { isToSend, type DocumentState, type ToSend } from './state.js';
 import { beginFinish, lookedUp, recordUploadAnswer, type UploadAnswer } from './upload.js';
 
 /**
@@ -116,7 +116,7 @@ function notePredecessor(
   const { requestId, outcome, by, endAtOnceDocTypes = [] } = command;
   const noted: DocumentEvent = {
     type: 'PredecessorConcluded',
-    data: { requestId, outcome, ...(by === undefined ? {} : { by }) },
+    data: { requestId, outcome, ...defined({ by }) },
   };
   if (judged.kind === 'lifted') return judged.isLast ? [noted, { type: 'DocumentReleased', data: {} }] : [noted];
   const { hold } = judged;
@@ -216,34 +216,41 @@ const recordAnnounced = (state: DocumentState, attempt: number, documentId: stri
     ? [{ type: 'UploadOpened', data: { attempt: state.send.attempt, documentId, foundByLookUp: false } }]
     : [];
 
-function recordLookUp(
-  state: DocumentState,
-  command: Extract<DocumentCommand, { type: 'RecordLookUp' }>,
-): DocumentEvent[] {
+type LookUp = Extract<DocumentCommand, { type: 'RecordLookUp' }>;
+
+function recordLookUp(state: DocumentState, command: LookUp): DocumentEvent[] {
   if (state.phase === 'absent') return [];
-  const { attempt, sinceAttemptEndedMs, unknownGraceMs, answerSha256 } = command;
-  const ours = 'documentId' in state ? state.documentId : undefined;
-  const documentIds = [...new Set([...(ours === undefined ? [] : [ours]), ...command.documentIds])];
-  const [documentId, ...others] = documentIds;
-  const duplicate: DocumentEvent[] =
-    others.length === 0 ? [] : [{ type: 'DuplicateDetected', data: { documentIds, answerSha256 } }];
+  const { attempt, round } = command;
+  const duplicate = duplicateIn(state, command);
   if (state.phase === 'uploading')
-    return state.attempt === attempt && state.finish.attempt === command.round && state.finish.step === 'doubtful'
+    return state.attempt === attempt && state.finish.attempt === round && state.finish.step === 'doubtful'
       ? [...lookedUp(state, command), ...duplicate]
       : duplicate;
   // Before its first attempt a document is looked up where a list has shown its request_id: the registry has it from a
   // time that we do not know of.
-  if (!isToSend(state) || state.phase === 'sending' || state.send.attempt !== attempt) return duplicate;
-  if (documentId !== undefined) {
-    const isOpen =
-      command.uploading?.includes(documentId) === true && (state.phase === 'ready' || state.upload === true);
-    const found: DocumentEvent = isOpen
-      ? { type: 'UploadOpened', data: { attempt, documentId, foundByLookUp: true, answerSha256 } }
-      : { type: 'DocumentSent', data: { attempt, documentId, answerSha256, foundByLookUp: true } };
-    return [found, ...duplicate];
+  return isToSend(state) && state.phase !== 'sending' && state.send.attempt === attempt
+    ? [...sendLookedUp(state, command), ...duplicate]
+    : duplicate;
+}
+
+/** The alarm where the look-up shows another document than the one we know, or several. */
+function duplicateIn(state: DocumentState, { documentIds: found, answerSha256 }: LookUp): DocumentEvent[] {
+  const known = 'documentId' in state ? state.documentId : undefined;
+  const documentIds = [...new Set(known === undefined ? found : [known, ...found])];
+  return documentIds.length < 2 ? [] : [{ type: 'DuplicateDetected', data: { documentIds, answerSha256 } }];
+}
+
+function sendLookedUp(
+  state: ToSend,
+  { type, attempt, documentIds: [documentId], uploading, ...facts }: LookUp,
+): DocumentEvent[] {
+  if (documentId === undefined) {
+    const seen = { type, attempt, isDone: false, ...facts };
+    return sendEvents(decideAttempt(state.send, seen, SEND_POLICY), state.registration);
   }
-  const seen = { attempt, isDone: false, sinceAttemptEndedMs, unknownGraceMs, answerSha256 };
-  return sendEvents(decideAttempt(state.send, { type: 'RecordLookUp', ...seen }, SEND_POLICY), state.registration);
+  const isOpen = uploading?.includes(documentId) === true && (state.phase === 'ready' || state.upload === true);
+  const data = { attempt, documentId, answerSha256: facts.answerSha256, foundByLookUp: true };
+  return [{ type: isOpen ? 'UploadOpened' : 'DocumentSent', data }];
 }
 
 function observeStatus(

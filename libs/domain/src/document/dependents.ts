@@ -1,3 +1,4 @@
+import { defined } from '#kernel';
 import type { DocumentConcluded, DocumentOutcome } from './events.js';
 import type {
   Dependent,
@@ -31,7 +32,7 @@ const later = (at: Date, delayMs: number): Date => new Date(at.getTime() + delay
 
 export const rowOf = ({ requestId, account, kind }: Dependent): DependentRow => ({
   dependent: requestId,
-  data: { account, ...(kind === undefined ? {} : { kind }) },
+  data: { account, ...defined({ kind }) },
 });
 
 /**
@@ -73,7 +74,7 @@ export function notePredecessor(
   { dueAt, finalOnly }: { dueAt: Date; finalOnly?: true },
 ): PlannedTask | PlannedGroupTask {
   const rest = { key: `note_predecessor:${requestId}:${predecessor}`, lane: 'internal', dueAt };
-  const about = { account, predecessor, ...(finalOnly === undefined ? {} : { finalOnly }) };
+  const about = { account, predecessor, ...defined({ finalOnly }) };
   return kind === 'group'
     ? { ...rest, kind: 'note_group_predecessor', payload: { groupId: requestId, ...about } }
     : { ...rest, kind: 'note_predecessor', payload: { requestId, ...about } };

@@ -1,5 +1,6 @@
 import type { Sha256 } from '#kernel';
 import type { AccountCause } from '../account/events.js';
+import type { FactData } from '../attempt/attempt.js';
 import type { UploadEvent } from './upload-events.js';
 
 /** How a document ended. `failed`: without a receipt that says otherwise; the cause tells why. */
@@ -153,13 +154,13 @@ export interface SendAttempted {
 /** The registry took it. `foundByLookUp` when we learnt it afterwards, by request_id. */
 export interface DocumentSent {
   type: 'DocumentSent';
-  data: { attempt: number; documentId: string; answerSha256: Sha256; foundByLookUp: boolean };
+  data: { documentId: string } & FactData['done'];
 }
 
 /** The registry heard and said no; nothing was taken. */
 export interface SendRefused {
   type: 'SendRefused';
-  data: { attempt: number; code: string; text: string; answerSha256: Sha256 };
+  data: FactData['refused'];
 }
 
 /**
@@ -168,31 +169,25 @@ export interface SendRefused {
  */
 export interface SendNotDelivered {
   type: 'SendNotDelivered';
-  data: {
-    attempt: number;
-    reason: string;
-    retryAfterMs: number;
-    answerSha256?: Sha256;
-    /** Set where the registry refused the account. */ accountCause?: AccountCause;
-  };
+  data: FactData['not_delivered'] & { /** Set where the registry refused the account. */ accountCause?: AccountCause };
 }
 
 /** Nobody knows whether it was taken. Looked up before anything else is done. */
 export interface SendUnconfirmed {
   type: 'SendUnconfirmed';
-  data: { attempt: number; reason: string; answerSha256?: Sha256 };
+  data: FactData['unconfirmed'];
 }
 
 /** Asked by request_id and not found. */
 export interface LookUpMissed {
   type: 'LookUpMissed';
-  data: { attempt: number; lookUp: number; sinceAttemptEndedMs: number; answerSha256: Sha256 };
+  data: FactData['missed'];
 }
 
 /** Two look-ups without a hit, the last after the grace: it did not arrive, and the same bytes may go again. */
 export interface SendAbsenceProven {
   type: 'SendAbsenceProven';
-  data: { attempt: number; lookUps: number; sinceAttemptEndedMs: number; answerSha256: Sha256 };
+  data: FactData['proven_undone'];
 }
 
 /** More than one document at the registry carries this request_id. An alarm. */

@@ -1,4 +1,4 @@
-import { neverReached } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import { afterEnd, endOfDocument, lateReads, type DocumentReaction } from './dependents.js';
 import type { ConclusionRevised, DocumentConcluded, DocumentEvent, DocumentRegistered } from './events.js';
 import type { DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
@@ -141,7 +141,7 @@ function afterConclusion(own: Own, event: DocumentConcluded | ConclusionRevised)
   const told = tellGroup({ state, requestId }, what, {
     outcome,
     version: own.version,
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   });
   const end = endOfDocument(event.data);
   const ended = afterEnd(state, { ...own, ...end, key: requestId });
@@ -243,8 +243,7 @@ function lookUp(of: { state: DocumentSagaState; requestId: string; attempt: numb
       requestId: of.requestId,
       account,
       attempt: of.attempt,
-      ...(attemptEndedAt === undefined ? {} : { attemptEndedAt }),
-      ...(round === undefined ? {} : { round }),
+      ...defined({ attemptEndedAt, round }),
     },
   };
 }

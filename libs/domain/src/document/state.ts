@@ -1,4 +1,4 @@
-import { neverReached } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import { evolveAttempt, FIRST_ATTEMPT, type Attempt } from '../attempt/attempt.js';
 import type {
   DocumentConcluded,
@@ -85,7 +85,7 @@ export function firstCommandOf({
   resumes,
 }: Given): FirstCommand {
   const named = firstCommand ?? { commandId: (resendOf ?? supersedes ?? resumes)?.commandId ?? commandId };
-  return { ...(reference === undefined ? {} : { reference }), ...named };
+  return { ...defined({ reference }), ...named };
 }
 
 export const ABSENT: DocumentState = { phase: 'absent' };
@@ -210,7 +210,7 @@ function concluded(state: Registered, { outcome, cause }: DocumentConcluded['dat
     outcome,
     documentId: documentIdOf(state),
     status: statusOf(state),
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
     ...successorsOf(state),
   };
 }
@@ -234,7 +234,7 @@ function withStatus(state: Registered, status: RegistryStatus): DocumentState {
 function successorsOf(state: Registered): Successors {
   if (state.phase !== 'concluded' && state.phase !== 'received') return {};
   const { supersededBy, resentAs } = state;
-  return { ...(supersededBy === undefined ? {} : { supersededBy }), ...(resentAs === undefined ? {} : { resentAs }) };
+  return { ...defined({ supersededBy, resentAs }) };
 }
 
 const statusOf = (state: Registered): RegistryStatus | undefined => ('status' in state ? state.status : undefined);

@@ -1,4 +1,5 @@
 import type { Sha256 } from '#kernel';
+import type { FactData } from '../attempt/attempt.js';
 
 /**
  * A document above the registry's limit for `send` is announced, uploaded by link in parts, and finished (public-facts
@@ -23,13 +24,13 @@ export interface UploadFinishAttempted {
 /** Surely not heard (429, or no connection): it may be finished again at `retryAfterMs` after this event. */
 export interface UploadFinishNotDelivered {
   type: 'UploadFinishNotDelivered';
-  data: { attempt: number; round: number; reason: string; retryAfterMs: number; answerSha256?: Sha256 };
+  data: { round: number } & FactData['not_delivered'];
 }
 
 /** Nobody knows whether it was finished. Looked up before anything else is done. */
 export interface UploadFinishUnconfirmed {
   type: 'UploadFinishUnconfirmed';
-  data: { attempt: number; round: number; reason: string; answerSha256?: Sha256 };
+  data: { round: number } & FactData['unconfirmed'];
 }
 
 /**
@@ -38,13 +39,13 @@ export interface UploadFinishUnconfirmed {
  */
 export interface UploadRefused {
   type: 'UploadRefused';
-  data: { attempt: number; round: number; code: string; text: string; answerSha256: Sha256 };
+  data: { round: number } & FactData['refused'];
 }
 
 /** Asked by request_id and found still open. */
 export interface UploadSeenOpen {
   type: 'UploadSeenOpen';
-  data: { attempt: number; round: number; lookUp: number; sinceAttemptEndedMs: number; answerSha256: Sha256 };
+  data: { round: number } & FactData['missed'];
 }
 
 /**
@@ -52,7 +53,7 @@ export interface UploadSeenOpen {
  */
 export interface UploadProvenOpen {
   type: 'UploadProvenOpen';
-  data: { attempt: number; round: number; lookUps: number; sinceAttemptEndedMs: number; answerSha256: Sha256 };
+  data: { round: number } & FactData['proven_undone'];
 }
 
 export type UploadEvent =

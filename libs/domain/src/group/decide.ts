@@ -1,4 +1,4 @@
-import { neverReached } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import type { LookUpFacts } from '../attempt/decide.js';
 import type { AfterHold, DocumentOutcome, FailureCause } from '../document/events.js';
 import { decidedHolds, isFreeWithout, judgeNews, type HoldDecision, type PredecessorNews } from '../document/hold.js';
@@ -89,7 +89,7 @@ function notePredecessor(
   const { requestId, outcome, by, endAtOnceDocTypes = [] } = command;
   const noted: GroupEvent = {
     type: 'GroupPredecessorConcluded',
-    data: { requestId, outcome, ...(by === undefined ? {} : { by }) },
+    data: { requestId, outcome, ...defined({ by }) },
   };
   if (judged.kind === 'lifted') return judged.isLast ? [noted, { type: 'GroupReleased', data: {} }] : [noted];
   const { hold } = judged;
@@ -127,40 +127,39 @@ function noteMemberSent(
   ];
 }
 
-function noteMemberConcluded(
-  state: RegisteredGroup,
-  command: Extract<GroupCommand, { type: 'NoteMemberConcluded' }>,
-): GroupEvent[] {
-  const { requestId, outcome, cause, version } = command;
+type NoteMemberConcluded = Extract<GroupCommand, { type: 'NoteMemberConcluded' }>;
+
+function noteMemberConcluded(state: RegisteredGroup, command: NoteMemberConcluded): GroupEvent[] {
+  const { requestId, outcome, cause, version: memberVersion } = command;
   const index = state.members.findIndex((one) => one.requestId === requestId);
   const member = state.members[index];
-  // Notes are tasks, and tasks may overtake each other: what an earlier event of the member says undoes nothing that a
-  // later one said.
-  const newerBy = (version ?? 0) - (member?.version ?? 0);
-  if (member === undefined || newerBy < 0 || (newerBy === 0 && member.outcome === outcome)) return [];
-  if (member.outcome !== undefined) return revised(state, { ...command, index, previousOutcome: member.outcome });
+  if (member === undefined || !isNews(member, command)) return [];
+  const members = state.members.with(index, { ...member, outcome });
+  if (member.outcome !== undefined)
+    return revised(state, { ...command, index, members, previousOutcome: member.outcome });
   const concluded: GroupEvent = {
     type: 'MemberConcluded',
-    data: { index, requestId, outcome, ...(cause === undefined ? {} : { cause }), ...byVersion(version) },
+    data: { index, requestId, outcome, ...defined({ cause, memberVersion }) },
   };
   const stopped = haltOf(state) !== undefined || state.phase === 'concluded' ? undefined : stops(command);
   const halt =
     stopped === undefined
       ? []
       : [halted(state, stopped, { member: { commandId: member.commandId, requestId, index, outcome } })];
-  const ended = state.members.map((one, i) => (i === index ? { ...one, outcome } : one));
-  return [concluded, ...halt, ...conclusion(ended, stopped ?? haltOf(state)?.cause)];
+  return [concluded, ...halt, ...conclusion(members, stopped ?? haltOf(state)?.cause)];
 }
 
-const byVersion = (version: number | undefined): { memberVersion?: number } =>
-  version === undefined ? {} : { memberVersion: version };
+/**
+ * Notes are tasks, and tasks may overtake each other: what an earlier event of the member says undoes nothing that a
+ * later one said.
+ */
+function isNews(member: Member, { version = 0, outcome }: NoteMemberConcluded): boolean {
+  const newerBy = version - (member.version ?? 0);
+  return newerBy > 0 || (newerBy === 0 && member.outcome !== outcome);
+}
 
 /** Why this conclusion stops its group; undefined when the next member's turn comes (registry-interface 3.2). */
-function stops({
-  outcome,
-  cause,
-  partialStops,
-}: Extract<GroupCommand, { type: 'NoteMemberConcluded' }>): HaltCause | undefined {
+function stops({ outcome, cause, partialStops }: NoteMemberConcluded): HaltCause | undefined {
   if (outcome === 'accepted') return undefined;
   if (outcome === 'partial') return partialStops ? 'member_partial' : undefined;
   if (outcome === 'rejected') return 'member_rejected';
@@ -169,7 +168,7 @@ function stops({
 
 function conclusion(members: Pick<Member, 'outcome'>[], halt: HaltCause | undefined): GroupEvent[] {
   if (members.some((one) => one.outcome === undefined)) return [];
-  return [{ type: 'GroupConcluded', data: { outcome: outcomeOf(members), ...(halt === undefined ? {} : { halt }) } }];
+  return [{ type: 'GroupConcluded', data: { outcome: outcomeOf(members), ...defined({ halt }) } }];
 }
 
 /**
@@ -177,17 +176,16 @@ function conclusion(members: Pick<Member, 'outcome'>[], halt: HaltCause | undefi
  */
 function revised(
   state: RegisteredGroup,
-  of: Extract<GroupCommand, { type: 'NoteMemberConcluded' }> & { index: number; previousOutcome: DocumentOutcome },
+  of: NoteMemberConcluded & { index: number; members: Member[]; previousOutcome: DocumentOutcome },
 ): GroupEvent[] {
-  const { index, requestId, outcome, previousOutcome, version } = of;
+  const { index, requestId, outcome, previousOutcome, version: memberVersion } = of;
   const news: GroupEvent = {
     type: 'MemberRevised',
-    data: { index, requestId, outcome, previousOutcome, ...byVersion(version) },
+    data: { index, requestId, outcome, previousOutcome, ...defined({ memberVersion }) },
   };
-  const members = state.members.map((one, i) => (i === index ? { ...one, outcome } : one));
   if (state.phase === 'concluded') {
-    const whole = outcomeOf(members);
-    const halt = state.halt === undefined ? {} : { halt: state.halt.cause };
+    const whole = outcomeOf(of.members);
+    const halt = defined({ halt: state.halt?.cause });
     return whole === state.outcome
       ? [news]
       : [news, { type: 'GroupConclusionRevised', data: { outcome: whole, previousOutcome: state.outcome, ...halt } }];

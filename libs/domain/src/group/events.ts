@@ -1,5 +1,5 @@
 import type { Sha256 } from '#kernel';
-import type { Step } from '../attempt/attempt.js';
+import type { FactData, Step } from '../attempt/attempt.js';
 import type {
   AfterHold,
   DocumentOutcome,
@@ -136,7 +136,7 @@ export interface GroupCheckDenied {
 /** The intent, recorded before the call: from here on the group may have begun. */
 export interface GroupStartAttempted {
   type: 'GroupStartAttempted';
-  data: { attempt: number };
+  data: FactData['begun'];
 }
 
 /** The registry works on the group. `seenByStatus` when the members' statuses told, not the answer to the call. */
@@ -153,31 +153,31 @@ export interface GroupStarted {
 /** The registry heard and said no; nothing has begun. */
 export interface GroupStartRefused {
   type: 'GroupStartRefused';
-  data: { attempt: number; code: string; text: string; answerSha256: Sha256 };
+  data: FactData['refused'];
 }
 
 /** Surely not begun (429, or no connection): it is asked for again `retryAfterMs` after this event. */
 export interface GroupStartNotDelivered {
   type: 'GroupStartNotDelivered';
-  data: { attempt: number; reason: string; retryAfterMs: number; answerSha256?: Sha256 };
+  data: FactData['not_delivered'];
 }
 
 /** Nobody knows whether it has begun. The members' statuses are looked at before anything else is done. */
 export interface GroupStartUnconfirmed {
   type: 'GroupStartUnconfirmed';
-  data: { attempt: number; reason: string; answerSha256?: Sha256 };
+  data: FactData['unconfirmed'];
 }
 
 /** Every member still lies there as it was sent. */
 export interface GroupStartNotSeen {
   type: 'GroupStartNotSeen';
-  data: { attempt: number; lookUp: number; sinceAttemptEndedMs: number; answerSha256: Sha256 };
+  data: FactData['missed'];
 }
 
 /** Two such looks, the last after the grace: it has not begun, and may be started again. */
 export interface GroupStartAbsenceProven {
   type: 'GroupStartAbsenceProven';
-  data: { attempt: number; lookUps: number; sinceAttemptEndedMs: number; answerSha256: Sha256 };
+  data: FactData['proven_undone'];
 }
 
 /** Here the group stops. `rest` is what is not processed, in order: it concludes once that is sure. */

@@ -1,4 +1,4 @@
-import { neverReached } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import { afterEnd, type DocumentReaction, type Ended } from '../document/dependents.js';
 import type {
   DocumentRules,
@@ -186,7 +186,7 @@ function look({ state, groupId }: OwnGroupEvent, attempt: number, dueAt: Date): 
   const looks = groupOf(state).looks + 1;
   const { account } = state;
   const { attemptEndedAt } = groupOf(state);
-  const payload = { groupId, account, attempt, ...(attemptEndedAt === undefined ? {} : { attemptEndedAt }) };
+  const payload = { groupId, account, attempt, ...defined({ attemptEndedAt }) };
   return {
     state: withGroup(state, { looks }),
     tasks: [{ key: `group_look:${groupId}:${looks}`, kind: 'group_look', lane: `${account}/status`, dueAt, payload }],

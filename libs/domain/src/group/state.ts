@@ -1,4 +1,4 @@
-import { neverReached } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import { evolveAttempt, FIRST_ATTEMPT, type Attempt } from '../attempt/attempt.js';
 import type { DocumentOutcome, FailureCause } from '../document/events.js';
 import { endedBadly, withHold, withoutHolds, withoutPredecessor, type Waiting } from '../document/hold.js';
@@ -96,7 +96,7 @@ function evolveRegistered(state: RegisteredGroup, event: Exclude<GroupEvent, Gro
         phase: 'concluded',
         outcome: event.data.outcome,
         halt: haltOf(state),
-        ...(state.phase === 'concluded' && state.resumedBy !== undefined ? { resumedBy: state.resumedBy } : {}),
+        ...(state.phase === 'concluded' ? defined({ resumedBy: state.resumedBy }) : {}),
       };
     case 'GroupResumed':
       return state.phase === 'concluded' ? { ...state, resumedBy: event.data.by } : state;
@@ -156,8 +156,7 @@ function withMember(state: RegisteredGroup, index: number, news: Partial<Member>
 
 const endOf = ({ outcome, cause, memberVersion: version }: MemberConcluded['data']): Partial<Member> => ({
   outcome,
-  ...(cause === undefined ? {} : { cause }),
-  ...(version === undefined ? {} : { version }),
+  ...defined({ cause, version }),
 });
 
 const afterSent = (state: RegisteredGroup): GroupState =>

@@ -1,4 +1,4 @@
-import { neverReached, type Sha256 } from '#kernel';
+import { defined, neverReached, type Sha256 } from '#kernel';
 import type { RegistryStatus } from '../document/events.js';
 import type { InboundDownloaded, InboundEvent, InboundOutcome, InboundReceiptStored, LinkedBy } from './events.js';
 import { evolveInbound, type Followed, type InboundState, type Seen } from './state.js';
@@ -31,44 +31,42 @@ export function decideInbound(state: InboundState, command: InboundCommand): Inb
     case 'ObserveStatus':
       return observeStatus(state, command);
     case 'RecordDownload':
-      return whileFollowed(state, (open) =>
-        open.download === undefined
-          ? [{ type: 'InboundDownloaded', data: { documentId: open.seen.documentId, ...command.download } }]
-          : [],
-      );
+      return firstAnswer(state, 'download', (documentId) => ({
+        type: 'InboundDownloaded',
+        data: { documentId, ...command.download },
+      }));
     case 'GiveUpDownload': {
       const { type: _, ...why } = command;
-      return whileFollowed(state, (open) =>
-        open.download === undefined
-          ? [{ type: 'InboundDownloadGivenUp', data: { documentId: open.seen.documentId, ...why } }]
-          : [],
-      );
+      return firstAnswer(state, 'download', (documentId) => ({
+        type: 'InboundDownloadGivenUp',
+        data: { documentId, ...why },
+      }));
     }
     case 'RecordReceipt':
-      return whileFollowed(state, (open) =>
-        open.receipt === undefined
-          ? [{ type: 'InboundReceiptStored', data: { documentId: open.seen.documentId, ...command.receipt } }]
-          : [],
-      );
+      return firstAnswer(state, 'receipt', (documentId) => ({
+        type: 'InboundReceiptStored',
+        data: { documentId, ...command.receipt },
+      }));
     case 'GiveUpReceipt': {
       const { type: _, ...why } = command;
-      return whileFollowed(state, (open) =>
-        open.receipt === undefined
-          ? [{ type: 'InboundReceiptGivenUp', data: { documentId: open.seen.documentId, ...why } }]
-          : [],
-      );
+      return firstAnswer(state, 'receipt', (documentId) => ({
+        type: 'InboundReceiptGivenUp',
+        data: { documentId, ...why },
+      }));
     }
-    case 'Link': {
-      const { type: _, ...found } = command;
-      if (state.phase === 'absent' || state.phase === 'ours' || state.link !== undefined) return [];
-      return [{ type: 'InboundLinked', data: { documentId: state.seen.documentId, ...found } }];
-    }
+    case 'Link':
+      return link(state, command);
     case 'Recognise':
       if (state.phase === 'absent' || state.phase === 'ours') return [];
       return [{ type: 'InboundRecognised', data: { documentId: state.seen.documentId, requestId: command.requestId } }];
     default:
       return neverReached(command, 'inbound command');
   }
+}
+
+function link(state: InboundState, { type: _, ...found }: Extract<InboundCommand, { type: 'Link' }>): InboundEvent[] {
+  if (state.phase === 'absent' || state.phase === 'ours' || state.link !== undefined) return [];
+  return [{ type: 'InboundLinked', data: { documentId: state.seen.documentId, ...found } }];
 }
 
 function observeStatus(
@@ -84,11 +82,18 @@ function observeStatus(
       status,
       answerSha256,
       ...(saysMore ? { isLastWord: true as const } : {}),
-      ...(processedAt === undefined ? {} : { processedAt }),
+      ...defined({ processedAt }),
     };
     return [{ type: 'InboundStatusObserved', data }];
   });
 }
+
+/** What came of asking for its bytes or its receipt: only the first answer counts. */
+const firstAnswer = (
+  state: InboundState,
+  to: 'download' | 'receipt',
+  told: (documentId: string) => InboundEvent,
+): InboundEvent[] => whileFollowed(state, (open) => (open[to] === undefined ? [told(open.seen.documentId)] : []));
 
 /** What is new, and the conclusion when nothing is waited for any more. */
 function whileFollowed(state: InboundState, news: (open: Followed) => InboundEvent[]): InboundEvent[] {
@@ -122,11 +127,10 @@ function conclusion(state: Followed): InboundEvent {
       channel,
       outcome: outcomeOf(state),
       isReadable: content !== undefined && 'docType' in content,
-      ...(requestId === undefined ? {} : { requestId }),
-      ...(docType === undefined ? {} : { docType }),
+      ...defined({ requestId, docType }),
       ...(typeof download === 'object' ? { documentSha256: download.documentSha256 } : {}),
       ...(typeof receipt === 'object' ? { receiptSha256: receipt.receiptSha256 } : {}),
-      ...(acceptedAt === undefined ? {} : { acceptedAt }),
+      ...defined({ acceptedAt }),
     },
   };
 }

@@ -53,18 +53,10 @@ export function reactToInboundEvent(rules: InboundRules) {
     const at = recorded.handledAt;
     switch (event.type) {
       case 'InboundSeen': {
-        const { account, direction, status } = event.data;
-        const known: InboundSagaState = { account, direction, isOver: false };
-        return {
-          state: known,
-          tasks: afterStatus(rules, known, {
-            documentId: event.data.documentId,
-            status,
-            isLastWord: false,
-            isNew: true,
-            at,
-          }),
-        };
+        const { account, direction, documentId, status } = event.data;
+        const known = { account, direction, isOver: false };
+        const seen = { documentId, status, isLastWord: false, isNew: true, at };
+        return { state: known, tasks: afterStatus(rules, known, seen) };
       }
       case 'InboundStatusObserved': {
         const { documentId, status, isLastWord = false } = event.data;
@@ -72,13 +64,8 @@ export function reactToInboundEvent(rules: InboundRules) {
       }
       case 'InboundDownloaded':
       case 'InboundDownloadGivenUp':
-        return {
-          state,
-          tasks:
-            state.direction === 'incoming'
-              ? [link(state, event.data.documentId, { position: recorded.position, at })]
-              : [],
-        };
+        if (state.direction === 'outgoing') return { state, tasks: [] };
+        return { state, tasks: [link(state, event.data.documentId, { position: recorded.position, at })] };
       case 'InboundConcluded':
       case 'InboundRecognised':
         return { state: { ...state, isOver: true }, tasks: [] };

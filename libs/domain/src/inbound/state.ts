@@ -75,13 +75,9 @@ export function evolveInbound(state: InboundState, event: InboundEvent): Inbound
 function evolveKnown(state: Known, event: Exclude<InboundEvent, InboundSeen>): InboundState {
   switch (event.type) {
     case 'InboundStatusObserved': {
-      const { status, isLastWord = false, processedAt } = event.data;
-      return {
-        ...followed(state, event),
-        status,
-        isLastWord,
-        processedAt: processedAt ?? followed(state, event).processedAt,
-      };
+      const before = followed(state, event);
+      const { status, isLastWord = false, processedAt = before.processedAt } = event.data;
+      return { ...before, status, isLastWord, processedAt };
     }
     case 'InboundDownloaded':
       return { ...followed(state, event), download: event.data };
@@ -94,14 +90,8 @@ function evolveKnown(state: Known, event: Exclude<InboundEvent, InboundSeen>): I
     case 'InboundConcluded': {
       const { seen, download, link } = followed(state, event);
       const content = typeof download === 'object' && 'docType' in download.content ? download.content : undefined;
-      return {
-        phase: 'concluded',
-        seen,
-        outcome: event.data.outcome,
-        documentSha256: event.data.documentSha256,
-        content,
-        link,
-      };
+      const { outcome, documentSha256 } = event.data;
+      return { phase: 'concluded', seen, outcome, documentSha256, content, link };
     }
     case 'InboundLinked': {
       const { requestId, by } = event.data;

@@ -7,6 +7,7 @@ import {
   type AccountEvent,
 } from '#domain';
 import type { EventStore } from '#event-store';
+import { defined } from '#kernel';
 import { wholeStream } from '../document-timeline/whole-stream.js';
 import type { DocumentPhase } from '../phases.js';
 import type { AccountHold } from '../port.js';
@@ -47,8 +48,7 @@ export async function accountStanding(
     code,
     text,
     since,
-    ...(answerSha256 === undefined ? {} : { answerSha256 }),
-    ...(requestId === undefined ? {} : { requestId }),
+    ...defined({ answerSha256, requestId }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { isAboutStart, type GroupEvent, type GroupHalted, type GroupRegistered, type StartEvent } from '#domain';
 import type { RecordedEvent } from '#event-store';
-import { neverReached } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import { changedHolds } from '../document-outcomes/holds.js';
 import { DOCUMENT_GROUP, type GroupRow } from './row.js';
 
@@ -116,6 +116,6 @@ function halted({ cause, member, predecessor, text }: GroupHalted['data']): Part
     waitingFor: [],
     heldFor: [],
     stoppedBy: by === undefined ? null : `${by.commandId} ${by.outcome}`,
-    ...(text === undefined ? {} : { problem: text }),
+    ...defined({ problem: text }),
   };
 }

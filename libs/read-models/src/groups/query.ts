@@ -55,24 +55,25 @@ async function membersOf(db: Queryable, state: GroupState): Promise<GroupMember[
   if (state.phase === 'absent') return [];
   const requestIds = state.members.map((one) => one.requestId);
   const shown = await DOCUMENT_OUTCOME.load(db, requestIds);
-  return state.members.map(({ requestId, commandId, documentId, outcome, cause }, index) => {
-    const registration = state.registration.members[index];
-    const supersededBy = shown.get(requestId)?.supersededBy ?? undefined;
+  return state.registration.members.map((member, index) => {
+    const { requestId, commandId, docType, itemCount, documentSha256, reference } = member;
+    const { documentId, outcome, cause } = { ...state.members[index] };
+    const row = shown.get(requestId);
     return {
       index,
       requestId,
       commandId,
-      docType: registration?.docType ?? 0,
-      itemCount: registration?.itemCount ?? 0,
-      documentSha256: registration?.documentSha256 ?? '',
-      phase: outcome === undefined ? (shown.get(requestId)?.phase ?? 'ready') : 'concluded',
+      docType,
+      itemCount,
+      documentSha256,
+      phase: outcome === undefined ? (row?.phase ?? 'ready') : 'concluded',
       ...present({
-        reference: registration?.reference,
+        reference,
         documentId,
         outcome,
         cause,
-        supersedes: registration?.supersedes?.requestId,
-        supersededBy,
+        supersedes: member.supersedes?.requestId,
+        supersededBy: row?.supersededBy,
       }),
     };
   });

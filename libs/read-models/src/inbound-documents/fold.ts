@@ -1,6 +1,6 @@
 import type { InboundDownloaded, InboundEvent, InboundSeen } from '#domain';
 import type { RecordedEvent } from '#event-store';
-import { neverReached } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import { INBOUND_DOCUMENT, type InboundDocumentRow } from './row.js';
 
 /**
@@ -51,7 +51,7 @@ function changes(event: Exclude<InboundEvent, InboundSeen>, at: Date): Partial<I
     case 'InboundReceiptGivenUp':
       return {
         problem: `There is no receipt to be had: ${event.data.reason}`,
-        ...(event.data.receiptSha256 === undefined ? {} : { receiptSha256: event.data.receiptSha256 }),
+        ...defined({ receiptSha256: event.data.receiptSha256 }),
       };
     case 'InboundConcluded': {
       const { outcome, acceptedAt } = event.data;

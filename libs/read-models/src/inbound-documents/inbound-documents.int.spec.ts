@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { InboundEvent, InboundSeen } from '#domain';
-import type { Sha256 } from '#kernel';
+import { defined, type Sha256 } from '#kernel';
 import { inTransaction, migrate } from '#postgres';
 import { subscriptionsSchema } from '#subscriptions';
 import { titleOfType } from '#documents';
@@ -48,19 +48,18 @@ function keep({
   return log.evidence.keep(Buffer.from(JSON.stringify(facts)));
 }
 
+interface Told {
+  seen?: Partial<InboundSeen['data']>;
+  docType: number;
+  items: string[];
+  acceptedAt: string;
+  subjectId?: string;
+  counterpartyId?: string;
+  extra?: InboundEvent[];
+}
+
 /** What another participant tells, or what went out past us: from the list to its end. */
-function inbound(
-  documentId: string,
-  of: {
-    seen?: Partial<InboundSeen['data']>;
-    docType: number;
-    items: string[];
-    acceptedAt: string;
-    subjectId?: string;
-    counterpartyId?: string;
-    extra?: InboundEvent[];
-  },
-): void {
+function inbound(documentId: string, of: Told): void {
   const { seen, docType, items, acceptedAt, subjectId = THEM, counterpartyId = US, extra = [] } = of;
   const documentSha256 = keep({ docType, items, subjectId, counterpartyId });
   const data = {
@@ -88,7 +87,7 @@ function inbound(
       documentSha256,
       isReadable: true,
       acceptedAt,
-      ...(requestId === undefined ? {} : { requestId }),
+      ...defined({ requestId }),
     },
   });
   for (const event of extra) log.addInbound(documentId, event);

@@ -1,4 +1,5 @@
 import { firstCommandOf, standsFor, type GroupRegistration, type Registration } from '#domain';
+import { defined } from '#kernel';
 
 /**
  * By what the ERP knows it: the command that it gave, and its reference. What was sent again names besides what it
@@ -9,8 +10,7 @@ export function askedBy(of: Registration | GroupRegistration) {
   const resend_of = 'groupId' in of ? of.resumes?.groupId : standsFor(of)?.requestId;
   return {
     command_id,
-    ...(reference === undefined ? {} : { reference }),
-    ...(resend_of === undefined ? {} : { resend_of }),
+    ...defined({ reference, resend_of }),
     ...(of.commandId === command_id ? {} : { resend_command_id: of.commandId }),
   };
 }

@@ -1,7 +1,7 @@
 import { requestIdOfStream } from '#domain';
 import type { DocumentFacts, ItemEffect, ReceiptFacts } from '#documents';
 import type { EvidenceStore } from '#evidence';
-import { neverReached, type Sha256 } from '#kernel';
+import { defined, neverReached, type Sha256 } from '#kernel';
 import { itemEffectsOf, type Conclusion, type OwnReading } from '../sgtin-history/movements.js';
 import { MOST_ITEMS_INLINE, type OutcomeItems } from './cloud-event.js';
 
@@ -56,8 +56,7 @@ function itemsIn(
   return itemEffectsOf(event, read, documents).map(({ item, result, errorCode, errorText }) => ({
     id: item.id,
     result: resultOf(result),
-    ...(errorCode === undefined ? {} : { code: errorCode }),
-    ...(errorText === undefined ? {} : { text: errorText }),
+    ...defined({ code: errorCode, text: errorText }),
   }));
 }
 

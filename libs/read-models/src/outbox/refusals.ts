@@ -1,5 +1,6 @@
 import type { CommandRefused } from '#domain';
 import type { RecordedEvent } from '#event-store';
+import { defined } from '#kernel';
 import type { Told } from './told.js';
 
 const AGAIN = 'Mend the message and publish it anew; nothing of this one was carried out.';
@@ -28,15 +29,13 @@ export function commandRefused(event: RecordedEvent): Told {
     topic: 'command.refused',
     subject: deadLetterId,
     data: {
-      ...(commandId === undefined ? {} : { command_id: commandId }),
-      ...(reference === undefined ? {} : { reference }),
-      ...(messageId === undefined ? {} : { message_id: messageId }),
+      ...defined({ command_id: commandId, reference, message_id: messageId }),
       code,
       sentence: `Refused: ${why}${/[.!?]$/.test(why) ? '' : '.'}${silence}`,
       remedy: REMEDIES[code] ?? AGAIN,
-      ...(place === undefined ? {} : { place }),
+      ...defined({ place }),
       dead_letter_id: deadLetterId,
-      ...(silentUntil === undefined ? {} : { silent_until: silentUntil }),
+      ...defined({ silent_until: silentUntil }),
       known_at: String(event.position),
       href: `/v1/operations/dead-letters/${encodeURIComponent(deadLetterId)}`,
     },

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { VirtualClock, type Clock } from '#kernel';
+import { defined, VirtualClock, type Clock } from '#kernel';
 import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import type { AccountFault } from '../account-refusals.js';
@@ -56,7 +56,7 @@ const process_ = (
     clock,
     signIn: signIn.run,
     log: silentLog,
-    ...(options.onFault === undefined ? {} : { onFault: options.onFault }),
+    ...defined({ onFault: options.onFault }),
   });
 
 const tokenOf = (result: TokenResult): string => {

@@ -16,14 +16,14 @@ const RULES = {
   failedGraceMs: 4_000,
 };
 
-interface Trial {
+interface TestHarness {
   seed: number;
   profile: ProfileName;
 }
-const TRIALS: Trial[] = [
+const TRIALS: TestHarness[] = [
   { seed: 11, profile: 'interface-v1' },
   { seed: 13, profile: 'mdlp' },
-  ...sized<Trial[]>({ test: [], soak: [{ seed: 12, profile: 'interface-v1' }] }),
+  ...sized<TestHarness[]>({ test: [], soak: [{ seed: 12, profile: 'interface-v1' }] }),
 ];
 
 const stacks: Stack[] = [];
@@ -61,7 +61,7 @@ afterAll(async () => {
   for (const stack of stacks) await stack.stop();
 });
 
-describe.each(TRIALS.map((trial, n) => ({ ...trial, n })))(
+describe.each(TRIALS.map((harness, n) => ({ ...harness, n })))(
   'a registry that misbehaves in every way, seed $seed, $profile',
   ({ n }) => {
     it('ends every document as it should, in the end', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { arrival, SGTIN, Trial } from '../../apps/gateway/test/trial.js';
+import { arrival, SGTIN, TestHarness } from '../../apps/gateway/test/test-harness.js';
 import { startSandbox } from '../../apps/sandbox/src/main.js';
 import { Health, HttpPort } from '#service';
 import { Metrics, serveMetrics } from '#telemetry';
@@ -34,21 +34,21 @@ const CONTROL_FIELDS = (
 
 describe(`nonsense at every door (FUZZ_SEED=${SEED}, FUZZ_REQUESTS=${REQUESTS})`, () => {
   describe('the gateway', () => {
-    let trial: Trial;
+    let harness: TestHarness;
     beforeAll(async () => {
-      trial = await Trial.start(await testDatabase());
+      harness = await TestHarness.start(await testDatabase());
     });
-    afterAll(() => trial.stop());
+    afterAll(() => harness.stop());
 
     it(
       'answers what its description names, and anything else, with no fault of ours',
       async () => {
-        const openApi = (await trial.ask('/v1/openapi.json')).json<OpenApi>();
-        await trial.post({ command_id: 'one', xml: arrival(), reference: 'r' });
+        const openApi = (await harness.ask('/v1/openapi.json')).json<OpenApi>();
+        await harness.post({ command_id: 'one', xml: arrival(), reference: 'r' });
         const known = [
           'one',
           'new',
-          await trial.run('one'),
+          await harness.run('one'),
           SGTIN,
           arrival(),
           arrival('<sgtin>0460</sgtin>'),
@@ -61,7 +61,7 @@ describe(`nonsense at every door (FUZZ_SEED=${SEED}, FUZZ_REQUESTS=${REQUESTS})`
           '100',
         ];
         const statuses = await fuzz(
-          trial.gateway.url,
+          harness.gateway.url,
           { routes: [...routesOf(openApi), ...FURTHER_ROUTES], known, schemas: openApi.components.schemas },
           REQUESTS,
         );
@@ -69,9 +69,9 @@ describe(`nonsense at every door (FUZZ_SEED=${SEED}, FUZZ_REQUESTS=${REQUESTS})`
         expect(Math.min(...['200', '400', '404', '422'].map((status) => statuses[status] ?? 0))).toBeGreaterThan(
           REQUESTS / 200,
         );
-        expect(trial.logged.filter((line) => Number(line['level']) >= 50)).toEqual([]);
-        expect((await trial.ask('/health/ready')).status).toBe(200);
-        expect((await trial.post({ command_id: 'afterwards', xml: arrival() })).status).toBe(202);
+        expect(harness.logged.filter((line) => Number(line['level']) >= 50)).toEqual([]);
+        expect((await harness.ask('/health/ready')).status).toBe(200);
+        expect((await harness.post({ command_id: 'afterwards', xml: arrival() })).status).toBe(202);
       },
       LONGEST_MS,
     );

@@ -24,7 +24,7 @@ interface Document {
 }
 
 /** A worker whose machine shows another time than that of everything around it. */
-interface Trial {
+interface TestHarness {
   stack: Stack;
   documents: Map<string, Document>;
   /** How far off the worker's own log shows it to be. */
@@ -32,7 +32,7 @@ interface Trial {
 }
 
 const stacks: Stack[] = [];
-const trials = new Map<number, Trial>();
+const trials = new Map<number, TestHarness>();
 const OFF = [HOUR_MS, -HOUR_MS];
 
 beforeAll(async () => {
@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all(stacks.map((one) => one.stop())));
 
-async function tried(offMs: number): Promise<Trial> {
+async function tried(offMs: number): Promise<TestHarness> {
   const stack = await startStack({
     sandbox: { language: 'en', processingMs: PROCESSING_MS },
     waits: WAITS,
@@ -95,28 +95,30 @@ function startShifted({ env }: Stack, offMs: number): { stop(): Promise<void>; s
 }
 
 describe.each(OFF)('a worker whose clock is %d ms off', (offMs) => {
-  const trial = (): Trial => trials.get(offMs) as Trial;
+  const harness = (): TestHarness => trials.get(offMs) as TestHarness;
   const callsTo = async (method: string): Promise<number> => {
-    const { calls } = await trial().stack.control<{ calls: { method: string; account: string; calls: number }[] }>(
+    const { calls } = await harness().stack.control<{ calls: { method: string; account: string; calls: number }[] }>(
       '/truth/calls',
     );
     return calls.find((one) => one.account === 'main' && one.method === method)?.calls ?? 0;
   };
 
   it('shows another time than we do', () => {
-    expect(Math.abs(trial().shownOffMs - offMs)).toBeLessThan(HOUR_MS / 10);
+    expect(Math.abs(harness().shownOffMs - offMs)).toBeLessThan(HOUR_MS / 10);
   });
 
   it('concludes each document, sent once, in minutes and not after an hour', async () => {
-    expect([...trial().documents].map(([id, { outcome }]) => `${id} ${outcome}`)).toEqual(
+    expect([...harness().documents].map(([id, { outcome }]) => `${id} ${outcome}`)).toEqual(
       IDS.map((id) => `${id} accepted`),
     );
-    const { documents } = await trial().stack.control<{ documents: { sends: number }[] }>('/truth/documents?limit=100');
+    const { documents } = await harness().stack.control<{ documents: { sends: number }[] }>(
+      '/truth/documents?limit=100',
+    );
     expect(documents.map((one) => one.sends)).toEqual([1, 1, 1]);
   });
 
   it('believes a lost send to be absent in the end, and sends it again', () => {
-    const { timeline } = trial().documents.get('lost') as Document;
+    const { timeline } = harness().documents.get('lost') as Document;
     expect(timeline.map((event) => event.type).slice(0, 7)).toEqual([
       'DocumentRegistered',
       'SendAttempted',
@@ -131,6 +133,6 @@ describe.each(OFF)('a worker whose clock is %d ms off', (offMs) => {
   it('polls no faster than the rules say, and breaks none', async () => {
     expect(await callsTo('status')).toBeLessThanOrEqual(IDS.length * (Math.ceil(PROCESSING_MS / STATUS_POLL_MS) + 2));
     expect(await callsTo('receipt')).toBe(IDS.length);
-    expect(await trial().stack.control('/violations')).toMatchObject({ violations: [], count: 0, rateLimited: 0 });
+    expect(await harness().stack.control('/violations')).toMatchObject({ violations: [], count: 0, rateLimited: 0 });
   });
 });

@@ -14,7 +14,7 @@ const OUTCOMES = ['accepted', 'partial', 'accepted', 'rejected', 'accepted', 'ac
 const LIMIT_MS = 180_000;
 const POLL_MS = 100;
 
-interface Trial {
+interface TestHarness {
   seed: number;
   profile: ProfileName;
   knobs: KnobName[];
@@ -25,13 +25,13 @@ interface Trial {
  * side by side. With these seeds every knob strikes among its first chances, so that none is shown harmless by never
  * having struck.
  */
-const TRIALS: Trial[] = [
+const TRIALS: TestHarness[] = [
   { seed: 8, profile: 'interface-v1', knobs: [] },
   { seed: 64, profile: 'mdlp', knobs: [] },
   { seed: 29, profile: 'interface-v1', knobs: [] },
 ];
-const dealt = (knob: KnobName, n: number): Trial =>
-  (knob === 'failed_then_processed' ? TRIALS[1] : TRIALS[n % TRIALS.length]) as Trial;
+const dealt = (knob: KnobName, n: number): TestHarness =>
+  (knob === 'failed_then_processed' ? TRIALS[1] : TRIALS[n % TRIALS.length]) as TestHarness;
 KNOB_NAMES.forEach((knob, n) => dealt(knob, n).knobs.push(knob));
 /** The sweep over all of them is the soak's: here a third of the knobs, those of the first seed. */
 const RUN = sized({ test: TRIALS.slice(0, 1), soak: TRIALS });
@@ -88,8 +88,8 @@ async function round({ client, control }: Stack, knob: KnobName, index: number):
   };
 }
 
-async function run(trial: Trial): Promise<void> {
-  const { seed, profile, knobs } = trial;
+async function run(harness: TestHarness): Promise<void> {
+  const { seed, profile, knobs } = harness;
   const stack = await quickStack(profile, { seed });
   stacks.set(seed, stack);
   for (const [index, knob] of knobs.entries()) {

@@ -18,7 +18,7 @@ export const auditorSchemas: MigrationSet[] = [
   eventStoreSchema,
   tasksSchema,
   subscriptionsSchema,
-  { name: 'auditor', directory: new URL('./log/migrations/', import.meta.url) },
+  { name: 'auditor', directory: new URL('./log/migrations', import.meta.url) },
 ];
 
 /** Name of the subscription, as `GET /v1/operations` shows it. */
@@ -29,7 +29,7 @@ export interface RunningAuditor {
   subscriptions: Pick<SubscriptionWatch, 'failing'>;
   /** What its health tells: a subscription that is halted, checkpoints that are not signed. */
   troubles(): Trouble[];
-  /** Finishes what is in the air, then stops. */
+  /** Finishes in-flight work, then stops. */
   stop(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 import { SOFTWARE_VERSION } from '#event-store';
-import { optionalNeed, postgresNeed, type Program, type ProgramLine } from '#service';
+import { optionalDependency, postgresDependency, type Program, type ProgramLine } from '#service';
 import { openWatching, serveMetrics } from '#telemetry';
 import { auditorLog, startAuditor } from './auditor.js';
 import { auditorConfig, auditorVariables, type AuditorConfig } from './config.js';
@@ -9,7 +9,7 @@ export const auditorProgram = (config: AuditorConfig): Program => ({
   name: 'auditor',
   log: auditorLog(config),
   health: { port: config.healthPort, host: config.healthHost },
-  needs: [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl)],
+  dependencies: [postgresDependency(config.databaseUrl), ...optionalDependency('eventstore', config.eventStoreUrl)],
   start: async ({ log, health, healthPort }) => {
     const auditor = await startAuditor(config, log);
     health.degradedBy(() => auditor.troubles());

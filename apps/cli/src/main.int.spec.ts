@@ -9,19 +9,19 @@ import { buildPrograms, repositoryFile } from '../../../test/scenarios/built-pro
 import { testDatabase } from '../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../test/support/temporary-folder.js';
 import { until } from '../../../test/support/until.js';
-import { arrival, SGTIN, Trial } from '../../gateway/test/trial.js';
+import { arrival, SGTIN, TestHarness } from '../../gateway/test/test-harness.js';
 
 const execute = promisify(execFile);
 
-let trial: Trial;
+let harness: TestHarness;
 let folder: TemporaryFolder;
 beforeAll(async () => {
   await buildPrograms();
-  trial = await Trial.start(await testDatabase(), { encryptionKey: Buffer.alloc(32, 1) });
+  harness = await TestHarness.start(await testDatabase(), { encryptionKey: Buffer.alloc(32, 1) });
   folder = await temporaryFolder();
 }, 600_000);
 afterAll(async () => {
-  await trial.stop();
+  await harness.stop();
   await folder.remove();
 });
 
@@ -47,7 +47,7 @@ async function pedigree(
   return { status, stdout, stderr };
 }
 
-const withGateway = (args: string[], input?: string) => pedigree(args, { PEDIGREE_URL: trial.gateway.url }, input);
+const withGateway = (args: string[], input?: string) => pedigree(args, { PEDIGREE_URL: harness.gateway.url }, input);
 
 describe('the exit status of pedigree', () => {
   it('is 0 for help, which names every command', async () => {
@@ -150,13 +150,13 @@ describe('the exit status of pedigree', () => {
   );
 
   it('is 1 for a wrong key, and 1 for a port of the sandbox that is taken, with a sentence', async () => {
-    const { port } = new URL(trial.gateway.url);
+    const { port } = new URL(harness.gateway.url);
     expect(await pedigree(['sandbox', '--port', port])).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(/^sandbox: .*EADDRINUSE.*\n$/),
     });
     const refused = await pedigree(['tasks'], {
-      PEDIGREE_URL: trial.gateway.url,
+      PEDIGREE_URL: harness.gateway.url,
       PEDIGREE_API_KEY: 'a-key-that-nobody-has-made',
     });
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringMatching(/^pedigree: [^\n]*key[^\n]*\n$/) });
@@ -255,7 +255,7 @@ describe('a long-running command that npm has started', () => {
 
 describe('pedigree dead-letters', () => {
   it('lists what could not be handled, shows it and puts it back, and ends in 2 while somebody must look', async () => {
-    const bus = new PostgresBus({ pool: trial.db.pool });
+    const bus = new PostgresBus({ pool: harness.db.pool });
     await bus.publishCommands([{ messageId: 'erp-message-1', body: Buffer.from('{"command_id":') }]);
     await until('the letter', async () => (await bus.deadLetters({ limit: 1 })).length === 1);
     const [letter] = await bus.deadLetters({ limit: 1 });
@@ -280,7 +280,7 @@ describe('pedigree dead-letters', () => {
   });
 
   it('discards what nobody will mend for a reason, ends in 0 then, and shows it on request', async () => {
-    const bus = new PostgresBus({ pool: trial.db.pool });
+    const bus = new PostgresBus({ pool: harness.db.pool });
     // What was put back before is as wrong as it was.
     await until('the letter', async () => (await bus.deadLetters({ limit: 1 })).length === 1);
     const id = (await bus.deadLetters({ limit: 1 }))[0]?.id ?? '';

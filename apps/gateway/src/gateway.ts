@@ -12,12 +12,12 @@ import {
   boundedLog,
   guardRequests,
   Health,
-  optionalNeed,
-  postgresNeed,
+  optionalDependency,
+  postgresDependency,
   serviceSchema,
-  watchNeeds,
+  watchDependencies,
   type HttpPort,
-  type Need,
+  type Dependency,
   type ServiceLog,
 } from '#service';
 import { subscriptionsSchema } from '#subscriptions';
@@ -43,8 +43,8 @@ export const gatewaySchemas: MigrationSet[] = [
   installationSchema,
   serviceSchema,
   restorationSchema,
-  { name: 'gateway-intake', directory: new URL('./intake/migrations/', import.meta.url) },
-  { name: 'gateway-access', directory: new URL('./access/migrations/', import.meta.url) },
+  { name: 'gateway-intake', directory: new URL('./intake/migrations', import.meta.url) },
+  { name: 'gateway-access', directory: new URL('./access/migrations', import.meta.url) },
   eventStoreSchema,
   evidenceSchema,
   tasksSchema,
@@ -76,10 +76,10 @@ export interface GatewayFrame {
 export const gatewayLog = (config: GatewayConfig): Logger =>
   pino({ name: 'gateway', level: config.logLevel }, pino.destination(2));
 
-export const gatewayNeeds = (config: GatewayConfig): Need[] => [
-  postgresNeed(config.databaseUrl),
-  ...optionalNeed('eventstore', config.eventStoreUrl),
-  ...optionalNeed('rabbitmq', config.bus.amqpUrl, { isRequired: false }),
+export const gatewayDependencies = (config: GatewayConfig): Dependency[] => [
+  postgresDependency(config.databaseUrl),
+  ...optionalDependency('eventstore', config.eventStoreUrl),
+  ...optionalDependency('rabbitmq', config.bus.amqpUrl, { isRequired: false }),
 ];
 
 /**
@@ -93,7 +93,7 @@ export async function startGateway(
   const health = new Health('gateway');
   const port = await openApiPort(config, health);
   const watching = new AbortController();
-  const watch = watchNeeds({ needs: gatewayNeeds(config), health, log, signal: watching.signal });
+  const watch = watchDependencies({ dependencies: gatewayDependencies(config), health, log, signal: watching.signal });
   const endGuard = guardRequests(log);
   const endWatch = async (): Promise<void> => {
     watching.abort();

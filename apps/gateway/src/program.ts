@@ -3,7 +3,7 @@ import { HttpPort, type Program, type ProgramLine } from '#service';
 import { serveMetrics } from '#telemetry';
 import { gatewayConfig, gatewayVariables, type GatewayConfig } from './config.js';
 import { openApiPort } from './api-port.js';
-import { buildGateway, gatewayLog, gatewayNeeds, watchingOf } from './gateway.js';
+import { buildGateway, gatewayLog, gatewayDependencies, watchingOf } from './gateway.js';
 
 const CUT_AFTER_MS = 1_000;
 
@@ -14,7 +14,7 @@ export function gatewayProgram(config: GatewayConfig): Program {
     name: 'gateway',
     log: gatewayLog(config),
     health: { port: config.healthPort, host: config.healthHost },
-    needs: gatewayNeeds(config),
+    dependencies: gatewayDependencies(config),
     open: async ({ health }) => {
       const opened = await openApiPort(config, health);
       port = opened;

@@ -1,5 +1,5 @@
 import { SOFTWARE_VERSION } from '#event-store';
-import { optionalNeed, postgresNeed, type Program, type ProgramLine } from '#service';
+import { optionalDependency, postgresDependency, type Program, type ProgramLine } from '#service';
 import { openWatching, serveMetrics } from '#telemetry';
 import { reconcilerConfig, reconcilerVariables, type ReconcilerConfig } from './config.js';
 import { reconcilerLog, startReconciler } from './reconciler.js';
@@ -9,7 +9,7 @@ export const reconcilerProgram = (config: ReconcilerConfig): Program => ({
   name: 'reconciler',
   log: reconcilerLog(config),
   health: { port: config.healthPort, host: config.healthHost },
-  needs: [postgresNeed(config.databaseUrl), ...optionalNeed('eventstore', config.eventStoreUrl)],
+  dependencies: [postgresDependency(config.databaseUrl), ...optionalDependency('eventstore', config.eventStoreUrl)],
   start: async ({ log, health, healthPort }) => {
     const reconciler = await startReconciler(config, log);
     serveMetrics(

@@ -52,7 +52,7 @@ const reconcilerSchemas: MigrationSet[] = [
 ];
 
 export interface RunningReconciler {
-  /** Finishes what is in the air, then stops. */
+  /** Finishes in-flight work, then stops. */
   stop(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-import { admit, newcomerOf } from './accounts/newcomer.js';
+import { admit, newAccountOf } from './accounts/new-account.js';
 import { Sessions } from './accounts/sessions.js';
 import { judge } from './checks/judge.js';
 import { REASONS } from './checks/reasons.js';
@@ -151,7 +151,7 @@ export class Registry {
 
   /** Makes a user known. Throws on a bad order. */
   admit(body: unknown): { name: string; userId: string } {
-    const account = newcomerOf(this.world, body);
+    const account = newAccountOf(this.world, body);
     this.journal.append({ k: 'account', account });
     return admit(this.world, account);
   }

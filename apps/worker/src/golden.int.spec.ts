@@ -8,7 +8,7 @@ import { PostgresTaskQueue } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { add, dump, READ_MODELS, readGolden, restore, rowsOf, type Row, type Tables } from '../test/golden-database.js';
 import { GoldenWorld } from '../test/golden-world.js';
-import { openStores, type Stores } from '../test/trial.js';
+import { openStores, type Stores } from '../test/test-harness.js';
 
 /**
  * A database as the version of commit 4a55cc3 left it, with documents, groups and documents of others wherever they may

@@ -1,8 +1,8 @@
 import { SOFTWARE_VERSION } from '#event-store';
-import { optionalNeed, postgresNeed, tcpNeed, type Program, type ProgramLine } from '#service';
+import { optionalDependency, postgresDependency, tcpDependency, type Program, type ProgramLine } from '#service';
 import { openWatching, serveMetrics } from '#telemetry';
 import { workerConfig, workerVariables, type WorkerConfig } from './config.js';
-import { restorationNeed } from './restoration/restoration-need.js';
+import { restorationDependency } from './restoration/restoration-dependency.js';
 import { startWorker, workerLog } from './worker.js';
 
 /**
@@ -13,11 +13,11 @@ export const workerProgram = (config: WorkerConfig): Program => ({
   name: 'worker',
   log: workerLog(config),
   health: { port: config.healthPort, host: config.healthHost },
-  needs: [
-    postgresNeed(config.databaseUrl),
-    ...optionalNeed('eventstore', config.eventStoreUrl),
-    tcpNeed('registry', config.registryUrl, { isRequired: false }),
-    restorationNeed(
+  dependencies: [
+    postgresDependency(config.databaseUrl),
+    ...optionalDependency('eventstore', config.eventStoreUrl),
+    tcpDependency('registry', config.registryUrl, { isRequired: false }),
+    restorationDependency(
       config.databaseUrl,
       config.accounts.map((one) => one.name),
     ),

@@ -10,8 +10,8 @@ import { registryClientSchema } from '#registry-client';
 import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { QueueTrial, type World } from '../test/queue-trial.js';
-import { eventsOf, groupStateIn, openStores, registerDocument, stateIn, type Stores } from '../test/trial.js';
+import { QueueHarness, type World } from '../test/queue-harness.js';
+import { eventsOf, groupStateIn, openStores, registerDocument, stateIn, type Stores } from '../test/test-harness.js';
 
 /**
  * A database as the version of commit e997da2 left it, made by its own saga, projections and tasks: documents in every
@@ -43,7 +43,7 @@ const namesOfDocuments = Object.keys(LEFT.ids).filter((name) => name !== 'group'
 let db: TestDatabase;
 let stores: Stores;
 let queue: PostgresTaskQueue;
-let trial: QueueTrial;
+let harness: QueueHarness;
 let world: World;
 
 beforeAll(async () => {
@@ -52,8 +52,8 @@ beforeAll(async () => {
   stores = await openStores(db.pool);
   await migrate(db.pool, SCHEMAS);
   queue = new PostgresTaskQueue({ pool: db.pool });
-  trial = new QueueTrial({ ...stores, pool: db.pool, queue });
-  world = trial.worldOf();
+  harness = new QueueHarness({ ...stores, pool: db.pool, queue });
+  world = harness.worldOf();
   for (const [requestId, documentIds] of Object.entries(LEFT.taken)) {
     world.registry.taken.set(requestId, documentIds);
     for (const one of documentIds) world.registry.copies.set(one, Buffer.from('<documents/>'));
@@ -112,9 +112,9 @@ describe('a database of the version before, with documents under way', () => {
   });
 
   it('leaves nothing that nobody carries on, and every document of it ends as it would have, sent once', async () => {
-    await trial.catchUp();
+    await harness.catchUp();
     expect(await orphans(db.pool, stores.store)).toEqual([]);
-    await trial.run(world, 200);
+    await harness.run(world, 200);
     const outcomes = Object.fromEntries(
       await Promise.all(namesOfDocuments.map(async (name) => [name, await outcomeOf(idOf(name))] as const)),
     );
@@ -150,8 +150,8 @@ describe('a database of the version before, with documents under way', () => {
       const after = async (name: string): Promise<string> =>
         (await registerDocument(stores, randomUUID(), { after: [referTo(name)] })).requestId;
       const [behindAccepted, behindFailed] = [await after('accepted'), await after('failed')];
-      await trial.catchUp();
-      await trial.run(world, 200);
+      await harness.catchUp();
+      await harness.run(world, 200);
       expect(await outcomeOf(behindAccepted)).toBe('accepted');
       expect(await stateIn(stores.store, behindFailed)).toMatchObject({
         phase: 'waiting',

@@ -14,7 +14,7 @@ import { GroupRepository } from './group/group-repository.js';
 import type { InboundContext } from './inbound/context.js';
 import { InboundRepository } from './inbound/inbound-repository.js';
 import { RegistryDocuments } from './inbound/registry-documents.js';
-import type { Installation } from './noun/noun-repository.js';
+import type { Installation } from './aggregate/aggregate-repository.js';
 import { Restored } from './restoration/restored.js';
 import { ObservedDocuments } from './watch/observed-documents.js';
 import { collectWorkerMetrics } from './watch/worker-metrics.js';
@@ -86,10 +86,10 @@ export async function openContext(
   return { context, close: () => registry.close() };
 }
 
-/** The nouns of the domain, one stream for each of their kind. */
+/** The aggregates of the domain, one stream for each of their kind. */
 function nounsOn({ store, clock, installation }: Foundation, { log, watching: { tracing } }: Watchers) {
   const on = { store, clock, installation };
-  const onError = (error: unknown): void => log.warn({ err: error }, 'a trace was not told');
+  const onError = (error: unknown): void => log.warn({ err: error }, 'trace export failed');
   return {
     documents: new ObservedDocuments({ ...on, tracing, onError }),
     groups: new GroupRepository(on),

@@ -29,10 +29,10 @@ import { listTasks } from './inbound/read-list.js';
 import { inboundSchema, readListsNow } from './inbound/registry-documents.js';
 import type { Lane } from './lane.js';
 import { lanesOf } from './lanes.js';
-import { takeOver, watchNeighbours } from './leases/dead-holders.js';
+import { takeOver, watchNeighbours } from './leases/reclaim-leases.js';
 import { processName } from './leases/process-name.js';
 import { observedLanes } from './watch/observed-lanes.js';
-import { sayWhenHeld } from './restoration/restoration-need.js';
+import { sayWhenHeld } from './restoration/restoration-dependency.js';
 import { workerRemovals } from './retention/worker-removals.js';
 import { sagaLane, sagasBy } from './sagas.js';
 import { installationOf, openContext } from './worker-context.js';
@@ -57,7 +57,7 @@ export interface RunningWorker {
   pausedAccounts(): PausedAccount[];
   /** Sagas and projections of this process, and why they fail. */
   subscriptions: Pick<SubscriptionWatch, 'failing' | 'troubles'>;
-  /** Finishes what is in the air, then stops. */
+  /** Finishes in-flight work, then stops. */
   stop(): Promise<void>;
 }
 

@@ -18,7 +18,7 @@ import { sagaLane, sagasBy } from '../src/sagas.js';
 import { FakeGroups } from './fake-groups.js';
 import { FakeRegistry, rawOf } from './fake-registry.js';
 import { FakeUploads } from './fake-uploads.js';
-import { processOn, type Stores } from './trial.js';
+import { processOn, type Stores } from './test-harness.js';
 
 /** What the tables of a worker are made by. */
 export const WORKER_SCHEMAS = [

@@ -7,7 +7,7 @@ import { testDatabase } from '../../../test/support/database.js';
 import { dump, READ_MODELS, rowsOf, writeGolden, type Golden } from './golden-database.js';
 import { liveThrough } from './golden-story.js';
 import { GoldenWorld, WORKER_SCHEMAS } from './golden-world.js';
-import { openStores } from './trial.js';
+import { openStores } from './test-harness.js';
 
 /**
  * Writes the database that this version leaves to golden.json.br among the temporary files. To be run on the version

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { addressWithoutSecrets } from './address.js';
-import { tcpNeed } from './need.js';
+import { tcpDependency } from './dependency.js';
 
 describe('an address as it may be shown', () => {
   it.each([
@@ -24,8 +24,8 @@ describe('the service at an address', () => {
     ['esdb+discover://log', 'log:2113'],
     ['esdb://me:wo/rd@a:2113,b:2114?tls=true', 'a:2113,b:2114'],
   ])('%s is shown as %s, and its password never', (address, where) => {
-    const need = tcpNeed('service', address);
-    expect(need.where).toBe(where);
-    expect(need.secrets).toEqual(address.includes('@') ? [expect.stringMatching(/^wo\/?rd$/)] : []);
+    const dependency = tcpDependency('service', address);
+    expect(dependency.where).toBe(where);
+    expect(dependency.secrets).toEqual(address.includes('@') ? [expect.stringMatching(/^wo\/?rd$/)] : []);
   });
 });

@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { until } from '../../../test/support/until.js';
 import { Health } from './health.js';
 import { HttpPort } from './http-port.js';
-import { tcpNeed } from './need.js';
+import { tcpDependency } from './dependency.js';
 
 let health: Health;
 let port: HttpPort;
@@ -181,15 +181,15 @@ describe('looking whether an address takes connections', () => {
     await once(server, 'listening');
     const { port: open } = server.address() as { port: number };
     const { signal: forever } = new AbortController();
-    await tcpNeed('registry', `http://127.0.0.1:${open}/base`).check(forever);
-    await tcpNeed('eventstore', `esdb://admin:pw@127.0.0.1:1,127.0.0.1:${open}?tls=false`).check(forever);
-    const need = tcpNeed('rabbitmq', 'amqp://guest:s3cret@127.0.0.1:1/vhost');
-    expect(need).toMatchObject({ where: '127.0.0.1:1', secrets: ['s3cret'] });
-    await expect(need.check(forever)).rejects.toThrow('ECONNREFUSED');
+    await tcpDependency('registry', `http://127.0.0.1:${open}/base`).check(forever);
+    await tcpDependency('eventstore', `esdb://admin:pw@127.0.0.1:1,127.0.0.1:${open}?tls=false`).check(forever);
+    const dependency = tcpDependency('rabbitmq', 'amqp://guest:s3cret@127.0.0.1:1/vhost');
+    expect(dependency).toMatchObject({ where: '127.0.0.1:1', secrets: ['s3cret'] });
+    await expect(dependency.check(forever)).rejects.toThrow('ECONNREFUSED');
     expect([
-      tcpNeed('r', 'https://registry.example/x').where,
-      tcpNeed('q', 'amqp://mq.example').where,
-      tcpNeed('e', 'esdb+discover://a.example,b.example:1').where,
+      tcpDependency('r', 'https://registry.example/x').where,
+      tcpDependency('q', 'amqp://mq.example').where,
+      tcpDependency('e', 'esdb+discover://a.example,b.example:1').where,
     ]).toEqual(['registry.example:443', 'mq.example:5672', 'a.example:2113,b.example:1']);
     server.close();
   });

@@ -11,7 +11,7 @@ export * from './bounded-log.js';
 export * from './environment.js';
 export * from './health.js';
 export * from './http-port.js';
-export * from './need.js';
+export * from './dependency.js';
 export {
   announcePresence,
   isThere,
@@ -24,4 +24,4 @@ export * from './program-settings.js';
 export { guardRequests } from './request-guard.js';
 export { runProgramLine, type ProgramLine } from './program-line.js';
 export * from './run-program.js';
-export { watchNeeds } from './watch.js';
+export { watchDependencies } from './watch.js';

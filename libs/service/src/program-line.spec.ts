@@ -3,7 +3,7 @@ import { systemClock } from '#kernel';
 import { runProgramLine, type ProgramLine } from './program-line.js';
 import type { Surroundings } from './run-program.js';
 
-function trial(args: string[]): Promise<{ status: number; out: string[]; said: string[] }> {
+function harness(args: string[]): Promise<{ status: number; out: string[]; said: string[] }> {
   const [out, said]: string[][] = [[], []];
   const surroundings: Surroundings = {
     onSignal: () => () => undefined,
@@ -34,7 +34,7 @@ describe('the command line of a program', () => {
   it.each(['--help', '-h'])(
     'tells by %s what it does and every variable, in 80 columns, and starts nothing',
     async (flag) => {
-      const { status, out, said } = await trial([flag]);
+      const { status, out, said } = await harness([flag]);
       expect([status, said]).toEqual([0, []]);
       expect(out[0]).toMatch(/^Usage: pedigree worker .*\n\nRun the calls\.\n/);
       for (const { name } of line.variables) expect(out[0]).toMatch(new RegExp(`\\b${name}\\b`));
@@ -43,13 +43,13 @@ describe('the command line of a program', () => {
   );
 
   it.each(['--version', '-V'])('tells the version by %s', async (flag) => {
-    expect(await trial([flag])).toEqual({ status: 0, out: ['1.2.3'], said: [] });
+    expect(await harness([flag])).toEqual({ status: 0, out: ['1.2.3'], said: [] });
   });
 
   it.each([['--port', '8080'], ['start'], ['--help', 'me']])(
     'refuses anything else, such as %s, with status 2 and a sentence',
     async (...args) => {
-      const { status, out, said } = await trial(args);
+      const { status, out, said } = await harness(args);
       expect([status, out]).toEqual([2, []]);
       expect(said).toEqual([
         `pedigree worker: it takes no argument ${args[0]}; it is set up by variables of the environment, which ` +

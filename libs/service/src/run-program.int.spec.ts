@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { defined, PedigreeError, systemClock } from '#kernel';
-import type { Need } from './need.js';
+import type { Dependency } from './dependency.js';
 import { runProgram, type Frame, type Program, type Surroundings } from './run-program.js';
 
-interface Trial {
+interface TestHarness {
   surroundings: Surroundings;
   /** Everything that happened, in order. */
   events: string[];
@@ -11,7 +11,7 @@ interface Trial {
   ready(): Promise<{ status: number; body: { phase: string } }>;
 }
 
-function trial(): Trial {
+function harness(): TestHarness {
   const events: string[] = [];
   const listeners = new Set<(signal: NodeJS.Signals) => void>();
   let healthUrl = '';
@@ -38,14 +38,14 @@ function program(events: string[], over: Partial<Program> = {}): Program {
     name: 'worker',
     log: { info: log, warn: log, error: log },
     health: { port: 0, host: '127.0.0.1' },
-    needs: [],
+    dependencies: [],
     open: async () => (events.push('open'), { stop: async () => void events.push('closed') }),
     start: async () => (events.push('start'), { stop: async () => void events.push('stopped') }),
     ...over,
   };
 }
 
-const need = (check: () => Promise<void>, refusal?: Need['refusal']): Need => ({
+const dependency = (check: () => Promise<void>, refusal?: Dependency['refusal']): Dependency => ({
   name: 'postgresql',
   where: 'db:5432/p',
   check,
@@ -59,10 +59,10 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 
 describe('the frame of a program', () => {
   it('opens, waits, starts, is ready, and at a signal ends everything in the reverse order with status 0', async () => {
-    const { surroundings, events, send, ready } = trial();
+    const { surroundings, events, send, ready } = harness();
     let isThere = false;
-    const asked = need(async () => (isThere ? undefined : Promise.reject(away())));
-    const status = runProgram(() => program(events, { needs: [asked] }), surroundings);
+    const asked = dependency(async () => (isThere ? undefined : Promise.reject(away())));
+    const status = runProgram(() => program(events, { dependencies: [asked] }), surroundings);
     await until(() => events.includes('log: postgresql is away; it is waited for'));
     expect(await ready()).toMatchObject({
       status: 503,
@@ -83,7 +83,7 @@ describe('the frame of a program', () => {
   });
 
   it('begins the start again when the database goes away in the middle of it', async () => {
-    const { surroundings, events, send, ready } = trial();
+    const { surroundings, events, send, ready } = harness();
     let tries = 0;
     const start = async (): Promise<{ stop(): Promise<void> }> => {
       tries += 1;
@@ -111,8 +111,8 @@ describe('the frame of a program', () => {
       [
         () =>
           program([], {
-            needs: [
-              need(
+            dependencies: [
+              dependency(
                 () => Promise.reject(new Error('28P01')),
                 () => 'it refuses the login',
               ),
@@ -126,14 +126,14 @@ describe('the frame of a program', () => {
       ],
     ];
     for (const [make, sentence] of cases) {
-      const { surroundings, events } = trial();
+      const { surroundings, events } = harness();
       expect(await runProgram(make, surroundings)).toBe(2);
       expect(events).toEqual([sentence]);
     }
   });
 
   it('ends with status 1 for a fault of ours, after it has closed what was open', async () => {
-    const { surroundings, events } = trial();
+    const { surroundings, events } = harness();
     expect(
       await runProgram(
         () => program(events, { start: () => Promise.reject(new TypeError('x is not a function')) }),
@@ -144,8 +144,11 @@ describe('the frame of a program', () => {
   });
 
   it('stops while it still waits', async () => {
-    const { surroundings, events, send } = trial();
-    const status = runProgram(() => program(events, { needs: [need(() => Promise.reject(away()))] }), surroundings);
+    const { surroundings, events, send } = harness();
+    const status = runProgram(
+      () => program(events, { dependencies: [dependency(() => Promise.reject(away()))] }),
+      surroundings,
+    );
     await until(() => events.length > 1);
     send('SIGTERM');
     expect(await status).toBe(0);
@@ -157,7 +160,7 @@ describe('the frame of a program', () => {
       [true, 'exit 143'],
       [false, 'exit 1'],
     ] as const) {
-      const { surroundings, events, send, ready } = trial();
+      const { surroundings, events, send, ready } = harness();
       let frame: Frame | undefined;
       let endStop = (): void => undefined;
       const start = async (given: Frame) => (

@@ -4,9 +4,9 @@ import { databaseIsAway, loginRefusal } from '#postgres';
 import { boundedLog, type ServiceLog } from './bounded-log.js';
 import { Health, sentenceOf } from './health.js';
 import { HttpPort } from './http-port.js';
-import type { Need } from './need.js';
+import type { Dependency } from './dependency.js';
 import { guardRequests, requestInHand } from './request-guard.js';
-import { watchNeeds, type NeedWatch } from './watch.js';
+import { watchDependencies, type NeedWatch } from './watch.js';
 
 /** What a program gets from the frame. */
 export interface Frame {
@@ -29,7 +29,7 @@ export interface Program {
   log: ServiceLog;
   /** Where health is told; port 0 takes a free one. */
   health: { port: number; host: string };
-  needs: Need[];
+  dependencies: Dependency[];
   /**
    * Opens what must answer at once, before any need is there; ended last. Its `url` goes into the line on standard
    * output.
@@ -143,7 +143,13 @@ class ProgramRun {
     this.begun.push({ name: 'health port', part: { stop: () => healthPort.drain(0) } });
     const frame: Frame = { health, healthPort, log };
     const watching = new AbortController();
-    const watch = watchNeeds({ needs: program.needs, health, log, signal: watching.signal, clock: surroundings.clock });
+    const watch = watchDependencies({
+      dependencies: program.dependencies,
+      health,
+      log,
+      signal: watching.signal,
+      clock: surroundings.clock,
+    });
     this.begun.push({ name: 'watch', part: { stop: () => (watching.abort(), watch.ended) } });
     const opened = await program.open?.(frame);
     if (opened !== undefined) this.begun.push({ name: 'ports', part: opened });

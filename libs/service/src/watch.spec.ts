@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
 import { Health } from './health.js';
-import type { Need } from './need.js';
-import { watchNeeds, type WatchOptions } from './watch.js';
+import type { Dependency } from './dependency.js';
+import { watchDependencies, type WatchOptions } from './watch.js';
 
 interface Given {
   clock: VirtualClock;
@@ -10,12 +10,12 @@ interface Given {
   asked: number[];
   said: string[];
   ending: AbortController;
-  watch: ReturnType<typeof watchNeeds>;
+  watch: ReturnType<typeof watchDependencies>;
   /** What the service answers from now on. */
   state: { error?: Error };
 }
 
-function given(over: Partial<Need> = {}, options: Partial<WatchOptions> = {}): Given {
+function given(over: Partial<Dependency> = {}, options: Partial<WatchOptions> = {}): Given {
   const clock = new VirtualClock();
   const health = new Health('worker', clock);
   const state: Given['state'] = { error: new Error('connect ECONNREFUSED') };
@@ -27,9 +27,9 @@ function given(over: Partial<Need> = {}, options: Partial<WatchOptions> = {}): G
     asked.push(clock.monotonicMs());
     if (state.error !== undefined) throw state.error;
   };
-  const need: Need = { name: 'rabbitmq', where: 'mq:5672', check, ...over };
-  const watch = watchNeeds({
-    needs: [need],
+  const dependency: Dependency = { name: 'rabbitmq', where: 'mq:5672', check, ...over };
+  const watch = watchDependencies({
+    dependencies: [dependency],
     health,
     log: { info: say, warn: say, error: say },
     signal: ending.signal,

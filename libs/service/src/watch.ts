@@ -1,7 +1,7 @@
 import { backoffMs, PedigreeError, systemClock, type Clock } from '#kernel';
 import type { ServiceLog } from './bounded-log.js';
 import { sentenceOf, type Health } from './health.js';
-import type { Need } from './need.js';
+import type { Dependency } from './dependency.js';
 
 /** Between two tries while a service is away. */
 const BACKOFF = { firstMs: 200, mostMs: 5_000 };
@@ -9,7 +9,7 @@ const BACKOFF = { firstMs: 200, mostMs: 5_000 };
 const REMIND_EVERY_MS = 60_000;
 
 export interface WatchOptions {
-  needs: Need[];
+  dependencies: Dependency[];
   health: Health;
   log: ServiceLog;
   signal: AbortSignal;
@@ -38,28 +38,30 @@ export interface NeedWatch {
  * Looks at every service that a program needs, for as long as it runs, and keeps `health` true (exponential back-off
  * with jitter).
  */
-export function watchNeeds(options: WatchOptions): NeedWatch {
+export function watchDependencies(options: WatchOptions): NeedWatch {
   let refuse: (error: PedigreeError) => void = () => undefined;
   const refused = new Promise<never>((_, reject) => (refuse = reject));
   // Nobody may be waiting when it happens.
   refused.catch(() => undefined);
   const state = { hasStarted: false };
-  for (const need of options.needs) options.health.add(need);
-  const watchers = options.needs.map(
-    (need) =>
-      new Watcher(need, options, (error) => {
-        const sentence = state.hasStarted ? undefined : need.refusal?.(error);
+  for (const dependency of options.dependencies) options.health.add(dependency);
+  const watchers = options.dependencies.map(
+    (dependency) =>
+      new Watcher(dependency, options, (error) => {
+        const sentence = state.hasStarted ? undefined : dependency.refusal?.(error);
         if (sentence !== undefined)
           refuse(
             new PedigreeError(
               'invalid_configuration',
-              `${need.name} at ${need.where}: ${sentenceOf({ message: sentence }, need.secrets)}`,
-              { item: need.name },
+              `${dependency.name} at ${dependency.where}: ${sentenceOf({ message: sentence }, dependency.secrets)}`,
+              { item: dependency.name },
             ),
           );
       }),
   );
-  const required = options.needs.filter((need) => need.isRequired !== false).map((need) => need.name);
+  const required = options.dependencies
+    .filter((dependency) => dependency.isRequired !== false)
+    .map((dependency) => dependency.name);
   return {
     untilThere: () => Promise.race([options.health.untilUp(required, options.signal), refused]),
     started: () => void (state.hasStarted = true),
@@ -72,7 +74,7 @@ class Watcher {
   private saidAtMs = -Infinity;
 
   constructor(
-    private readonly need: Need,
+    private readonly dependency: Dependency,
     private readonly options: WatchOptions,
     private readonly onFailure: (error: unknown) => void,
   ) {}
@@ -89,7 +91,7 @@ class Watcher {
         signal,
       );
     }
-    await this.need.close?.().catch(() => undefined);
+    await this.dependency.close?.().catch(() => undefined);
   }
 
   /** Undefined when the service answered. */
@@ -100,7 +102,7 @@ class Watcher {
       if (!patience.signal.aborted) throw new Error(`no answer in ${timeoutMs} ms`);
     });
     const stop = new AbortController();
-    const check = this.need.check(stop.signal);
+    const check = this.dependency.check(stop.signal);
     check.catch(() => undefined);
     late.catch(() => undefined);
     try {
@@ -116,7 +118,7 @@ class Watcher {
 
   private isThere(): void {
     const { health, log } = this.options;
-    const { name, where } = this.need;
+    const { name, where } = this.dependency;
     const awayMs = health.up(name);
     if (awayMs !== undefined) log.info({ service: name, where, awayMs }, `${name} is there again`);
     this.failures = 0;
@@ -124,7 +126,7 @@ class Watcher {
 
   private isAway(error: unknown): void {
     const { health, log, clock = systemClock } = this.options;
-    const { name, where, secrets } = this.need;
+    const { name, where, secrets } = this.dependency;
     this.failures += 1;
     const isNews = health.down(name, error);
     const nowMs = clock.monotonicMs();

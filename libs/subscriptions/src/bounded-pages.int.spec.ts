@@ -8,13 +8,13 @@ import { MOST_TASKS, type Saga } from './fold.js';
 import { retryParked } from './retry-parked.js';
 import { catchUp, runSubscription } from './runner.js';
 import { catchUpSaga } from './saga.js';
-import { eventOf, makeTrial, numberOf, takeEffect, type Trial, upTo, whenPosition } from './trial.js';
+import { eventOf, makeHarness, numberOf, takeEffect, type TestHarness, upTo, whenPosition } from './test-harness.js';
 
-let trial: Trial;
+let harness: TestHarness;
 beforeEach(async () => {
-  trial = await makeTrial(await testDatabase());
+  harness = await makeHarness(await testDatabase());
 });
-afterEach(() => trial.stop());
+afterEach(() => harness.stop());
 
 describe('a handler that stops in mid-page', () => {
   const EVENTS = 23;
@@ -31,13 +31,13 @@ describe('a handler that stops in mid-page', () => {
   const OFFERED = [10, 6, 2, 10, 6, 2, 3];
 
   it('gets the rest in transactions of its own, each event once and in order, as a runner', async () => {
-    await trial.note(upTo(EVENTS));
+    await harness.note(upTo(EVENTS));
     const offered: number[] = [];
     const end = new AbortController();
-    const { reached, onBatch } = whenPosition(await trial.store.head());
+    const { reached, onBatch } = whenPosition(await harness.store.head());
     const running = runSubscription({
-      store: trial.store,
-      pool: trial.pool,
+      store: harness.store,
+      pool: harness.pool,
       name: 'trial',
       handle: few(offered),
       signal: end.signal,
@@ -48,15 +48,15 @@ describe('a handler that stops in mid-page', () => {
     await reached;
     end.abort();
     await running;
-    expect(await trial.effects()).toEqual(upTo(EVENTS));
+    expect(await harness.effects()).toEqual(upTo(EVENTS));
     expect(offered).toEqual(OFFERED);
   });
 
   it('gets the rest in transactions of its own, each event once and in order, when it catches up', async () => {
-    await trial.note(upTo(EVENTS));
+    await harness.note(upTo(EVENTS));
     const offered: number[] = [];
     const batches: { events: number; position: bigint }[] = [];
-    const options = { store: trial.store, pool: trial.pool, name: 'trial', batchSize: 10 };
+    const options = { store: harness.store, pool: harness.pool, name: 'trial', batchSize: 10 };
     expect(
       await catchUp({
         ...options,
@@ -64,34 +64,34 @@ describe('a handler that stops in mid-page', () => {
         onBatch: ({ events, position }) => void batches.push({ events, position }),
       }),
     ).toBe(BigInt(EVENTS));
-    expect(await trial.effects()).toEqual(upTo(EVENTS));
+    expect(await harness.effects()).toEqual(upTo(EVENTS));
     expect(offered).toEqual(OFFERED);
     expect(batches.map(({ events }) => events)).toEqual([4, 4, 2, 4, 4, 2, 3]);
   });
 
   it('goes on in mid-page after a failure there', async () => {
-    await trial.note(upTo(10));
-    const options = { store: trial.store, pool: trial.pool, name: 'trial', batchSize: 10 };
+    await harness.note(upTo(10));
+    const options = { store: harness.store, pool: harness.pool, name: 'trial', batchSize: 10 };
     let isBroken = true;
     const handle = (events: RecordedEvent[], tx: Transaction): Promise<number> =>
       isBroken && numberOf(events[0] as RecordedEvent) === 4 ? Promise.reject(new Error('lost')) : few([])(events, tx);
     await expect(catchUp({ ...options, handle })).rejects.toThrow('lost');
-    expect(await trial.effects()).toEqual([0, 1, 2, 3]);
+    expect(await harness.effects()).toEqual([0, 1, 2, 3]);
     isBroken = false;
     await catchUp({ ...options, handle });
-    expect(await trial.effects()).toEqual(upTo(10));
+    expect(await harness.effects()).toEqual(upTo(10));
   });
 
   it.each([0, 11, 1.5])('is refused when it says %s of 10', async (handled) => {
-    await trial.note(upTo(10));
+    await harness.note(upTo(10));
     const handle = async (events: RecordedEvent[], tx: Transaction): Promise<number> => {
       await takeEffect(events, tx);
       return handled;
     };
-    await expect(catchUp({ store: trial.store, pool: trial.pool, name: 'trial', handle })).rejects.toThrow(
+    await expect(catchUp({ store: harness.store, pool: harness.pool, name: 'trial', handle })).rejects.toThrow(
       `trial says that it handled ${handled} of 10 events`,
     );
-    expect(await trial.effects()).toEqual([]);
+    expect(await harness.effects()).toEqual([]);
   });
 });
 
@@ -124,23 +124,23 @@ describe('a saga whose events plan many tasks', () => {
     },
   });
   const appended = () =>
-    trial.store.append(
+    harness.store.append(
       `noisy-${randomUUID()}`,
       'none',
       upTo(EVENTS).map((n) => eventOf({ n })),
     );
   const kept = async () =>
     (
-      await trial.pool.query<{ tasks: number; state: string }>(
+      await harness.pool.query<{ tasks: number; state: string }>(
         `SELECT (SELECT count(*)::int FROM task) AS tasks, (SELECT state FROM saga_state) AS state`,
       )
     ).rows;
 
   it('plans a bounded number in one transaction, and all of them', async () => {
     await appended();
-    const queue = new PostgresTaskQueue({ pool: trial.pool });
+    const queue = new PostgresTaskQueue({ pool: harness.pool });
     const scheduled: number[] = [];
-    await catchUpSaga({ saga: NOISY, store: trial.store, pool: trial.pool, queue: counting(queue, scheduled) });
+    await catchUpSaga({ saga: NOISY, store: harness.store, pool: harness.pool, queue: counting(queue, scheduled) });
     expect(Math.max(...scheduled)).toBeLessThan(MOST_TASKS + TASKS_EACH);
     expect(scheduled).toEqual([6_000, 6_000, 2_000]);
     expect(await kept()).toEqual([{ tasks: EVENTS * TASKS_EACH, state: `{"seen":${EVENTS}}` }]);
@@ -150,9 +150,9 @@ describe('a saga whose events plan many tasks', () => {
   it('does so too when it is tried again after it was parked', async () => {
     isFaulty = true;
     await appended();
-    const queue = new PostgresTaskQueue({ pool: trial.pool });
+    const queue = new PostgresTaskQueue({ pool: harness.pool });
     const scheduled: number[] = [];
-    const parts = { saga: NOISY, store: trial.store, pool: trial.pool, queue: counting(queue, scheduled) };
+    const parts = { saga: NOISY, store: harness.store, pool: harness.pool, queue: counting(queue, scheduled) };
     await catchUpSaga(parts);
     isFaulty = false;
     expect(await retryParked(parts, 'all')).toBe('released');

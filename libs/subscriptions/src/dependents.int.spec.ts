@@ -6,7 +6,7 @@ import { testDatabase } from '../../../test/support/database.js';
 import { AWAITED_AMONG, DEPENDENTS_PAGE, dependentsOf } from './dependents.js';
 import type { Saga } from './fold.js';
 import { catchUpSaga } from './saga.js';
-import { eventOf, makeTrial, type Trial } from './trial.js';
+import { eventOf, makeHarness, type TestHarness } from './test-harness.js';
 
 interface Waited {
   seen: number;
@@ -36,28 +36,30 @@ const QUEUES: Saga<Waited> = {
 };
 
 describe('those who wait for an instance of a saga', () => {
-  let trial: Trial;
+  let harness: TestHarness;
   let queue: PostgresTaskQueue;
   beforeEach(async () => {
-    trial = await makeTrial(await testDatabase());
-    queue = new PostgresTaskQueue({ pool: trial.pool });
+    harness = await makeHarness(await testDatabase());
+    queue = new PostgresTaskQueue({ pool: harness.pool });
   });
   afterEach(async () => {
     await queue.close();
-    await trial.stop();
+    await harness.stop();
   });
 
   const join = (of: string, who: string) => eventOf({ queue: of, who }, 'Joined');
   const leave = (who: string) => eventOf({ queue: who }, 'Left');
   const end = (of: string) => eventOf({ queue: of }, 'Ended');
   const run = (events: ReturnType<typeof eventOf>[], options: { batchSize?: number; pool?: Pool } = {}) =>
-    trial.store
+    harness.store
       .append(`shop-${randomUUID()}`, 'none', events)
-      .then(() => catchUpSaga({ saga: QUEUES, store: trial.store, pool: trial.pool, queue, ...options }));
+      .then(() => catchUpSaga({ saga: QUEUES, store: harness.store, pool: harness.pool, queue, ...options }));
   const waiting = async (key: string) =>
-    (await dependentsOf(trial.pool, { saga: 'queues', key }, { after: '', limit: 1_000 })).map((one) => one.dependent);
+    (await dependentsOf(harness.pool, { saga: 'queues', key }, { after: '', limit: 1_000 })).map(
+      (one) => one.dependent,
+    );
   const tasks = async () =>
-    (await trial.pool.query<{ key: string }>('SELECT key FROM task ORDER BY key COLLATE "C"')).rows.map(
+    (await harness.pool.query<{ key: string }>('SELECT key FROM task ORDER BY key COLLATE "C"')).rows.map(
       (row) => row.key,
     );
 
@@ -79,7 +81,7 @@ describe('those who wait for an instance of a saga', () => {
 
   it('are read by pages in the order of their keys, with what was kept of them', async () => {
     await run(['1', '3', '2', '5', '4'].map((who) => eventOf({ queue: 'a', who, at: Number(who) }, 'Joined')));
-    const page = (after: string) => dependentsOf(trial.pool, { saga: 'queues', key: 'a' }, { after, limit: 2 });
+    const page = (after: string) => dependentsOf(harness.pool, { saga: 'queues', key: 'a' }, { after, limit: 2 });
     expect(await page('')).toEqual([
       { dependent: '1', data: { at: 1 } },
       { dependent: '2', data: { at: 2 } },
@@ -91,7 +93,7 @@ describe('those who wait for an instance of a saga', () => {
   it('cost what they are many, and not the square of it: ten times as many send ten times as much to the database', async () => {
     const sent: number[] = [];
     for (const many of [100, 1_000]) {
-      const { pool, bytes } = counted(trial.pool);
+      const { pool, bytes } = counted(harness.pool);
       await run(
         Array.from({ length: many }, (_, n) => join(`of-${many}`, `${many}-${String(n).padStart(6, '0')}`)),
         { batchSize: 10, pool },
@@ -100,19 +102,19 @@ describe('those who wait for an instance of a saga', () => {
     }
     const [few = 0, many = 0] = sent;
     expect(many / few).toBeLessThan(12);
-    const { rows } = await trial.pool.query<{ n: bigint }>(
+    const { rows } = await harness.pool.query<{ n: bigint }>(
       `SELECT count(*) AS n FROM saga_state WHERE saga = 'queues'`,
     );
     expect(rows).toEqual([{ n: 0n }]);
   });
 
   it('are found through the index, however many there are', async () => {
-    await trial.pool.query(
+    await harness.pool.query(
       `INSERT INTO saga_dependent SELECT 'queues', 'k' || n % 50, 'd' || n, '{}' FROM generate_series(1, 50000) AS n`,
     );
-    await trial.pool.query('ANALYZE saga_dependent');
+    await harness.pool.query('ANALYZE saga_dependent');
     const plan = async (text: string, values: unknown[]) =>
-      (await trial.pool.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, values)).rows
+      (await harness.pool.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, values)).rows
         .map((row) => row['QUERY PLAN'])
         .join('\n');
     const page = await plan(DEPENDENTS_PAGE, ['queues', 'k7', 'd100', 200]);

@@ -9,8 +9,8 @@ import type { Saga } from './fold.js';
 import { parkedFigures, parkedInstances } from './parked.js';
 import { retryParked } from './retry-parked.js';
 import { catchUpSaga, runSaga, sagaCheckpoint, type ParkingNews } from './saga.js';
-import { type ShopState, SHOPS } from './trial-saga.js';
-import { eventOf, makeTrial, type Trial, whenPosition } from './trial.js';
+import { type ShopState, SHOPS } from './test-saga.js';
+import { eventOf, makeHarness, type TestHarness, whenPosition } from './test-harness.js';
 
 const server = await eventStoreServer();
 
@@ -49,7 +49,7 @@ describe.each([
   },
 ])('a saga whose event throws, on $log', ({ start }) => {
   let running: { url: string | undefined; stop(): Promise<void> };
-  let trial: Trial;
+  let harness: TestHarness;
   let store: EventStore;
   let queue: PostgresTaskQueue;
   beforeAll(async () => {
@@ -57,11 +57,11 @@ describe.each([
   });
   afterAll(() => running?.stop());
   beforeEach(async () => {
-    trial = await makeTrial(await testDatabase());
-    store = openEventStore({ pool: trial.pool, eventStoreUrl: running.url });
-    queue = new PostgresTaskQueue({ pool: trial.pool });
+    harness = await makeHarness(await testDatabase());
+    store = openEventStore({ pool: harness.pool, eventStoreUrl: running.url });
+    queue = new PostgresTaskQueue({ pool: harness.pool });
     // A log on a server is shared by these tests: each begins at its end.
-    await trial.pool.query('INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, clock_timestamp())', [
+    await harness.pool.query('INSERT INTO checkpoint (name, position, updated_at) VALUES ($1, $2, clock_timestamp())', [
       sagaCheckpoint(SHOPS),
       await store.head(),
     ]);
@@ -69,7 +69,7 @@ describe.each([
   afterEach(async () => {
     await queue.close();
     await store.close();
-    await trial.stop();
+    await harness.stop();
   });
 
   const append = (events: NewEvent[], stream: string = randomUUID()) => store.append(`shop-${stream}`, 'any', events);
@@ -85,20 +85,20 @@ describe.each([
   const steps = fc.array(fc.constantFrom('work', 'work', 'try all', 'try all and fail'), { maxLength: 6 });
   const happened = ({ type, shop, n, tell }: { type: string; shop: number; n: number; tell: number }) =>
     type === 'Looked' ? eventOf({ shop, n }, type) : told(shop, n, tell);
-  const parts = (saga: Saga<ShopState>) => ({ saga, store, pool: trial.pool, queue });
+  const parts = (saga: Saga<ShopState>) => ({ saga, store, pool: harness.pool, queue });
 
   async function stored(): Promise<{ states: [string, unknown][]; tasks: string[] }> {
-    const states = await trial.pool.query<{ key: string; state: string }>(
+    const states = await harness.pool.query<{ key: string; state: string }>(
       'SELECT key, state FROM saga_state ORDER BY key',
     );
-    const tasks = await trial.pool.query<{ key: string }>('SELECT key FROM task ORDER BY key COLLATE "C"');
+    const tasks = await harness.pool.query<{ key: string }>('SELECT key FROM task ORDER BY key COLLATE "C"');
     return {
       states: states.rows.map((row) => [row.key, JSON.parse(row.state)]),
       tasks: tasks.rows.map((row) => row.key),
     };
   }
   const held = async (): Promise<number[]> =>
-    (await trial.pool.query<{ version: number }>('SELECT version FROM held_event ORDER BY key, position')).rows.map(
+    (await harness.pool.query<{ version: number }>('SELECT version FROM held_event ORDER BY key, position')).rows.map(
       (row) => row.version,
     );
 
@@ -117,13 +117,13 @@ describe.each([
       ],
       tasks: ['check:2:2:21:20'],
     });
-    expect(await parkedInstances(trial.pool)).toMatchObject([
+    expect(await parkedInstances(harness.pool)).toMatchObject([
       { saga: 'shops', key: '1', stream: `shop-${stream}`, version: 2, error: 'no price for 1', attempts: 1, held: 3 },
     ]);
-    expect(await parkedFigures(trial.pool)).toEqual([{ saga: 'shops', instances: 1 }]);
+    expect(await parkedFigures(harness.pool)).toEqual([{ saga: 'shops', instances: 1 }]);
 
     expect(await retryParked(parts(saga), '1')).toBe('stands');
-    expect(await parkedInstances(trial.pool)).toMatchObject([{ key: '1', version: 2, attempts: 2, held: 3 }]);
+    expect(await parkedInstances(harness.pool)).toMatchObject([{ key: '1', version: 2, attempts: 2, held: 3 }]);
     fault.isMended = true;
     expect(await retryParked(parts(saga), '1')).toBe('released');
     expect(await retryParked(parts(saga), '1')).toBe('not_parked');
@@ -134,7 +134,7 @@ describe.each([
       ],
       tasks: ['check:1:2:666:10', 'check:1:4:12:11', 'check:2:2:21:20'],
     });
-    expect([await parkedInstances(trial.pool), await held()]).toEqual([[], []]);
+    expect([await parkedInstances(harness.pool), await held()]).toEqual([[], []]);
     await append([delivered(1, 13)], stream);
     await catchUpSaga(parts(saga));
     expect((await stored()).states[0]).toEqual(['1', { count: 5, last: 13 }]);
@@ -154,7 +154,7 @@ describe.each([
     });
     expect(await retryParked(parts(stops(7)), '1')).toBe('stands');
     expect((await stored()).states).toEqual([['1', { count: 3, last: 11 }]]);
-    expect(await parkedInstances(trial.pool)).toMatchObject([
+    expect(await parkedInstances(harness.pool)).toMatchObject([
       { version: 3, error: 'another fault\\0', attempts: 2, held: 2 },
     ]);
     expect(await retryParked(parts(SHOPS), '1')).toBe('released');
@@ -173,7 +173,7 @@ describe.each([
       ['2', { count: 1, last: 21 }],
       ['3', { count: 1, last: 30 }],
     ]);
-    expect(await parkedInstances(trial.pool)).toMatchObject([{ key: `stream:shop-${stream}`, version: 1, held: 2 }]);
+    expect(await parkedInstances(harness.pool)).toMatchObject([{ key: `stream:shop-${stream}`, version: 1, held: 2 }]);
     fault.isMended = true;
     expect(await retryParked(parts(saga), `stream:shop-${stream}`)).toBe('released');
     expect((await stored()).states.slice(0, 2)).toEqual([
@@ -186,7 +186,7 @@ describe.each([
     await append([delivered(1, 666), delivered(2, 20)]);
     await catchUpSaga(parts(faultyShops({ isMended: false, place: 'task' })));
     expect((await stored()).states).toEqual([['2', { count: 1, last: 20 }]]);
-    expect(await parkedInstances(trial.pool)).toMatchObject([
+    expect(await parkedInstances(harness.pool)).toMatchObject([
       { key: '1', error: expect.stringContaining('dueAt is not a date') },
     ]);
   });
@@ -237,7 +237,7 @@ describe.each([
     await expect(
       catchUpSaga({ ...parts(faultyShops({ isMended: false })), parkingLimits: { instances: 9, events: 5 } }),
     ).rejects.toThrow('more is parked than 9 instances with 5 events');
-    expect(await parkedInstances(trial.pool)).toEqual([]);
+    expect(await parkedInstances(harness.pool)).toEqual([]);
   });
 
   it('brings every instance to where one clean run brings it, whatever was parked, retried and torn meanwhile', async () => {
@@ -246,10 +246,10 @@ describe.each([
       steps,
       fc.integer({ min: 1, max: 5 }),
       async (happenings, wanted, batchSize) => {
-        await trial.pool.query('TRUNCATE saga_state, task, task_key, held_event, parked_instance');
+        await harness.pool.query('TRUNCATE saga_state, task, task_key, held_event, parked_instance');
         const begin = await store.head();
         const restart = () =>
-          trial.pool.query('UPDATE checkpoint SET position = $2 WHERE name = $1', [sagaCheckpoint(SHOPS), begin]);
+          harness.pool.query('UPDATE checkpoint SET position = $2 WHERE name = $1', [sagaCheckpoint(SHOPS), begin]);
         await restart();
         const [first, second] = [happenings.slice(0, 8), happenings.slice(8)];
         const fault = { isMended: false };
@@ -265,7 +265,7 @@ describe.each([
         await tryAll(saga, true);
         const afterParking = await stored();
         expect(await held()).toEqual([]);
-        await trial.pool.query('TRUNCATE saga_state, task, task_key');
+        await harness.pool.query('TRUNCATE saga_state, task, task_key');
         await restart();
         await catchUpSaga(parts(SHOPS));
         expect(afterParking).toEqual(await stored());
@@ -282,7 +282,7 @@ describe.each([
         throw new Error('torn');
       },
     };
-    for (const { key } of await parkedInstances(trial.pool)) {
+    for (const { key } of await parkedInstances(harness.pool)) {
       const trying = retryParked({ ...parts(saga), ...(goesWell ? {} : { queue: torn }) }, key);
       await (goesWell ? trying : trying.catch((error: unknown) => expect(error).toMatchObject({ message: 'torn' })));
     }
@@ -301,6 +301,6 @@ describe.each([
     // One of them lets the instance go. What came meanwhile was held if it came before that, and is folded by then.
     expect([one, other].filter((outcome) => outcome === 'released').length).toBeGreaterThan(0);
     expect(await stored()).toMatchObject({ states: [['1', { count: 252, last: 1_000 }]] });
-    expect(await parkedInstances(trial.pool)).toEqual([]);
+    expect(await parkedInstances(harness.pool)).toEqual([]);
   });
 });

@@ -6,40 +6,40 @@ import { testDatabase } from '../../../test/support/database.js';
 import { catchUp, runSubscription, type SubscriptionOptions, type SubscriptionTrouble } from './runner.js';
 import {
   countingStore,
-  makeTrial,
+  makeHarness,
   numberOf,
   takeEffect,
-  type Trial,
+  type TestHarness,
   upTo,
   watchedPool,
   whenPosition,
-} from './trial.js';
+} from './test-harness.js';
 
 describe('runSubscription', () => {
-  let trial: Trial;
+  let harness: TestHarness;
   let end: AbortController;
   let running: Promise<void>[];
   beforeEach(async () => {
-    trial = await makeTrial(await testDatabase());
+    harness = await makeHarness(await testDatabase());
     end = new AbortController();
     running = [];
   });
   afterEach(async () => {
     end.abort();
     await Promise.all(running);
-    await trial.stop();
+    await harness.stop();
   });
 
   /** Starts a runner of the one subscription `trial`; resolves once everything in the log is handled. */
   async function runToEnd(options: Partial<SubscriptionOptions> = {}): Promise<void> {
-    const { reached, onBatch } = whenPosition(await trial.store.head());
+    const { reached, onBatch } = whenPosition(await harness.store.head());
     start({ ...options, onBatch });
     await reached;
   }
   function start(options: Partial<SubscriptionOptions> = {}): { ended: Promise<void> } {
     const ended = runSubscription({
-      store: trial.store,
-      pool: trial.pool,
+      store: harness.store,
+      pool: harness.pool,
       name: 'trial',
       handle: takeEffect,
       signal: end.signal,
@@ -52,7 +52,7 @@ describe('runSubscription', () => {
   }
 
   it('handles each event once and in order, page by page', async () => {
-    await trial.note(upTo(57));
+    await harness.note(upTo(57));
     const pages: number[] = [];
     await runToEnd({
       batchSize: 10,
@@ -61,39 +61,41 @@ describe('runSubscription', () => {
         return takeEffect(events, tx);
       },
     });
-    expect(await trial.effects()).toEqual(upTo(57));
+    expect(await harness.effects()).toEqual(upTo(57));
     expect(pages).toEqual([10, 10, 10, 10, 10, 7]);
   });
 
   it('goes on from its checkpoint when it is started again, and follows what is new', async () => {
-    await trial.note([0, 1, 2]);
+    await harness.note([0, 1, 2]);
     await runToEnd();
     end.abort();
     await Promise.all(running);
     end = new AbortController();
-    await trial.note([3, 4]);
+    await harness.note([3, 4]);
     await runToEnd();
-    const more = whenPosition((await trial.store.head()) + 1n);
-    expect(await trial.effects()).toEqual([0, 1, 2, 3, 4]);
+    const more = whenPosition((await harness.store.head()) + 1n);
+    expect(await harness.effects()).toEqual([0, 1, 2, 3, 4]);
     end.abort();
     await Promise.all(running);
     end = new AbortController();
     start({ onBatch: more.onBatch });
-    await trial.note([5]);
+    await harness.note([5]);
     await more.reached;
-    expect(await trial.effects()).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(await harness.effects()).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
   it('handles only what its filter asks for, and its checkpoint passes the rest', async () => {
-    await trial.note([1], { prefix: 'mine' });
-    await trial.note([2, 3], { prefix: 'other' });
+    await harness.note([1], { prefix: 'mine' });
+    await harness.note([2, 3], { prefix: 'other' });
     await runToEnd({ filter: { streamPrefixes: ['mine-'] } });
-    expect(await trial.effects()).toEqual([1]);
-    expect(await subscriptionLag(trial.pool, trial.store)).toMatchObject([{ name: 'trial', position: 3n, lag: 0n }]);
+    expect(await harness.effects()).toEqual([1]);
+    expect(await subscriptionLag(harness.pool, harness.store)).toMatchObject([
+      { name: 'trial', position: 3n, lag: 0n },
+    ]);
   });
 
   it('rolls a failed page back and repeats it: no event takes effect twice', async () => {
-    await trial.note(upTo(20));
+    await harness.note(upTo(20));
     const failing = new Set([0, 1, 3]);
     let call = 0;
     const handle = async (events: RecordedEvent[], tx: Transaction): Promise<void> => {
@@ -102,37 +104,37 @@ describe('runSubscription', () => {
     };
     await runToEnd({ batchSize: 8, handle });
     expect(call).toBeGreaterThan(5);
-    expect(await trial.effects()).toEqual(upTo(20));
+    expect(await harness.effects()).toEqual(upTo(20));
   });
 
   it('survives the end of its connection in the middle of a page', async () => {
-    await trial.note(upTo(12));
+    await harness.note(upTo(12));
     let kills = 0;
     const handle = async (events: RecordedEvent[], tx: Transaction): Promise<void> => {
       await takeEffect(events, tx);
       if (kills++ >= 2) return;
       const { rows } = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-      await trial.pool.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid]);
+      await harness.pool.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid]);
     };
     const troubles: SubscriptionTrouble[] = [];
     await runToEnd({ batchSize: 5, handle, onError: (_, trouble) => troubles.push(trouble) });
-    expect(await trial.effects()).toEqual(upTo(12));
+    expect(await harness.effects()).toEqual(upTo(12));
     expect(troubles.map((trouble) => trouble.kind)).toEqual(['subscription_failed', 'subscription_failed']);
   });
 
   it('sees from its checkpoint that a commit went through whose answer was lost', async () => {
-    await trial.note(upTo(12));
+    await harness.note(upTo(12));
     let losses = 3;
-    const pool = watchedPool(trial.pool, (text) => {
+    const pool = watchedPool(harness.pool, (text) => {
       if (text === 'COMMIT' && losses-- > 0) throw new Error('the answer was lost');
     });
     await runToEnd({ pool, batchSize: 5, standbyPollMs: 1 });
     expect(losses).toBeLessThanOrEqual(0);
-    expect(await trial.effects()).toEqual(upTo(12));
+    expect(await harness.effects()).toEqual(upTo(12));
   });
 
   it('lets everything before a bad event pass, names that event, says halted, and goes on when it is mended', async () => {
-    await trial.note(upTo(100));
+    await harness.note(upTo(100));
     const troubles: SubscriptionTrouble[] = [];
     let isMended = false;
     const handle = async (events: RecordedEvent[], tx: Transaction): Promise<void> => {
@@ -148,7 +150,7 @@ describe('runSubscription', () => {
       });
     });
     await halted;
-    expect(await trial.effects()).toEqual(upTo(70));
+    expect(await harness.effects()).toEqual(upTo(70));
     expect(troubles.at(-1)).toMatchObject({
       kind: 'subscription_halted',
       name: 'trial',
@@ -159,16 +161,16 @@ describe('runSubscription', () => {
     expect(troubles.filter((trouble) => trouble.kind === 'subscription_halted')).toHaveLength(1);
     isMended = true;
     await runUntilEffects(100);
-    expect(await trial.effects()).toEqual(upTo(100));
+    expect(await harness.effects()).toEqual(upTo(100));
   });
 
   async function runUntilEffects(count: number): Promise<void> {
-    for (let n = 0; n < 10_000 && (await trial.effects()).length < count; n += 1)
+    for (let n = 0; n < 10_000 && (await harness.effects()).length < count; n += 1)
       await new Promise((resolve) => setImmediate(resolve));
   }
 
   it('waits longer after each failure, up to the limit', async () => {
-    await trial.note([1]);
+    await harness.note([1]);
     const delays: number[] = [];
     const done = new Promise<void>((resolve) => {
       start({
@@ -184,7 +186,7 @@ describe('runSubscription', () => {
   });
 
   it('lets one of two work while the other stands by, and hands over when the first ends', async () => {
-    await trial.note(upTo(40));
+    await harness.note(upTo(40));
     const [first, second] = [new AbortController(), new AbortController()];
     const by: Record<string, number[]> = { first: [], second: [] };
     const handleAs = (who: string) => async (events: RecordedEvent[], tx: Transaction) => {
@@ -194,7 +196,7 @@ describe('runSubscription', () => {
     const half = whenPosition(40n);
     const one = start({ signal: first.signal, handle: handleAs('first'), batchSize: 3, onBatch: half.onBatch });
     await half.reached;
-    const standing = countingStore(trial.store);
+    const standing = countingStore(harness.store);
     const all = whenPosition(80n);
     const two = start({
       store: standing.store,
@@ -206,28 +208,28 @@ describe('runSubscription', () => {
     });
     first.abort();
     await one.ended;
-    await trial.note(upTo(80).slice(40));
+    await harness.note(upTo(80).slice(40));
     await all.reached;
     second.abort();
     await two.ended;
     expect(by).toEqual({ first: upTo(40), second: upTo(80).slice(40) });
-    expect(await trial.effects()).toEqual(upTo(80));
+    expect(await harness.effects()).toEqual(upTo(80));
   });
 
   it('handles each event once when four runners race for one name', async () => {
-    const pools = upTo(4).map(() => openPool({ connectionString: trial.url, maxConnections: 2 }));
+    const pools = upTo(4).map(() => openPool({ connectionString: harness.url, maxConnections: 2 }));
     const done = whenPosition(300n);
     for (const pool of pools) start({ pool, batchSize: 7, leaseMs: 1, standbyPollMs: 1, onBatch: done.onBatch });
-    for (const n of upTo(30)) await trial.note(upTo(10).map((k) => n * 10 + k));
+    for (const n of upTo(30)) await harness.note(upTo(10).map((k) => n * 10 + k));
     await done.reached;
     end.abort();
     await Promise.all(running);
     await Promise.all(pools.map((pool) => pool.end()));
-    expect(await trial.effects()).toEqual(upTo(300));
+    expect(await harness.effects()).toEqual(upTo(300));
   });
 
   it('stands by without reading the log while another holds the subscription', async () => {
-    await trial.note(upTo(5));
+    await harness.note(upTo(5));
     const working = whenPosition(55n);
     const begun = whenPosition(5n);
     start({
@@ -238,35 +240,35 @@ describe('runSubscription', () => {
       },
     });
     await begun.reached;
-    const standing = countingStore(trial.store);
+    const standing = countingStore(harness.store);
     start({ store: standing.store, standbyPollMs: 5, handle: () => Promise.reject(new Error('must not work')) });
-    for (const n of upTo(50)) await trial.note([5 + n]);
+    for (const n of upTo(50)) await harness.note([5 + n]);
     await working.reached;
     expect(standing.pages()).toBe(0);
-    expect(await trial.effects()).toEqual(upTo(55));
+    expect(await harness.effects()).toEqual(upTo(55));
   });
 
   it('takes over from a process that died, once its lease has run out', async () => {
-    await trial.note([0, 1]);
-    await catchUp({ store: trial.store, pool: trial.pool, name: 'trial', handle: takeEffect });
-    await moveCheckpoint(trial.pool, 'trial', { position: 2n, holder: 'dead', leaseMs: 150 });
-    await trial.note([2]);
+    await harness.note([0, 1]);
+    await catchUp({ store: harness.store, pool: harness.pool, name: 'trial', handle: takeEffect });
+    await moveCheckpoint(harness.pool, 'trial', { position: 2n, holder: 'dead', leaseMs: 150 });
+    await harness.note([2]);
     await runToEnd({ standbyPollMs: 10 });
-    expect(await trial.effects()).toEqual([0, 1, 2]);
+    expect(await harness.effects()).toEqual([0, 1, 2]);
   });
 
   it('begins anew when its checkpoint is dropped, also under a runner', async () => {
-    await trial.note([0, 1]);
+    await harness.note([0, 1]);
     await runToEnd({ standbyPollMs: 1 });
-    await dropCheckpoint(trial.pool, 'trial');
-    await trial.note([2]);
+    await dropCheckpoint(harness.pool, 'trial');
+    await harness.note([2]);
     await runUntilEffects(5);
-    expect(await trial.effects()).toEqual([0, 1, 0, 1, 2]);
+    expect(await harness.effects()).toEqual([0, 1, 0, 1, 2]);
   });
 
   it('ends at once on abort, in a wait and in a back-off', async () => {
     const idle = start();
-    await trial.note([1]);
+    await harness.note([1]);
     const failed = new Promise<void>((resolve) => {
       start({
         name: 'failing',
@@ -283,31 +285,31 @@ describe('runSubscription', () => {
 });
 
 describe('catchUp', () => {
-  let trial: Trial;
+  let harness: TestHarness;
   beforeEach(async () => {
-    trial = await makeTrial(await testDatabase());
+    harness = await makeHarness(await testDatabase());
   });
-  afterEach(() => trial.stop());
+  afterEach(() => harness.stop());
 
   it('works up to the head and returns; a second call has nothing to do', async () => {
-    await trial.note(upTo(25));
-    const options = { store: trial.store, pool: trial.pool, name: 'trial', batchSize: 10, handle: takeEffect };
+    await harness.note(upTo(25));
+    const options = { store: harness.store, pool: harness.pool, name: 'trial', batchSize: 10, handle: takeEffect };
     expect(await catchUp(options)).toBe(25n);
     expect(await catchUp({ ...options, handle: () => Promise.reject(new Error('nothing is new')) })).toBe(25n);
-    expect(await trial.effects()).toEqual(upTo(25));
+    expect(await harness.effects()).toEqual(upTo(25));
   });
 
   it('throws what the handler throws and keeps the pages before', async () => {
-    await trial.note(upTo(25));
+    await harness.note(upTo(25));
     const handle = async (events: RecordedEvent[], tx: Transaction): Promise<void> => {
       await takeEffect(events, tx);
       if (events.some((event) => numberOf(event) === 15)) throw new Error('fifteen');
     };
     await expect(
-      catchUp({ store: trial.store, pool: trial.pool, name: 'trial', batchSize: 10, handle }),
+      catchUp({ store: harness.store, pool: harness.pool, name: 'trial', batchSize: 10, handle }),
     ).rejects.toThrow('fifteen');
-    expect(await trial.effects()).toEqual(upTo(10));
-    expect(await subscriptionLag(trial.pool, trial.store)).toEqual([
+    expect(await harness.effects()).toEqual(upTo(10));
+    expect(await subscriptionLag(harness.pool, harness.store)).toEqual([
       { name: 'trial', position: 10n, lag: 15n, unit: 'event', updatedAt: expect.any(Date) },
     ]);
   });

@@ -7,32 +7,32 @@ import { type NewTask, PostgresTaskQueue } from '#tasks';
 import { testDatabase } from '../../../test/support/database.js';
 import { dropCheckpoint } from './checkpoint.js';
 import { catchUpSaga, runSaga, sagaCheckpoint } from './saga.js';
-import { SHOPS } from './trial-saga.js';
-import { eventOf, makeTrial, type Trial, watchedPool, whenPosition } from './trial.js';
+import { SHOPS } from './test-saga.js';
+import { eventOf, makeHarness, type TestHarness, watchedPool, whenPosition } from './test-harness.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 
 describe('runSaga', () => {
-  let trial: Trial;
+  let harness: TestHarness;
   let queue: PostgresTaskQueue;
   beforeEach(async () => {
-    trial = await makeTrial(await testDatabase());
-    queue = new PostgresTaskQueue({ pool: trial.pool });
+    harness = await makeHarness(await testDatabase());
+    queue = new PostgresTaskQueue({ pool: harness.pool });
   });
   afterEach(async () => {
     await queue.close();
-    await trial.stop();
+    await harness.stop();
   });
 
-  const append = (events: NewEvent[]) => trial.store.append(`shop-${randomUUID()}`, 'none', events);
+  const append = (events: NewEvent[]) => harness.store.append(`shop-${randomUUID()}`, 'none', events);
   const delivered = (shop: number, n: number) => eventOf({ shop, n }, 'Delivered');
-  const parts = () => ({ saga: SHOPS, store: trial.store, pool: trial.pool, queue });
+  const parts = () => ({ saga: SHOPS, store: harness.store, pool: harness.pool, queue });
 
   async function stored(): Promise<{ states: [string, unknown][]; tasks: string[] }> {
-    const states = await trial.pool.query<{ key: string; state: string }>(
+    const states = await harness.pool.query<{ key: string; state: string }>(
       'SELECT key, state FROM saga_state ORDER BY key',
     );
-    const tasks = await trial.pool.query<{ key: string }>('SELECT key FROM task ORDER BY key COLLATE "C"');
+    const tasks = await harness.pool.query<{ key: string }>('SELECT key FROM task ORDER BY key COLLATE "C"');
     return {
       states: states.rows.map((row) => [row.key, JSON.parse(row.state)]),
       tasks: tasks.rows.map((row) => row.key),
@@ -58,10 +58,10 @@ describe('runSaga', () => {
     "hands out the database's time of the page, though the log's server is %d ms off",
     async (offMs) => {
       await append([delivered(1, 10)]);
-      const store = Object.create(trial.store, {
+      const store = Object.create(harness.store, {
         readAll: {
-          value: async (...given: Parameters<typeof trial.store.readAll>) => {
-            const page = await trial.store.readAll(...given);
+          value: async (...given: Parameters<typeof harness.store.readAll>) => {
+            const page = await harness.store.readAll(...given);
             return {
               ...page,
               events: page.events.map((event) => ({
@@ -71,7 +71,7 @@ describe('runSaga', () => {
             };
           },
         },
-      }) as typeof trial.store;
+      }) as typeof harness.store;
       const saga: typeof SHOPS = {
         ...SHOPS,
         react: (state, event, key) => ({
@@ -80,10 +80,10 @@ describe('runSaga', () => {
         }),
       };
       const time = async () =>
-        (await trial.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')).rows[0]!.now.getTime();
+        (await harness.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')).rows[0]!.now.getTime();
       const beforeMs = await time();
       await catchUpSaga({ ...parts(), saga, store });
-      const { rows } = await trial.pool.query<{ due_at: Date }>('SELECT due_at FROM task');
+      const { rows } = await harness.pool.query<{ due_at: Date }>('SELECT due_at FROM task');
       const dueMs = rows[0]!.due_at.getTime();
       expect([dueMs >= beforeMs, dueMs <= (await time())]).toEqual([true, true]);
     },
@@ -109,7 +109,7 @@ describe('runSaga', () => {
   it('loads and writes a page in one statement each, whatever its size', async () => {
     await append(Array.from({ length: 400 }, (_, n) => delivered(n % 100, n)));
     const statements: string[] = [];
-    const pool = watchedPool(trial.pool, (text) => statements.push(text));
+    const pool = watchedPool(harness.pool, (text) => statements.push(text));
     await catchUpSaga({ ...parts(), pool });
     // Begin, lock, load, save, schedule, move, commit.
     expect(statements).toHaveLength(7);
@@ -129,14 +129,14 @@ describe('runSaga', () => {
       fates,
       fc.integer({ min: 1, max: 6 }),
       async (happenings, misfortunes, batchSize) => {
-        await trial.pool.query('TRUNCATE event, event_any, saga_state, task, task_key');
-        await trial.pool.query('UPDATE event_counter SET position = 0');
+        await harness.pool.query('TRUNCATE event, event_any, saga_state, task, task_key');
+        await harness.pool.query('UPDATE event_counter SET position = 0');
         await append(happenings.map(({ type, ...data }) => eventOf(data, type)));
-        await dropCheckpoint(trial.pool, sagaCheckpoint(SHOPS));
+        await dropCheckpoint(harness.pool, sagaCheckpoint(SHOPS));
         await runThrough(batchSize, misfortunes);
         const battered = await stored();
-        await trial.pool.query('TRUNCATE saga_state, task, task_key');
-        await dropCheckpoint(trial.pool, sagaCheckpoint(SHOPS));
+        await harness.pool.query('TRUNCATE saga_state, task, task_key');
+        await dropCheckpoint(harness.pool, sagaCheckpoint(SHOPS));
         await catchUpSaga({ ...parts(), batchSize: 500 });
         expect(battered).toEqual(await stored());
       },
@@ -153,10 +153,10 @@ describe('runSaga', () => {
       if (fate === 'fails') throw new Error('after scheduling');
       if (fate !== 'is cut off') return;
       const { rows } = await db.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-      await trial.pool.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid]);
+      await harness.pool.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid]);
     };
     const end = new AbortController();
-    const { reached, onBatch } = whenPosition(await trial.store.head());
+    const { reached, onBatch } = whenPosition(await harness.store.head());
     const options = {
       ...parts(),
       queue: { schedule },

@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import type { RecordedEvent } from '#event-store';
 import { FakeTaskQueue } from './fake-task-queue.js';
 import { foldSaga, routesOf } from './fold.js';
-import { type ShopState, SHOPS } from './trial-saga.js';
-import { eventOf } from './trial.js';
+import { type ShopState, SHOPS } from './test-saga.js';
+import { eventOf } from './test-harness.js';
 
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121);
 

@@ -5,7 +5,7 @@ import { until } from '../../../test/support/until.js';
 import { SubscriptionWatch } from './subscription-watch.js';
 import { moveCheckpoint, openCheckpoint, releaseCheckpoint } from './checkpoint.js';
 import { runSubscription } from './runner.js';
-import { makeTrial, numberOf, takeEffect, type Trial } from './trial.js';
+import { makeHarness, numberOf, takeEffect, type TestHarness } from './test-harness.js';
 
 const trouble = { name: 'trial', kind: 'subscription_failed', attempt: 1, retryInMs: 100 } as const;
 const logged: [unknown, string][] = [];
@@ -59,27 +59,27 @@ describe('the list of failing subscriptions', () => {
 
 describe('a subscription', () => {
   let end: AbortController;
-  let trial: Trial;
+  let harness: TestHarness;
   let running: Promise<void>;
   beforeEach(async () => {
     end = new AbortController();
-    trial = await makeTrial(await testDatabase());
+    harness = await makeHarness(await testDatabase());
   });
   afterEach(async () => {
     end.abort();
     await running;
-    await trial.stop();
+    await harness.stop();
   });
 
   it('runs though the log is idle and its lease ran out long ago, and stands by while another has it', async () => {
     const watch = new SubscriptionWatch({ log });
     const standing = () => watch.standings()[0]?.state;
-    await trial.note([7]);
-    await openCheckpoint(trial.pool, 'trial', 'other');
-    await moveCheckpoint(trial.pool, 'trial', { position: 0n, holder: 'other', leaseMs: 60_000 });
+    await harness.note([7]);
+    await openCheckpoint(harness.pool, 'trial', 'other');
+    await moveCheckpoint(harness.pool, 'trial', { position: 0n, holder: 'other', leaseMs: 60_000 });
     running = runSubscription({
-      store: trial.store,
-      pool: trial.pool,
+      store: harness.store,
+      pool: harness.pool,
       name: 'trial',
       signal: end.signal,
       leaseMs: 1,
@@ -88,13 +88,13 @@ describe('a subscription', () => {
       ...watch.callbacks,
     });
     expect(watch.standings()).toEqual([{ name: 'trial', state: 'standing_by' }]);
-    await releaseCheckpoint(trial.pool, 'trial', 'other');
+    await releaseCheckpoint(harness.pool, 'trial', 'other');
     await until('it runs', () => standing() === 'running');
-    await until('it has handled what there is', async () => (await trial.effects()).length === 1);
+    await until('it has handled what there is', async () => (await harness.effects()).length === 1);
     await until(
       'its lease ran out',
       async () =>
-        ((await trial.pool.query('SELECT FROM checkpoint WHERE held_until < clock_timestamp()')).rowCount ?? 0) === 1,
+        ((await harness.pool.query('SELECT FROM checkpoint WHERE held_until < clock_timestamp()')).rowCount ?? 0) === 1,
     );
     expect(watch.standings()).toEqual([{ name: 'trial', state: 'running' }]);
   });
@@ -102,10 +102,10 @@ describe('a subscription', () => {
   it('is listed while it fails, and not when it goes on', async () => {
     const watch = new SubscriptionWatch({ log });
     let mended = false;
-    await trial.note([7]);
+    await harness.note([7]);
     running = runSubscription({
-      store: trial.store,
-      pool: trial.pool,
+      store: harness.store,
+      pool: harness.pool,
       name: 'trial',
       signal: end.signal,
       retryFirstDelayMs: 1,
@@ -133,6 +133,6 @@ describe('a subscription', () => {
     ]);
     mended = true;
     await until('it goes on', () => watch.standings()[0]?.state === 'running' && watch.failing().length === 0);
-    expect(await trial.effects()).toEqual([7]);
+    expect(await harness.effects()).toEqual([7]);
   });
 });

@@ -84,8 +84,8 @@ class LaneRunner {
   private readonly waiting: Task[] = [];
   /** Begun, with the means to tell the handler to end. */
   private readonly working = new Map<Task, AbortController>();
-  private hands = 0;
-  private handFreed: (() => void) | undefined;
+  private running = 0;
+  private slotFreed: (() => void) | undefined;
   private failuresInRow = 0;
   private heldClaimAtMs = -Infinity;
   /** Aborted when `run` has ended: what still works has no queue any more. */
@@ -129,10 +129,10 @@ class LaneRunner {
   private async turn(): Promise<void> {
     const { queue, lane, holder, leaseMs, signal, concurrency, maxWaitMs } = this.options;
     this.startWaiting();
-    if (this.hands >= concurrency) return this.aHandIsFree();
+    if (this.running >= concurrency) return this.aSlotIsFree();
     try {
       if (await this.options.held()) return await this.heldTurn();
-      const limit = this.claimLimit === concurrency ? concurrency - this.hands : this.claimLimit;
+      const limit = this.claimLimit === concurrency ? concurrency - this.running : this.claimLimit;
       const tasks = await queue.claim(lane, { limit, leaseMs, holder, kinds: this.kinds });
       this.failuresInRow = 0;
       this.waiting.push(...tasks);
@@ -150,7 +150,7 @@ class LaneRunner {
       this.heldClaimAtMs = clock.monotonicMs();
       this.waiting.push(
         ...(await queue.claim(lane, {
-          limit: concurrency - this.hands,
+          limit: concurrency - this.running,
           leaseMs,
           holder,
           kinds: this.kinds,
@@ -166,7 +166,7 @@ class LaneRunner {
 
   /** Gives the waiting tasks to free hands, in order; those of a `handleMany` kind go together. */
   private startWaiting(): void {
-    while (this.hands < this.options.concurrency) {
+    while (this.running < this.options.concurrency) {
       const first = this.waiting[0];
       if (first === undefined) return;
       const handler = this.options.kinds[first.kind];
@@ -180,7 +180,7 @@ class LaneRunner {
 
   /** One hand's work: never rejects. */
   private async work(tasks: Task[], handler: TaskHandler): Promise<void> {
-    this.hands += 1;
+    this.running += 1;
     const stop = new AbortController();
     for (const task of tasks) this.working.set(task, stop);
     try {
@@ -189,8 +189,8 @@ class LaneRunner {
       for (const task of tasks) this.working.delete(task);
       await Promise.all(tasks.map((task, i) => this.settle(task, results[i] as TaskResult)));
     } finally {
-      this.hands -= 1;
-      this.handFreed?.();
+      this.running -= 1;
+      this.slotFreed?.();
     }
   }
 
@@ -266,7 +266,7 @@ class LaneRunner {
       return 'over' as const;
     });
     const finished = (async () => {
-      while (this.hands > 0) await new Promise<void>((resolve) => (this.handFreed = resolve));
+      while (this.running > 0) await new Promise<void>((resolve) => (this.slotFreed = resolve));
       return 'finished' as const;
     })();
     await Promise.race([graceEnd, finished]);
@@ -274,15 +274,15 @@ class LaneRunner {
     await graceEnd;
   }
 
-  private async aHandIsFree(): Promise<void> {
+  private async aSlotIsFree(): Promise<void> {
     const { signal } = this.options;
     await new Promise<void>((resolve) => {
       const go = () => {
         signal.removeEventListener('abort', go);
-        this.handFreed = undefined;
+        this.slotFreed = undefined;
         resolve();
       };
-      this.handFreed = go;
+      this.slotFreed = go;
       signal.addEventListener('abort', go, { once: true });
     });
   }

@@ -74,7 +74,7 @@ export const MUTANTS: Mutant[] = [
     about: 'writes a call after the lease of its task has ended, because the process was frozen',
     edits: [
       {
-        file: 'apps/worker/src/registry-tasks/patience.ts',
+        file: 'apps/worker/src/registry-tasks/call-timing.ts',
         find: 'export const WRITE_WITHIN_MS = 20_000;',
         replace: 'export const WRITE_WITHIN_MS = 3_600_000;',
       },
@@ -88,7 +88,7 @@ export const MUTANTS: Mutant[] = [
       'document is stuck for ever',
     edits: [
       {
-        file: 'apps/worker/src/noun/noun-repository.ts',
+        file: 'apps/worker/src/aggregate/aggregate-repository.ts',
         find: '${cause.taskKey}@${cause.lease}@${this.noun.streamOf(id)}@${version}/${event.type}/${digest}',
         replace: '${cause.taskKey}@${this.noun.streamOf(id)}@${version}/${event.type}',
       },

@@ -4,7 +4,7 @@ import { parseBundle } from '../../../auditor/src/proof/bundle.js';
 import { auditorSchemas } from '../../../auditor/src/auditor.js';
 import { signCheckpoint } from '../../../auditor/src/log/checkpoints.js';
 import { seal } from '../../../auditor/src/log/seal.js';
-import { arrival, Trial } from '../../../gateway/test/trial.js';
+import { arrival, TestHarness } from '../../../gateway/test/test-harness.js';
 import { PostgresEventStore } from '#event-store';
 import { newSigningKey, noteSigner } from '#merkle';
 import { migrate } from '#postgres';
@@ -12,31 +12,31 @@ import { catchUp } from '#subscriptions';
 import { cliConfig } from '../config.js';
 import { proveDocument } from './audit.js';
 
-let trial: Trial;
+let harness: TestHarness;
 let requestId: string;
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
-  await migrate(trial.db.pool, auditorSchemas);
+  harness = await TestHarness.start(await testDatabase());
+  await migrate(harness.db.pool, auditorSchemas);
   for (const [commandId, reference] of [
     ['one', 'Invoice 1'],
     ['two', 'Invoice 2'],
     ['three', 'Invoice 2'],
   ] as const) {
-    await trial.post({ command_id: commandId, reference, xml: arrival() });
-    const made = await trial.run(commandId);
+    await harness.post({ command_id: commandId, reference, xml: arrival() });
+    const made = await harness.run(commandId);
     if (commandId === 'one') requestId = made;
   }
-  const store = new PostgresEventStore({ pool: trial.db.pool });
-  await catchUp({ store, pool: trial.db.pool, name: 'auditor', handle: seal });
+  const store = new PostgresEventStore({ pool: harness.db.pool });
+  await catchUp({ store, pool: harness.db.pool, name: 'auditor', handle: seal });
   await store.close();
-  await signCheckpoint(trial.db.pool, noteSigner('pedigree.example/log', newSigningKey()));
+  await signCheckpoint(harness.db.pool, noteSigner('pedigree.example/log', newSigningKey()));
 });
-afterAll(() => trial.stop());
+afterAll(() => harness.stop());
 afterEach(() => {
   jest.restoreAllMocks();
 });
 
-const prove = (named: string): Promise<number> => proveDocument(cliConfig({ DATABASE_URL: trial.db.url }), named);
+const prove = (named: string): Promise<number> => proveDocument(cliConfig({ DATABASE_URL: harness.db.url }), named);
 
 describe('pedigree audit prove', () => {
   it('proves the same document by its request_id, command id and reference, from the database alone', async () => {

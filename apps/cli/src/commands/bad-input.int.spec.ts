@@ -3,21 +3,21 @@ import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:f
 import { join } from 'node:path';
 import { testDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
-import { arrival, SGTIN, Trial } from '../../../gateway/test/trial.js';
+import { arrival, SGTIN, TestHarness } from '../../../gateway/test/test-harness.js';
 import { GatewayClient } from '../gateway-client.js';
 import { send, type SendOptions } from './send.js';
 
 const MEGABYTE = 1024 * 1024;
 
-let trial: Trial;
+let harness: TestHarness;
 let folder: TemporaryFolder;
 let goods = 0;
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase());
   folder = await temporaryFolder();
 });
 afterAll(async () => {
-  await trial.stop();
+  await harness.stop();
   await folder.remove();
 });
 afterEach(() => {
@@ -28,7 +28,7 @@ afterEach(() => {
 async function run(
   files: string[],
   options: SendOptions = {},
-  url = trial.gateway.url,
+  url = harness.gateway.url,
 ): Promise<{ status: number; printed: string }> {
   let printed = '';
   jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
@@ -58,7 +58,7 @@ function large(name: string, head: string, bytes: number): string {
 }
 
 const registered = async (): Promise<number> =>
-  Number((await trial.db.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM command')).rows[0]?.n);
+  Number((await harness.db.pool.query<{ n: bigint }>('SELECT count(*) AS n FROM command')).rows[0]?.n);
 const command = (fields: object): string => JSON.stringify({ command_id: 'x', xml: arrival(), ...fields });
 
 describe('bad input on the command line: named, nothing registered, the others still sent', () => {
@@ -143,7 +143,7 @@ describe('bad input on the command line: named, nothing registered, the others s
     expect(refused).toEqual({ source: path, error: expect.stringMatching(words) });
     expect(taken).toMatchObject({ source: good, repeated: false });
     expect(await registered()).toBe(before + 1);
-    expect((await fetch(`${trial.gateway.url}/health/ready`)).status).toBe(200);
+    expect((await fetch(`${harness.gateway.url}/health/ready`)).status).toBe(200);
   });
 
   it('says the same to people, in a table', async () => {
@@ -169,7 +169,7 @@ describe('bad input on the command line: named, nothing registered, the others s
     });
     expect(results).toHaveLength(2);
     expect(await registered()).toBe(before + 1);
-    expect((await fetch(`${trial.gateway.url}/health/ready`)).status).toBe(200);
+    expect((await fetch(`${harness.gateway.url}/health/ready`)).status).toBe(200);
   });
 
   it('says that nobody is there, for each file', async () => {

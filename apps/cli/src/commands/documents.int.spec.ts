@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { DocumentCommand } from '#domain';
 import { testDatabase } from '../../../../test/support/database.js';
-import { arrival, SGTIN, Trial } from '../../../gateway/test/trial.js';
+import { arrival, SGTIN, TestHarness } from '../../../gateway/test/test-harness.js';
 import { commandLine } from '../command-line.js';
 import { GatewayClient } from '../gateway-client.js';
 import { requestIdOfNamed } from '../named-document.js';
@@ -15,16 +15,16 @@ const REFUSED: DocumentCommand[] = [
 ];
 const REASON = 'the certificate was renewed';
 
-let trial: Trial;
+let harness: TestHarness;
 let client: GatewayClient;
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
-  client = new GatewayClient(trial.gateway.url);
+  harness = await TestHarness.start(await testDatabase());
+  client = new GatewayClient(harness.gateway.url);
   for (let n = 1; n <= 4; n += 1)
     await given(`failed-${n}`, { reference: `Invoice ${n}`, account: n === 4 ? 'north' : 'main', commands: REFUSED });
   await given('under-way', { reference: 'Invoice 1', account: 'main', commands: [] });
 });
-afterAll(() => trial.stop());
+afterAll(() => harness.stop());
 afterEach(() => {
   jest.restoreAllMocks();
 });
@@ -36,8 +36,8 @@ async function given(
 ): Promise<string> {
   packs += 1;
   const xml = arrival(`<sgtin>${SGTIN.slice(0, -3)}${String(packs).padStart(3, '0')}</sgtin>`);
-  expect((await trial.post({ command_id: commandId, reference, account, xml })).status).toBe(202);
-  return trial.run(commandId, commands);
+  expect((await harness.post({ command_id: commandId, reference, account, xml })).status).toBe(202);
+  return harness.run(commandId, commands);
 }
 
 const idOf = (commandId: string): Promise<string> => requestIdOfNamed(client, commandId);
@@ -67,11 +67,11 @@ describe('a document', () => {
   });
 
   it('is found before it is registered, and when its command id is a UUID or like no id of ours', async () => {
-    const taken = await trial.post({ command_id: '6f1b2c9e-3a70-4a51-9a7e-000000000001', xml: arrival() });
+    const taken = await harness.post({ command_id: '6f1b2c9e-3a70-4a51-9a7e-000000000001', xml: arrival() });
     expect(await requestIdOfNamed(client, '6f1b2c9e-3a70-4a51-9a7e-000000000001')).toBe(
       taken.json<{ request_id: string }>().request_id,
     );
-    await trial.post({ command_id: 'ERP/2026 № 5', xml: arrival() });
+    await harness.post({ command_id: 'ERP/2026 № 5', xml: arrival() });
     expect(await requestIdOfNamed(client, 'ERP/2026 № 5')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
@@ -161,7 +161,7 @@ describe('pedigree resend of many', () => {
   const resend = (options: Partial<ResendManyOptions>) =>
     printed(() => resendMany(client, { reason: REASON, limit: '100', ...options }));
   const tokenIn = (stderr: string): string => /--confirm (\d+-[0-9a-f]{8})\n$/.exec(stderr)?.[1] ?? '';
-  const acknowledged = async (): Promise<number> => trial.registered();
+  const acknowledged = async (): Promise<number> => harness.registered();
 
   it('shows what would be sent, and how many by cause, and sends nothing', async () => {
     const before = await acknowledged();
@@ -193,7 +193,7 @@ describe('pedigree resend of many', () => {
       const confirm = tokenIn(preview.stderr);
       const post = jest.spyOn(client, 'resend');
       post.mockImplementationOnce(async (...args) => {
-        await new GatewayClient(trial.gateway.url).resend(...args);
+        await new GatewayClient(harness.gateway.url).resend(...args);
         throw new Error('the connection was cut, and nobody knows whether it was taken');
       });
       await expect(resend({ ...limited, confirm })).rejects.toThrow('the connection was cut');
@@ -205,7 +205,7 @@ describe('pedigree resend of many', () => {
       expect(stdout).not.toContain(await idOf('failed-4'));
       expect(await acknowledged()).toBe(before + 3);
       // As the worker and its projection leave it: what was sent again is named no more.
-      await trial.db.pool.query(
+      await harness.db.pool.query(
         `UPDATE document_outcome SET resent_as = request_id WHERE command_id IN ('failed-1', 'failed-2', 'failed-3')`,
       );
       const next = (await resend(limited)).stdout;

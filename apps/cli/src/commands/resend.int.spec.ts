@@ -3,19 +3,19 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { testDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
-import { arrival, SGTIN, Trial } from '../../../gateway/test/trial.js';
+import { arrival, SGTIN, TestHarness } from '../../../gateway/test/test-harness.js';
 import { GatewayClient, type Acknowledgement } from '../gateway-client.js';
 import { resend, type ResendOptions } from './resend.js';
 
 const SHA = 'a'.repeat(64);
-let trial: Trial;
+let harness: TestHarness;
 let folder: TemporaryFolder;
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase());
   folder = await temporaryFolder();
 });
 afterAll(async () => {
-  await trial.stop();
+  await harness.stop();
   await folder.remove();
 });
 afterEach(() => {
@@ -23,9 +23,9 @@ afterEach(() => {
 });
 
 async function failed(commandId: string): Promise<string> {
-  await trial.post({ command_id: commandId, xml: arrival() });
+  await harness.post({ command_id: commandId, xml: arrival() });
   const answer = { kind: 'refused', code: '400', text: 'no', answerSha256: SHA } as const;
-  return trial.run(commandId, [{ type: 'BeginSend' }, { type: 'RecordSendAnswer', attempt: 1, answer }], {
+  return harness.run(commandId, [{ type: 'BeginSend' }, { type: 'RecordSendAnswer', attempt: 1, answer }], {
     projected: false,
   });
 }
@@ -33,7 +33,7 @@ async function failed(commandId: string): Promise<string> {
 /** What `pedigree resend --json` prints. */
 async function run(requestId: string, options: ResendOptions): Promise<Acknowledgement> {
   const print = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
-  expect(await resend(new GatewayClient(trial.gateway.url), requestId, { ...options, json: true })).toBe(0);
+  expect(await resend(new GatewayClient(harness.gateway.url), requestId, { ...options, json: true })).toBe(0);
   return JSON.parse(String(print.mock.calls.at(-1)?.[0])) as Acknowledgement;
 }
 
@@ -68,8 +68,8 @@ describe('pedigree resend', () => {
   });
 
   it('says why it does not', async () => {
-    await trial.post({ command_id: 'under-way', xml: arrival() });
-    const requestId = await trial.run('under-way', [], { projected: false });
+    await harness.post({ command_id: 'under-way', xml: arrival() });
+    const requestId = await harness.run('under-way', [], { projected: false });
     await expect(run(requestId, { reason: 'impatience' })).rejects.toThrow(/has not concluded/);
     await expect(run(requestId, { reason: 'impatience', corrected: join(folder.path, 'nowhere.xml') })).rejects.toThrow(
       /nowhere\.xml/,

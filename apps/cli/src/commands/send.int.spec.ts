@@ -3,21 +3,21 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { testDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
-import { arrival, Trial } from '../../../gateway/test/trial.js';
+import { arrival, TestHarness } from '../../../gateway/test/test-harness.js';
 import { GatewayClient } from '../gateway-client.js';
 import { waitForConclusion } from '../sample/feed.js';
 import { send } from './send.js';
 
-let trial: Trial;
+let harness: TestHarness;
 let folder: TemporaryFolder;
 let client: GatewayClient;
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase());
   folder = await temporaryFolder();
-  client = new GatewayClient(trial.gateway.url);
+  client = new GatewayClient(harness.gateway.url);
 });
 afterAll(async () => {
-  await trial.stop();
+  await harness.stop();
   await folder.remove();
 });
 afterEach(() => {
@@ -56,7 +56,7 @@ async function sent(files: string[], options: { account?: string } = {}): Promis
 
 const accountsOf = async (...commandIds: string[]) =>
   (
-    await trial.db.pool.query('SELECT account FROM command WHERE command_id = ANY($1) ORDER BY command_id', [
+    await harness.db.pool.query('SELECT account FROM command WHERE command_id = ANY($1) ORDER BY command_id', [
       commandIds,
     ])
   ).rows.map((row) => String(row.account));
@@ -135,7 +135,7 @@ describe('pedigree send', () => {
 describe('waiting for the sample', () => {
   it('counts the sample’s own documents and nobody else’s', async () => {
     const ids = ['sample-1', 'sample-2', 'user-1', 'user-2', 'user-3'];
-    await trial.postLines(ids.map((command_id) => ({ command_id, xml: arrival() })));
+    await harness.postLines(ids.map((command_id) => ({ command_id, xml: arrival() })));
     const refusal = [
       { type: 'BeginSend' } as const,
       {
@@ -144,7 +144,7 @@ describe('waiting for the sample', () => {
         answer: { kind: 'refused', code: '7', text: 'no', answerSha256: 'a'.repeat(64) },
       } as const,
     ];
-    for (const id of ['sample-1', 'user-1', 'user-2', 'user-3']) await trial.run(id, refusal);
+    for (const id of ['sample-1', 'user-1', 'user-2', 'user-3']) await harness.run(id, refusal);
     const commands = ['sample-1', 'sample-2'].map((commandId) => ({
       commandId,
       account: 'main',
@@ -161,7 +161,7 @@ describe('waiting for the sample', () => {
         progress: (concluded) => told.push(concluded),
       });
     expect(await wait()).toMatchObject([{ commandId: 'sample-1', phase: 'concluded', outcome: 'failed' }]);
-    await trial.run('sample-2', refusal);
+    await harness.run('sample-2', refusal);
     expect((await wait()).map((row) => row.commandId)).toEqual(['sample-1', 'sample-2']);
     expect(told).toEqual([1, 2]);
   });

@@ -12,7 +12,7 @@ import { up } from './up.js';
 
 const LIMIT_MS = 180_000;
 /** So short that the test need not wait; a subscription halts after some 13 s. */
-const PATIENCE = { sayAfterMs: 2_000, haltedEndMs: 2_000, stuckEndMs: 120_000, lookEveryMs: 500 };
+const STALL_LIMITS = { sayAfterMs: 2_000, haltedEndMs: 2_000, stuckEndMs: 120_000, lookEveryMs: 500 };
 
 /** Waits of the interface, shortened for both sides. */
 const RULES = { statusAfterSendMs: 200, receiptAfterStatusMs: 200, statusPollMs: 200, receiptPollMs: 200, guardMs: 40 };
@@ -78,7 +78,7 @@ describe('pedigree up --once', () => {
           `'saga:document') EXECUTE FUNCTION refuse()`,
       );
       const [said, out] = [printed(process.stderr), printed(process.stdout)];
-      expect(await up({ once: true, sample: true }, PATIENCE)).toBe(1);
+      expect(await up({ once: true, sample: true }, STALL_LIMITS)).toBe(1);
       expect(said.filter((line) => line.startsWith('concluded'))).toEqual(['concluded 0 of 4']);
       expect(said.filter((line) => line.includes('giving up'))).toEqual([
         expect.stringMatching(
@@ -95,7 +95,7 @@ describe('pedigree up --once', () => {
     async () => {
       await db.pool.query('DROP TRIGGER refused ON checkpoint');
       const [said, out] = [printed(process.stderr), printed(process.stdout)];
-      const status = await up({ once: true, sample: true }, PATIENCE);
+      const status = await up({ once: true, sample: true }, STALL_LIMITS);
       expect({ status, gaveUp: said.filter((line) => line.includes('giving up')) }).toEqual({ status: 0, gaveUp: [] });
       expect(JSON.parse(out.at(-1) as string)).toMatchObject({ documents: 4, unfinished: 0 });
     },
@@ -122,7 +122,7 @@ describe('pedigree up on a registry that nobody called a sandbox', () => {
         await migrate(own.pool, allSchemas());
         printed(process.stderr);
         const out = printed(process.stdout);
-        expect(await up({ once: true, sample: true, registryUrl: watched.url }, PATIENCE)).toBe(0);
+        expect(await up({ once: true, sample: true, registryUrl: watched.url }, STALL_LIMITS)).toBe(0);
         expect([...watched.asked]).toEqual(
           expect.arrayContaining(['POST /api/v1/auth', 'POST /api/v1/documents/send', 'GET /api/v1/documents/outcome']),
         );
@@ -143,7 +143,7 @@ describe('pedigree up on a registry that nobody called a sandbox', () => {
   it('is not fed the made-up day when the accounts are somebody’s own', async () => {
     Object.assign(process.env, { DATA_DIR: folder.path, PEDIGREE_ACCOUNTS: join(folder.path, 'accounts.json') });
     delete process.env['REGISTRY_CONTROL_URL'];
-    await expect(up({ once: true, sample: true, registryUrl: 'http://127.0.0.1:1' }, PATIENCE)).rejects.toThrow(
+    await expect(up({ once: true, sample: true, registryUrl: 'http://127.0.0.1:1' }, STALL_LIMITS)).rejects.toThrow(
       /^REGISTRY_CONTROL_URL: the sample day is made up and may only go to a sandbox/,
     );
   });

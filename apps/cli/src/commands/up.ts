@@ -5,7 +5,7 @@ import { GatewayClient } from '../gateway-client.js';
 import { out, say, table } from '../print.js';
 import { sampleDay, type SampleCommand } from '../sample/day.js';
 import { feed, summarise, waitForConclusion, type OutcomeRow, type Summary } from '../sample/feed.js';
-import { PATIENCE, watchForStall, type Patience } from '../sample/stall.js';
+import { STALL_LIMITS, watchForStall, type StallLimits } from '../sample/stall.js';
 import { readWorld } from '../sample/world.js';
 import { startStack, type Stack } from '../stack/stack.js';
 import { causeOf, markOf } from '../stack/standing.js';
@@ -33,7 +33,7 @@ const MOST_NAMED = 20;
  * Starts everything, feeds the sample day, and stays up until a signal; with `--once` ends after the day, or when
  * nothing gets on any more. Returns the exit status.
  */
-export async function up(options: UpOptions, patience: Patience = PATIENCE): Promise<number> {
+export async function up(options: UpOptions, stallLimits: StallLimits = STALL_LIMITS): Promise<number> {
   const startedMs = performance.now();
   const config = upConfig(options);
   if (options.sample) refuseToFeedARealRegistry(config);
@@ -43,7 +43,7 @@ export async function up(options: UpOptions, patience: Patience = PATIENCE): Pro
   const stack = await startStack(config, { say });
   try {
     const status = options.sample
-      ? await runSample({ config, stack, options, patience, signal: stopping.signal, startedMs })
+      ? await runSample({ config, stack, options, stallLimits, signal: stopping.signal, startedMs })
       : 0;
     if (options.once === true || stopping.signal.aborted) return status;
     out(addresses(stack));
@@ -82,7 +82,7 @@ interface SampleRun {
   config: CliConfig;
   stack: Stack;
   options: UpOptions;
-  patience: Patience;
+  stallLimits: StallLimits;
   signal: AbortSignal;
   startedMs: number;
 }
@@ -100,7 +100,7 @@ async function runSample(run: SampleRun): Promise<number> {
 
 /** Says how far it is when that changes, and the cause when nothing gets on. Returns what concluded. */
 async function untilConcluded(
-  { stack, options, patience, signal }: SampleRun,
+  { stack, options, stallLimits, signal }: SampleRun,
   gateway: GatewayClient,
   commands: SampleCommand[],
 ): Promise<OutcomeRow[]> {
@@ -128,7 +128,7 @@ async function untilConcluded(
     ...looks,
     say,
     givesUp: options.once === true,
-    patience,
+    stallLimits,
     clock: systemClock,
     signal: either,
   }).then(() => ending.abort());

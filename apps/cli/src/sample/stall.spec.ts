@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
-import { PATIENCE, watchForStall, type Cause } from './stall.js';
+import { STALL_LIMITS, watchForStall, type Cause } from './stall.js';
 
 const STUCK: Cause = { sentence: 'nobody knows', isHalted: false, waits: false };
 const HALTED: Cause = { sentence: 'the saga fails', isHalted: true, waits: false };
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A run that stands as it is told; `pass` lets seconds go by, a second at a time. */
-function trial(cause: Cause, givesUp = true) {
+function harness(cause: Cause, givesUp = true) {
   const clock = new VirtualClock();
   const ending = new AbortController();
   const world = { mark: 'at 1', cause, markFails: false, causeFails: false };
@@ -24,7 +24,7 @@ function trial(cause: Cause, givesUp = true) {
     },
     say: (text) => said.push(text),
     givesUp,
-    patience: PATIENCE,
+    stallLimits: STALL_LIMITS,
     clock,
     signal: ending.signal,
   }).then(() => (isOver = true));
@@ -45,7 +45,7 @@ function trial(cause: Cause, givesUp = true) {
 
 describe('a run in which nothing gets on', () => {
   it('says the cause after a minute, and then at twice the distance each time', async () => {
-    const { said, pass, end, isOver } = trial(STUCK, false);
+    const { said, pass, end, isOver } = harness(STUCK, false);
     await pass(59);
     expect(said).toEqual([]);
     await pass(1);
@@ -61,7 +61,7 @@ describe('a run in which nothing gets on', () => {
   });
 
   it('says the cause as it is then', async () => {
-    const { said, pass, end, world } = trial(STUCK, false);
+    const { said, pass, end, world } = harness(STUCK, false);
     await pass(60);
     world.cause = HALTED;
     await pass(60);
@@ -70,7 +70,7 @@ describe('a run in which nothing gets on', () => {
   });
 
   it('ends a run that is to end after a minute when a subscription halted', async () => {
-    const { said, pass, isOver } = trial(HALTED);
+    const { said, pass, isOver } = harness(HALTED);
     await pass(59);
     expect(isOver()).toBe(false);
     await pass(1);
@@ -78,7 +78,7 @@ describe('a run in which nothing gets on', () => {
   });
 
   it('ends it after five minutes when nothing has a reason to wait', async () => {
-    const { said, pass, isOver } = trial(STUCK);
+    const { said, pass, isOver } = harness(STUCK);
     await pass(299);
     expect(isOver()).toBe(false);
     await pass(1);
@@ -86,7 +86,7 @@ describe('a run in which nothing gets on', () => {
   });
 
   it('waits for what has a reason to wait, whatever fails beside it', async () => {
-    const { said, pass, isOver, end } = trial({ ...HALTED, waits: true });
+    const { said, pass, isOver, end } = harness({ ...HALTED, waits: true });
     await pass(900);
     expect(isOver()).toBe(false);
     expect(said).toHaveLength(4);
@@ -94,7 +94,7 @@ describe('a run in which nothing gets on', () => {
   });
 
   it('is one whose state cannot be read, too', async () => {
-    const { said, pass, isOver, world } = trial(STUCK);
+    const { said, pass, isOver, world } = harness(STUCK);
     [world.markFails, world.causeFails] = [true, true];
     await pass(300);
     expect([isOver(), said.at(-1)]).toEqual([
@@ -106,7 +106,7 @@ describe('a run in which nothing gets on', () => {
 
 describe('a run that gets on', () => {
   it('is left alone, however slowly it does: each change begins the count anew', async () => {
-    const { said, pass, isOver, end, world } = trial(HALTED);
+    const { said, pass, isOver, end, world } = harness(HALTED);
     let second = 0;
     await pass(1_200, () => {
       second += 1;
@@ -117,7 +117,7 @@ describe('a run that gets on', () => {
   });
 
   it('has the cause said after a minute again when it stops later', async () => {
-    const { said, pass, end, world } = trial(STUCK, false);
+    const { said, pass, end, world } = harness(STUCK, false);
     await pass(240);
     world.mark = 'at 2';
     await pass(64);
@@ -128,7 +128,7 @@ describe('a run that gets on', () => {
   });
 
   it('is not taken for stalled because the process itself was held up', async () => {
-    const { said, isOver, pass, end, clock } = trial(HALTED);
+    const { said, isOver, pass, end, clock } = harness(HALTED);
     await settled();
     clock.advance(600_000);
     await settled();

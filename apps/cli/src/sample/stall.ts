@@ -10,7 +10,7 @@ export interface Cause {
   waits: boolean;
 }
 
-export interface Patience {
+export interface StallLimits {
   /** Without progress for so long the cause is said, and again after twice as long each time. */
   sayAfterMs: number;
   /**
@@ -22,7 +22,12 @@ export interface Patience {
   lookEveryMs: number;
 }
 
-export const PATIENCE: Patience = { sayAfterMs: 60_000, haltedEndMs: 60_000, stuckEndMs: 300_000, lookEveryMs: 5_000 };
+export const STALL_LIMITS: StallLimits = {
+  sayAfterMs: 60_000,
+  haltedEndMs: 60_000,
+  stuckEndMs: 300_000,
+  lookEveryMs: 5_000,
+};
 
 export interface StallOptions {
   /**
@@ -35,7 +40,7 @@ export interface StallOptions {
   say(text: string): void;
   /** False: it never gives up. */
   givesUp: boolean;
-  patience: Patience;
+  stallLimits: StallLimits;
   clock: Clock;
   signal: AbortSignal;
 }
@@ -45,21 +50,21 @@ export interface StallOptions {
  * cause like another, and never thrown.
  */
 export async function watchForStall(options: StallOptions): Promise<void> {
-  const { clock, signal, patience } = options;
+  const { clock, signal, stallLimits } = options;
   let seen = await options.mark().catch(() => '');
   let lookedAtMs = clock.monotonicMs();
   let stalledMs = 0;
-  let sayAtMs = patience.sayAfterMs;
+  let sayAtMs = stallLimits.sayAfterMs;
   while (!signal.aborted) {
-    await clock.wait(patience.lookEveryMs, signal);
+    await clock.wait(stallLimits.lookEveryMs, signal);
     if (signal.aborted) break;
     const mark = await options.mark().catch(() => seen);
     // Where this process was held up, nothing could get on in it: more than two looks' time does not count.
-    stalledMs = mark === seen ? stalledMs + Math.min(clock.monotonicMs() - lookedAtMs, 2 * patience.lookEveryMs) : 0;
+    stalledMs = mark === seen ? stalledMs + Math.min(clock.monotonicMs() - lookedAtMs, 2 * stallLimits.lookEveryMs) : 0;
     lookedAtMs = clock.monotonicMs();
-    if (mark !== seen) sayAtMs = patience.sayAfterMs;
+    if (mark !== seen) sayAtMs = stallLimits.sayAfterMs;
     seen = mark;
-    if (stalledMs < patience.sayAfterMs) continue;
+    if (stalledMs < stallLimits.sayAfterMs) continue;
     const cause = await options.cause().catch(unreadable);
     const isOver = isHopeless(cause, stalledMs, options);
     if (isOver || stalledMs >= sayAtMs)
@@ -77,5 +82,5 @@ const unreadable = ({ message }: Error): Cause => ({
   waits: false,
 });
 
-const isHopeless = ({ waits, isHalted }: Cause, stalledMs: number, { givesUp, patience }: StallOptions): boolean =>
-  givesUp && !waits && stalledMs >= (isHalted ? patience.haltedEndMs : patience.stuckEndMs);
+const isHopeless = ({ waits, isHalted }: Cause, stalledMs: number, { givesUp, stallLimits }: StallOptions): boolean =>
+  givesUp && !waits && stalledMs >= (isHalted ? stallLimits.haltedEndMs : stallLimits.stuckEndMs);

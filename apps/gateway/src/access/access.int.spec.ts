@@ -3,20 +3,20 @@ import { request, type OutgoingHttpHeaders } from 'node:http';
 import { testDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
 import { makeKey, revokeKey } from '../../test/keys.js';
-import { Trial } from '../../test/trial.js';
+import { TestHarness } from '../../test/test-harness.js';
 import { gatewayConfig } from '../config.js';
 import { startGateway, type RunningGateway } from '../gateway.js';
 
 const MAKE_ONE = 'make a key on the host: pedigree keys add NAME --role admin --reason TEXT';
 
-let trial: Trial;
+let harness: TestHarness;
 let port: string;
 
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
-  port = new URL(trial.gateway.url).port;
+  harness = await TestHarness.start(await testDatabase());
+  port = new URL(harness.gateway.url).port;
 });
-afterAll(() => trial.stop());
+afterAll(() => harness.stop());
 
 /** Asks as any client might: by whatever name, with whatever headers. */
 const call = (
@@ -37,7 +37,7 @@ async function withGateway<T>(
   environment: NodeJS.ProcessEnv,
   work: (gateway: RunningGateway) => Promise<T>,
 ): Promise<T> {
-  const gateway = await startGateway(gatewayConfig({ ...trial.environment, ...environment }));
+  const gateway = await startGateway(gatewayConfig({ ...harness.environment, ...environment }));
   try {
     return await work(gateway);
   } finally {
@@ -113,7 +113,7 @@ describe('before the first key', () => {
 describe('once a key was made', () => {
   let authorization: string;
   beforeAll(async () => {
-    authorization = `Bearer ${await makeKey(trial.db.pool, 'only', ['admin'])}`;
+    authorization = `Bearer ${await makeKey(harness.db.pool, 'only', ['admin'])}`;
   });
 
   it('serves whoever has it, by any name and through any proxy', async () => {
@@ -133,7 +133,7 @@ describe('once a key was made', () => {
   });
 
   it('does without one never again: not when the last is revoked, not after a start, and it says what to do', async () => {
-    await revokeKey(trial.db.pool, 'only');
+    await revokeKey(harness.db.pool, 'only');
     await withGateway({}, async ({ url }) => {
       const at = new URL(url).port;
       const { status, body } = await call({ host: `127.0.0.1:${at}` }, { at });

@@ -3,22 +3,22 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { testDatabase } from '../../../../test/support/database.js';
 import { makeKey } from '../../test/keys.js';
-import { Trial } from '../../test/trial.js';
+import { TestHarness } from '../../test/test-harness.js';
 
-let trial: Trial;
+let harness: TestHarness;
 let erp: string;
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
-  erp = await makeKey(trial.db.pool, 'erp', ['erp']);
+  harness = await TestHarness.start(await testDatabase());
+  erp = await makeKey(harness.db.pool, 'erp', ['erp']);
 });
-afterAll(() => trial.stop());
+afterAll(() => harness.stop());
 
 /** Sends the head of a request that promises a body, and nothing of the body. Gives what is answered to that. */
 async function promise(
   line: string,
   headers: string[],
 ): Promise<{ status: string; code: string | undefined; socket: Socket }> {
-  const socket = connect(Number(new URL(trial.gateway.url).port), '127.0.0.1');
+  const socket = connect(Number(new URL(harness.gateway.url).port), '127.0.0.1');
   socket.write(`${line} HTTP/1.1\r\nhost: here\r\n${headers.join('\r\n')}\r\n\r\n`);
   let text = '';
   while (!text.includes('\r\n\r\n') || !text.endsWith('}')) text += String((await once(socket, 'data'))[0]);
@@ -59,9 +59,9 @@ describe('whoever promises a body and sends none of it', () => {
 
 it('every route asks for a key but those that are open, HEAD too', async () => {
   const open: string[] = [];
-  for (const route of trial.gateway.routes) {
+  for (const route of harness.gateway.routes) {
     const [method = '', path = ''] = route.split(' ');
-    const { status } = await trial.ask(path.replace(/\{\w+\}/g, 'x'), { method });
+    const { status } = await harness.ask(path.replace(/\{\w+\}/g, 'x'), { method });
     if (status !== 401) open.push(route);
   }
   expect(open.sort()).toEqual([
@@ -71,5 +71,5 @@ it('every route asks for a key but those that are open, HEAD too', async () => {
     'GET /health/ready',
     'GET /v1/openapi.json',
   ]);
-  expect((await trial.ask('/v1/summary', { method: 'HEAD' })).status).toBe(401);
+  expect((await harness.ask('/v1/summary', { method: 'HEAD' })).status).toBe(401);
 });

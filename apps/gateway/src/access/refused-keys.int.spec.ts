@@ -7,36 +7,37 @@ import { PedigreeError, systemClock } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
 import { KEEPER, makeKey, registerOn, revokeKey } from '../../test/keys.js';
-import { Trial, type Answer } from '../../test/trial.js';
+import { TestHarness, type Answer } from '../../test/test-harness.js';
 import { ApiKeys } from './api-keys.js';
 import { findKey } from './key-table.js';
 import { MOST_WRONG_KEYS, WRONG_KEYS_WINDOW_SECONDS, WrongKeys } from './wrong-keys.js';
 
-let trial: Trial;
+let harness: TestHarness;
 let admin: string;
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
-  admin = await makeKey(trial.db.pool, 'admin', ['admin']);
+  harness = await TestHarness.start(await testDatabase());
+  admin = await makeKey(harness.db.pool, 'admin', ['admin']);
 });
-afterAll(() => trial.stop());
+afterAll(() => harness.stop());
 
-const ask = (key: string): Promise<Answer> => trial.ask('/v1/summary', { headers: { authorization: `Bearer ${key}` } });
+const ask = (key: string): Promise<Answer> =>
+  harness.ask('/v1/summary', { headers: { authorization: `Bearer ${key}` } });
 const detail = async (key: string): Promise<[number, unknown]> => {
   const answer = await ask(key);
   return [answer.status, answer.json()['detail']];
 };
 const eventsOf = async (name: string): Promise<RecordedEvent[]> =>
-  (await new PostgresEventStore({ pool: trial.db.pool }).readStream(API_KEY_STREAM)).filter(
+  (await new PostgresEventStore({ pool: harness.db.pool }).readStream(API_KEY_STREAM)).filter(
     ({ data }) => data['key'] === name,
   );
 
 describe('a key', () => {
   it('that is used is noted in the log the first time, as itself, and its last use beside it', async () => {
-    const key = await makeKey(trial.db.pool, 'erp', ['erp']);
+    const key = await makeKey(harness.db.pool, 'erp', ['erp']);
     expect((await Promise.all(Array.from({ length: 20 }, () => ask(key)))).map(({ status }) => status)).toEqual(
       Array.from({ length: 20 }, () => 200),
     );
-    await until('its first use', async () => (await findKey(trial.db.pool, 'erp'))?.lastUsedAt !== null);
+    await until('its first use', async () => (await findKey(harness.db.pool, 'erp'))?.lastUsedAt !== null);
     expect((await eventsOf('erp')).map(({ type, metadata }) => [type, metadata.actor])).toEqual([
       ['ApiKeyMade', KEEPER],
       ['ApiKeyFirstUsed', { kind: 'system', name: 'erp', authenticatedBy: 'api-key' }],
@@ -44,8 +45,8 @@ describe('a key', () => {
   });
 
   it('whose time is over is told so, and a gateway records that once', async () => {
-    const key = await makeKey(trial.db.pool, 'short', ['erp']);
-    await trial.db.pool.query(`UPDATE api_key SET expires_at = '2026-01-31T00:00:00Z' WHERE name = 'short'`);
+    const key = await makeKey(harness.db.pool, 'short', ['erp']);
+    await harness.db.pool.query(`UPDATE api_key SET expires_at = '2026-01-31T00:00:00Z' WHERE name = 'short'`);
     expect(await detail(key)).toEqual([
       401,
       expect.stringMatching(
@@ -61,16 +62,16 @@ describe('a key', () => {
   });
 
   it('that was revoked is told so', async () => {
-    const key = await makeKey(trial.db.pool, 'gone', ['erp']);
-    await revokeKey(trial.db.pool, 'gone');
+    const key = await makeKey(harness.db.pool, 'gone', ['erp']);
+    await revokeKey(harness.db.pool, 'gone');
     expect(await detail(key)).toEqual([401, expect.stringMatching(/^the API key gone was revoked at 2/)]);
   });
 
   it('whose revocation reached the log and not the table is refused all the same, as soon as a gateway has looked', async () => {
-    const key = await makeKey(trial.db.pool, 'half', ['erp']);
+    const key = await makeKey(harness.db.pool, 'half', ['erp']);
     expect((await ask(key)).status).toBe(200);
-    const store = new PostgresEventStore({ pool: trial.db.pool });
-    const dying = registerOn(trial.db.pool, {
+    const store = new PostgresEventStore({ pool: harness.db.pool });
+    const dying = registerOn(harness.db.pool, {
       append: store.append.bind(store),
       readStream: diesAtFinding(store, 'ApiKeyRevoked'),
     });
@@ -80,8 +81,8 @@ describe('a key', () => {
   });
 
   it('that a restore has suspended is told the command that confirms it, and works after that', async () => {
-    const key = await makeKey(trial.db.pool, 'asleep', ['erp']);
-    const { rows } = await trial.db.pool.query<{ id: string }>(
+    const key = await makeKey(harness.db.pool, 'asleep', ['erp']);
+    const { rows } = await harness.db.pool.query<{ id: string }>(
       `INSERT INTO restoration (state, taken_at, restored_by) VALUES ('released', now(), 'olga') RETURNING id`,
     );
     try {
@@ -92,12 +93,12 @@ describe('a key', () => {
         ),
       ]);
       await until('health names it', async () =>
-        (await trial.ask('/health/ready')).text.includes('pedigree keys confirm NAME'),
+        (await harness.ask('/health/ready')).text.includes('pedigree keys confirm NAME'),
       );
-      await registerOn(trial.db.pool).confirm('asleep', { actor: KEEPER, reason: 'it was never revoked' });
+      await registerOn(harness.db.pool).confirm('asleep', { actor: KEEPER, reason: 'it was never revoked' });
       expect((await ask(key)).status).toBe(200);
     } finally {
-      await trial.db.pool.query('DELETE FROM restoration WHERE id = $1', [rows[0]?.id]);
+      await harness.db.pool.query('DELETE FROM restoration WHERE id = $1', [rows[0]?.id]);
     }
   });
 });
@@ -126,8 +127,8 @@ describe('wrong keys by the thousand', () => {
     );
     expect(statuses.indexOf(401)).toBeLessThan(statuses.indexOf(429));
     expect((await ask('short')).json()).toMatchObject({ code: 'too_many_wrong_keys', field: 'Authorization' });
-    expect(JSON.stringify(trial.logged)).toContain('too many wrong API keys');
-    expect(JSON.stringify(trial.logged)).not.toContain('wrong-0-');
+    expect(JSON.stringify(harness.logged)).toContain('too many wrong API keys');
+    expect(JSON.stringify(harness.logged)).not.toContain('wrong-0-');
   });
 
   it('occupy no memory, from however many addresses they come', async () => {
@@ -139,9 +140,9 @@ describe('wrong keys by the thousand', () => {
       metrics: { count: () => undefined },
     });
     const keys = new ApiKeys({
-      pool: trial.db.pool,
+      pool: harness.db.pool,
       trustsLoopback: false,
-      register: registerOn(trial.db.pool),
+      register: registerOn(harness.db.pool),
       wrongKeys,
       log: { warn: () => undefined },
     });

@@ -9,7 +9,7 @@ import {
   type KeyFault,
 } from './wrong-keys.js';
 
-function trial() {
+function harness() {
   const clock = new VirtualClock();
   const logged: [object, string][] = [];
   const counted: string[] = [];
@@ -27,7 +27,7 @@ function trial() {
 
 describe('wrong keys', () => {
   it('are answered 401 up to the limit and 429 past it, each address by itself, and 401 again in the next minute', () => {
-    const { clock, many, status } = trial();
+    const { clock, many, status } = harness();
     expect(many('10.0.0.1', MOST_WRONG_KEYS + 2)).toEqual([
       ...Array.from({ length: MOST_WRONG_KEYS }, () => 401),
       429,
@@ -41,7 +41,7 @@ describe('wrong keys', () => {
   });
 
   it('are all counted by why, and logged up to the limit, never with the key', () => {
-    const { logged, counted, wrongKeys, many } = trial();
+    const { logged, counted, wrongKeys, many } = harness();
     wrongKeys.refusal({ fault: 'expired', detail: 'it has expired', name: 'erp', address: '10.0.0.1' });
     many('10.0.0.1', 100);
     expect([counted.length, counted[0], counted[1]]).toEqual([
@@ -55,7 +55,7 @@ describe('wrong keys', () => {
   });
 
   it('from networks without number keep no more than the newest of them in mind', () => {
-    const { many, status } = trial();
+    const { many, status } = harness();
     many('10.255.0.1', MOST_WRONG_KEYS);
     for (let n = 0; n < MOST_NETWORKS - 1; n += 1) status(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
     expect(status('10.255.0.1')).toBe(429);

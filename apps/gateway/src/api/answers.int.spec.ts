@@ -2,22 +2,22 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { PostgresEvidenceStore } from '#evidence';
 import { testDatabase } from '../../../../test/support/database.js';
-import { arrival, SGTIN, Trial } from '../../test/trial.js';
+import { arrival, SGTIN, TestHarness } from '../../test/test-harness.js';
 import { ANSWERS } from './answers.js';
 
 const SHA = 'a'.repeat(64);
 const OTHER_PACK = SGTIN.replace(/1$/, '2');
 const LONG_ID = '文'.repeat(200);
 
-let trial: Trial;
+let harness: TestHarness;
 let ajv: Ajv2020;
 let conform: (name: keyof typeof ANSWERS, body: unknown) => void;
 
 /** One document of every kind: concluded in part, found twice at the registry, held, and only acknowledged. */
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase());
   const after = { after: ['done', 'ERP-17'] };
-  await trial.postLines([
+  await harness.postLines([
     {
       command_id: 'done',
       xml: arrival(`<sgtin>${SGTIN}</sgtin><sgtin>${OTHER_PACK}</sgtin>`),
@@ -32,13 +32,13 @@ beforeAll(async () => {
   ]);
   await runAll(await keepReceipt());
   ajv = new Ajv2020({ strict: false, formats: { uuid: true, 'date-time': true } });
-  ajv.addSchema({ $id: 'api', ...(await trial.ask('/v1/openapi.json')).json<object>() });
+  ajv.addSchema({ $id: 'api', ...(await harness.ask('/v1/openapi.json')).json<object>() });
   conform = (name, body) => {
     ANSWERS[name].parse(body);
     if (!ajv.validate({ $ref: `api#/components/schemas/${name}` }, body)) throw new Error(ajv.errorsText());
   };
 });
-afterAll(() => trial.stop());
+afterAll(() => harness.stop());
 
 /** A receipt that refuses one of the two packs. */
 async function keepReceipt(): Promise<string> {
@@ -47,7 +47,7 @@ async function keepReceipt(): Promise<string> {
     `<operation>701</operation><operation_id>${await requestIdOf('done')}</operation_id>` +
     '<operation_result>Partial</operation_result><errors><error_code>4</error_code>' +
     `<error_desc>not yours</error_desc><object_id>${OTHER_PACK}</object_id></errors></result></documents>`;
-  return new PostgresEvidenceStore({ pool: trial.db.pool }).put(Buffer.from(receipt), 'application/xml');
+  return new PostgresEvidenceStore({ pool: harness.db.pool }).put(Buffer.from(receipt), 'application/xml');
 }
 
 /** Brings each document to where it stands. */
@@ -58,7 +58,7 @@ async function runAll(receiptSha256: string): Promise<void> {
     attempt: 1,
     answer: { kind: 'sent', documentId: 'registry-1', answerSha256: SHA },
   } as const;
-  await trial.run('done', [
+  await harness.run('done', [
     begin,
     sent,
     { type: 'ObserveStatus', status: 'processed', answerSha256: SHA },
@@ -73,7 +73,7 @@ async function runAll(receiptSha256: string): Promise<void> {
       },
     },
   ]);
-  await trial.run('twice', [
+  await harness.run('twice', [
     begin,
     sent,
     {
@@ -85,15 +85,15 @@ async function runAll(receiptSha256: string): Promise<void> {
       answerSha256: SHA,
     },
   ]);
-  await trial.run('refused', [
+  await harness.run('refused', [
     begin,
     { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'refused', code: '7', text: 'no', answerSha256: SHA } },
   ]);
-  await trial.run('held');
+  await harness.run('held');
 }
 
 async function requestIdOf(commandId: string): Promise<string> {
-  const { rows } = await trial.db.pool.query('SELECT request_id FROM command WHERE command_id = $1', [commandId]);
+  const { rows } = await harness.db.pool.query('SELECT request_id FROM command WHERE command_id = $1', [commandId]);
   return String(rows[0].request_id);
 }
 
@@ -102,9 +102,9 @@ describe('answers are as their description says, in the names of the commands', 
     'the command and the document: %s',
     async (commandId) => {
       const requestId = await requestIdOf(commandId);
-      const byCommand = (await trial.ask(`/v1/commands/${commandId}`)).json<{ document: object }>();
+      const byCommand = (await harness.ask(`/v1/commands/${commandId}`)).json<{ document: object }>();
       conform('CommandAnswer', byCommand);
-      const document = (await trial.ask(`/v1/documents/${requestId}`)).json();
+      const document = (await harness.ask(`/v1/documents/${requestId}`)).json();
       conform('Document', document);
       expect(byCommand.document).toEqual(document);
       expect(document).toMatchObject({ command_id: commandId, request_id: requestId });
@@ -113,7 +113,7 @@ describe('answers are as their description says, in the names of the commands', 
   );
 
   it('a partial outcome with the items that were refused', async () => {
-    const document = (await trial.ask(`/v1/documents/${await requestIdOf('done')}`)).json();
+    const document = (await harness.ask(`/v1/documents/${await requestIdOf('done')}`)).json();
     expect(document).toMatchObject({
       phase: 'concluded',
       outcome: 'partial',
@@ -125,11 +125,11 @@ describe('answers are as their description says, in the names of the commands', 
   });
 
   it('the list, its pages and its lines', async () => {
-    const page = (await trial.ask('/v1/documents?limit=3')).json<{ items: object[]; next_cursor: string }>();
+    const page = (await harness.ask('/v1/documents?limit=3')).json<{ items: object[]; next_cursor: string }>();
     conform('DocumentPage', page);
-    const rest = (await trial.ask(`/v1/documents?limit=3&cursor=${page.next_cursor}`)).json<{ items: object[] }>();
+    const rest = (await harness.ask(`/v1/documents?limit=3&cursor=${page.next_cursor}`)).json<{ items: object[] }>();
     conform('DocumentPage', rest);
-    const lines = await trial.ask('/v1/documents?limit=1', { headers: { accept: 'application/x-ndjson' } });
+    const lines = await harness.ask('/v1/documents?limit=1', { headers: { accept: 'application/x-ndjson' } });
     const items = lines.text
       .trim()
       .split('\n')
@@ -140,19 +140,19 @@ describe('answers are as their description says, in the names of the commands', 
   });
 
   it('the outcomes and their items', async () => {
-    const page = (await trial.ask('/v1/outcomes')).json<{
+    const page = (await harness.ask('/v1/outcomes')).json<{
       items: { type: string; data: { items: { href: string } } }[];
     }>();
     conform('OutcomePage', page);
     expect(page.items.map((one) => one.type.split('.')[2])).toEqual(['concluded', 'duplicate', 'concluded', 'waiting']);
-    conform('DocumentItems', (await trial.ask(`${String(page.items[0]?.data.items.href)}?limit=1`)).json());
+    conform('DocumentItems', (await harness.ask(`${String(page.items[0]?.data.items.href)}?limit=1`)).json());
   });
 
   it('the summary and a pack’s history', async () => {
-    const summary = (await trial.ask('/v1/summary')).json();
+    const summary = (await harness.ask('/v1/summary')).json();
     conform('OutcomeCounts', summary);
     expect(summary).toEqual({ documents: 4, accepted: 0, partial: 1, rejected: 0, failed: 1, unfinished: 2 });
-    const history = (await trial.ask(`/v1/packs/${SGTIN}/history`)).json();
+    const history = (await harness.ask(`/v1/packs/${SGTIN}/history`)).json();
     conform('PackHistory', history);
     expect(history['movements']).toHaveLength(2);
   });
@@ -160,9 +160,9 @@ describe('answers are as their description says, in the names of the commands', 
 
 describe('what was acknowledged can be looked at', () => {
   it('at the address of its document before it ran', async () => {
-    const taken = (await trial.post({ command_id: 'early', xml: arrival() })).json<{ document: string }>();
+    const taken = (await harness.post({ command_id: 'early', xml: arrival() })).json<{ document: string }>();
     conform('Acknowledgement', taken);
-    const document = await trial.ask(taken.document);
+    const document = await harness.ask(taken.document);
     expect([document.status, document.json()]).toEqual([
       200,
       expect.objectContaining({ phase: 'acknowledged', command_id: 'early', account: 'main' }),
@@ -170,10 +170,10 @@ describe('what was acknowledged can be looked at', () => {
   });
 
   it('at its Location, however long its id is', async () => {
-    const again = await trial.post({ command_id: LONG_ID, xml: arrival() });
+    const again = await harness.post({ command_id: LONG_ID, xml: arrival() });
     const location = again.headers.get('location') as string;
     expect(location.length).toBeGreaterThan(1_800);
-    expect((await trial.ask(location)).json()).toMatchObject({
+    expect((await harness.ask(location)).json()).toMatchObject({
       command_id: LONG_ID,
       document: { phase: 'acknowledged' },
     });
@@ -182,7 +182,7 @@ describe('what was acknowledged can be looked at', () => {
 
 describe('what a held document waits for', () => {
   it('is told by command id, with what was never received', async () => {
-    const document = (await trial.ask('/v1/documents?command_id=held')).json<{ items: object[] }>();
+    const document = (await harness.ask('/v1/documents?command_id=held')).json<{ items: object[] }>();
     expect(document.items).toMatchObject([
       {
         phase: 'waiting',
@@ -194,15 +194,15 @@ describe('what a held document waits for', () => {
       },
     ]);
     // Acknowledged is received, though nobody has run it yet.
-    await trial.post({ command_id: 'ERP-17', xml: arrival() });
-    const later = (await trial.ask('/v1/documents?command_id=held')).json<{ items: object[] }>();
+    await harness.post({ command_id: 'ERP-17', xml: arrival() });
+    const later = (await harness.ask('/v1/documents?command_id=held')).json<{ items: object[] }>();
     expect(later.items).toMatchObject([{ sentence: 'Held until done and ERP-17 have concluded.' }]);
   });
 });
 
 describe('filters', () => {
   const ids = async (query: string) =>
-    (await trial.ask(`/v1/documents?${query}`))
+    (await harness.ask(`/v1/documents?${query}`))
       .json<{ items: { command_id: string }[] }>()
       .items.map((one) => one.command_id);
 
@@ -234,7 +234,7 @@ describe('wrong parameters are refused in words', () => {
     [`/v1/packs/${SGTIN}/history?known_at=-1`, 'known_at'],
   ])('%s', async (path, field) => {
     for (const accept of ['application/json', 'application/x-ndjson']) {
-      const answer = await trial.ask(path, { headers: { accept } });
+      const answer = await harness.ask(path, { headers: { accept } });
       expect([answer.status, answer.json()]).toEqual([
         400,
         expect.objectContaining({ code: 'invalid_parameter', field }),
@@ -248,5 +248,5 @@ describe('wrong parameters are refused in words', () => {
     `/v1/packs/${SGTIN}/history?as_of=0000-01-01T00:00:00%2B14:00`,
     '/v1/commands/%ff',
     '/v1/commands/%',
-  ])('%s is no fault of ours', async (path) => expect((await trial.ask(path)).status).toBeLessThan(500));
+  ])('%s is no fault of ours', async (path) => expect((await harness.ask(path)).status).toBeLessThan(500));
 });

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { systemClock } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
-import { arrival, Trial } from '../../test/trial.js';
+import { arrival, TestHarness } from '../../test/test-harness.js';
 import { MAX_COMMAND_BYTES } from './body-limits.js';
 
 /** Small, so that nobody waits for them; a machine under load may still pause a while between two pieces of a body. */
@@ -19,14 +19,14 @@ const LIMITS = {
 /** A refusal costs next to nothing and repeats the name, so that results fill every buffer on the way. */
 const bulkyLine = `{"command_id":"x","${'x'.repeat(8_000)}":1}\n`;
 
-let trial: Trial;
+let harness: TestHarness;
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase(), { bodyLimits: LIMITS });
+  harness = await TestHarness.start(await testDatabase(), { bodyLimits: LIMITS });
 });
-afterAll(() => trial.stop());
+afterAll(() => harness.stop());
 
 /** A request whose body is written piece by piece. */
-function open(contentType: string, of = trial): { sending: ClientRequest; answer: Promise<IncomingMessage> } {
+function open(contentType: string, of = harness): { sending: ClientRequest; answer: Promise<IncomingMessage> } {
   const sending = request(`${of.gateway.url}/v1/commands`, {
     method: 'POST',
     headers: { 'content-type': contentType },
@@ -114,13 +114,13 @@ describe('a slow body', () => {
       expect.objectContaining({ code: 'request_timeout', status: 408 }),
     ]);
     await once(sending, 'close');
-    expect((await trial.ask('/health/ready')).status).toBe(200);
+    expect((await harness.ask('/health/ready')).status).toBe(200);
   });
 });
 
 describe('bodies of lines', () => {
   it.each(['', '\n \r\n\n'])('without a line are refused: %j', async (body) => {
-    const answer = await trial.ask('/v1/commands', {
+    const answer = await harness.ask('/v1/commands', {
       method: 'POST',
       headers: { 'content-type': 'application/x-ndjson' },
       body,
@@ -129,7 +129,7 @@ describe('bodies of lines', () => {
   });
 
   it('may hold one that is too long: the others are taken', async () => {
-    const results = await trial.postLines([
+    const results = await harness.postLines([
       { command_id: 'before', xml: arrival() },
       'x'.repeat(MAX_COMMAND_BYTES + 1),
       { command_id: 'behind', xml: arrival() },
@@ -142,29 +142,29 @@ describe('bodies of lines', () => {
   });
 
   it('take an account for all commands that name none', async () => {
-    await trial.postLines(
+    await harness.postLines(
       [
         { command_id: 'named', xml: arrival(), account: 'main' },
         { command_id: 'unnamed', xml: arrival() },
       ],
       '/v1/commands?account=north',
     );
-    await trial.post({ command_id: 'single', xml: arrival() }, '/v1/commands?account=north');
-    const { rows } = await trial.db.pool.query(
+    await harness.post({ command_id: 'single', xml: arrival() }, '/v1/commands?account=north');
+    const { rows } = await harness.db.pool.query(
       `SELECT account FROM command WHERE command_id IN ('named', 'single', 'unnamed') ORDER BY command_id`,
     );
     expect(rows.map((row) => row.account)).toEqual(['main', 'north', 'north']);
     expect(
-      (await trial.post({ command_id: 'wrong', xml: arrival() }, '/v1/commands?account=%00')).json(),
+      (await harness.post({ command_id: 'wrong', xml: arrival() }, '/v1/commands?account=%00')).json(),
     ).toMatchObject({ status: 400, field: 'account' });
   });
 });
 
 describe('bodies that do not fit into the memory for all of them', () => {
   const MOST = 1024 * 1024;
-  let small: Trial;
+  let small: TestHarness;
   beforeAll(async () => {
-    small = await Trial.start(await testDatabase(), {
+    small = await TestHarness.start(await testDatabase(), {
       bodyLimits: { ...LIMITS, jsonBodyMs: 60_000, mostHeldBytes: MOST },
     });
   });
@@ -232,31 +232,31 @@ describe('bodies that do not fit into the memory for all of them', () => {
 
 describe('a fault of ours', () => {
   it('is in the log under the name that the answer gives it, for a line as for a request', async () => {
-    await trial.db.pool.query('ALTER TABLE command RENAME TO command_away');
+    await harness.db.pool.query('ALTER TABLE command RENAME TO command_away');
     try {
-      const [line] = await trial.postLines([{ command_id: 'unlucky', xml: arrival() }]);
-      const single = (await trial.post({ command_id: 'unlucky', xml: arrival() })).json();
+      const [line] = await harness.postLines([{ command_id: 'unlucky', xml: arrival() }]);
+      const single = (await harness.post({ command_id: 'unlucky', xml: arrival() })).json();
       for (const [problem, where] of [
         [line?.['error'] as Record<string, unknown>, { line: 1 }],
         [single, {}],
       ] as const) {
         expect(problem).toMatchObject({ code: 'internal', status: 500, ...where });
-        expect(trial.logged.filter((one) => one['instance'] === problem['instance'])).toMatchObject([
+        expect(harness.logged.filter((one) => one['instance'] === problem['instance'])).toMatchObject([
           { level: 50, url: '/v1/commands', err: { message: expect.stringContaining('command') }, ...where },
         ]);
         expect(JSON.stringify(problem)).not.toContain('relation');
       }
     } finally {
-      await trial.db.pool.query('ALTER TABLE command_away RENAME TO command');
+      await harness.db.pool.query('ALTER TABLE command_away RENAME TO command');
     }
   });
 });
 
 describe('a command longer than a line of NDJSON may be', () => {
   // Its own gateway, with the usual time for a body: this one has to arrive, also on a busy machine.
-  let patient: Trial;
+  let patient: TestHarness;
   beforeAll(async () => {
-    patient = await Trial.start(await testDatabase());
+    patient = await TestHarness.start(await testDatabase());
   });
   afterAll(() => patient.stop());
 

@@ -48,7 +48,7 @@ export class ReadController {
     if (request.headers.accept?.includes('application/x-ndjson') !== true) return void (await reply.send(first));
     const lines = Readable.from(asNdjson(first, pageAfter));
     // The connection breaks off then, so that nobody takes the part for the whole.
-    lines.on('error', (err) => this.log.error({ err, url: request.url }, 'a list broke off'));
+    lines.on('error', (err) => this.log.error({ err, url: request.url }, 'list stream aborted'));
     await reply.header('content-type', 'application/x-ndjson').send(lines);
   }
 

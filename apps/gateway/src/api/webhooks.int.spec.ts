@@ -4,18 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
-import { arrival, Trial } from '../../test/trial.js';
+import { arrival, TestHarness } from '../../test/test-harness.js';
 import { makeKey } from '../../test/keys.js';
 import { newWebhook, webhook, webhookList } from './answers.js';
 
 const SHA = 'a'.repeat(64);
 
-let trial: Trial;
+let harness: TestHarness;
 let receiver: Server;
 const received: { body: string; headers: Record<string, string> }[] = [];
 
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase(), { encryptionKey: Buffer.alloc(32, 1) });
+  harness = await TestHarness.start(await testDatabase(), { encryptionKey: Buffer.alloc(32, 1) });
   receiver = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));
@@ -27,26 +27,26 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 });
 afterAll(async () => {
-  await trial.stop();
+  await harness.stop();
   receiver.closeAllConnections();
   await new Promise((resolve) => receiver.close(resolve));
 });
 
 const address = () => `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
 const refusal = async (body: object | string, path = '/v1/webhooks') => {
-  const { status, json } = await trial.post(body, path);
+  const { status, json } = await harness.post(body, path);
   const { code, field } = json();
   return [status, code, field];
 };
 
 describe('webhooks over the API', () => {
   it('are made, post what became of a document, are listed, resumed and removed', async () => {
-    const made = await trial.post({ url: address(), description: 'stock system' }, '/v1/webhooks');
+    const made = await harness.post({ url: address(), description: 'stock system' }, '/v1/webhooks');
     expect(made.status).toBe(201);
     const { id, secret } = newWebhook.parse(made.json());
-    await trial.post({ command_id: 'w-1', xml: arrival(), reference: 'INV-1' });
+    await harness.post({ command_id: 'w-1', xml: arrival(), reference: 'INV-1' });
     const answer = { kind: 'refused', code: '7', text: 'no', answerSha256: SHA } as const;
-    await trial.run('w-1', [
+    await harness.run('w-1', [
       { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA },
       { type: 'RecordSendAnswer', attempt: 1, answer },
     ]);
@@ -56,12 +56,12 @@ describe('webhooks over the API', () => {
       type: 'pedigree.document.concluded.v1',
       data: { reference: 'INV-1', outcome: 'failed', cause: 'send_refused' },
     });
-    const list = webhookList.parse((await trial.ask('/v1/webhooks')).json());
+    const list = webhookList.parse((await harness.ask('/v1/webhooks')).json());
     expect(list.items).toMatchObject([{ id, description: 'stock system', created_by: 'local', state: 'active' }]);
-    webhook.parse((await trial.post({ from: 'now', reason: 'a test' }, `/v1/webhooks/${id}/resume`)).json());
-    expect((await trial.ask(`/v1/webhooks/${id}?reason=no%20more`, { method: 'DELETE' })).status).toBe(204);
-    expect((await trial.ask(`/v1/webhooks/${id}`, { method: 'DELETE' })).status).toBe(404);
-    expect((await trial.ask('/v1/webhooks')).json()).toEqual({ items: [] });
+    webhook.parse((await harness.post({ from: 'now', reason: 'a test' }, `/v1/webhooks/${id}/resume`)).json());
+    expect((await harness.ask(`/v1/webhooks/${id}?reason=no%20more`, { method: 'DELETE' })).status).toBe(204);
+    expect((await harness.ask(`/v1/webhooks/${id}`, { method: 'DELETE' })).status).toBe(404);
+    expect((await harness.ask('/v1/webhooks')).json()).toEqual({ items: [] });
   });
 
   it('are refused in words', async () => {
@@ -80,16 +80,16 @@ describe('webhooks over the API', () => {
   it('are for operators: auditors look, the ERP does neither', async () => {
     const asks = async (role: 'erp' | 'operator' | 'auditor') => {
       const headers = {
-        authorization: `Bearer ${await makeKey(trial.db.pool, role, [role])}`,
+        authorization: `Bearer ${await makeKey(harness.db.pool, role, [role])}`,
         'content-type': 'application/json',
       };
-      const list = await trial.ask('/v1/webhooks', { headers });
-      const add = await trial.ask('/v1/webhooks', {
+      const list = await harness.ask('/v1/webhooks', { headers });
+      const add = await harness.ask('/v1/webhooks', {
         method: 'POST',
         headers,
         body: JSON.stringify({ url: address() }),
       });
-      return [list.status, add.status, (await trial.ask('/v1/outcomes', { headers })).status];
+      return [list.status, add.status, (await harness.ask('/v1/outcomes', { headers })).status];
     };
     expect(await asks('operator')).toEqual([200, 201, 200]);
     expect(await asks('auditor')).toEqual([200, 403, 200]);

@@ -6,7 +6,7 @@ import { testDatabase, type TestDatabase } from '../../../../test/support/databa
 import { deleteTopology, ownPrefix, testBroker } from '../../../../test/support/rabbitmq.js';
 import { tcpProxy, type TcpProxy } from '../../../../test/support/tcp-proxy.js';
 import { until } from '../../../../test/support/until.js';
-import { arrival, Trial } from '../../test/trial.js';
+import { arrival, TestHarness } from '../../test/test-harness.js';
 import { deadLetterList } from '../api/answers.js';
 import { MAX_COMMAND_BYTES } from '../api/body-limits.js';
 
@@ -64,7 +64,7 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
   const prefix = ownPrefix();
   let database: TestDatabase;
   let toDatabase: TcpProxy;
-  let trial: Trial;
+  let harness: TestHarness;
   let erp: RabbitMqBus;
   let store: PostgresEventStore;
 
@@ -75,13 +75,16 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     const through = new URL(database.url);
     through.host = `127.0.0.1:${toDatabase.port}`;
     // One delivery is all that a message has: whatever is delivered twice would be seen among the dead letters.
-    trial = await Trial.start({ ...database, url: through.href }, { bus: { amqpUrl: url, prefix, deliveryLimit: 1 } });
+    harness = await TestHarness.start(
+      { ...database, url: through.href },
+      { bus: { amqpUrl: url, prefix, deliveryLimit: 1 } },
+    );
     erp = new RabbitMqBus({ url, prefix, deliveryLimit: 1 });
     store = new PostgresEventStore({ pool: database.pool });
   });
   afterAll(async () => {
     await store?.close();
-    await trial?.stop();
+    await harness?.stop();
     await toDatabase?.close();
     await erp?.close();
     await deleteTopology(url, prefix);
@@ -107,7 +110,7 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     await until('every dead letter', async () => (await letterCount()) === BAD.length);
     expect(await acknowledged()).toEqual(['first', ...BAD.map((_, n) => `good-${n}`), 'last'].sort());
     await until('an empty queue', isEmpty);
-    const { items } = deadLetterList.parse((await trial.ask('/v1/operations/dead-letters')).json());
+    const { items } = deadLetterList.parse((await harness.ask('/v1/operations/dead-letters')).json());
     for (const [what, body, code, reason] of BAD) {
       const found = items.filter(
         (one) => one.code === code && reason.test(one.reason) && one.body_bytes === Buffer.from(body).length,
@@ -158,7 +161,7 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     toDatabase.down();
     await publish(...ids.slice(200).map((id) => good(id)));
     await until('a message about it', () =>
-      trial.logged.some((line) => String(line['msg']).startsWith('commands wait in the bus')),
+      harness.logged.some((line) => String(line['msg']).startsWith('commands wait in the bus')),
     );
     toDatabase.up();
     await until('all commands', async () => (await acknowledged()).length === before + 600);
@@ -173,7 +176,7 @@ const BAD: [string, Buffer | string, string, RegExp][] = [
     await until('the letter', async () => (await letterCount()) === aside);
     const letter = (await letters()).find((one) => one.reason.startsWith('command conflict '))!;
     await database.pool.query(`DELETE FROM command WHERE command_id = 'conflict'`);
-    const answer = await trial.post(
+    const answer = await harness.post(
       { reason: 'the earlier one was withdrawn' },
       `/v1/operations/dead-letters/${letter.id}/replays`,
     );

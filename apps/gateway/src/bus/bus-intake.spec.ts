@@ -70,7 +70,7 @@ async function settle(): Promise<void> {
 }
 
 /** A bus intake over an intake that fails as told, with a clock that stands still. */
-function trial(faults: unknown[] = [], recordFaults: unknown[] = []) {
+function harness(faults: unknown[] = [], recordFaults: unknown[] = []) {
   const clock = new VirtualClock();
   const { intake, taken, actors, world } = intakeWith(faults);
   const { refused, refusals } = recorder(recordFaults);
@@ -100,19 +100,19 @@ function trial(faults: unknown[] = [], recordFaults: unknown[] = []) {
 
 describe('a message of the bus', () => {
   it('is taken as the command of an ERP that the broker let in', async () => {
-    const { handle, taken, actors } = trial();
+    const { handle, taken, actors } = harness();
     expect(await handle(COMMAND, { publisher: 'wms' })).toEqual({ kind: 'done' });
     expect([taken, actors]).toEqual([['erp-1'], [{ kind: 'system', name: 'wms', authenticatedBy: 'amqp user_id' }]]);
   });
 
   it('of a publisher without a name is taken as such', async () => {
-    const { handle, actors } = trial();
+    const { handle, actors } = harness();
     expect(await handle()).toEqual({ kind: 'done' });
     expect(actors).toEqual([{ kind: 'system', name: 'bus, anonymous', authenticatedBy: 'amqp' }]);
   });
 
   it('that decides something is dead without a name, which says how to give it, and taken with one', async () => {
-    const { handle, taken } = trial();
+    const { handle, taken } = harness();
     const decision = JSON.stringify({
       command_id: 'go-on',
       type: 'resume_group',
@@ -133,13 +133,13 @@ describe('a message of the bus', () => {
     ['a wrong field', '{"command_id":"x","xml":"<a/>","prio":1}', 'invalid_command', /^\/prio: /],
     ['more than is taken', Buffer.alloc(MAX_COMMAND_BYTES + 1, 0x20), 'body_too_large', /8388609 bytes.*8388608/],
   ])('with %s is dead at once, with code and place', async (_, body, code, reason) => {
-    const { handle, taken, refused } = trial();
+    const { handle, taken, refused } = harness();
     expect(await handle(body)).toEqual({ kind: 'dead', code, reason: expect.stringMatching(reason) as unknown });
     expect([taken, refused]).toEqual([[], [{ id: 'l-1', code }]]);
   });
 
   it('that the intake refuses is dead with its words', async () => {
-    const { handle } = trial([
+    const { handle } = harness([
       new PedigreeError('command_conflict', 'command erp-1 was acknowledged before with other content', {
         field: '/command_id',
       }),
@@ -152,14 +152,14 @@ describe('a message of the bus', () => {
   });
 
   it('on which our code fails is tried again and counted, and the fault is logged', async () => {
-    const { handle, logged, mayTakeMore, refused } = trial([new TypeError('cannot read x of undefined')]);
+    const { handle, logged, mayTakeMore, refused } = harness([new TypeError('cannot read x of undefined')]);
     expect(await handle()).toEqual({ kind: 'retry', reason: 'cannot read x of undefined' });
     expect([logged, refused]).toEqual([['a command of the bus failed'], []]);
     expect(await mayTakeMore()).toBe(true);
   });
 
   it('on which our code fails at its last delivery is dead, and the ERP is told so', async () => {
-    const { handle, refused } = trial([new TypeError('cannot read x of undefined')]);
+    const { handle, refused } = harness([new TypeError('cannot read x of undefined')]);
     expect(await handle(COMMAND, { deliveries: 10 })).toEqual({
       kind: 'dead',
       code: 'delivery_limit',
@@ -172,7 +172,7 @@ describe('a message of the bus', () => {
     'is not dead before its refusal is recorded: it waits while the log is away, and comes again where that fails ' +
       'otherwise',
     async () => {
-      const { handle, settle, pass, setRoom, refused } = trial(
+      const { handle, settle, pass, setRoom, refused } = harness(
         [],
         [new PedigreeError('unavailable', 'the event log does not answer'), new Error('strange')],
       );
@@ -199,7 +199,7 @@ describe('while the time is not right', () => {
     ['nobody listens there', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })],
     ['the backlog is full', new PedigreeError('backlog_full', 'too much')],
   ])('because %s, a message is held and nothing more is taken, then it goes on', async (_, fault) => {
-    const { handle, mayTakeMore, settle, pass, setRoom, taken } = trial([fault]);
+    const { handle, mayTakeMore, settle, pass, setRoom, taken } = harness([fault]);
     setRoom(async () => Promise.reject(NO_DATABASE));
     let handled: Handled | undefined;
     void handle().then((value) => (handled = value));
@@ -214,7 +214,7 @@ describe('while the time is not right', () => {
   });
 
   it('a fault of unknown kind counts against the message only when the rest works', async () => {
-    const { handle, setRoom, settle, pass, taken } = trial([new Error('strange'), new Error('strange')]);
+    const { handle, setRoom, settle, pass, taken } = harness([new Error('strange'), new Error('strange')]);
     expect(await handle()).toEqual({ kind: 'retry', reason: 'strange' });
     setRoom(async () => Promise.reject(NO_DATABASE));
     const held = handle();
@@ -225,7 +225,7 @@ describe('while the time is not right', () => {
   });
 
   it('waits once for all messages, with growing pauses', async () => {
-    const { handle, setRoom, settle, pass } = trial(Array.from({ length: 50 }, () => NO_DATABASE));
+    const { handle, setRoom, settle, pass } = harness(Array.from({ length: 50 }, () => NO_DATABASE));
     let asked = 0;
     setRoom(async () => ((asked += 1), Promise.reject(NO_DATABASE)));
     const held = Promise.all(Array.from({ length: 50 }, () => handle()));
@@ -238,7 +238,7 @@ describe('while the time is not right', () => {
   });
 
   it('gives a message back uncounted after the longest hold', async () => {
-    const { handle, setRoom, settle, pass } = trial([NO_DATABASE, NO_DATABASE]);
+    const { handle, setRoom, settle, pass } = harness([NO_DATABASE, NO_DATABASE]);
     setRoom(async () => Promise.reject(NO_DATABASE));
     const held = handle();
     await settle();
@@ -249,7 +249,7 @@ describe('while the time is not right', () => {
   });
 
   it('gives what it holds back uncounted at a stop, and then ends', async () => {
-    const { handle, busIntake, settle, setRoom, endConsuming } = trial([NO_DATABASE]);
+    const { handle, busIntake, settle, setRoom, endConsuming } = harness([NO_DATABASE]);
     setRoom(async () => Promise.reject(NO_DATABASE));
     const held = handle();
     await settle();

@@ -7,7 +7,7 @@ import { parseCommand, type CommandBody } from '../intake/command-body.js';
 import type { Intake } from '../intake/intake.js';
 import { inTraceOf } from '../watch/caller-trace.js';
 import { isOutage } from './outages.js';
-import { Patience } from './patience.js';
+import { BackoffGate } from './backoff-gate.js';
 import type { Refusals, Refused } from './refusals.js';
 
 export interface BusIntakeOptions {
@@ -37,13 +37,13 @@ const MOST_BYTES = 8 * MAX_COMMAND_BYTES;
  */
 export class BusIntake {
   private readonly stopping = new AbortController();
-  private readonly patience: Patience;
+  private readonly gate: BackoffGate;
   private readonly clock: Clock;
   private consuming: Promise<void> | undefined;
 
   constructor(private readonly options: BusIntakeOptions) {
     this.clock = options.clock ?? systemClock;
-    this.patience = new Patience({
+    this.gate = new BackoffGate({
       ready: () => options.intake.hasRoom(),
       signal: this.stopping.signal,
       clock: this.clock,
@@ -57,7 +57,7 @@ export class BusIntake {
       mostBytes,
       signal: this.stopping.signal,
       handle: (message) => this.handle(message),
-      mayTakeMore: () => !this.patience.isWaiting && intake.hasRoom(),
+      mayTakeMore: () => !this.gate.isWaiting && intake.hasRoom(),
     });
   }
 
@@ -124,13 +124,13 @@ export class BusIntake {
     for (;;) {
       try {
         const handled = await work();
-        this.patience.wentWell();
+        this.gate.wentWell();
         return handled;
       } catch (error) {
         if (!(await this.isOurs(error))) throw error;
         const { message } = error as Error;
-        if (!this.patience.isWaiting) this.options.log.warn({ error: message }, 'commands wait in the bus');
-        await this.patience.wait();
+        if (!this.gate.isWaiting) this.options.log.warn({ error: message }, 'commands wait in the bus');
+        await this.gate.wait();
         if (this.stopping.signal.aborted || this.clock.monotonicMs() > untilMs)
           return { kind: 'postpone', reason: message };
       }

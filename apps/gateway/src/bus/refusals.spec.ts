@@ -13,7 +13,7 @@ const UNFIT: Refused = {
 };
 
 /** A log that keeps what is appended, and fails as often as it is told. */
-function trial({ mostADay, failures = 0 }: { mostADay?: number; failures?: number } = {}) {
+function harness({ mostADay, failures = 0 }: { mostADay?: number; failures?: number } = {}) {
   const clock = new VirtualClock();
   const streams = new Map<string, NewEvent>();
   const append = async (stream: string, _version: unknown, [event]: NewEvent[]) => {
@@ -49,7 +49,7 @@ function trial({ mostADay, failures = 0 }: { mostADay?: number; failures?: numbe
 
 describe('a refusal in the log', () => {
   it('names message, command and place, who published it and why it is refused', async () => {
-    const { record, told, streams } = trial();
+    const { record, told, streams } = harness();
     await record('a', '{"command_id":"erp-1","reference":"INV-1","prio":1}');
     expect(told('a')).toEqual({
       deadLetterId: 'a',
@@ -80,7 +80,7 @@ describe('a refusal in the log', () => {
       ]),
     ],
   ])('guesses no name in %s, and has the message id', async (_what, body) => {
-    const { record, told } = trial();
+    const { record, told } = harness();
     await record('a', body);
     expect(told('a')).toEqual({
       deadLetterId: 'a',
@@ -92,7 +92,7 @@ describe('a refusal in the log', () => {
   });
 
   it('is short and well-formed, whatever the fault quotes', async () => {
-    const { record, told } = trial();
+    const { record, told } = harness();
     await record('a', '{}', {
       code: 'invalid_command',
       reason: `\ud800${'😀'.repeat(5_000)}`,
@@ -108,7 +108,7 @@ describe('a refusal in the log', () => {
   });
 
   it('is one, however often the message comes and whatever is said of it', async () => {
-    const { record, told, streams } = trial();
+    const { record, told, streams } = harness();
     await record('a');
     await record('a', '{}', { code: 'command_conflict', reason: 'another' });
     expect([streams.size, told('a')?.['code']]).toEqual([1, 'invalid_command']);
@@ -117,7 +117,7 @@ describe('a refusal in the log', () => {
 
 describe('a flood of refusals', () => {
   it('ends for the day: the last one told says until when, and what follows is not recorded', async () => {
-    const { record, told, streams, clock } = trial({ mostADay: 3 });
+    const { record, told, streams, clock } = harness({ mostADay: 3 });
     for (const id of ['a', 'b', 'c', 'd', 'e']) await record(id);
     expect([...streams.keys()]).toEqual(['refusal-a', 'refusal-b', 'refusal-c']);
     const tomorrow = new Date(Date.parse(clock.now().toISOString().slice(0, 10)) + 86_400_000).toISOString();
@@ -128,7 +128,7 @@ describe('a flood of refusals', () => {
   });
 
   it('counts only what the log has taken', async () => {
-    const { record, told } = trial({ mostADay: 2, failures: 5 });
+    const { record, told } = harness({ mostADay: 2, failures: 5 });
     for (let n = 0; n < 5; n += 1) await expect(record('a')).rejects.toThrow('the log is away');
     await record('a');
     await record('b');

@@ -2,7 +2,7 @@ import type { GroupKind, GroupRegistration, Registration } from '#domain';
 import type { Actor } from '#event-store';
 import { PedigreeError } from '#kernel';
 import type { Queryable, Transaction } from '#postgres';
-import { entangledIn, type Entangled } from './circles.js';
+import { entangledIn, type Entangled } from './cycles.js';
 
 /** A command as the table keeps it. */
 export interface CommandRow {

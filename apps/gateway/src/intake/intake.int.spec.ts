@@ -3,7 +3,7 @@ import { PostgresEvidenceStore } from '#evidence';
 import { installationId, migrate } from '#postgres';
 import { PostgresTaskQueue, tasksSchema } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
-import { arrival, SGTIN, Trial } from '../../test/trial.js';
+import { arrival, SGTIN, TestHarness } from '../../test/test-harness.js';
 import { Intake, type Acknowledgement } from './intake.js';
 
 const ACTOR = { kind: 'person', name: 'test', authenticatedBy: 'test' } as const;
@@ -17,11 +17,11 @@ const document = (over: object = {}) => ({
   ...over,
 });
 
-let trial: Trial;
+let harness: TestHarness;
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase());
 });
-afterAll(() => trial.stop());
+afterAll(() => harness.stop());
 
 /** These trials give single documents alone. */
 const NO_GROUPS = { maxItems: () => 25_000, groupState: () => Promise.resolve({ phase: 'absent' } as const) };
@@ -73,12 +73,12 @@ describe('texts that cannot be stored, and names that are read in two ways', () 
     ],
   ];
   it.each(cases)('%s', async (_, body, code, field) => {
-    const before = await trial.registered();
-    const answer = await trial.post(body);
+    const before = await harness.registered();
+    const answer = await harness.post(body);
     // JSON turns the half pair of the pointer into an escape and back.
     expect(answer.json()).toMatchObject({ code, field });
     expect(answer.status).toBeLessThan(500);
-    expect(await trial.registered()).toBe(before);
+    expect(await harness.registered()).toBe(before);
   });
 });
 
@@ -117,7 +117,7 @@ describe('where an error lies', () => {
     ],
   ];
   it.each(cases)('%s', async (_, body, status, place) => {
-    const answer = await trial.post(body);
+    const answer = await harness.post(body);
     expect([answer.status, answer.json()]).toEqual([status, expect.objectContaining(place)]);
     const { detail, field } = answer.json<{ detail: string; field: string }>();
     if (field.startsWith('/document')) expect(detail.startsWith(`${field}: `)).toBe(true);
@@ -128,7 +128,7 @@ describe('where an error lies', () => {
     ['a date of the year 1', document({ operation_date: '0001-01-01T00:00:00+03:00' })],
     ['an SGTIN of the wrong shape', document({ order_details: { sgtin: ['0460'] } })],
   ])('%s of a JSON document: the element, and no line of an XML that nobody has seen', async (_, content) => {
-    const problem = (await trial.post({ command_id: 'x', document: content })).json();
+    const problem = (await harness.post({ command_id: 'x', document: content })).json();
     expect(problem).toMatchObject({ status: 422, field: '/document', element: expect.any(String) as unknown });
     expect(problem).not.toHaveProperty('line');
     expect(problem['detail']).toMatch(/^\/document: /);
@@ -138,7 +138,7 @@ describe('where an error lies', () => {
 
 describe('commands in one batch', () => {
   it('do not fail for each other’s faults', async () => {
-    const { pool } = trial.db;
+    const { pool } = harness.db;
     const queue = new PostgresTaskQueue({ pool });
     try {
       const options = {
@@ -169,7 +169,7 @@ describe('commands in one batch', () => {
   });
 
   it('fail together, and once, when the fault is nobody’s', async () => {
-    const { pool } = trial.db;
+    const { pool } = harness.db;
     let tries = 0;
     const queue = {
       readyCount: () => Promise.resolve(0),
@@ -200,9 +200,9 @@ describe('commands in one batch', () => {
 describe('commands that wait for each other', () => {
   it('are refused when the last of them comes, also in one upload', async () => {
     const command = (command_id: string, ...after: string[]) => ({ command_id, xml: arrival(), after });
-    expect((await trial.post(command('A', 'C'))).status).toBe(202);
-    expect((await trial.post(command('B', 'A'))).status).toBe(202);
-    const refused = await trial.post(command('C', 'B'));
+    expect((await harness.post(command('A', 'C'))).status).toBe(202);
+    expect((await harness.post(command('B', 'A'))).status).toBe(202);
+    const refused = await harness.post(command('C', 'B'));
     expect([refused.status, refused.json()]).toEqual([
       400,
       expect.objectContaining({
@@ -212,10 +212,10 @@ describe('commands that wait for each other', () => {
       }),
     ]);
     // Corrected, it is taken, and so is what comes after it; the commands as they were are still repeats.
-    expect((await trial.post(command('C'))).status).toBe(202);
-    expect((await trial.post(command('D', 'B', 'C'))).status).toBe(202);
-    expect((await trial.post(command('A', 'C'))).status).toBe(200);
-    const results = await trial.postLines([command('E', 'F'), command('F', 'E')]);
+    expect((await harness.post(command('C'))).status).toBe(202);
+    expect((await harness.post(command('D', 'B', 'C'))).status).toBe(202);
+    expect((await harness.post(command('A', 'C'))).status).toBe(200);
+    const results = await harness.postLines([command('E', 'F'), command('F', 'E')]);
     expect(results.map((one) => (one['error'] as { code: string } | undefined)?.code).sort()).toEqual([
       'invalid_command',
       undefined,
@@ -282,11 +282,11 @@ describe('a group', () => {
       { command_id: 'after-g', after: ['g'] },
       { command_id: 'after-m-1', after: ['m-1'] },
     ])
-      await trial.post({ ...one, xml: arrival() });
-    const before = await trial.registered();
-    const answer = await trial.post(body);
+      await harness.post({ ...one, xml: arrival() });
+    const before = await harness.registered();
+    const answer = await harness.post(body);
     expect([answer.status, answer.json()]).toEqual([status, expect.objectContaining(place)]);
-    expect(await trial.registered()).toBe(before);
+    expect(await harness.registered()).toBe(before);
   });
 });
 
@@ -305,7 +305,7 @@ describe('the backlog', () => {
     });
     await queue.schedule(db.pool, [task(1), task(2), task(3)]);
     await queue.close();
-    const busy = await Trial.start(db, { maxBacklog: 3 });
+    const busy = await TestHarness.start(db, { maxBacklog: 3 });
     try {
       const answer = await busy.post({ command_id: 'one-more', xml: arrival() });
       expect([

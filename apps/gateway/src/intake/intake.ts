@@ -11,7 +11,7 @@ import type { EvidenceStore } from '#evidence';
 import { canonicalJson, coalesce, defined, PedigreeError, sha256Hex } from '#kernel';
 import { inTransaction, type Pool } from '#postgres';
 import type { PostgresTaskQueue, TaskQueue } from '#tasks';
-import type { Entangled } from './circles.js';
+import type { Entangled } from './cycles.js';
 import type { CommandBody, MemberBody } from './command-body.js';
 import {
   conflictOf,
@@ -149,7 +149,7 @@ export class Intake {
     };
   }
 
-  /** A member waits with its group: that is what `after` says of it, for those who look for circles. */
+  /** A member waits with its group: that is what `after` says of it, for the search for cycles. */
   private memberRow(given: MemberBody, { account, members }: GroupRegistration, groupCommand: string): CommandRow {
     const requestId = this.registrations.idOf(given.command_id);
     const documentSha256 =
@@ -293,8 +293,8 @@ const resendTooLarge = (): PedigreeError =>
     'the document has more items than one may have, and what is sent again is not split: send it as a new command',
   );
 
-/** Of a long circle its begin and its end are named. */
-const NAMED_OF_CIRCLE = 10;
+/** Names the first and last commands of a long cycle. */
+const NAMED_OF_CYCLE = 10;
 
 function entangledError(entangled: Entangled): PedigreeError {
   const field = '/after';
@@ -304,14 +304,14 @@ function entangledError(entangled: Entangled): PedigreeError {
       'it would wait for itself cannot be told';
     return new PedigreeError('invalid_command', `${field}: ${why}`, { field });
   }
-  const { circle } = entangled;
-  const isLong = circle.length > 2 * NAMED_OF_CIRCLE;
-  const named = isLong ? [...circle.slice(0, NAMED_OF_CIRCLE), '...', ...circle.slice(-NAMED_OF_CIRCLE)] : circle;
-  const over = isLong ? `, over ${circle.length - 1} commands` : '';
+  const { cycle } = entangled;
+  const isLong = cycle.length > 2 * NAMED_OF_CYCLE;
+  const named = isLong ? [...cycle.slice(0, NAMED_OF_CYCLE), '...', ...cycle.slice(-NAMED_OF_CYCLE)] : cycle;
+  const over = isLong ? `, over ${cycle.length - 1} commands` : '';
   return new PedigreeError(
     'invalid_command',
     `${field}: the command would wait for itself${over}: ${named.join(' after ')}`,
-    { field, item: circle[1] as string },
+    { field, item: cycle[1] as string },
   );
 }
 

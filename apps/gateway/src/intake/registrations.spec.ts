@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { GroupRegistration } from '#domain';
 import { requestIdOf, sha256Hex } from '#kernel';
-import { arrival, SGTIN } from '../../test/trial.js';
+import { arrival, SGTIN } from '../../test/test-harness.js';
 import type { CommandBody } from './command-body.js';
 import { Registrations, type HaltedGroup } from './registrations.js';
 

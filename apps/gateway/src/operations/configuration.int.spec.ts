@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { testDatabase } from '../../../../test/support/database.js';
 import { temporaryFolder, type TemporaryFolder } from '../../../../test/support/temporary-folder.js';
-import { Trial } from '../../test/trial.js';
+import { TestHarness } from '../../test/test-harness.js';
 import { ANSWERS, configurationChanges } from '../api/answers.js';
 import { gatewayConfig } from '../config.js';
 import { startGateway } from '../gateway.js';
@@ -14,22 +14,22 @@ import { startGateway } from '../gateway.js';
 const PATH = '/v1/operations/configuration';
 const quiet = pino({ level: 'silent' });
 
-let trial: Trial;
+let harness: TestHarness;
 let folder: TemporaryFolder;
 beforeAll(async () => {
   folder = await temporaryFolder();
-  trial = await Trial.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase());
 });
 afterAll(async () => {
-  await trial.stop();
+  await harness.stop();
   await folder.remove();
 });
 
 const restart = async (over: NodeJS.ProcessEnv = {}): Promise<void> => {
-  const again = await startGateway(gatewayConfig({ ...trial.environment, ...over }), quiet);
+  const again = await startGateway(gatewayConfig({ ...harness.environment, ...over }), quiet);
   await again.stop();
 };
-const history = async (query = '') => configurationChanges.parse((await trial.ask(`${PATH}${query}`)).json());
+const history = async (query = '') => configurationChanges.parse((await harness.ask(`${PATH}${query}`)).json());
 
 describe('the settings of a gateway', () => {
   it('are recorded at its first start, part by part, and told as the description of the API says', async () => {
@@ -38,10 +38,10 @@ describe('the settings of a gateway', () => {
       ['configuration', 'accounts', 'schemas', 'software'].map((part) => ['gateway', part]),
     );
     const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true, uuid: true } });
-    ajv.addSchema({ $id: 'api', ...(await trial.ask('/v1/openapi.json')).json<object>() });
+    ajv.addSchema({ $id: 'api', ...(await harness.ask('/v1/openapi.json')).json<object>() });
     expect(Object.keys(ANSWERS)).toContain('ConfigurationChanges');
     expect([
-      ajv.validate({ $ref: 'api#/components/schemas/ConfigurationChanges' }, (await trial.ask(PATH)).json()),
+      ajv.validate({ $ref: 'api#/components/schemas/ConfigurationChanges' }, (await harness.ask(PATH)).json()),
       ajv.errors,
     ]).toEqual([true, null]);
   });
@@ -72,17 +72,17 @@ describe('the settings of a gateway', () => {
     const first = await history('?limit=2');
     expect((await history(`?limit=100&before=${String(first.next_before)}`)).items).toHaveLength(3);
     expect((await history('?part=software&program=gateway')).items).toHaveLength(1);
-    expect((await trial.ask(`${PATH}?part=everything`)).json()).toMatchObject({ status: 400, field: 'part' });
+    expect((await harness.ask(`${PATH}?part=everything`)).json()).toMatchObject({ status: 400, field: 'part' });
   });
 
   it('never hold a secret', async () => {
     const key = 'ab'.repeat(32);
     const keyFile = join(folder.path, 'key');
     writeFileSync(keyFile, key);
-    const { password } = new URL(trial.db.url);
+    const { password } = new URL(harness.db.url);
     expect(password.length).toBeGreaterThan(5);
     await restart({ PEDIGREE_KEY_FILE: keyFile });
-    const store = new PostgresEventStore({ pool: trial.db.pool });
+    const store = new PostgresEventStore({ pool: harness.db.pool });
     const events = await store.readStream('configuration');
     await store.close();
     const changed = events.at(-1)?.data as { changes: { field: string }[] };

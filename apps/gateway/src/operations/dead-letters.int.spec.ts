@@ -5,27 +5,27 @@ import { PostgresEventStore } from '#event-store';
 import { PostgresEvidenceStore } from '#evidence';
 import { testDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
-import { arrival, Trial } from '../../test/trial.js';
+import { arrival, TestHarness } from '../../test/test-harness.js';
 import { ANSWERS, deadLetterList } from '../api/answers.js';
 import { DeadLetters } from './dead-letters.js';
 
 const LETTERS = '/v1/operations/dead-letters';
 
-let trial: Trial;
+let harness: TestHarness;
 let bus: PostgresBus;
 let ajv: Ajv2020;
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
-  bus = new PostgresBus({ pool: trial.db.pool });
+  harness = await TestHarness.start(await testDatabase());
+  bus = new PostgresBus({ pool: harness.db.pool });
   ajv = new Ajv2020({ strict: false, formats: { uuid: true, 'date-time': true } });
-  ajv.addSchema({ $id: 'api', ...(await trial.ask('/v1/openapi.json')).json<object>() });
+  ajv.addSchema({ $id: 'api', ...(await harness.ask('/v1/openapi.json')).json<object>() });
 });
 afterAll(async () => {
   await bus.close();
-  await trial.stop();
+  await harness.stop();
 });
 
-const list = async () => deadLetterList.parse((await trial.ask(LETTERS)).json()).items;
+const list = async () => deadLetterList.parse((await harness.ask(LETTERS)).json()).items;
 const conform = (name: keyof typeof ANSWERS, body: unknown): void => {
   ANSWERS[name].parse(body);
   if (!ajv.validate({ $ref: `api#/components/schemas/${name}` }, body)) throw new Error(ajv.errorsText());
@@ -34,12 +34,12 @@ const conform = (name: keyof typeof ANSWERS, body: unknown): void => {
 describe('commands on the embedded bus', () => {
   it('are taken like those over HTTP', async () => {
     await bus.publishCommands([{ body: Buffer.from(JSON.stringify({ command_id: 'embedded', xml: arrival() })) }]);
-    await until('the command', async () => (await trial.ask('/v1/commands/embedded')).status === 200);
-    const { rows } = await trial.db.pool.query<{ actor: unknown }>(
+    await until('the command', async () => (await harness.ask('/v1/commands/embedded')).status === 200);
+    const { rows } = await harness.db.pool.query<{ actor: unknown }>(
       `SELECT actor FROM command WHERE command_id = 'embedded'`,
     );
     expect(rows).toEqual([
-      { actor: { kind: 'system', name: new URL(trial.db.url).username, authenticatedBy: 'database' } },
+      { actor: { kind: 'system', name: new URL(harness.db.url).username, authenticatedBy: 'database' } },
     ]);
   });
 });
@@ -51,10 +51,10 @@ describe('dead letters', () => {
       { body: Buffer.from([0xff, 0xfe]) },
     ]);
     await until('two letters', async () => (await list()).length === 2);
-    conform('DeadLetterList', (await trial.ask(LETTERS)).json());
-    expect((await trial.ask(`${LETTERS}?limit=1`)).json()).toMatchObject({ items: [{ code: 'invalid_json' }] });
+    conform('DeadLetterList', (await harness.ask(LETTERS)).json());
+    expect((await harness.ask(`${LETTERS}?limit=1`)).json()).toMatchObject({ items: [{ code: 'invalid_json' }] });
     for (const { id, message_id } of await list()) {
-      const letter = (await trial.ask(`${LETTERS}/${id}`)).json();
+      const letter = (await harness.ask(`${LETTERS}/${id}`)).json();
       conform('DeadLetter', letter);
       expect(letter).toMatchObject(
         message_id === 'text'
@@ -66,26 +66,31 @@ describe('dead letters', () => {
 
   it('are not replayed without a reason, nor under a wrong name', async () => {
     const [letter] = await list();
-    expect((await trial.post({}, `${LETTERS}/${letter?.id}/replays`)).json()).toMatchObject({
+    expect((await harness.post({}, `${LETTERS}/${letter?.id}/replays`)).json()).toMatchObject({
       status: 400,
       field: '/reason',
     });
-    expect((await trial.post({ reason: ' ' }, `${LETTERS}/${letter?.id}/replays`)).status).toBe(400);
-    expect((await trial.post({ reason: 'mended', force: true }, `${LETTERS}/${letter?.id}/replays`)).status).toBe(400);
-    expect((await trial.post({ reason: 'mended' }, `${LETTERS}/nothing/replays`)).status).toBe(404);
-    expect((await trial.ask(`${LETTERS}/nothing`)).status).toBe(404);
-    expect((await trial.ask(`${LETTERS}?limit=0`)).json()).toMatchObject({ code: 'invalid_parameter', field: 'limit' });
+    expect((await harness.post({ reason: ' ' }, `${LETTERS}/${letter?.id}/replays`)).status).toBe(400);
+    expect((await harness.post({ reason: 'mended', force: true }, `${LETTERS}/${letter?.id}/replays`)).status).toBe(
+      400,
+    );
+    expect((await harness.post({ reason: 'mended' }, `${LETTERS}/nothing/replays`)).status).toBe(404);
+    expect((await harness.ask(`${LETTERS}/nothing`)).status).toBe(404);
+    expect((await harness.ask(`${LETTERS}?limit=0`)).json()).toMatchObject({
+      code: 'invalid_parameter',
+      field: 'limit',
+    });
     expect(await list()).toHaveLength(2);
   });
 
   it('go back into the queue, and the log says first who asked and why', async () => {
     // Two that were put aside at once may be listed either way round.
     const letter = (await list()).find((one) => one.message_id === 'text');
-    expect((await trial.post({ reason: 'the ERP was mended' }, `${LETTERS}/${letter?.id}/replays`)).status).toBe(204);
+    expect((await harness.post({ reason: 'the ERP was mended' }, `${LETTERS}/${letter?.id}/replays`)).status).toBe(204);
     // What is wrong with it is still wrong: it is put aside anew, as another letter.
     await until('the new letter', async () => (await list()).length === 2);
     expect((await list()).map(({ id }) => id)).not.toContain(letter?.id);
-    const store = new PostgresEventStore({ pool: trial.db.pool });
+    const store = new PostgresEventStore({ pool: harness.db.pool });
     const events = await store.readStream('operations');
     await store.close();
     const data = {
@@ -104,25 +109,25 @@ describe('dead letters', () => {
   it('are discarded for a reason: then they count no more, and the log, and the list on request, have all of them', async () => {
     const doomed = (await list())[0];
     const path = `${LETTERS}/${doomed?.id}`;
-    const shown = (await trial.ask(path)).json();
-    expect((await trial.post({}, `${path}/discards`)).json()).toMatchObject({ status: 400, field: '/reason' });
-    expect((await trial.post({ reason: 'nobody knows' }, `${LETTERS}/nothing/discards`)).status).toBe(404);
+    const shown = (await harness.ask(path)).json();
+    expect((await harness.post({}, `${path}/discards`)).json()).toMatchObject({ status: 400, field: '/reason' });
+    expect((await harness.post({ reason: 'nobody knows' }, `${LETTERS}/nothing/discards`)).status).toBe(404);
     const before = (await bus.state()).deadLetters as number;
-    expect((await trial.post({ reason: 'a test of the ERP' }, `${path}/discards`)).status).toBe(204);
+    expect((await harness.post({ reason: 'a test of the ERP' }, `${path}/discards`)).status).toBe(204);
     expect([(await bus.state()).deadLetters, (await list()).some(({ id }) => id === doomed?.id)]).toEqual([
       before - 1,
       false,
     ]);
-    const asked = (await trial.ask(`${LETTERS}?discarded=true`)).json();
+    const asked = (await harness.ask(`${LETTERS}?discarded=true`)).json();
     conform('DeadLetterList', asked);
     const discarded = { at: expect.any(String), by: 'local', reason: 'a test of the ERP' };
     expect(asked['items']).toEqual([{ ...doomed, discarded }]);
-    const kept = (await trial.ask(path)).json();
+    const kept = (await harness.ask(path)).json();
     conform('DeadLetter', kept);
     expect(kept).toEqual({ ...shown, discarded });
-    expect((await trial.post({ reason: 'once more' }, `${path}/discards`)).status).toBe(404);
-    expect((await trial.post({ reason: 'once more' }, `${path}/replays`)).status).toBe(404);
-    const store = new PostgresEventStore({ pool: trial.db.pool });
+    expect((await harness.post({ reason: 'once more' }, `${path}/discards`)).status).toBe(404);
+    expect((await harness.post({ reason: 'once more' }, `${path}/replays`)).status).toBe(404);
+    const store = new PostgresEventStore({ pool: harness.db.pool });
     const events = await store.readStream('discarded-letters');
     await store.close();
     expect(events).toMatchObject([
@@ -138,8 +143,8 @@ describe('dead letters', () => {
     await bus.publishCommands([{ messageId: 'broken-off', body: Buffer.from('[') }]);
     await until('the letter', async () => (await list()).some((one) => one.message_id === 'broken-off'));
     const id = (await list()).find((one) => one.message_id === 'broken-off')?.id as string;
-    const store = new PostgresEventStore({ pool: trial.db.pool });
-    const evidence = new PostgresEvidenceStore({ pool: trial.db.pool });
+    const store = new PostgresEventStore({ pool: harness.db.pool });
+    const evidence = new PostgresEvidenceStore({ pool: harness.db.pool });
     const dies = {
       deadLetters: bus.deadLetters.bind(bus),
       deadLetter: bus.deadLetter.bind(bus),
@@ -156,11 +161,11 @@ describe('dead letters', () => {
     ).rejects.toThrow('killed');
     const reasons = async () =>
       deadLetterList
-        .parse((await trial.ask(`${LETTERS}?discarded=true`)).json())
+        .parse((await harness.ask(`${LETTERS}?discarded=true`)).json())
         .items.filter((one) => one.id === id)
         .map(({ discarded }) => discarded?.reason);
     expect([(await list()).some((one) => one.id === id), await reasons()]).toEqual([true, ['first try']]);
-    expect((await trial.post({ reason: 'second try' }, `${LETTERS}/${id}/discards`)).status).toBe(204);
+    expect((await harness.post({ reason: 'second try' }, `${LETTERS}/${id}/discards`)).status).toBe(204);
     expect(await reasons()).toEqual(['second try']);
     await store.close();
   });

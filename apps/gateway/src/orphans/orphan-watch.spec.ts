@@ -14,7 +14,7 @@ const orphan = (n: number): Orphan => ({
 });
 
 /** A watch that finds, look by look, what it is given; the last again and again. */
-function trial(...looks: (Orphan[] | Error)[]): {
+function harness(...looks: (Orphan[] | Error)[]): {
   watch: OrphanWatch;
   health: Health;
   clock: VirtualClock;
@@ -41,7 +41,7 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 
 describe('the watch for orphans', () => {
   it('degrades health by how many there are, the first few, and the command that lists them', async () => {
-    const { watch, health } = trial([1, 2, 3, 4, 5].map(orphan));
+    const { watch, health } = harness([1, 2, 3, 4, 5].map(orphan));
     expect(health.readiness().status).toBe('ready');
     await watch.look();
     const { status, degraded } = health.readiness();
@@ -60,7 +60,7 @@ describe('the watch for orphans', () => {
   });
 
   it('says one as one, and nothing of more', async () => {
-    const { watch } = trial([orphan(1)]);
+    const { watch } = harness([orphan(1)]);
     await watch.look();
     expect(watch.troubles()[0]?.reason).toBe(
       'nothing carries on 1 document or group that is not concluded; pedigree tasks --orphans lists them: ' +
@@ -69,7 +69,7 @@ describe('the watch for orphans', () => {
   });
 
   it('looks once a minute, however often health is asked, and is well again by itself', async () => {
-    const { watch, health, clock, looked } = trial([orphan(1)], []);
+    const { watch, health, clock, looked } = harness([orphan(1)], []);
     const ending = new AbortController();
     const watching = watch.watch(ending.signal);
     await settled();
@@ -86,7 +86,7 @@ describe('the watch for orphans', () => {
   });
 
   it('keeps what it found while it cannot look, says that, and looks again', async () => {
-    const { watch, health, clock, looked, warned } = trial([orphan(1)], new Error('the database is away'), []);
+    const { watch, health, clock, looked, warned } = harness([orphan(1)], new Error('the database is away'), []);
     const ending = new AbortController();
     const watching = watch.watch(ending.signal);
     await settled();

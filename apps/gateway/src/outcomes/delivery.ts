@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { backoffMs, systemClock, type Clock } from '#kernel';
 import type { Queryable } from '#postgres';
 import { outcomesAfter, outcomesRemovedUpTo, sequenceOf, type StoredOutcome } from '#read-models';
-import type { OutcomeBell } from './bell.js';
+import type { OutcomeNotifier } from './outcome-notifier.js';
 import { moveCursor, noteFailure, openDelivery, releaseTurn, takeTurn, type Turn } from './delivery-table.js';
 
 /** What came of a batch: how many of its first outcomes the other side confirmed, and why not more. */
@@ -17,7 +17,7 @@ export interface Delivered {
 
 export interface DeliveryOptions {
   pool: Queryable;
-  bell: OutcomeBell;
+  notifier: OutcomeNotifier;
   /** Of the row in `outcome_delivery`. */
   name: string;
   /** Where it begins when it has no row yet. Absent: it has one, or was removed. */
@@ -84,7 +84,7 @@ class Delivery {
   }
 
   private async work(): Promise<void> {
-    const { pool, bell, name, signal, batchSize = 100 } = this.options;
+    const { pool, notifier, name, signal, batchSize = 100 } = this.options;
     while (!signal.aborted) {
       const takenAtMs = this.clock.monotonicMs();
       const turn = await takeTurn(pool, name, { holder: this.holder, leaseMs: this.leaseMs });
@@ -95,7 +95,7 @@ class Delivery {
       if (await this.lacksRemoved(turn)) continue;
       const batch = await outcomesAfter(pool, turn.position, batchSize);
       if (batch.length > 0) await this.handOver(turn, batch, takenAtMs);
-      else await bell.waitBeyond(turn.position, this.leaseMs / 3, signal);
+      else await notifier.waitBeyond(turn.position, this.leaseMs / 3, signal);
       this.troubles = 0;
     }
   }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PostgresEvidenceStore } from '#evidence';
 import { removeOutcomes } from '#read-models';
 import { testDatabase } from '../../../../test/support/database.js';
-import { arrival, SGTIN, Trial } from '../../test/trial.js';
+import { arrival, SGTIN, TestHarness } from '../../test/test-harness.js';
 
 const SHA = 'a'.repeat(64);
 const PACKS = [1, 2, 3, 4, 5].map((n) => SGTIN.replace(/1$/, String(n)));
@@ -12,12 +12,12 @@ interface Page {
   next_after: string;
 }
 
-let trial: Trial;
+let harness: TestHarness;
 
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase());
 });
-afterAll(() => trial.stop());
+afterAll(() => harness.stop());
 
 const begin = { type: 'BeginSend', signatureSha256: SHA, certificateSha256: SHA } as const;
 const refused = [
@@ -27,12 +27,12 @@ const refused = [
 
 /** Takes commands and ends their documents, refused by the registry: the shortest life. */
 async function conclude(...commandIds: string[]): Promise<void> {
-  await trial.postLines(commandIds.map((command_id) => ({ command_id, xml: arrival() })));
-  for (const commandId of commandIds) await trial.run(commandId, [...refused]);
+  await harness.postLines(commandIds.map((command_id) => ({ command_id, xml: arrival() })));
+  for (const commandId of commandIds) await harness.run(commandId, [...refused]);
 }
-const feed = async (query = ''): Promise<Page> => (await trial.ask(`/v1/outcomes${query}`)).json<Page>();
+const feed = async (query = ''): Promise<Page> => (await harness.ask(`/v1/outcomes${query}`)).json<Page>();
 const problem = async (query: string) => {
-  const { status, json } = await trial.ask(query);
+  const { status, json } = await harness.ask(query);
   const { code, field } = json();
   return { status, code, field };
 };
@@ -71,7 +71,7 @@ describe('the feed of outcomes', () => {
       field: 'after',
     });
     const { items } = await feed();
-    await removeOutcomes(trial.db.pool, {
+    await removeOutcomes(harness.db.pool, {
       before: new Date('2100-01-01'),
       upTo: BigInt(items[1]?.sequence ?? 0),
       limit: 100,
@@ -96,16 +96,16 @@ function receiptOf(requestId: string): string {
 
 describe('the items of a concluded document', () => {
   it('come page by page with their results, of one conclusion', async () => {
-    await trial.post({ command_id: 'i-1', xml: arrival(PACKS.map((pack) => `<sgtin>${pack}</sgtin>`).join('')) });
-    const { rows } = await trial.db.pool.query(`SELECT request_id FROM command WHERE command_id = 'i-1'`);
+    await harness.post({ command_id: 'i-1', xml: arrival(PACKS.map((pack) => `<sgtin>${pack}</sgtin>`).join('')) });
+    const { rows } = await harness.db.pool.query(`SELECT request_id FROM command WHERE command_id = 'i-1'`);
     const requestId = String(rows[0].request_id);
     expect(await problem(`/v1/documents/${requestId}/items`)).toMatchObject({ status: 404, code: 'not_found' });
     const receipt = receiptOf(requestId);
-    const receiptSha256 = await new PostgresEvidenceStore({ pool: trial.db.pool }).put(
+    const receiptSha256 = await new PostgresEvidenceStore({ pool: harness.db.pool }).put(
       Buffer.from(receipt),
       'application/xml',
     );
-    await trial.run('i-1', [
+    await harness.run('i-1', [
       begin,
       { type: 'RecordSendAnswer', attempt: 1, answer: { kind: 'sent', documentId: 'registry-1', answerSha256: SHA } },
       { type: 'ObserveStatus', status: 'processed', answerSha256: SHA },
@@ -118,7 +118,7 @@ describe('the items of a concluded document', () => {
     const seen: unknown[] = [];
     let cursor = '';
     do {
-      const page = (await trial.ask(`${href}?limit=2${cursor}`)).json<{ items: object[]; next_cursor?: string }>();
+      const page = (await harness.ask(`${href}?limit=2${cursor}`)).json<{ items: object[]; next_cursor?: string }>();
       seen.push(...page.items);
       cursor = page.next_cursor === undefined ? '' : `&cursor=${page.next_cursor}`;
     } while (cursor !== '');
@@ -127,7 +127,7 @@ describe('the items of a concluded document', () => {
         n === 1 ? { id, result: 'refused', code: '4', text: 'not yours' } : { id, result: 'accepted' },
       ),
     );
-    expect((await trial.ask(`${href}?result=refused`)).json()).toEqual({ items: [seen[1]] });
+    expect((await harness.ask(`${href}?result=refused`)).json()).toEqual({ items: [seen[1]] });
     expect(await problem(`${href}?cursor=x`)).toEqual({ status: 400, code: 'invalid_parameter', field: 'cursor' });
   });
 });

@@ -11,13 +11,13 @@ import {
   sequenceOf,
   type OutcomeItem,
 } from '#read-models';
-import { OutcomeBell } from './bell.js';
+import { OutcomeNotifier } from './outcome-notifier.js';
 
 export interface OutcomesOptions {
   pool: Queryable;
   store: Pick<EventStore, 'head' | 'readStream'>;
   evidence: EvidenceStore;
-  bell: OutcomeBell;
+  notifier: OutcomeNotifier;
   /** Most requests that may wait for an outcome at once. Default 200. */
   maxWaiting?: number;
 }
@@ -50,7 +50,7 @@ export class Outcomes {
    * longer: never a part for the whole.
    */
   async feed({ after, limit, waitMs, signal }: FeedQuery): Promise<string> {
-    const { pool, store, bell, maxWaiting = 200 } = this.options;
+    const { pool, store, notifier, maxWaiting = 200 } = this.options;
     if (after !== undefined && after > (await store.head())) {
       const why = 'it is of another installation, or an older backup was restored';
       throw new PedigreeError('invalid_parameter', `after: ${after} lies beyond the log: ${why}`, { field: 'after' });
@@ -58,12 +58,12 @@ export class Outcomes {
     const from = after ?? (await outcomesRemovedUpTo(pool));
     let rows = await outcomesAfter(pool, from, limit);
     if (rows.length === 0 && waitMs > 0) {
-      if (bell.waiting >= maxWaiting)
+      if (notifier.waiting >= maxWaiting)
         throw new PedigreeError(
           'backlog_full',
           `${maxWaiting} requests wait for outcomes already; ask again without wait, or later`,
         );
-      await bell.waitBeyond(from, waitMs, signal);
+      await notifier.waitBeyond(from, waitMs, signal);
       rows = await outcomesAfter(pool, from, limit);
     }
     // Read last: what was removed before the rows were read is known by now.

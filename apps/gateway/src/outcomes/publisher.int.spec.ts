@@ -4,7 +4,7 @@ import { installationSchema, migrate, type Queryable } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { removeOldRows, type RemovalOptions } from '#retention';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { OutcomeBell } from './bell.js';
+import { OutcomeNotifier } from './outcome-notifier.js';
 import { deliveries, outcomesSchema } from './delivery-table.js';
 import { runPublisher, type PublisherOptions } from './publisher.js';
 import { outcomeRemoval } from './retention.js';
@@ -48,7 +48,7 @@ const upTo = (count: number): string[] => Array.from({ length: count }, (_, n) =
 const firsts = (ids: string[]): string[] => [...new Set(ids)];
 
 let db: TestDatabase;
-let bell: OutcomeBell;
+let notifier: OutcomeNotifier;
 let end: AbortController;
 let running: Promise<void>[];
 
@@ -59,13 +59,13 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 beforeEach(async () => {
   await db.pool.query('TRUNCATE outcome_event, outcome_removed, outcome_delivery');
-  bell = new OutcomeBell({ pool: db.pool, pollMs: 5 });
+  notifier = new OutcomeNotifier({ pool: db.pool, pollMs: 5 });
   end = new AbortController();
   running = [];
 });
 afterEach(async () => {
   end.abort();
-  await bell.close();
+  await notifier.close();
   await Promise.all(running);
 });
 
@@ -80,7 +80,7 @@ const tell = (count: number, at = new Date()) =>
 const start = (bus: FakeBus, over: Partial<PublisherOptions> = {}): { ended: Promise<void> } => {
   const ended = runPublisher({
     pool: db.pool,
-    bell,
+    notifier,
     bus,
     signal: end.signal,
     retryFirstMs: 1,
@@ -229,7 +229,14 @@ describe('the publisher', () => {
   it('ends within a moment though the bus does not answer', async () => {
     await tell(1);
     const bus = { publishOutcomes: () => new Promise<void>(() => undefined) };
-    const run = runPublisher({ pool: db.pool, bell, bus, signal: end.signal, farewellMs: 20, report: () => undefined });
+    const run = runPublisher({
+      pool: db.pool,
+      notifier,
+      bus,
+      signal: end.signal,
+      abortDelayMs: 20,
+      report: () => undefined,
+    });
     await until(async () => (await deliveries(db.pool))[0]?.running === true);
     end.abort();
     await run;

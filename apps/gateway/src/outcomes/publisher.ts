@@ -1,7 +1,7 @@
 import type { MessageBus, OutgoingMessage } from '#bus';
 import type { StoredOutcome } from '#read-models';
 import { runDelivery, type Delivered, type DeliveryOptions } from './delivery.js';
-import { farewell } from './farewell.js';
+import { delayedAbort } from './delayed-abort.js';
 
 export const CLOUD_EVENT_TYPE = 'application/cloudevents+json; charset=utf-8';
 /** Name of the bus among the ways out. */
@@ -11,13 +11,13 @@ export const BUS_DELIVERY = 'bus';
 const CONFIRM_MS = 10_000;
 export type PublisherOptions = Pick<
   DeliveryOptions,
-  'pool' | 'bell' | 'signal' | 'report' | 'batchSize' | 'leaseMs' | 'standbyMs' | 'random'
+  'pool' | 'notifier' | 'signal' | 'report' | 'batchSize' | 'leaseMs' | 'standbyMs' | 'random'
 > & {
   bus: Pick<MessageBus, 'publishOutcomes'>;
   retryFirstMs?: number;
   retryMostMs?: number;
   /** How long a batch under way is still waited for when the process is to end. Default 2,000. */
-  farewellMs?: number;
+  abortDelayMs?: number;
 };
 
 /**
@@ -30,7 +30,7 @@ export function runPublisher({
   bus,
   retryFirstMs = 200,
   retryMostMs = 15_000,
-  farewellMs = 2_000,
+  abortDelayMs = 2_000,
   ...options
 }: PublisherOptions): Promise<void> {
   return runDelivery({
@@ -41,14 +41,14 @@ export function runPublisher({
     retryFirstMs,
     retryMostMs,
     deliver: async (batch, { mayStart, signal }) =>
-      mayStart() ? publish(bus, batch, farewell(signal, farewellMs)) : { confirmed: 0 },
+      mayStart() ? publish(bus, batch, delayedAbort(signal, abortDelayMs)) : { confirmed: 0 },
   });
 }
 
 async function publish(
   bus: PublisherOptions['bus'],
   batch: StoredOutcome[],
-  end: ReturnType<typeof farewell>,
+  end: ReturnType<typeof delayedAbort>,
 ): Promise<Delivered> {
   const ended = new Promise<never>((_, reject) => {
     end.signal.addEventListener('abort', () => reject(new Error('the process ends before the bus has confirmed')), {

@@ -9,7 +9,7 @@ import type { GatewayConfig } from '../config.js';
 import { AddressRules } from '../webhooks/addresses.js';
 import { runWebhooks } from '../webhooks/run-webhooks.js';
 import { Webhooks } from '../webhooks/webhooks.js';
-import { OutcomeBell } from './bell.js';
+import { OutcomeNotifier } from './outcome-notifier.js';
 import type { DeliveryOptions } from './delivery.js';
 import { Outcomes } from './outcomes.js';
 import { runPublisher } from './publisher.js';
@@ -32,7 +32,7 @@ export interface StartOutcomesOptions {
 export interface OutcomesSide {
   outcomes: Outcomes;
   webhooks: Webhooks;
-  /** Answers whoever waits, finishes what is in the air, gives its turns back. */
+  /** Answers whoever waits, finishes in-flight work, releases its turns. */
   stop(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export function startOutcomes({ pool, store, evidence, bus, config, log }: Start
   const { participant, profile, encryptionKey } = config;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const bell = new OutcomeBell({ pool });
+  const notifier = new OutcomeNotifier({ pool });
   const rules = new AddressRules(config.webhookAllowed);
   const cipher = encryptionKey && new TokenCipher(encryptionKey);
   const report = reportTo(log);
@@ -52,8 +52,8 @@ export function startOutcomes({ pool, store, evidence, bus, config, log }: Start
     deadLetterRemoval({ keptDays: config.deadLettersKeptDays, log }),
   ];
   const running = [
-    runPublisher({ pool, bell, bus, signal, report }),
-    runWebhooks({ pool, bell, rules, cipher, softwareVersion: SOFTWARE_VERSION, signal, report }),
+    runPublisher({ pool, notifier, bus, signal, report }),
+    runWebhooks({ pool, notifier, rules, cipher, softwareVersion: SOFTWARE_VERSION, signal, report }),
     runRemovals({
       pool,
       removals,
@@ -62,11 +62,11 @@ export function startOutcomes({ pool, store, evidence, bus, config, log }: Start
     }),
   ];
   return {
-    outcomes: new Outcomes({ pool, store, evidence, bell }),
+    outcomes: new Outcomes({ pool, store, evidence, notifier }),
     webhooks: new Webhooks({ pool, store, rules, cipher, participant, softwareVersion: SOFTWARE_VERSION, profile }),
     stop: async () => {
       stopping.abort();
-      await bell.close();
+      await notifier.close();
       await Promise.all(running);
     },
   };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DocumentCommand, Registration } from '#domain';
 import { PostgresTaskQueue } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
-import { arrival, SGTIN, Trial, type Answer } from '../../test/trial.js';
+import { arrival, SGTIN, TestHarness, type Answer } from '../../test/test-harness.js';
 import { resent } from '../api/answers.js';
 
 const SHA = 'a'.repeat(64);
@@ -18,20 +18,20 @@ const FAILED: DocumentCommand[] = [...SENT, { type: 'ObserveStatus', status: 'fa
 const REASON = 'the wholesaler has corrected the shipment';
 const GRACE_MS = 3_600_000;
 
-let trial: Trial;
-let patient: Trial;
+let harness: TestHarness;
+let patient: TestHarness;
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
-  patient = await Trial.start(await testDatabase(), { failedGraceMs: GRACE_MS });
+  harness = await TestHarness.start(await testDatabase());
+  patient = await TestHarness.start(await testDatabase(), { failedGraceMs: GRACE_MS });
 });
 afterAll(async () => {
-  await trial.stop();
+  await harness.stop();
   await patient.stop();
 });
 
 let documents = 0;
 /** Another document, which went so far. */
-async function ended(commands: DocumentCommand[], on = trial): Promise<string> {
+async function ended(commands: DocumentCommand[], on = harness): Promise<string> {
   const command_id = `document-${(documents += 1)}`;
   expect(
     (
@@ -46,7 +46,7 @@ async function ended(commands: DocumentCommand[], on = trial): Promise<string> {
   return on.run(command_id, commands, { projected: false });
 }
 
-const resend = (requestId: string, body: object, on = trial): Promise<Answer> =>
+const resend = (requestId: string, body: object, on = harness): Promise<Answer> =>
   on.post({ reason: REASON, ...body }, `/v1/documents/${requestId}/resends`);
 
 interface RunTask {
@@ -57,7 +57,7 @@ interface RunTask {
 
 /** What the worker is told to run. */
 async function taskOf(requestId: string): Promise<RunTask> {
-  const { rows } = await trial.db.pool.query<{ payload: string }>('SELECT payload FROM task WHERE key = $1', [
+  const { rows } = await harness.db.pool.query<{ payload: string }>('SELECT payload FROM task WHERE key = $1', [
     `run_command:${requestId}`,
   ]);
   return JSON.parse(rows[0]?.payload ?? 'null') as RunTask;
@@ -99,7 +99,7 @@ describe('a document that is sent again by an operator', () => {
     const { commandId, reference } = (await taskOf(requestId)).registration;
     const firstCommand = { commandId, reference };
     const second = resent.parse((await resend(requestId, {})).json());
-    await trial.run(second.command_id, answered('rejected'), { projected: false });
+    await harness.run(second.command_id, answered('rejected'), { projected: false });
     const third = resent.parse((await resend(second.request_id, { command_id: 'third-try' })).json());
     expect((await taskOf(second.request_id)).registration).toMatchObject({ firstCommand, resendOf: { requestId } });
     expect((await taskOf(third.request_id)).registration).toMatchObject({

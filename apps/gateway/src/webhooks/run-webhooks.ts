@@ -8,7 +8,7 @@ import { deliveryName } from './webhooks.js';
 
 export interface RunWebhooksOptions extends Pick<
   DeliveryOptions,
-  'bell' | 'signal' | 'report' | 'standbyMs' | 'leaseMs' | 'random'
+  'notifier' | 'signal' | 'report' | 'standbyMs' | 'leaseMs' | 'random'
 > {
   pool: Pool;
   rules: AddressRules;

@@ -1,7 +1,7 @@
 import { defined } from '#kernel';
 import type { StoredOutcome } from '#read-models';
 import type { Delivered } from '../outcomes/delivery.js';
-import { farewell } from '../outcomes/farewell.js';
+import { delayedAbort } from '../outcomes/delayed-abort.js';
 import { CLOUD_EVENT_TYPE } from '../outcomes/publisher.js';
 import type { AddressRules } from './addresses.js';
 import { post, type Answer } from './post.js';
@@ -17,7 +17,7 @@ export interface SenderOptions {
   /** Requests under way at once, of different documents. Default 4. */
   concurrency?: number;
   /** How long a request under way may still take when the process is to end. Default 2,000. */
-  farewellMs?: number;
+  abortDelayMs?: number;
 }
 
 const GONE = 410;
@@ -40,7 +40,7 @@ export class WebhookSender {
     const from = batch[0]?.position ?? this.from;
     if (from < this.from) this.ahead.clear();
     this.from = from;
-    const end = farewell(turn.signal, this.options.farewellMs ?? 2_000);
+    const end = delayedAbort(turn.signal, this.options.abortDelayMs ?? 2_000);
     const lanes = bySubject(batch);
     let failure: Delivered['failure'];
     const work = async (): Promise<void> => {

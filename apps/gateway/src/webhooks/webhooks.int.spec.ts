@@ -8,7 +8,7 @@ import { readModelSchemas, removeOutcomes } from '#read-models';
 import { TokenCipher } from '#registry-client';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { until } from '../../../../test/support/until.js';
-import { OutcomeBell } from '../outcomes/bell.js';
+import { OutcomeNotifier } from '../outcomes/outcome-notifier.js';
 import { outcomesSchema } from '../outcomes/delivery-table.js';
 import { AddressRules, blockList } from './addresses.js';
 import { runWebhooks, type RunWebhooksOptions } from './run-webhooks.js';
@@ -63,7 +63,7 @@ class Receiver {
 
 let db: TestDatabase;
 let store: PostgresEventStore;
-let bell: OutcomeBell;
+let notifier: OutcomeNotifier;
 let receiver: Receiver;
 let webhooks: Webhooks;
 let end: AbortController;
@@ -90,14 +90,14 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await db.pool.query('TRUNCATE outcome_event, outcome_removed, outcome_delivery, webhook');
-  bell = new OutcomeBell({ pool: db.pool, pollMs: 5 });
+  notifier = new OutcomeNotifier({ pool: db.pool, pollMs: 5 });
   receiver = await Receiver.start();
   end = new AbortController();
   running = [];
 });
 afterEach(async () => {
   end.abort();
-  await bell.close();
+  await notifier.close();
   await Promise.all(running);
   await receiver.stop();
 });
@@ -114,7 +114,7 @@ const tell = (from: number, to: number) =>
 const start = (over: Partial<RunWebhooksOptions> = {}): void => {
   const options = {
     pool: db.pool,
-    bell,
+    notifier,
     rules,
     cipher,
     softwareVersion: '1',

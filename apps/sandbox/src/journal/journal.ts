@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import type { ExportTask } from '../exports/exports.js';
 import type { AwaitingEntry } from '../registries/awaiting.js';
 import type { Decision } from '../suspensions/suspensions.js';
-import type { NewcomerRecord } from '../accounts/newcomer.js';
+import type { NewAccountRecord } from '../accounts/new-account.js';
 import { lockFolder } from './lock.js';
 
 /** What happened, in the order in which it happened. Every record is written before anybody can see its effect. */
@@ -86,7 +86,7 @@ export type JournalRecord =
   /** A sale or disposal that awaits its withdrawal. */
   | { k: 'awaiting'; entry: AwaitingEntry; v: number; w: number }
   /** A user was made known by the control port. */
-  | { k: 'account'; account: NewcomerRecord }
+  | { k: 'account'; account: NewAccountRecord }
   /** A user was blocked (`b`), or let in again. */
   | { k: 'block'; a: string; b: boolean }
   /** A token was given; `h`: its SHA-256, never the token itself. */

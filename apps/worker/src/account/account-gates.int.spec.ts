@@ -21,7 +21,7 @@ import {
   storesForSpec,
   workOff,
   type Stores,
-} from '../../test/trial.js';
+} from '../../test/test-harness.js';
 import type { Lane } from '../lane.js';
 import { lanesOf } from '../lanes.js';
 import type { TaskContext } from '../registry-tasks/context.js';

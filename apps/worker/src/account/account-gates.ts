@@ -5,7 +5,7 @@ import type { EvidenceStore } from '#evidence';
 import type { Clock } from '#kernel';
 import { certificateFacts, certificateFault, type AccountFault } from '#registry-client';
 import type { AccountRepository } from './account-repository.js';
-import { registryActor, SYSTEM } from '../noun/noun-repository.js';
+import { registryActor, SYSTEM } from '../aggregate/aggregate-repository.js';
 
 /** How old what this process knows of an account may be: within this time it hears of a pause by another process. */
 const LOOK_AGAIN_MS = 500;

@@ -7,9 +7,9 @@ import {
   type AccountEvent,
   type AccountState,
 } from '#domain';
-import { NounRepository, type Noun, type RepositoryOptions } from '../noun/noun-repository.js';
+import { AggregateRepository, type Aggregate, type RepositoryOptions } from '../aggregate/aggregate-repository.js';
 
-const ACCOUNT: Noun<AccountState, AccountCommand, AccountEvent> = {
+const ACCOUNT: Aggregate<AccountState, AccountCommand, AccountEvent> = {
   name: 'account',
   streamOf: accountStream,
   initial: NEW_ACCOUNT,
@@ -20,7 +20,7 @@ const ACCOUNT: Noun<AccountState, AccountCommand, AccountEvent> = {
 };
 
 /** Accounts, one stream each. */
-export class AccountRepository extends NounRepository<AccountState, AccountCommand, AccountEvent> {
+export class AccountRepository extends AggregateRepository<AccountState, AccountCommand, AccountEvent> {
   constructor(options: RepositoryOptions) {
     super(ACCOUNT, options);
   }

@@ -4,8 +4,8 @@ import { documentStream, type DocumentCommand, type StatusObserved } from '#doma
 import { uuid5 } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
 import { eventStoreServer } from '../../../../test/support/event-store-server.js';
-import { eventsOf, registerDocument, repositoryOn, stateIn, storesForSpec } from '../../test/trial.js';
-import type { Cause } from '../noun/noun-repository.js';
+import { eventsOf, registerDocument, repositoryOn, stateIn, storesForSpec } from '../../test/test-harness.js';
+import type { Cause } from '../aggregate/aggregate-repository.js';
 import { DocumentRepository } from './document-repository.js';
 
 const SHA = 'a'.repeat(64);

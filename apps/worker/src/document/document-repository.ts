@@ -7,9 +7,9 @@ import {
   type DocumentEvent,
   type DocumentState,
 } from '#domain';
-import { NounRepository, type Noun, type RepositoryOptions } from '../noun/noun-repository.js';
+import { AggregateRepository, type Aggregate, type RepositoryOptions } from '../aggregate/aggregate-repository.js';
 
-const DOCUMENT: Noun<DocumentState, DocumentCommand, DocumentEvent> = {
+const DOCUMENT: Aggregate<DocumentState, DocumentCommand, DocumentEvent> = {
   name: 'document',
   streamOf: documentStream,
   initial: ABSENT,
@@ -20,7 +20,7 @@ const DOCUMENT: Noun<DocumentState, DocumentCommand, DocumentEvent> = {
 };
 
 /** Documents, one stream each. */
-export class DocumentRepository extends NounRepository<DocumentState, DocumentCommand, DocumentEvent> {
+export class DocumentRepository extends AggregateRepository<DocumentState, DocumentCommand, DocumentEvent> {
   constructor(options: RepositoryOptions) {
     super(DOCUMENT, options);
   }

@@ -8,14 +8,14 @@ import {
   type GroupState,
 } from '#domain';
 import {
-  NounRepository,
+  AggregateRepository,
   type Cause,
   type Decided,
-  type Noun,
+  type Aggregate,
   type RepositoryOptions,
-} from '../noun/noun-repository.js';
+} from '../aggregate/aggregate-repository.js';
 
-const GROUP: Noun<GroupState, GroupCommand, GroupEvent> = {
+const GROUP: Aggregate<GroupState, GroupCommand, GroupEvent> = {
   name: 'group',
   streamOf: groupStream,
   initial: NO_GROUP,
@@ -29,7 +29,7 @@ const GROUP: Noun<GroupState, GroupCommand, GroupEvent> = {
  * Groups, one stream each. All members of a group write to that one stream, many at once when a group ends: within this
  * process they take turns, so that only other processes cost a version conflict.
  */
-export class GroupRepository extends NounRepository<GroupState, GroupCommand, GroupEvent> {
+export class GroupRepository extends AggregateRepository<GroupState, GroupCommand, GroupEvent> {
   private readonly turns = new Map<string, Promise<unknown>>();
 
   constructor(options: RepositoryOptions) {

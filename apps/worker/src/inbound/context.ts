@@ -3,7 +3,7 @@ import type { Pool } from '#postgres';
 import type { DocumentLists } from '#registry-client';
 import type { Task } from '#tasks';
 import type { Planning, TaskOf } from '../lane.js';
-import { SYSTEM } from '../noun/noun-repository.js';
+import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import { causeOf, registryCause, type Said, type TaskContext } from '../registry-tasks/context.js';
 import type { RegistryDocuments } from './registry-documents.js';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
-import { ACCOUNT, processOn, storesForSpec } from '../../test/trial.js';
+import { ACCOUNT, processOn, storesForSpec } from '../../test/test-harness.js';
 import type { TaskOf } from '../lane.js';
 import { readInboundStatuses } from './follow.js';
 import type { InboundRepository } from './inbound-repository.js';

@@ -3,7 +3,7 @@ import { readForeignDocument, readReceipt } from '#documents';
 import { backoffMs, defined, PedigreeError } from '#kernel';
 import type { CallOutcome, DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
-import type { Candidate } from '../noun/candidate.js';
+import type { Candidate } from '../aggregate/candidate.js';
 import type { Claim, TaskOf } from '../lane.js';
 import { candidateOf, xmlCandidate, type TaskContext } from '../registry-tasks/context.js';
 import { refusedRead } from '../registry-tasks/refused-read.js';

@@ -14,7 +14,7 @@ import {
   registerDocument,
   runTask,
   type Stores,
-} from '../../test/trial.js';
+} from '../../test/test-harness.js';
 import { bySystem, type TaskContext } from '../registry-tasks/context.js';
 import type { InboundRepository } from './inbound-repository.js';
 import { moveCursor, inboundSchema, RegistryDocuments, writeListed } from './registry-documents.js';

@@ -7,9 +7,9 @@ import {
   type InboundEvent,
   type InboundState,
 } from '#domain';
-import { NounRepository, type Noun, type RepositoryOptions } from '../noun/noun-repository.js';
+import { AggregateRepository, type Aggregate, type RepositoryOptions } from '../aggregate/aggregate-repository.js';
 
-const INBOUND: Noun<InboundState, InboundCommand, InboundEvent> = {
+const INBOUND: Aggregate<InboundState, InboundCommand, InboundEvent> = {
   name: 'inbound',
   streamOf: inboundStream,
   initial: INBOUND_ABSENT,
@@ -20,7 +20,7 @@ const INBOUND: Noun<InboundState, InboundCommand, InboundEvent> = {
 };
 
 /** Documents of others, one stream each, named by the registry's id. */
-export class InboundRepository extends NounRepository<InboundState, InboundCommand, InboundEvent> {
+export class InboundRepository extends AggregateRepository<InboundState, InboundCommand, InboundEvent> {
   constructor(options: RepositoryOptions) {
     super(INBOUND, options);
   }

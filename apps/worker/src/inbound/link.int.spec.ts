@@ -4,7 +4,7 @@ import { migrate } from '#postgres';
 import { readModelSchemas } from '#read-models';
 import { subscriptionsSchema } from '#subscriptions';
 import { testDatabase } from '../../../../test/support/database.js';
-import { storesForSpec } from '../../test/trial.js';
+import { storesForSpec } from '../../test/test-harness.js';
 import type { TaskOf } from '../lane.js';
 import type { InboundContext } from './context.js';
 import { linkInbound } from './link.js';

@@ -7,7 +7,7 @@ import { subscriptionsSchema } from '#subscriptions';
 import { PostgresTaskQueue, tasksSchema, type Task } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import type { SendFate } from '../../test/fake-registry.js';
-import { MOST_STEPS, QueueTrial, type World } from '../../test/queue-trial.js';
+import { MOST_STEPS, QueueHarness, type World } from '../../test/queue-harness.js';
 import {
   acceptGroup,
   asTask,
@@ -19,21 +19,21 @@ import {
   runTask,
   stateIn,
   type Stores,
-} from '../../test/trial.js';
+} from '../../test/test-harness.js';
 
 const HOUR_MS = 3_600_000;
 
 let db: TestDatabase;
 let stores: Stores;
 let queue: PostgresTaskQueue;
-let trial: QueueTrial;
+let harness: QueueHarness;
 
 beforeAll(async () => {
   db = await testDatabase();
   stores = await openStores(db.pool);
   await migrate(db.pool, [tasksSchema, subscriptionsSchema, ...readModelSchemas]);
   queue = new PostgresTaskQueue({ pool: db.pool });
-  trial = new QueueTrial({ ...stores, pool: db.pool, queue });
+  harness = new QueueHarness({ ...stores, pool: db.pool, queue });
 });
 
 afterAll(async () => {
@@ -42,11 +42,11 @@ afterAll(async () => {
   await db.drop();
 });
 
-const worldOf = (fates: SendFate[] = []): World => trial.worldOf(fates);
-const catchUp = (which?: 'saga' | 'read models'): Promise<void> => trial.catchUp(which);
-const claimNext = (): Promise<Task | undefined> => trial.claimNext();
-const step = (world: World): Promise<boolean> => trial.step(world);
-const run = (world: World, most?: number): Promise<number> => trial.run(world, most);
+const worldOf = (fates: SendFate[] = []): World => harness.worldOf(fates);
+const catchUp = (which?: 'saga' | 'read models'): Promise<void> => harness.catchUp(which);
+const claimNext = (): Promise<Task | undefined> => harness.claimNext();
+const step = (world: World): Promise<boolean> => harness.step(world);
+const run = (world: World, most?: number): Promise<number> => harness.run(world, most);
 const loseAllTasks = (pool: Pool) => pool.query('DELETE FROM task');
 const found = async (): Promise<string[]> =>
   (await orphans(db.pool, stores.store)).map(({ kind, id }) => `${kind} ${id}`);

@@ -3,9 +3,9 @@ import { neverReached, type Sha256 } from '#kernel';
 import type { CallOutcome, JudgedOperation, RawAnswer } from '#registry-client';
 import type { Task, TaskResult } from '#tasks';
 import { judgeRefusal } from '../account/judge-refusal.js';
-import type { Candidate } from '../noun/candidate.js';
+import type { Candidate } from '../aggregate/candidate.js';
 import { ageMs, candidateOf, waitForAccount, type TaskContext } from './context.js';
-import { retryAfterMs, WRITE_WITHIN_MS } from './patience.js';
+import { retryAfterMs, WRITE_WITHIN_MS } from './call-timing.js';
 
 /** While nobody can sign in, no attempt is begun; the sessions have a back-off of their own. */
 const NOT_READY_MS = 1_000;
@@ -104,7 +104,7 @@ export async function hear<Value, Done>(
     outcome: CallOutcome<Value>;
     /** The document that was sent. */
     requestId?: string;
-    /** The good news in the noun's words. */
+    /** The good news in the aggregate's words. */
     done: (value: Value, answer: Candidate) => Promise<Heard<Done>> | Heard<Done>;
   },
 ): Promise<Heard<Done | CallAnswer>> {

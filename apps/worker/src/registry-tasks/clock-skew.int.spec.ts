@@ -3,7 +3,7 @@ import type { LookUpMissed, SendAbsenceProven } from '#domain';
 import { VirtualClock } from '#kernel';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry, type SendFate } from '../../test/fake-registry.js';
-import { eventsOf, processOn, registerDocument, stateIn, storesForSpec, workOff } from '../../test/trial.js';
+import { eventsOf, processOn, registerDocument, stateIn, storesForSpec, workOff } from '../../test/test-harness.js';
 
 const HOUR_MS = 3_600_000;
 const GRACE_MS = 30_000;

@@ -11,8 +11,8 @@ import type { GroupRepository } from '../group/group-repository.js';
 import type { InboundRepository } from '../inbound/inbound-repository.js';
 import type { RegistryDocuments } from '../inbound/registry-documents.js';
 import type { Claim, Planning } from '../lane.js';
-import { Candidate } from '../noun/candidate.js';
-import { registryActor, SYSTEM, type Cause } from '../noun/noun-repository.js';
+import { Candidate } from '../aggregate/candidate.js';
+import { registryActor, SYSTEM, type Cause } from '../aggregate/aggregate-repository.js';
 import type { Restored } from '../restoration/restored.js';
 
 /** The rows that say who waits, and where tasks go: what the tasks about dependents need beside the log. */

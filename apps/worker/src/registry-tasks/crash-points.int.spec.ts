@@ -13,7 +13,7 @@ import {
   stateIn,
   storesForSpec,
   workOff,
-} from '../../test/trial.js';
+} from '../../test/test-harness.js';
 import type { TaskContext } from './context.js';
 
 /** Who goes on with the task. */

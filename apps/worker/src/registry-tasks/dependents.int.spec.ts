@@ -28,7 +28,7 @@ import {
   runTask,
   stateIn,
   storesForSpec,
-} from '../../test/trial.js';
+} from '../../test/test-harness.js';
 import { sagasBy } from '../sagas.js';
 import { DEPENDENTS_PER_TASK, TURNING_TRIES } from './dependents.js';
 import type { TaskContext } from './context.js';
@@ -201,7 +201,7 @@ async function triesOf(key: string): Promise<number> {
   return Infinity;
 }
 
-describe('those who wait', () => {
+describe('dependents', () => {
   it.each([false, true])(
     'are told page by page, none left out and none told twice; each page repeated after a crash: %s',
     async (crashes) => {

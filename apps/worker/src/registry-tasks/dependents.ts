@@ -13,7 +13,7 @@ import { defined } from '#kernel';
 import { dependentsOf, type NewDependent } from '#subscriptions';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';
-import { SYSTEM } from '../noun/noun-repository.js';
+import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import { causeOf, type Dependents, type TaskContext } from './context.js';
 
 /** Dependents that one task tells; those behind them are the next task's. */
@@ -63,7 +63,7 @@ async function noteOne(
 }
 
 /**
- * Tells those who wait for a document or a group how it ended, by what the log says now. One page of them: the next
+ * Tells the dependents of a document or a group how it ended, by what the log says now. One page of them: the next
  * page is another task, planned before this one is done, so that a crash between them repeats a page and leaves none
  * out. A repeat says nothing new.
  */

@@ -15,7 +15,7 @@ import {
   stateIn,
   storesForSpec,
   workOff,
-} from '../../test/trial.js';
+} from '../../test/test-harness.js';
 import type { TaskContext } from './context.js';
 
 const FAULTS: Fault[] = ['before', 'after'];

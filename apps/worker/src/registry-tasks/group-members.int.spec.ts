@@ -5,7 +5,7 @@ import { VirtualClock } from '#kernel';
 import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
-import { ACCOUNT, processOn, registerDocument, runTask, stateIn, storesForSpec } from '../../test/trial.js';
+import { ACCOUNT, processOn, registerDocument, runTask, stateIn, storesForSpec } from '../../test/test-harness.js';
 import type { TaskContext } from './context.js';
 
 const SHA = 'a'.repeat(64);
@@ -16,7 +16,7 @@ const CAUSE = {
 } as const;
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
-interface Trial {
+interface TestHarness {
   context: TaskContext;
   registry: FakeRegistry;
   clock: VirtualClock;
@@ -49,7 +49,7 @@ const concludeMembers = (groupId: string): Task => ({
 });
 
 /** Two members whom the registry has; their group is checked next. */
-async function sentGroup(): Promise<Trial> {
+async function sentGroup(): Promise<TestHarness> {
   const registry = new FakeRegistry();
   const clock = new VirtualClock();
   const context = processOn({ ...stores, registry, clock });
@@ -71,14 +71,14 @@ async function sentGroup(): Promise<Trial> {
   await toGroup({ type: 'Register', registration: group });
   for (const requestId of requestIds) {
     const documentId = registry.take(requestId);
-      await context.documents.execute(requestId, lookedUp(documentId), CAUSE);
+    await context.documents.execute(requestId, lookedUp(documentId), CAUSE);
     await toGroup({ type: 'NoteMemberSent', requestId, documentId });
   }
   return { context, registry, clock, toGroup, requestIds, task: concludeMembers(groupId) };
 }
 
 /** Such a group that the registry will not start, as its check says. */
-async function deniedGroup(): Promise<Trial> {
+async function deniedGroup(): Promise<TestHarness> {
   const group = await sentGroup();
   for (let check = 0; check < 5; check += 1)
     await group.toGroup({

@@ -1,6 +1,6 @@
 import type { DocumentNotProcessed, Halt, Member } from '#domain';
 import { defined } from '#kernel';
-import type { Candidate } from '../noun/candidate.js';
+import type { Candidate } from '../aggregate/candidate.js';
 import type { DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
 import type { Claim, TaskOf } from '../lane.js';

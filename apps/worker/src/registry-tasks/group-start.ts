@@ -2,7 +2,7 @@ import type { GroupState, Member, StartAnswer } from '#domain';
 import type { TaskResult } from '#tasks';
 import type { TaskOf } from '../lane.js';
 import { judgeRefusal } from '../account/judge-refusal.js';
-import type { Candidate } from '../noun/candidate.js';
+import type { Candidate } from '../aggregate/candidate.js';
 import { begunBefore } from '../restoration/begun-before.js';
 import { callOnce, hear, lookUpAgain, lookUpFacts } from './attempt.js';
 import { candidateOf, groupByRegistry, groupBySystem, waitForAccount, type TaskContext } from './context.js';

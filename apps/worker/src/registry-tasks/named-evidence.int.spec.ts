@@ -12,10 +12,10 @@ import {
   registerDocument,
   runTask,
   storesForSpec,
-} from '../../test/trial.js';
+} from '../../test/test-harness.js';
 import type { TaskOf } from '../lane.js';
-import { Candidate } from '../noun/candidate.js';
-import { SYSTEM } from '../noun/noun-repository.js';
+import { Candidate } from '../aggregate/candidate.js';
+import { SYSTEM } from '../aggregate/aggregate-repository.js';
 import type { TaskContext } from './context.js';
 import { readStatuses } from './status.js';
 

@@ -16,21 +16,21 @@ import {
   storesForSpec,
   workOff,
   newestTask,
-} from '../../test/trial.js';
+} from '../../test/test-harness.js';
 import type { TaskOf } from '../lane.js';
 import type { TaskContext } from './context.js';
 import { readStatuses } from './status.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
-interface Trial {
+interface TestHarness {
   context: TaskContext;
   registry: FakeRegistry;
   clock: VirtualClock;
   requestId: string;
 }
 
-async function trial(fates: SendFate[] = []): Promise<Trial> {
+async function harness(fates: SendFate[] = []): Promise<TestHarness> {
   const registry = new FakeRegistry(fates);
   const clock = new VirtualClock(new Date());
   const { requestId } = await registerDocument(stores);
@@ -41,7 +41,7 @@ async function trial(fates: SendFate[] = []): Promise<Trial> {
 const planned = <Kind extends TaskKind>(requestId: string, kind: Kind) => newestTask(stores.store, requestId, kind);
 
 /** Runs the newest planned task of each kind, one after another. */
-async function ran(of: Trial, ...kinds: TaskKind[]): Promise<void> {
+async function ran(of: TestHarness, ...kinds: TaskKind[]): Promise<void> {
   for (const kind of kinds) await runTask(of.context, await planned(of.requestId, kind));
 }
 
@@ -69,7 +69,7 @@ describe('a send', () => {
   ];
 
   it.each(cases)('that ends %s', async (fate, events, phase, next) => {
-    const one = await trial([fate]);
+    const one = await harness([fate]);
     await ran(one, 'send');
     expect(await typesOf(one.requestId)).toEqual(['DocumentRegistered', 'SendAttempted', ...events]);
     expect((await stateIn(stores.store, one.requestId)).phase).toBe(phase);
@@ -80,7 +80,7 @@ describe('a send', () => {
   });
 
   it('is not begun while nobody can sign in, and leaves no trace in the log', async () => {
-    const one = await trial();
+    const one = await harness();
     one.registry.notReady = 'sign-in is paused';
     const { sign } = one.registry;
     one.registry.sign = () => Promise.reject(new Error('signed in vain'));
@@ -97,7 +97,7 @@ describe('a send', () => {
   });
 
   it('keeps signature, certificate and answer as evidence before an event names them', async () => {
-    const one = await trial(['refused']);
+    const one = await harness(['refused']);
     await ran(one, 'send');
     const attempted = await newestEvent(one.requestId, 'SendAttempted');
     const refused = await newestEvent(one.requestId, 'SendRefused');
@@ -107,7 +107,7 @@ describe('a send', () => {
   });
 
   it('waits longer from one refusal to the next, to a minute', async () => {
-    const one = await trial(Array.from({ length: 10 }, () => 'not_sent' as const));
+    const one = await harness(Array.from({ length: 10 }, () => 'not_sent' as const));
     const waits: number[] = [];
     for (let attempt = 1; attempt <= 9; attempt += 1) {
       await ran(one, 'send');
@@ -117,7 +117,7 @@ describe('a send', () => {
   });
 
   it('that comes again after its end does nothing', async () => {
-    const one = await trial();
+    const one = await harness();
     const task = await planned(one.requestId, 'send');
     await runTask(one.context, task);
     expect(await runTask(one.context, task)).toEqual({ kind: 'done' });
@@ -125,7 +125,7 @@ describe('a send', () => {
   });
 
   it('is given up in words when the document’s bytes are gone', async () => {
-    const one = await trial();
+    const one = await harness();
     const { registration } = (await stateIn(stores.store, one.requestId)) as {
       registration: { documentSha256: string };
     };
@@ -145,7 +145,7 @@ describe('a look-up', () => {
   it.each(failing.filter((kind) => kind !== 'not_found'))(
     'that ends %s proves nothing and comes again',
     async (kind) => {
-      const one = await trial(['unknown_lost']);
+      const one = await harness(['unknown_lost']);
       await ran(one, 'send');
       one.registry.fail('findByRequestId', kind);
       const result = await runTask(one.context, await planned(one.requestId, 'look_up'));
@@ -155,7 +155,7 @@ describe('a look-up', () => {
   );
 
   it('that finds the document ends the doubt, and says how it was known', async () => {
-    const one = await trial(['unknown_taken']);
+    const one = await harness(['unknown_taken']);
     await ran(one, 'send', 'look_up');
     expect(await newestEvent(one.requestId, 'DocumentSent')).toMatchObject({
       data: { attempt: 1, foundByLookUp: true, documentId: one.registry.taken.get(one.requestId)?.[0] },
@@ -163,7 +163,7 @@ describe('a look-up', () => {
   });
 
   it('in vain counts; the second proves absence only after the grace', async () => {
-    const one = await trial(['unknown_lost', 'ok']);
+    const one = await harness(['unknown_lost', 'ok']);
     await ran(one, 'send');
     for (const [afterMs, event] of [
       [5_000, 'LookUpMissed'],
@@ -178,7 +178,7 @@ describe('a look-up', () => {
   });
 
   it('that finds two is an alarm, and the first is followed', async () => {
-    const one = await trial(['unknown_taken']);
+    const one = await harness(['unknown_taken']);
     one.registry.take(one.requestId);
     await ran(one, 'send', 'look_up');
     const documentIds = one.registry.taken.get(one.requestId);
@@ -190,7 +190,7 @@ describe('a look-up', () => {
 
 describe('a status read', () => {
   it.each(failing)('that ends %s is made again', async (kind) => {
-    const one = await trial();
+    const one = await harness();
     await ran(one, 'send');
     one.registry.fail('documentStatus', kind);
     expect(await runTask(one.context, await planned(one.requestId, 'status'))).toMatchObject({
@@ -203,7 +203,7 @@ describe('a status read', () => {
   it.each(['uploading', 'processing'] as const)(
     'that shows %s is noted once and asked again, which is no failed attempt',
     async (status) => {
-      const one = await trial();
+      const one = await harness();
       await ran(one, 'send');
       one.registry.status = status;
       const task = await planned(one.requestId, 'status');
@@ -218,7 +218,7 @@ describe('a status read', () => {
     ['failed_result_ready', 'sent'],
     ['failed', 'concluded'],
   ] as const)('that shows %s is the last', async (status, phase) => {
-    const one = await trial();
+    const one = await harness();
     await ran(one, 'send');
     one.registry.status = status;
     expect(await runTask(one.context, await planned(one.requestId, 'status'))).toEqual({ kind: 'done' });
@@ -279,7 +279,7 @@ describe('a status read', () => {
 
 describe('the registry’s copy of a document that was found by a look-up', () => {
   it('is kept as evidence and compared with what was sent', async () => {
-    const one = await trial(['unknown_taken']);
+    const one = await harness(['unknown_taken']);
     await ran(one, 'send', 'look_up', 'status');
     await ran(one, 'download');
     const { data } = await newestEvent(one.requestId, 'DocumentDownloaded');
@@ -288,7 +288,7 @@ describe('the registry’s copy of a document that was found by a look-up', () =
   });
 
   it('is said to be another when it is', async () => {
-    const one = await trial(['unknown_taken']);
+    const one = await harness(['unknown_taken']);
     await ran(one, 'send', 'look_up', 'status');
     for (const documentId of one.registry.copies.keys()) one.registry.copies.set(documentId, Buffer.from('<other/>'));
     await ran(one, 'download');
@@ -298,7 +298,7 @@ describe('the registry’s copy of a document that was found by a look-up', () =
   });
 
   it.each(failing)('is asked for again when the call ends %s', async (kind) => {
-    const one = await trial(['unknown_taken']);
+    const one = await harness(['unknown_taken']);
     await ran(one, 'send', 'look_up', 'status');
     one.registry.fail('downloadDocument', kind);
     expect(await runTask(one.context, await planned(one.requestId, 'download'))).toMatchObject({
@@ -310,7 +310,7 @@ describe('the registry’s copy of a document that was found by a look-up', () =
 
 describe('a receipt', () => {
   it.each(failing)('whose call ends %s is asked for again', async (kind) => {
-    const one = await trial();
+    const one = await harness();
     await ran(one, 'send', 'status');
     one.registry.fail('receipt', kind);
     expect(await runTask(one.context, await planned(one.requestId, 'receipt'))).toMatchObject({
@@ -321,7 +321,7 @@ describe('a receipt', () => {
   });
 
   it('that says Rejected only because it is still being prepared is asked for again', async () => {
-    const one = await trial();
+    const one = await harness();
     await ran(one, 'send', 'status');
     const xml = Buffer.from(
       receiptXml(one.requestId, 'Rejected')
@@ -349,7 +349,7 @@ describe('a receipt', () => {
     ['Partial', 'partial'],
     ['Rejected', 'rejected'],
   ] as const)('that says %s concludes the document', async (said, outcome) => {
-    const one = await trial();
+    const one = await harness();
     await ran(one, 'send', 'status');
     const xml = receiptXml(one.requestId, said);
     one.registry.receipt = () =>
@@ -373,7 +373,7 @@ describe('a receipt', () => {
     ],
     ['with an unknown result', (requestId: string): Buffer => receiptXml(requestId, 'Perhaps')],
   ])('%s is kept, named and left to people', async (_what, xmlFor) => {
-    const one = await trial();
+    const one = await harness();
     await ran(one, 'send', 'status');
     const xml = xmlFor(one.requestId);
     one.registry.receipt = () =>
@@ -425,7 +425,7 @@ describe('a receipt that states its moment without a zone', () => {
 
 describe('a document with every kind of trouble on its way', () => {
   it('concludes, and the registry has it once', async () => {
-    const one = await trial(['not_sent', 'rate_limited', 'unknown_lost', 'unknown_late']);
+    const one = await harness(['not_sent', 'rate_limited', 'unknown_lost', 'unknown_late']);
     one.registry.fail('findByRequestId', 'unknown', 'rate_limited', 'not_sent');
     one.registry.fail('documentStatus', ...failing);
     one.registry.fail('receipt', ...failing);
@@ -447,7 +447,7 @@ describe('a document with every kind of trouble on its way', () => {
 
 describe('a task that is not for this version', () => {
   it('is refused in words, not dropped', async () => {
-    const one = await trial();
+    const one = await harness();
     const task = {
       ...(await planned(one.requestId, 'send')),
       kind: 'note_predecessor',

@@ -2,7 +2,7 @@ import { readReceipt, type ReceiptFacts } from '#documents';
 import { defined, PedigreeError } from '#kernel';
 import type { Profile } from '#registry-client';
 import type { TaskResult } from '#tasks';
-import type { Candidate } from '../noun/candidate.js';
+import type { Candidate } from '../aggregate/candidate.js';
 import type { TaskOf } from '../lane.js';
 import { byRegistry, xmlCandidate, type TaskContext } from './context.js';
 import { readAgain, refusedRead } from './refused-read.js';

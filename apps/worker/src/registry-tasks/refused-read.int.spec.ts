@@ -13,7 +13,7 @@ import {
   stateIn,
   storesForSpec,
   newestTask,
-} from '../../test/trial.js';
+} from '../../test/test-harness.js';
 import { fetchInboundReceipt } from '../inbound/follow.js';
 import type { TaskContext } from './context.js';
 

@@ -5,7 +5,15 @@ import { VirtualClock } from '#kernel';
 import type { Task } from '#tasks';
 import { testDatabase } from '../../../../test/support/database.js';
 import { FakeRegistry } from '../../test/fake-registry.js';
-import { eventsOf, processOn, registerDocument, runTask, stateIn, storesForSpec, workOff } from '../../test/trial.js';
+import {
+  eventsOf,
+  processOn,
+  registerDocument,
+  runTask,
+  stateIn,
+  storesForSpec,
+  workOff,
+} from '../../test/test-harness.js';
 
 const REASON = 'the wholesaler has corrected the shipment';
 const ACTOR = { kind: 'person', name: 'olga', authenticatedBy: 'api-key' } as const;

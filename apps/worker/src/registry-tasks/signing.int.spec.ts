@@ -13,7 +13,7 @@ import {
   runTask,
   storesForSpec,
   workOff,
-} from '../../test/trial.js';
+} from '../../test/test-harness.js';
 
 const stores = storesForSpec({ testDatabase, beforeAll, afterAll });
 
@@ -39,7 +39,7 @@ class SigningRegistry extends FakeRegistry {
 
 const away = (): Error => new PedigreeError('signing_failed', 'signer of account "main": openssl was not found');
 
-async function trial(signatures: (Buffer | undefined | Error)[]) {
+async function harness(signatures: (Buffer | undefined | Error)[]) {
   const registry = new SigningRegistry(signatures);
   const clock = new VirtualClock(new Date());
   const context = processOn({ ...stores, registry, clock });
@@ -58,7 +58,7 @@ async function trial(signatures: (Buffer | undefined | Error)[]) {
 
 describe('a document that is to be signed', () => {
   it('waits for its signer, however long that is away, and nothing is recorded meanwhile', async () => {
-    const one = await trial([...Array.from({ length: 150 }, away), Buffer.from('signature')]);
+    const one = await harness([...Array.from({ length: 150 }, away), Buffer.from('signature')]);
     const first = await one.send();
     expect(first).toEqual({
       kind: 'retry',
@@ -83,7 +83,7 @@ describe('a document that is to be signed', () => {
   });
 
   it('goes without a signature for an account that has none', async () => {
-    const one = await trial([undefined]);
+    const one = await harness([undefined]);
     expect(await one.send()).toEqual({ kind: 'done' });
     expect(await one.intent()).toEqual({ attempt: 1, account: 'main' });
     expect(one.registry.sent.map(({ signature }) => signature)).toEqual([undefined]);
@@ -92,7 +92,7 @@ describe('a document that is to be signed', () => {
   it('keeps the certificate of its own signature, when the signer changes it', async () => {
     const kept: (string | undefined)[] = [];
     for (const name of ['certificate one', 'certificate two']) {
-      const one = await trial([Buffer.from('signature')]);
+      const one = await harness([Buffer.from('signature')]);
       one.registry.certificate = Buffer.from(name);
       await one.send();
       const { certificateSha256 } = await one.intent();
@@ -102,7 +102,7 @@ describe('a document that is to be signed', () => {
   });
 
   it('is not sent when nobody can say by which certificate it was signed', async () => {
-    const one = await trial([Buffer.from('signature')]);
+    const one = await harness([Buffer.from('signature')]);
     one.registry.certificate = undefined;
     await expect(one.send()).rejects.toThrow('without a certificate');
     expect(await one.events()).toEqual(['DocumentRegistered']);

@@ -1,7 +1,7 @@
 import type { DocumentState } from '#domain';
 import type { DocumentMetadata } from '#registry-client';
 import type { TaskResult } from '#tasks';
-import type { Candidate } from '../noun/candidate.js';
+import type { Candidate } from '../aggregate/candidate.js';
 import type { TaskOf } from '../lane.js';
 import { byRegistry, candidateOf, type TaskContext } from './context.js';
 

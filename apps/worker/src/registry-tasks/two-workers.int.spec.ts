@@ -11,7 +11,7 @@ import {
   registerDocument,
   runTask,
   storesForSpec,
-} from '../../test/trial.js';
+} from '../../test/test-harness.js';
 
 const server = await eventStoreServer();
 

@@ -35,7 +35,7 @@ export async function upload(
     attempt: round,
     did: 'finished the upload',
     attemptIn: (now) => (now.phase === 'uploading' && now.attempt === attempt ? now.finish : undefined),
-    check: () => bringUp(context, task, { state, signal }),
+    check: () => uploadParts(context, task, { state, signal }),
     begin: () => bySystem(context, task, { type: 'BeginFinish', attempt, round }),
     call: (parts, notAfterMonotonicMs) => finish(context, task, { ...parts, notAfterMonotonicMs }),
     record: (answer, candidates) =>
@@ -46,7 +46,7 @@ export async function upload(
 }
 
 /** Its bytes, all of them, at the registry. */
-async function bringUp(
+async function uploadParts(
   context: TaskContext,
   task: TaskOf<'upload'>,
   { state, signal }: { state: Uploading; signal: AbortSignal },

@@ -1,5 +1,5 @@
 import type { TaskResult } from '#tasks';
-import type { Candidate } from '../noun/candidate.js';
+import type { Candidate } from '../aggregate/candidate.js';
 import type { Claim } from '../lane.js';
 import { candidateOf, type TaskContext } from '../registry-tasks/context.js';
 

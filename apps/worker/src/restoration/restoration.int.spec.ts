@@ -14,7 +14,7 @@ import {
   runTask,
   storesForSpec,
   newestTask,
-} from '../../test/trial.js';
+} from '../../test/test-harness.js';
 import { inboundSchema, RegistryDocuments, writeListed } from '../inbound/registry-documents.js';
 import type { TaskContext } from '../registry-tasks/context.js';
 

@@ -2,7 +2,7 @@ import { foundSince, listsSince, newestRestoration, releaseRestoration, type Res
 import type { EventStore } from '#event-store';
 import { uuid5, type JsonObject } from '#kernel';
 import type { Pool } from '#postgres';
-import type { Installation } from '../noun/noun-repository.js';
+import type { Installation } from '../aggregate/aggregate-repository.js';
 
 export interface RestoredOptions {
   pool: Pool;

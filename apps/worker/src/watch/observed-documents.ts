@@ -8,7 +8,7 @@ import {
 import type { EventStore } from '#event-store';
 import type { Tracing } from '#telemetry';
 import { DocumentRepository } from '../document/document-repository.js';
-import type { Cause, Decided, RepositoryOptions } from '../noun/noun-repository.js';
+import type { Cause, Decided, RepositoryOptions } from '../aggregate/aggregate-repository.js';
 
 export interface ObservedDocumentsOptions extends RepositoryOptions {
   tracing: Tracing;

@@ -2,11 +2,11 @@ import { backoffMs, coalesce, systemClock, wordsOf } from '#kernel';
 import type { Pool } from '#postgres';
 import { DELIVERY_LIMIT, MOST_HELD_MS, type ConsumeOptions, type Handled, type IncomingMessage } from '../port.js';
 import { CLAIM, DEAD, DONE, EXTEND, GIVE_BACK } from './statements.js';
-import type { Wake } from './wake.js';
+import type { NoticeWaiter } from './notice-waiter.js';
 
 export interface ConsumerParts {
   pool: Pool;
-  wake: Wake;
+  notices: NoticeWaiter;
   leaseMs: number;
   deliveryLimit: number;
   retryFirstMs: number;
@@ -92,12 +92,12 @@ export class Consumer {
   }
 
   private async turn(): Promise<void> {
-    const { pool, wake, leaseMs, askEveryMs, fallbackPollMs } = this.parts;
+    const { pool, notices, leaseMs, askEveryMs, fallbackPollMs } = this.parts;
     const { concurrency, signal } = this.options;
     const free = Math.min(MOST_CLAIMED, concurrency - this.held.size);
     if (free <= 0) return this.aHandIsFree();
     if (!(await this.mayTakeMore())) return systemClock.wait(askEveryMs, signal);
-    const mark = wake.mark();
+    const mark = notices.mark();
     const { rows } = await pool.query<Claimed>({
       name: 'bus-claim',
       text: CLAIM,
@@ -105,7 +105,7 @@ export class Consumer {
     });
     for (const row of rows) void this.take(row);
     if (rows.some((row) => row.isCut)) return this.aHandIsFree();
-    if (rows.length < free) await this.somethingNew(wake.wait(mark, fallbackPollMs, signal));
+    if (rows.length < free) await this.somethingNew(notices.wait(mark, fallbackPollMs, signal));
   }
 
   /** Where most of the bytes are in hand already, the next message may be there and not fit. */

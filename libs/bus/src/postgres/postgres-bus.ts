@@ -9,7 +9,7 @@ import type {
 } from '../port.js';
 import { Consumer } from './consumer.js';
 import * as sql from './statements.js';
-import { Wake } from './wake.js';
+import { NoticeWaiter } from './notice-waiter.js';
 
 export interface PostgresBusOptions {
   /** Stays the caller's. Its database has the tables of `busSchema`. */
@@ -53,7 +53,7 @@ const letterOf = <T extends LetterRow>({
 /** The embedded bus: the same port on tables of the installation's own database, for machines without a broker. */
 export class PostgresBus implements MessageBus {
   private readonly options: Required<PostgresBusOptions>;
-  private readonly wake: Wake;
+  private readonly notices: NoticeWaiter;
 
   constructor(options: PostgresBusOptions) {
     this.options = {
@@ -67,14 +67,24 @@ export class PostgresBus implements MessageBus {
       report: () => undefined,
       ...options,
     };
-    this.wake = new Wake(options.pool);
+    this.notices = new NoticeWaiter(options.pool);
   }
 
   consumeCommands(options: ConsumeOptions): Promise<void> {
     const { pool, leaseMs, deliveryLimit, retryFirstMs, retryMostMs, askEveryMs, fallbackPollMs, report } =
       this.options;
     return new Consumer(
-      { pool, wake: this.wake, leaseMs, deliveryLimit, retryFirstMs, retryMostMs, askEveryMs, fallbackPollMs, report },
+      {
+        pool,
+        notices: this.notices,
+        leaseMs,
+        deliveryLimit,
+        retryFirstMs,
+        retryMostMs,
+        askEveryMs,
+        fallbackPollMs,
+        report,
+      },
       options,
     ).run();
   }
@@ -152,6 +162,6 @@ export class PostgresBus implements MessageBus {
   }
 
   close(): Promise<void> {
-    return this.wake.close();
+    return this.notices.close();
   }
 }

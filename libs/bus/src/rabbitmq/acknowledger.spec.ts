@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Acknowledger } from './acknowledger.js';
 
-function trial() {
+function harness() {
   const frames: string[] = [];
   const channel = {
     active: true,
@@ -22,7 +22,7 @@ const aTurn = (): Promise<void> => new Promise(setImmediate);
 
 describe('acknowledgements', () => {
   it('of one turn share a frame, whatever order the work ended in', async () => {
-    const { acks, frames } = trial();
+    const { acks, frames } = harness();
     for (const tag of [3, 1, 2, 4]) acks.acknowledge(tag);
     expect(frames).toEqual([]);
     await aTurn();
@@ -30,7 +30,7 @@ describe('acknowledgements', () => {
   });
 
   it('beyond one that is under way go one by one, and never that one', async () => {
-    const { acks, frames } = trial();
+    const { acks, frames } = harness();
     for (const tag of [1, 2, 4, 6]) acks.acknowledge(tag);
     await aTurn();
     expect(frames).toEqual(['ack up to 2', 'ack 4', 'ack 6']);
@@ -44,7 +44,7 @@ describe('acknowledgements', () => {
   });
 
   it('do not cover what was given back', async () => {
-    const { acks, frames } = trial();
+    const { acks, frames } = harness();
     acks.acknowledge(1);
     acks.giveBack(2);
     acks.acknowledge(3);
@@ -54,7 +54,7 @@ describe('acknowledgements', () => {
   });
 
   it('are withheld until they are released, and so is what goes back', async () => {
-    const { acks, frames } = trial();
+    const { acks, frames } = harness();
     acks.withhold();
     acks.acknowledge(1);
     acks.giveBack(2);
@@ -66,7 +66,7 @@ describe('acknowledgements', () => {
   });
 
   it('tell each message once, as its frame is written', async () => {
-    const { acks } = trial();
+    const { acks } = harness();
     const settled: number[] = [];
     for (const tag of [10, 11, 12]) acks.begin(tag, () => settled.push(tag));
     acks.giveBack(12);
@@ -78,7 +78,7 @@ describe('acknowledgements', () => {
   });
 
   it('end with the channel', async () => {
-    const { acks, frames, channel } = trial();
+    const { acks, frames, channel } = harness();
     acks.acknowledge(1);
     channel.active = false;
     acks.giveBack(2);

@@ -1,6 +1,6 @@
 import type { Channel, SyncMessage } from 'rabbitmq-client';
 import type { DeadLetter, DeadLetterSummary } from '../port.js';
-import { copyOf, letterOf } from './letter.js';
+import { copyOf, deadLetterOf } from './message-headers.js';
 import type { Link } from './link.js';
 import type { Publisher } from './publisher.js';
 import type { BusNames } from './topology.js';
@@ -30,7 +30,7 @@ export class DeadLetterQueue {
   async list(limit: number): Promise<DeadLetterSummary[]> {
     const letters: DeadLetterSummary[] = [];
     await this.look(Math.min(limit, MOST_LETTERS), (message) => {
-      const { body: _, ...summary } = letterOf(message, this.parts);
+      const { body: _, ...summary } = deadLetterOf(message, this.parts);
       letters.push(summary);
       return false;
     });
@@ -44,7 +44,7 @@ export class DeadLetterQueue {
   async find(id: string): Promise<DeadLetter | undefined> {
     let found: DeadLetter | undefined;
     await this.look(MOST_LETTERS, (message) => {
-      const letter = letterOf(message, this.parts);
+      const letter = deadLetterOf(message, this.parts);
       if (letter.id === id) found = letter;
       return found !== undefined;
     });
@@ -70,7 +70,7 @@ export class DeadLetterQueue {
   private async take(id: string, first: (message: SyncMessage & { body: Buffer }) => Promise<void>): Promise<boolean> {
     let taken = false;
     await this.look(MOST_LETTERS, async (message, channel) => {
-      if (letterOf(message, this.parts).id !== id) return false;
+      if (deadLetterOf(message, this.parts).id !== id) return false;
       await first(message);
       channel.basicAck({ deliveryTag: message.deliveryTag });
       taken = true;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { VirtualClock } from '#kernel';
 import { Lookout } from './lookout.js';
 
-function trial() {
+function harness() {
   const clock = new VirtualClock();
   const queue = { ready: 0, looks: 0, isThere: true };
   const ready = async (): Promise<number> => {
@@ -23,13 +23,13 @@ function trial() {
 
 describe('a consumer is forgotten', () => {
   it('when messages stand ready in two looks, there is room, and nothing comes', async () => {
-    const { queue, look } = trial();
+    const { queue, look } = harness();
     queue.ready = 3;
     expect([await look(), await look()]).toEqual([false, true]);
   });
 
   it('and it is looked for only now and then', async () => {
-    const { queue, lookout } = trial();
+    const { queue, lookout } = harness();
     queue.ready = 3;
     for (let n = 0; n < 10; n += 1) expect(await lookout.isForgotten(true, () => 0)).toBe(false);
     expect(queue.looks).toBe(0);
@@ -43,13 +43,13 @@ describe('a consumer is not forgotten', () => {
     ['it has no room', { ready: 3 }, { hasRoom: false }],
     ['the queue cannot be seen', { ready: 3, isThere: false }, {}],
   ])('where %s', async (_, queue, sign) => {
-    const one = trial();
+    const one = harness();
     Object.assign(one.queue, queue);
     for (let n = 0; n < 5; n += 1) expect(await one.look(sign)).toBe(false);
   });
 
   it('where one look saw messages and the next saw none, or others had come', async () => {
-    const { queue, look } = trial();
+    const { queue, look } = harness();
     queue.ready = 3;
     expect(await look()).toBe(false);
     queue.ready = 0;

@@ -8,7 +8,7 @@ import { until } from '../../../../test/support/until.js';
 import { sized } from '../../../../test/support/sized.js';
 import type { Handled } from '../port.js';
 import { ourChannel, type OurChannel } from './channel.js';
-import { deliveriesOf } from './letter.js';
+import { deliveriesOf } from './message-headers.js';
 import { RabbitMqBus } from './rabbitmq-bus.js';
 
 const broker = await testBroker();

@@ -4,7 +4,7 @@ import { MOST_HELD_MS, type ConsumeOptions, type Handled } from '../port.js';
 import { Acknowledger } from './acknowledger.js';
 import type { OurChannel } from './channel.js';
 import { Gate } from './gate.js';
-import { incomingOf } from './letter.js';
+import { incomingOf } from './message-headers.js';
 import { Lookout } from './lookout.js';
 import type { PrefetchWindow } from './prefetch-window.js';
 import { readyMessages } from './queue-look.js';

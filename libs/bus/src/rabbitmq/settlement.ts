@@ -3,7 +3,7 @@ import { backoffMs, systemClock, wordsOf } from '#kernel';
 import type { Handled } from '../port.js';
 import type { Acknowledger } from './acknowledger.js';
 import type { OurChannel } from './channel.js';
-import { asideOf, copyOf, deliveriesOf, identityOf } from './letter.js';
+import { deadLetterEnvelope, copyOf, deliveriesOf, identityOf } from './message-headers.js';
 import type { Link } from './link.js';
 import type { Publisher } from './publisher.js';
 import type { BusNames } from './topology.js';
@@ -69,7 +69,7 @@ export class Settlement {
 
   private putAside(message: AsyncMessage, { code, reason }: { code: string; reason: string }): Promise<void> {
     const { publisher, names, ownUser, confirmMs } = this.parts;
-    const envelope = asideOf(
+    const envelope = deadLetterEnvelope(
       message,
       { id: identityOf(message), code, reason, deadAt: new Date(), deliveries: deliveriesOf(message) },
       ownUser,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { OurChannel } from './channel.js';
 import { Subscription } from './subscription.js';
 
-async function trial(prefetch: number) {
+async function harness(prefetch: number) {
   const frames: string[] = [];
   let [ends, answer] = [0, (): void => undefined];
   const channel = {
@@ -22,7 +22,7 @@ async function trial(prefetch: number) {
 
 describe('a subscription that shall end', () => {
   it('is cancelled with the message that fills its prefetch, and never before', async () => {
-    const { subscription, frames } = await trial(3);
+    const { subscription, frames } = await harness(3);
     subscription.arrived();
     subscription.arrived();
     subscription.leaveWhenFull();
@@ -34,7 +34,7 @@ describe('a subscription that shall end', () => {
   });
 
   it('is cancelled at once when its prefetch is full, once, and tells when the broker has confirmed it', async () => {
-    const { subscription, frames, answer, ends } = await trial(1);
+    const { subscription, frames, answer, ends } = await harness(1);
     subscription.arrived();
     subscription.leaveWhenFull();
     subscription.leaveWhenFull();
@@ -46,7 +46,7 @@ describe('a subscription that shall end', () => {
   });
 
   it('stays when it is wanted again before it is full', async () => {
-    const { subscription, frames } = await trial(1);
+    const { subscription, frames } = await harness(1);
     subscription.leaveWhenFull();
     subscription.stay();
     subscription.arrived();

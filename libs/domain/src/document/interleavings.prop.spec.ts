@@ -25,7 +25,7 @@ const RULES: DocumentRules = {
   lookUpEveryMs: 5_000,
 };
 const LEASE_MS = 30_000;
-/** No byte of an attempt leaves later than this after its intent (apps/worker patience.ts). */
+/** No byte of an attempt leaves later than this after its intent (apps/worker call-timing.ts). */
 const WRITE_WITHIN_MS = 20_000;
 /** A send that is under way lands within a third of the grace or never: that is what a grace is chosen for. */
 const LANDS_WITHIN_MS = RULES.unknownGraceMs / 3;

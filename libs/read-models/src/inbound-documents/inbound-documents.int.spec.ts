@@ -48,7 +48,7 @@ function keep({
   return log.evidence.keep(Buffer.from(JSON.stringify(facts)));
 }
 
-interface Told {
+interface OutcomePayload {
   seen?: Partial<InboundSeen['data']>;
   docType: number;
   items: string[];
@@ -59,7 +59,7 @@ interface Told {
 }
 
 /** What another participant tells, or what went out past us: from the list to its end. */
-function inbound(documentId: string, of: Told): void {
+function inbound(documentId: string, of: OutcomePayload): void {
   const { seen, docType, items, acceptedAt, subjectId = THEM, counterpartyId = US, extra = [] } = of;
   const documentSha256 = keep({ docType, items, subjectId, counterpartyId });
   const data = {

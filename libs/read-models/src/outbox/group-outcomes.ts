@@ -14,12 +14,12 @@ import { askedBy } from './asked.js';
 import type { ConclusionData, GroupConclusionData } from './cloud-event.js';
 import { heldForOf } from './held.js';
 import { isSplit, type KnownGroup, type ReadParts } from './split.js';
-import type { Told } from './told.js';
+import type { OutcomePayload } from './outcome-payload.js';
 
 const groupPath = (groupId: string): string => `/v1/groups/${groupId}`;
 
 /** The ERP gave one document and is told of one: that it went in parts is ours. Where it waits, and how it ended. */
-export function groupWaiting(known: KnownGroup): Told | undefined {
+export function groupWaiting(known: KnownGroup): OutcomePayload | undefined {
   if (!isSplit(known)) return undefined;
   const waiting_for = known.row.waitingFor.map(({ commandId, requestId }) => ({
     command_id: commandId,
@@ -34,7 +34,7 @@ export function groupWaiting(known: KnownGroup): Told | undefined {
 }
 
 /** A bad end before it holds it: of a document that was split as of one document. */
-export function groupHeld(known: KnownGroup): Told {
+export function groupHeld(known: KnownGroup): OutcomePayload {
   const { groupId: subject } = known.row;
   const held_for = heldForOf(known.row);
   if (isSplit(known))
@@ -48,7 +48,7 @@ export function groupHeld(known: KnownGroup): Told {
 }
 
 /** Of a document that was split the end is told once, when it is there. */
-export function groupHalted(known: KnownGroup): Told | undefined {
+export function groupHalted(known: KnownGroup): OutcomePayload | undefined {
   const halt = haltOf(known.state);
   if (isSplit(known) || halt === undefined) return undefined;
   return {
@@ -59,7 +59,7 @@ export function groupHalted(known: KnownGroup): Told | undefined {
   };
 }
 
-export function groupConcluded(known: KnownGroup): Told {
+export function groupConcluded(known: KnownGroup): OutcomePayload {
   const { row, state } = known;
   const outcome = outcomeOf(state.members);
   if (known.read !== undefined)
@@ -77,7 +77,7 @@ export function groupConcluded(known: KnownGroup): Told {
   };
 }
 
-export function groupRevised(known: KnownGroup): Told | undefined {
+export function groupRevised(known: KnownGroup): OutcomePayload | undefined {
   if (isSplit(known)) return undefined;
   const { outcome, previousOutcome } = known.event.data as unknown as GroupConclusionRevised['data'];
   return {
@@ -92,7 +92,7 @@ export function groupRevised(known: KnownGroup): Told | undefined {
  * A part turned out otherwise after the whole had been told: its items are others now, also where the whole has the
  * same outcome.
  */
-export function memberRevised(known: KnownGroup): Told | undefined {
+export function memberRevised(known: KnownGroup): OutcomePayload | undefined {
   const { state, row } = known;
   if (known.read === undefined || state.phase !== 'concluded') return undefined;
   const data = splitConclusion(known, known.read);

@@ -21,7 +21,7 @@ import { askedBy } from './asked.js';
 import { documentPath } from './items.js';
 import { heldForOf } from './held.js';
 import type { KnownGroup } from './split.js';
-import type { Told } from './told.js';
+import type { OutcomePayload } from './outcome-payload.js';
 
 /**
  * What an outcome is made of: the event, its stream up to it, and what its evidence says (conclusions alone have any).
@@ -33,7 +33,7 @@ export interface Known {
 }
 
 /** One line for each type of a document's event that the ERP is told of. The rest of the log is ours alone. */
-export const OUTCOME_TABLE: Partial<Record<DocumentEvent['type'], (known: Known) => Told>> = {
+export const OUTCOME_TABLE: Partial<Record<DocumentEvent['type'], (known: Known) => OutcomePayload>> = {
   DocumentWaiting: waiting,
   DocumentHeld: held,
   DocumentConcluded: (known) => ({ ...concluded(known, 'concluded'), type: 'pedigree.document.concluded.v1' }),
@@ -42,7 +42,9 @@ export const OUTCOME_TABLE: Partial<Record<DocumentEvent['type'], (known: Known)
 };
 
 /** The same for groups; a line may find that there is nothing to tell. */
-export const GROUP_OUTCOME_TABLE: Partial<Record<GroupEvent['type'], (known: KnownGroup) => Told | undefined>> = {
+export const GROUP_OUTCOME_TABLE: Partial<
+  Record<GroupEvent['type'], (known: KnownGroup) => OutcomePayload | undefined>
+> = {
   GroupWaiting: groupWaiting,
   GroupHeld: groupHeld,
   GroupHalted: groupHalted,
@@ -61,7 +63,7 @@ export const OUTCOME_STREAMS = [DOCUMENT_STREAM_PREFIX, GROUP_STREAM_PREFIX, REF
 export const isPart = ([registered]: RecordedEvent[]): boolean =>
   (registered?.data as Partial<Registration> | undefined)?.group?.kind === 'split';
 
-function waiting(known: Known): Told {
+function waiting(known: Known): OutcomePayload {
   const row = rowOf(known);
   const waiting_for = row.waitingFor.map(({ commandId, requestId }) => ({
     command_id: commandId,
@@ -75,7 +77,7 @@ function waiting(known: Known): Told {
   };
 }
 
-function held(known: Known): Told {
+function held(known: Known): OutcomePayload {
   const row = rowOf(known);
   return {
     type: 'pedigree.document.held.v1',
@@ -85,7 +87,7 @@ function held(known: Known): Told {
   };
 }
 
-function duplicate(known: Known): Told {
+function duplicate(known: Known): OutcomePayload {
   const row = rowOf(known);
   const { documentIds } = known.event.data as unknown as DuplicateDetected['data'];
   return {
@@ -96,13 +98,13 @@ function duplicate(known: Known): Told {
   };
 }
 
-function revised(known: Known): Told {
+function revised(known: Known): OutcomePayload {
   const { previousOutcome } = known.event.data as unknown as ConclusionRevised['data'];
   const told = concluded(known, 'revised');
   return { ...told, type: 'pedigree.document.revised.v1', data: { ...told.data, previous_outcome: previousOutcome } };
 }
 
-function concluded(known: Known, word: string): Omit<Told, 'type'> & { data: ConclusionData } {
+function concluded(known: Known, word: string): Omit<OutcomePayload, 'type'> & { data: ConclusionData } {
   const row = rowOf(known);
   if (row.outcome === null || known.read === undefined)
     throw new Error(

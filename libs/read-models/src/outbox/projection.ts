@@ -22,7 +22,7 @@ import { isConclusion, readParts } from './parts.js';
 import { OUTCOME, OUTCOME_REMOVED, type OutcomeRow } from './row.js';
 import { commandRefused } from './refusals.js';
 import { endsSplit, groupOf } from './split.js';
-import type { Told } from './told.js';
+import type { OutcomePayload } from './outcome-payload.js';
 
 export interface OutboxOptions {
   evidence: EvidenceStore;
@@ -90,7 +90,11 @@ async function rowsOf(events: RecordedEvent[], installation: string, options: Ou
   return rows;
 }
 
-async function toldOf(known: Known, bytes: Map<Sha256, Buffer>, options: OutboxOptions): Promise<Told | undefined> {
+async function toldOf(
+  known: Known,
+  bytes: Map<Sha256, Buffer>,
+  options: OutboxOptions,
+): Promise<OutcomePayload | undefined> {
   const { stream } = known.event;
   if (stream.startsWith(REFUSAL_STREAM_PREFIX)) return commandRefused(known.event);
   return stream.startsWith(GROUP_STREAM_PREFIX)
@@ -98,14 +102,14 @@ async function toldOf(known: Known, bytes: Map<Sha256, Buffer>, options: OutboxO
     : documentTold(known, bytes, options);
 }
 
-function documentTold(known: Known, bytes: Map<Sha256, Buffer>, { documents }: OutboxOptions): Told {
+function documentTold(known: Known, bytes: Map<Sha256, Buffer>, { documents }: OutboxOptions): OutcomePayload {
   const { event } = known;
   const tell = OUTCOME_TABLE[event.type as keyof typeof OUTCOME_TABLE] ?? noLine(event);
   return tell({ ...known, ...(isConclusion(event) ? { read: readConclusion(event, bytes, documents) } : {}) });
 }
 
 /** Of a document that was split, what became of the items is read from its parts. */
-async function groupTold(history: RecordedEvent[], options: OutboxOptions): Promise<Told | undefined> {
+async function groupTold(history: RecordedEvent[], options: OutboxOptions): Promise<OutcomePayload | undefined> {
   const group = groupOf(history);
   const { event, state } = group;
   const tell = GROUP_OUTCOME_TABLE[event.type as keyof typeof GROUP_OUTCOME_TABLE] ?? noLine(event);
@@ -120,7 +124,11 @@ function noLine({ type }: RecordedEvent): never {
   throw new Error(`the outcome table has no line for ${type}`);
 }
 
-const envelopeOf = (event: RecordedEvent, { type, subject, data }: Told, installation: string): OutcomeEvent => ({
+const envelopeOf = (
+  event: RecordedEvent,
+  { type, subject, data }: OutcomePayload,
+  installation: string,
+): OutcomeEvent => ({
   specversion: '1.0',
   id: outcomeIdOf(event.id, installation),
   source: sourceOf(installation),

@@ -1,7 +1,7 @@
 import type { CommandRefused } from '#domain';
 import type { RecordedEvent } from '#event-store';
 import { defined } from '#kernel';
-import type { Told } from './told.js';
+import type { OutcomePayload } from './outcome-payload.js';
 
 const AGAIN = 'Mend the message and publish it anew; nothing of this one was carried out.';
 const REMEDIES: Record<string, string> = {
@@ -16,7 +16,7 @@ const REMEDIES: Record<string, string> = {
  * The ERP published a command that is never carried out. What is told of it is in the event: its body is with the dead
  * letters.
  */
-export function commandRefused(event: RecordedEvent): Told {
+export function commandRefused(event: RecordedEvent): OutcomePayload {
   const { deadLetterId, messageId, commandId, reference, code, text, place, silentUntil } =
     event.data as unknown as CommandRefused['data'];
   const why = code === 'delivery_limit' ? 'our own code failed on it each time that it was delivered' : text;

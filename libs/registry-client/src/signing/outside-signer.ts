@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { PedigreeError } from '#kernel';
 import type { CommandSignerConfig, HttpSignerConfig, Signer } from '../port.js';
 import { checkProducedCms, derOfProduced, knownCertificate, type KnownCertificate } from './produced-cms.js';
-import { Turns } from './turns.js';
+import { Semaphore } from './semaphore.js';
 
 export interface OutsideSignerParts {
   account: string;
@@ -19,7 +19,7 @@ const MAX_WORDS = 600;
  * use it.
  */
 export class OutsideSigner implements Signer {
-  private readonly turns: Turns;
+  private readonly semaphore: Semaphore;
   private readonly expected: KnownCertificate | undefined;
   /**
    * That of the last signature; the same certificate stays the same Buffer, so that a caller can tell a new one by
@@ -31,14 +31,14 @@ export class OutsideSigner implements Signer {
 
   /** @throws PedigreeError invalid_configuration when the certificate's file cannot be read. */
   constructor(private readonly parts: OutsideSignerParts) {
-    this.turns = new Turns(parts.config.concurrency);
+    this.semaphore = new Semaphore(parts.config.concurrency);
     this.expected = readCertificate(parts.account, parts.config.certificateFile);
     this.known = this.expected;
   }
 
   async sign(bytes: Uint8Array, urgent = false): Promise<Buffer> {
     try {
-      const signature = derOfProduced(await this.turns.take(() => this.parts.produce(bytes), urgent));
+      const signature = derOfProduced(await this.semaphore.take(() => this.parts.produce(bytes), urgent));
       this.known = checkProducedCms(bytes, signature, { expected: this.expected, last: this.known });
       this.madeWith.set(signature, this.known.der);
       return signature;

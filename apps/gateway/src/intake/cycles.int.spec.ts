@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { inTransaction } from '#postgres';
 import { testDatabase } from '../../../../test/support/database.js';
-import { arrival, Trial } from '../../test/trial.js';
-import { entangledIn, WALK_DEPENDENTS } from './circles.js';
+import { arrival, TestHarness } from '../../test/test-harness.js';
+import { entangledIn, WALK_DEPENDENTS } from './cycles.js';
 
-let trial: Trial;
+let harness: TestHarness;
 beforeAll(async () => {
-  trial = await Trial.start(await testDatabase());
+  harness = await TestHarness.start(await testDatabase());
 });
-afterAll(() => trial.stop());
+afterAll(() => harness.stop());
 
 const command = (command_id: string, ...after: string[]) => ({ command_id, xml: arrival(), after });
 
 /** A chain of stored commands, each after the one before it; the first after `from`. */
 async function chain(name: string, length: number, from: string): Promise<void> {
-  await trial.db.pool.query(
+  await harness.db.pool.query(
     `INSERT INTO command (command_id, request_id, body_sha256, document_sha256, account, actor, after_commands, kind)
      SELECT $1 || n, gen_random_uuid(), '\\x00', '\\x00', 'main', '{}', jsonb_build_array(CASE n
        WHEN 1 THEN $3 ELSE $1 || (n - 1) END), 'document' FROM generate_series(1, $2::int) AS n`,
@@ -23,12 +23,12 @@ async function chain(name: string, length: number, from: string): Promise<void> 
 }
 
 describe('commands that would wait for themselves', () => {
-  it('given at the same moment: one of them is refused, and names the circle at its field', async () => {
+  it('given at the same moment: one of them is refused, and names the cycle at its field', async () => {
     for (let round = 0; round < 10; round += 1) {
       const [a, b] = [`a-${round}`, `b-${round}`];
       // Two transactions, as two gateways have them: neither is committed when the other one begins.
       const take = (id: string, after: string) =>
-        inTransaction(trial.db.pool, async (tx) => {
+        inTransaction(harness.db.pool, async (tx) => {
           const [entangled] = await entangledIn(tx, [{ commandId: id, after: [after] }]);
           if (entangled !== undefined) return entangled;
           await tx.query(
@@ -41,9 +41,9 @@ describe('commands that would wait for themselves', () => {
         });
       const answers = await Promise.all([take(a, b), take(b, a)]);
       expect(answers.filter((one) => one === undefined)).toHaveLength(1);
-      expect(answers.find((one) => one !== undefined)).toEqual({ circle: expect.arrayContaining([a, b]) });
+      expect(answers.find((one) => one !== undefined)).toEqual({ cycle: expect.arrayContaining([a, b]) });
     }
-    const answers = await Promise.all([trial.post(command('x', 'y')), trial.post(command('y', 'x'))]);
+    const answers = await Promise.all([harness.post(command('x', 'y')), harness.post(command('y', 'x'))]);
     expect(answers.map((one) => one.status).sort()).toEqual([202, 400]);
     expect(answers.find((one) => one.status === 400)?.json()).toMatchObject({
       code: 'invalid_command',
@@ -54,7 +54,7 @@ describe('commands that would wait for themselves', () => {
 
   it('over more than a hundred others are found, and the refusal tells how many', async () => {
     await chain('long-', 300, 'last');
-    const answer = await trial.post(command('last', 'long-300'));
+    const answer = await harness.post(command('last', 'long-300'));
     expect([answer.status, answer.json()]).toMatchObject([
       400,
       {
@@ -65,12 +65,12 @@ describe('commands that would wait for themselves', () => {
         ),
       },
     ]);
-    expect((await trial.post(command('next', 'long-300'))).status).toBe(202);
+    expect((await harness.post(command('next', 'long-300'))).status).toBe(202);
   });
 
   it('are looked for among those that wait, not in the history: a long chain goes on for ever', async () => {
     await chain('day-', 2_000, 'first');
-    await trial.db.pool.query(
+    await harness.db.pool.query(
       'INSERT INTO command (command_id, request_id, body_sha256, document_sha256, account, actor, ' +
         `after_commands, kind) VALUES ('first', gen_random_uuid(), '\\x00', '\\x00', 'main', '{}', '[]', ` +
         `'document')`,
@@ -78,7 +78,7 @@ describe('commands that would wait for themselves', () => {
     await chain('early-', 1, 'tomorrow');
     const most = 100;
     const entangled = (one: { commandId: string; after: string[] }) =>
-      inTransaction(trial.db.pool, (tx) => entangledIn(tx, [one], most));
+      inTransaction(harness.db.pool, (tx) => entangledIn(tx, [one], most));
     expect(await entangled({ commandId: 'tomorrow', after: ['day-2000'] })).toEqual([undefined]);
     // Many wait for it, and it comes after little.
     await chain('many-', 500, 'root');
@@ -88,7 +88,7 @@ describe('commands that would wait for themselves', () => {
   });
 
   it('cost one probe of an index for each command that nobody has named', async () => {
-    const { pool } = trial.db;
+    const { pool } = harness.db;
     await chain('bulk-', 20_000, 'nobody');
     await pool.query('ANALYZE command');
     const client = await pool.connect();

@@ -1,6 +1,6 @@
 import { backoffMs, systemClock, type Clock } from '#kernel';
 
-export interface PatienceOptions {
+export interface BackoffGateOptions {
   /** Whether it is worth trying again. A rejection is a no. */
   ready(): Promise<boolean>;
   signal: AbortSignal;
@@ -10,11 +10,11 @@ export interface PatienceOptions {
 const BACKOFF = { firstMs: 100, mostMs: 5_000 };
 
 /** One wait for all who found that the time is not right: it is asked for them, with growing pauses, until it is. */
-export class Patience {
+export class BackoffGate {
   private waiting: Promise<void> | undefined;
   private failures = 0;
 
-  constructor(private readonly options: PatienceOptions) {}
+  constructor(private readonly options: BackoffGateOptions) {}
 
   get isWaiting(): boolean {
     return this.waiting !== undefined;

@@ -8,7 +8,7 @@ export interface Carried extends HeaderFields {
 }
 
 /** Why a message was put aside. */
-export interface Aside {
+export interface DeadLetterInfo {
   id: string;
   code: string;
   reason: string;
@@ -109,14 +109,14 @@ export function copyOf(message: HeaderFields, ownUser: string): Envelope {
 }
 
 /** The same, with why it was put aside. */
-export function asideOf(message: HeaderFields, aside: Aside, ownUser: string): Envelope {
+export function deadLetterEnvelope(message: HeaderFields, info: DeadLetterInfo, ownUser: string): Envelope {
   const copy = copyOf(message, ownUser);
   const why = {
-    [OURS.id]: aside.id,
-    [OURS.code]: aside.code,
-    [OURS.reason]: aside.reason.slice(0, MOST_REASON_CHARACTERS),
-    [OURS.deadAt]: aside.deadAt.toISOString(),
-    [OURS.deliveries]: aside.deliveries,
+    [OURS.id]: info.id,
+    [OURS.code]: info.code,
+    [OURS.reason]: info.reason.slice(0, MOST_REASON_CHARACTERS),
+    [OURS.deadAt]: info.deadAt.toISOString(),
+    [OURS.deliveries]: info.deliveries,
   };
   return { ...copy, headers: { ...copy.headers, ...why } };
 }
@@ -125,13 +125,13 @@ export function asideOf(message: HeaderFields, aside: Aside, ownUser: string): E
  * A message of the dead-letter queue. One without our headers was put there by the broker, for the delivery limit or by
  * hand.
  */
-export function letterOf(
+export function deadLetterOf(
   message: Carried,
   { deliveryLimit, ownUser }: { deliveryLimit: number; ownUser: string },
 ): DeadLetter {
-  const aside = ours(message) ?? brokers(message, deliveryLimit);
+  const info = ours(message) ?? brokers(message, deliveryLimit);
   return {
-    ...aside,
+    ...info,
     ...defined({ messageId: message.messageId }),
     ...publisherField(message, ownUser),
     body: message.body,
@@ -141,7 +141,7 @@ export function letterOf(
   };
 }
 
-function ours({ headers = {} }: HeaderFields): Aside | undefined {
+function ours({ headers = {} }: HeaderFields): DeadLetterInfo | undefined {
   const id: unknown = headers[OURS.id];
   const deadAt = new Date(String(headers[OURS.deadAt]));
   if (typeof id !== 'string' || id === '' || Number.isNaN(deadAt.getTime())) return undefined;
@@ -161,7 +161,7 @@ interface Death {
 }
 
 /** The broker does not hand on how often it delivered, and what it counts here are our looks at the letter. */
-function brokers(message: Carried, deliveryLimit: number): Aside {
+function brokers(message: Carried, deliveryLimit: number): DeadLetterInfo {
   const deaths: unknown = message.headers?.['x-death'];
   const [death] = (Array.isArray(deaths) ? deaths : []) as (Death | undefined)[];
   const deadAt = momentOf(death?.time ?? message.timestamp);

@@ -5,7 +5,7 @@ import { BUS_CHANNEL } from './statements.js';
  * Ends waits early: one connection that listens. A notice says only that there is something; readers look by themselves
  * besides, so that a lost connection costs time and never a message.
  */
-export class Wake {
+export class NoticeWaiter {
   private isClosed = false;
   private readonly waiting = new Set<() => void>();
   /** Notices so far: whoever took a mark before he looked misses none that came since. */

@@ -5,7 +5,7 @@ const MAX_WAITING = 1_000;
  * Lets at most so many actions run at once; the others wait their turn, first come first served, the urgent ones before
  * all others.
  */
-export class Turns {
+export class Semaphore {
   private running = 0;
   private readonly urgent: (() => void)[] = [];
   private readonly ordinary: (() => void)[] = [];

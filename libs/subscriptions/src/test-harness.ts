@@ -5,7 +5,7 @@ import { tasksSchema } from '#tasks';
 import { subscriptionsSchema } from './schema.js';
 
 /** A database with a log, a table of effects and nothing else: what the runner's tests work on. */
-export interface Trial {
+export interface TestHarness {
   pool: Pool;
   url: string;
   store: PostgresEventStore;
@@ -32,7 +32,7 @@ export const eventOf = (data: object, type = 'Noted'): NewEvent => ({
   },
 });
 
-export async function makeTrial(db: { pool: Pool; url: string; drop(): Promise<void> }): Promise<Trial> {
+export async function makeHarness(db: { pool: Pool; url: string; drop(): Promise<void> }): Promise<TestHarness> {
   await migrate(db.pool, [eventStoreSchema, tasksSchema, subscriptionsSchema]);
   // No key on n: an event that took effect twice is to be seen, not prevented.
   await db.pool.query('CREATE TABLE effect (id bigserial, n int NOT NULL)');

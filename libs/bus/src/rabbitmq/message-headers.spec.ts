@@ -1,8 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import { asideOf, copyOf, deliveriesOf, identityOf, incomingOf, letterOf, publisherOf } from './letter.js';
+import {
+  deadLetterEnvelope,
+  copyOf,
+  deliveriesOf,
+  identityOf,
+  incomingOf,
+  deadLetterOf,
+  publisherOf,
+} from './message-headers.js';
 
 const body = Buffer.from('{}');
-const aside = {
+const info = {
   id: 'l-1',
   code: 'invalid_json',
   reason: 'the body is not JSON',
@@ -49,9 +57,9 @@ describe('a message that is published again', () => {
 
 describe('a dead letter', () => {
   it('of ours tells what it was given', () => {
-    const letter = letterOf({ ...asideOf(given, aside, ownUser), body }, limits);
+    const letter = deadLetterOf({ ...deadLetterEnvelope(given, info, ownUser), body }, limits);
     expect(letter).toEqual({
-      ...aside,
+      ...info,
       messageId: 'm-1',
       contentType: 'application/json',
       headers: { 'erp-batch': '7', nested: '{"a":1}' },
@@ -62,7 +70,8 @@ describe('a dead letter', () => {
 
   it('of ours holds no reason without end', () =>
     expect(
-      letterOf({ ...asideOf(given, { ...aside, reason: 'x'.repeat(9_000) }, ownUser), body }, limits).reason,
+      deadLetterOf({ ...deadLetterEnvelope(given, { ...info, reason: 'x'.repeat(9_000) }, ownUser), body }, limits)
+        .reason,
     ).toHaveLength(4_000));
 
   it('of the broker tells the delivery limit, and has an id that stays', () => {
@@ -71,7 +80,7 @@ describe('a dead letter', () => {
         { reason: 'delivery_limit', queue: 'pedigree.commands', time: new Date('2026-11-21T10:00:00Z'), count: 1 },
       ],
     };
-    const letter = letterOf({ ...given, headers, body }, limits);
+    const letter = deadLetterOf({ ...given, headers, body }, limits);
     expect(letter).toMatchObject({
       code: 'delivery_limit',
       deliveries: 10,
@@ -83,8 +92,8 @@ describe('a dead letter', () => {
     );
     expect(letter.reason).not.toMatch(/has the faults/);
     // Looking at it is counted by the broker and changes nothing.
-    expect(letterOf({ ...given, headers: { ...headers, 'x-delivery-count': 7 }, body }, limits).id).toBe(letter.id);
-    expect(letterOf({ ...given, headers, body: Buffer.from('[]') }, limits).id).not.toBe(letter.id);
+    expect(deadLetterOf({ ...given, headers: { ...headers, 'x-delivery-count': 7 }, body }, limits).id).toBe(letter.id);
+    expect(deadLetterOf({ ...given, headers, body: Buffer.from('[]') }, limits).id).not.toBe(letter.id);
   });
 
   it.each([
@@ -93,7 +102,7 @@ describe('a dead letter', () => {
     [{ 'x-death': [{ reason: 'maxlen' }] }, 'maxlen', /maxlen/],
     [{ 'x-pedigree-id': 'l-1', 'x-pedigree-dead-at': 'never' }, 'unknown', /by hand/],
   ])('of whatever else is shown too: %j', (headers, code, reason) => {
-    expect(letterOf({ headers, body }, limits)).toMatchObject({
+    expect(deadLetterOf({ headers, body }, limits)).toMatchObject({
       code,
       reason: expect.stringMatching(reason) as unknown,
       contentType: 'application/octet-stream',
@@ -108,7 +117,7 @@ describe('the identity of a message', () => {
     const same = [
       of({ headers: { ...given.headers, ...marks } }),
       of({ redelivered: true, userId: 'erp' }),
-      identityOf({ ...asideOf(given, aside, ownUser), body }),
+      identityOf({ ...deadLetterEnvelope(given, info, ownUser), body }),
       identityOf({ ...copyOf(given, ownUser), body }),
     ];
     expect(new Set([of({}), ...same, incomingOf({ ...given, body }, { patienceMs: 1, ownUser }).id]).size).toBe(1);
@@ -157,12 +166,14 @@ describe('the publisher of a message', () => {
 
   it('stays through copies and copies of copies, and nobody becomes somebody by them', () => {
     const again = (message: Parameters<typeof copyOf>[0]) =>
-      copyOf(asideOf(copyOf(message, ownUser), aside, ownUser), ownUser);
+      copyOf(deadLetterEnvelope(copyOf(message, ownUser), info, ownUser), ownUser);
     expect(publisherOf(again({ ...given, userId: 'erp' }), ownUser)).toBe('erp');
     expect(again({ ...given, userId: 'erp' })).toMatchObject({ userId: 'pedigree', headers: { 'erp-batch': '7' } });
     expect(publisherOf(again(given), ownUser)).toBeUndefined();
     expect(again(given)).toEqual({ ...given, durable: true, mandatory: true });
-    expect(letterOf({ ...asideOf({ ...given, userId: 'erp' }, aside, ownUser), body }, limits)).toMatchObject({
+    expect(
+      deadLetterOf({ ...deadLetterEnvelope({ ...given, userId: 'erp' }, info, ownUser), body }, limits),
+    ).toMatchObject({
       publisher: 'erp',
       headers: { 'erp-batch': '7' },
     });

@@ -6,7 +6,7 @@ import { identityOf, passwordDigest } from './identity.js';
 const MAX_ACCOUNTS = 1_000;
 const text = z.string().min(1).max(10_000);
 
-const newcomerShape = z.strictObject({
+const newAccountShape = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/),
   /** Key of a participant of the world. */
   participant: text,
@@ -19,14 +19,14 @@ const newcomerShape = z.strictObject({
 });
 
 /** A user who came later, as the journal keeps him: without the password itself. */
-export type NewcomerRecord = Omit<z.infer<typeof newcomerShape>, 'password'> & { passwordSha256?: string };
+export type NewAccountRecord = Omit<z.infer<typeof newAccountShape>, 'password'> & { passwordSha256?: string };
 
 /**
  * Checks an order of the control port to make a user known. Throws an Error that says what is wrong; then nothing has
  * changed.
  */
-export function newcomerOf(world: World, body: unknown): NewcomerRecord {
-  const parsed = newcomerShape.safeParse(body);
+export function newAccountOf(world: World, body: unknown): NewAccountRecord {
+  const parsed = newAccountShape.safeParse(body);
   if (!parsed.success) throw new Error(z.prettifyError(parsed.error));
   const { password, ...rest } = parsed.data;
   const record = { ...rest, ...(password === undefined ? {} : { passwordSha256: passwordDigest(password) }) };
@@ -38,11 +38,11 @@ export function newcomerOf(world: World, body: unknown): NewcomerRecord {
   if (world.accountsByUser.has(userId)) throw new Error(`there is a user with the userId ${userId} already`);
   if (certificate?.publicKey === null && !hasGostEngine())
     throw new Error('a GOST certificate needs an OpenSSL with the GOST engine (Debian: libengine-gost-openssl)');
-  return record as NewcomerRecord;
+  return record as NewAccountRecord;
 }
 
 /** Makes him known. */
-export function admit(world: World, record: NewcomerRecord): { name: string; userId: string } {
+export function admit(world: World, record: NewAccountRecord): { name: string; userId: string } {
   const participant = world.participants.get(record.participant);
   if (participant === undefined) throw new Error(`there is no participant "${record.participant}"`);
   const { name, clientId, clientSecret } = record;
@@ -52,7 +52,7 @@ export function admit(world: World, record: NewcomerRecord): { name: string; use
   return { name, userId: account.userId };
 }
 
-const identityIn = (record: NewcomerRecord) =>
+const identityIn = (record: NewAccountRecord) =>
   identityOf({
     userId: record.userId,
     certificate: record.certificatePem === undefined ? undefined : Buffer.from(record.certificatePem),

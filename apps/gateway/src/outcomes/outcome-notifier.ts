@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '#kernel';
 import type { Queryable } from '#postgres';
 import { newestOutcome } from '#read-models';
 
-export interface BellOptions {
+export interface NotifierOptions {
   pool: Queryable;
   /** How often the outbox is looked at while somebody waits. Default 200. */
   pollMs?: number;
@@ -13,13 +13,13 @@ export interface BellOptions {
  * Tells everybody in this process who waits for a new outcome, with one small query for all of them; nobody waiting, no
  * query.
  */
-export class OutcomeBell {
+export class OutcomeNotifier {
   private readonly waiters = new Set<{ beyond: bigint; wake: () => void }>();
   private readonly ended = new AbortController();
   private readonly clock: Clock;
   private looking: Promise<void> | undefined;
 
-  constructor(private readonly options: BellOptions) {
+  constructor(private readonly options: NotifierOptions) {
     this.clock = options.clock ?? systemClock;
   }
 

@@ -4,7 +4,7 @@ import type { Clock } from '#kernel';
 import { migrate } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { inboundSchema, moveCursor } from '../inbound/registry-documents.js';
-import { restorationNeed, sayWhenHeld } from './restoration-need.js';
+import { restorationDependency, sayWhenHeld } from './restoration-dependency.js';
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -13,12 +13,12 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 const check = async (accounts = ['main', 'north']): Promise<string> => {
-  const need = restorationNeed(db.url, accounts);
-  const said = await need.check(new AbortController().signal).then(
+  const dependency = restorationDependency(db.url, accounts);
+  const said = await dependency.check(new AbortController().signal).then(
     () => '',
     (error: Error) => error.message,
   );
-  await need.close?.();
+  await dependency.close?.();
   return said;
 };
 const restored = (state: string, minutesAgo: number) =>
@@ -36,9 +36,9 @@ describe('a restored database that holds everything back', () => {
   });
 
   it('is not taken for it where the database itself is away', async () => {
-    const need = restorationNeed('postgres://nobody@127.0.0.1:1/none', ['main']);
-    await expect(need.check(new AbortController().signal)).resolves.toBeUndefined();
-    await need.close?.();
+    const dependency = restorationDependency('postgres://nobody@127.0.0.1:1/none', ['main']);
+    await expect(dependency.check(new AbortController().signal)).resolves.toBeUndefined();
+    await dependency.close?.();
   });
 
   describe('for its lists', () => {

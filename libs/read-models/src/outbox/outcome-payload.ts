@@ -1,7 +1,7 @@
 import type { OutcomeData, OutcomeType } from './cloud-event.js';
 
 /** What an outcome says, before it is put into its envelope. */
-export interface Told {
+export interface OutcomePayload {
   type: OutcomeType;
   /** Routing key, for example `document.concluded.accepted`. */
   topic: string;

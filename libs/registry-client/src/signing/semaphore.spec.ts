@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { Turns } from './turns.js';
+import { Semaphore } from './semaphore.js';
 
 /** Actions that end when they are told to; `begun` holds their names in the order in which they began. */
-function stage(turns: Turns) {
+function stage(semaphore: Semaphore) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const enter = (name: string, urgent = false): Promise<string> =>
-    turns.take(() => {
+    semaphore.take(() => {
       begun.push(name);
       return new Promise<string>((resolve) => ends.set(name, () => resolve(name)));
     }, urgent);
@@ -19,7 +19,7 @@ function stage(turns: Turns) {
 
 describe('Turns', () => {
   it('lets so many run at once, the others in order, the urgent first', async () => {
-    const { begun, enter, end } = stage(new Turns(2));
+    const { begun, enter, end } = stage(new Semaphore(2));
     const all = [enter('a'), enter('b'), enter('c'), enter('d'), enter('sign-in', true)];
     await new Promise(setImmediate);
     expect(begun).toEqual(['a', 'b']);
@@ -38,20 +38,20 @@ describe('Turns', () => {
   });
 
   it('gives the place on when an action fails', async () => {
-    const turns = new Turns(1);
+    const semaphore = new Semaphore(1);
     const failing = [
-      turns.take(() => Promise.reject(new Error('one'))),
-      turns.take(() => Promise.reject(new Error('two'))),
+      semaphore.take(() => Promise.reject(new Error('one'))),
+      semaphore.take(() => Promise.reject(new Error('two'))),
     ];
     expect(await Promise.allSettled(failing)).toMatchObject([
       { reason: { message: 'one' } },
       { reason: { message: 'two' } },
     ]);
-    expect(await turns.take(() => Promise.resolve('three'))).toBe('three');
+    expect(await semaphore.take(() => Promise.resolve('three'))).toBe('three');
   });
 
   it('does not let a thousand and one wait', async () => {
-    const { enter, end } = stage(new Turns(1));
+    const { enter, end } = stage(new Semaphore(1));
     void enter('running');
     const waiting = Array.from({ length: 1_000 }, (_, i) => enter(`w${i}`));
     await expect(enter('one too many')).rejects.toThrow('1000 signatures are waiting');

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { migrate } from '#postgres';
 import { PostgresTaskQueue, tasksSchema, type Task } from '#tasks';
 import { testDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { endLeasesOfTheDead } from './dead-holders.js';
+import { reclaimLeases } from './reclaim-leases.js';
 import { isSurelyGone, processName } from './process-name.js';
 
 const LEASE_MS = 600_000;
@@ -62,17 +62,17 @@ describe('leases of processes that are gone', () => {
     async () => {
       const lane = await leasedBy(await killed());
       expect(await claim(lane)).toEqual([]);
-      expect(await endLeasesOfTheDead(queue)).toBe(tells ? 1 : 0);
+      expect(await reclaimLeases(queue)).toBe(tells ? 1 : 0);
       expect((await claim(lane)).map((task) => [task.key, task.leaseExpiredBefore])).toEqual(
         tells ? [[lane, true]] : [],
       );
-      expect(await endLeasesOfTheDead(queue)).toBe(0);
+      expect(await reclaimLeases(queue)).toBe(0);
     },
   );
 
   it('are not those of processes that live: this one, and another', async () => {
     const lanes = await Promise.all([leasedBy(processName()), leasedBy((await otherProcess()).name)]);
-    expect(await endLeasesOfTheDead(queue)).toBe(0);
+    expect(await reclaimLeases(queue)).toBe(0);
     for (const lane of lanes) expect(await claim(lane)).toEqual([]);
   });
 
@@ -80,7 +80,7 @@ describe('leases of processes that are gone', () => {
     const holder = await killed();
     const lane = await leasedBy(holder);
     await db.pool.query(`UPDATE task SET lease_until = '-infinity' WHERE lane = $1`, [lane]);
-    expect(await endLeasesOfTheDead(queue)).toBe(0);
+    expect(await reclaimLeases(queue)).toBe(0);
     expect((await claim(lane))[0]?.leaseExpiredBefore).toBe(false);
   });
 });

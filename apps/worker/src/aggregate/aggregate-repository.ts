@@ -40,8 +40,8 @@ export interface Installation {
   profile: string;
 }
 
-/** A noun of the domain, as far as its stream is concerned. */
-export interface Noun<State, Command, Event> {
+/** A aggregate of the domain, as far as its stream is concerned. */
+export interface Aggregate<State, Command, Event> {
   /** For messages. */
   name: string;
   streamOf(id: string): string;
@@ -74,7 +74,7 @@ const READ_EVENTS = 1_000;
 const MAX_READS = 1_000;
 
 /**
- * Loads one of a noun's kind from the log, decides, appends. States are remembered between commands. A state that other
+ * Loads one of a aggregate's kind from the log, decides, appends. States are remembered between commands. A state that other
  * processes have moved on costs a version conflict and a second look, never a wrong event: the log checks the expected
  * version, and "nothing new" is believed only of the log itself.
  *
@@ -82,16 +82,16 @@ const MAX_READS = 1_000;
  * made again under the same lease and is its own repeat. Another run of the task, or another decision, has other ids:
  * at a version that is taken it is a conflict, and is decided again.
  */
-export class NounRepository<State, Command, Event extends { type: string; data: object }> {
+export class AggregateRepository<State, Command, Event extends { type: string; data: object }> {
   private readonly remembered = new Map<string, Remembered<State>>();
   /** What the command that begins one is decided on at first. Where there is one already, the log says so. */
   private readonly unborn: Remembered<State>;
 
   constructor(
-    private readonly noun: Noun<State, Command, Event>,
+    private readonly aggregate: Aggregate<State, Command, Event>,
     private readonly options: RepositoryOptions,
   ) {
-    this.unborn = { state: noun.initial, version: -1 };
+    this.unborn = { state: aggregate.initial, version: -1 };
   }
 
   /** The state as this process last knew it; it may be old. */
@@ -114,11 +114,11 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
    * state.
    */
   async execute(id: string, command: Command, cause: Cause): Promise<Decided<State, Event>> {
-    const { noun } = this;
+    const { aggregate } = this;
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
       const before =
-        this.remembered.get(id) ?? (conflicts === 0 && noun.begins(command) ? this.unborn : await this.readOn(id));
-      const events = noun.decide(before.state, command);
+        this.remembered.get(id) ?? (conflicts === 0 && aggregate.begins(command) ? this.unborn : await this.readOn(id));
+      const events = aggregate.decide(before.state, command);
       if (events.length === 0) {
         const inLog = await this.readOn(id);
         if (inLog.version === before.version) return { events, state: before.state };
@@ -126,31 +126,31 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
       }
       await storeNamed(cause.candidates ?? [], events);
       const appended = await this.options.store.append(
-        noun.streamOf(id),
+        aggregate.streamOf(id),
         before.version === -1 ? 'none' : before.version,
         events.map((event, n) => this.envelope({ event, id, cause, version: before.version + 1 + n })),
       );
       if (appended.kind === 'appended') {
-        const state = events.reduce(noun.evolve, before.state);
+        const state = events.reduce(aggregate.evolve, before.state);
         this.remember(id, { state, version: appended.version });
         return { events, state };
       }
       await this.readOn(id);
     }
-    throw new Error(`${noun.name} ${id}: ${MAX_CONFLICTS} version conflicts in a row`);
+    throw new Error(`${aggregate.name} ${id}: ${MAX_CONFLICTS} version conflicts in a row`);
   }
 
   /** What is remembered, brought up to the end of the stream. */
   private async readOn(id: string): Promise<Remembered<State>> {
-    const { noun } = this;
+    const { aggregate } = this;
     let known = this.remembered.get(id) ?? this.unborn;
     for (let reads = 0; reads < MAX_READS; reads += 1) {
-      const events = await this.options.store.readStream(noun.streamOf(id), {
+      const events = await this.options.store.readStream(aggregate.streamOf(id), {
         fromVersion: known.version + 1,
         limit: READ_EVENTS,
       });
       known = {
-        state: (events as unknown as Event[]).reduce(noun.evolve, known.state),
+        state: (events as unknown as Event[]).reduce(aggregate.evolve, known.state),
         version: events.at(-1)?.version ?? known.version,
       };
       if (events.length < READ_EVENTS) break;
@@ -162,7 +162,7 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
   private remember(id: string, one: Remembered<State>): void {
     // Deleting first moves the key to the end: the map's first key is the one untouched for longest.
     this.remembered.delete(id);
-    if (this.noun.isOver(one.state)) return;
+    if (this.aggregate.isOver(one.state)) return;
     this.remembered.set(id, one);
     const oldest = this.remembered.keys().next();
     if (this.remembered.size > (this.options.maxRemembered ?? 20_000) && !oldest.done)
@@ -176,7 +176,7 @@ export class NounRepository<State, Command, Event extends { type: string; data: 
    */
   private nameOf({ event, id, cause, version }: { event: Event; id: string; cause: Cause; version: number }): string {
     const digest = sha256Hex(canonicalJson(event.data));
-    return `${cause.taskKey}@${cause.lease}@${this.noun.streamOf(id)}@${version}/${event.type}/${digest}`;
+    return `${cause.taskKey}@${cause.lease}@${this.aggregate.streamOf(id)}@${version}/${event.type}/${digest}`;
   }
 
   private envelope(of: { event: Event; id: string; cause: Cause; version: number }): NewEvent {

@@ -1,14 +1,14 @@
 import { heldTooLong } from '#backup';
 import { systemClock, type Clock } from '#kernel';
 import { openPool, type Pool } from '#postgres';
-import type { Need, ServiceLog } from '#service';
+import type { Dependency, ServiceLog } from '#service';
 
 const CHECK_TIMEOUT_MS = 5_000;
 const SAY_EVERY_MS = 10 * 60_000;
 const LOOK_EVERY_MS = 60_000;
 
 /** Readiness names a restored database that holds back for too long. The worker goes on with everything else. */
-export function restorationNeed(databaseUrl: string, accounts: string[]): Need {
+export function restorationDependency(databaseUrl: string, accounts: string[]): Dependency {
   const pool = openPool({
     connectionString: databaseUrl,
     maxConnections: 1,

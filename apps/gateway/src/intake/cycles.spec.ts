@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { circlesIn } from './circles.js';
+import { cyclesIn } from './cycles.js';
 
 const command = (commandId: string, ...after: string[]) => ({ commandId, after });
 const known = (...commands: ReturnType<typeof command>[]) => new Map(commands.map((one) => [one.commandId, one.after]));
@@ -27,12 +27,12 @@ describe('commands that would wait for themselves', () => {
       [undefined],
     ],
     ['not a known one again', [command('A', 'B')], known(command('A', 'B'), command('B')), [undefined]],
-    ['not a circle of others', [command('C', 'A')], known(command('A', 'B'), command('B', 'A')), [undefined]],
-  ])('%s', (_, batch, stored, circles) => expect(circlesIn(batch, stored)).toEqual(circles));
+    ['not a cycle of others', [command('C', 'A')], known(command('A', 'B'), command('B', 'A')), [undefined]],
+  ])('%s', (_, batch, stored, cycles) => expect(cyclesIn(batch, stored)).toEqual(cycles));
 
-  it('finds a circle of any length', () => {
+  it('finds a cycle of any length', () => {
     const chain = Array.from({ length: 5_000 }, (_, n) => command(`c${n}`, `c${n + 1}`));
-    expect(circlesIn([command('c5000', 'c0')], known(...chain))[0]).toHaveLength(5_002);
-    expect(circlesIn([command('x', 'c0')], known(...chain))).toEqual([undefined]);
+    expect(cyclesIn([command('c5000', 'c0')], known(...chain))[0]).toHaveLength(5_002);
+    expect(cyclesIn([command('x', 'c0')], known(...chain))).toEqual([undefined]);
   });
 });

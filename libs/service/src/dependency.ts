@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { loginRefusal, openPool } from '#postgres';
 
 /** A service that a program needs. It is asked again and again, for as long as the program runs. */
-export interface Need {
+export interface Dependency {
   /** Short, as people call it: `postgresql`, `registry`, `rabbitmq`, `eventstore`. */
   name: string;
   /** Host and port, and nothing secret. */
@@ -41,7 +41,7 @@ const DEFAULT_PORTS: Record<string, number> = {
  * Whether PostgreSQL lets us in and answers, by a connection of its own, so that a busy pool is not taken for a server
  * that is away.
  */
-export function postgresNeed(databaseUrl: string): Need {
+export function postgresDependency(databaseUrl: string): Dependency {
   const pool = openPool({
     connectionString: databaseUrl,
     maxConnections: 1,
@@ -63,7 +63,7 @@ export function postgresNeed(databaseUrl: string): Need {
  * Whether something takes connections at the address, and no more: a call would have to keep the manners of the other
  * side. A cluster's address (`esdb://a:1,b:2`) is there when one of its hosts is.
  */
-export function tcpNeed(name: string, address: string, options: Pick<Need, 'isRequired'> = {}): Need {
+export function tcpDependency(name: string, address: string, options: Pick<Dependency, 'isRequired'> = {}): Dependency {
   const hosts = hostsOf(address);
   return {
     name,
@@ -78,11 +78,11 @@ export function tcpNeed(name: string, address: string, options: Pick<Need, 'isRe
 }
 
 /** The same for a service that not every installation has: none where its address is not configured. */
-export const optionalNeed = (
+export const optionalDependency = (
   name: string,
   address: string | undefined,
-  options: Pick<Need, 'isRequired'> = {},
-): Need[] => (address === undefined ? [] : [tcpNeed(name, address, options)]);
+  options: Pick<Dependency, 'isRequired'> = {},
+): Dependency[] => (address === undefined ? [] : [tcpDependency(name, address, options)]);
 
 interface Host {
   host: string;

@@ -13,13 +13,13 @@ const EVERY_MS = 5_000;
  * and one that is gone cannot; what it wrote in its last moment is covered as ever, by the unknown outcome and its
  * grace, which counts from the take-over.
  */
-export async function endLeasesOfTheDead(queue: Holders): Promise<number> {
+export async function reclaimLeases(queue: Holders): Promise<number> {
   return queue.endLeasesOf((await queue.holders()).filter(isSurelyGone));
 }
 
 /** Takes over what those processes had begun, and says so. */
 export async function takeOver(queue: Holders, log: Pick<ServiceLog, 'info'>): Promise<void> {
-  const ended = await endLeasesOfTheDead(queue);
+  const ended = await reclaimLeases(queue);
   if (ended > 0) log.info({ tasks: ended }, 'took over tasks of processes that are gone');
 }
 

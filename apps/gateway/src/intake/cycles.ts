@@ -6,10 +6,10 @@ export interface Ordered {
 }
 
 /**
- * Why a command cannot wait for what it names: `circle`, it would wait for itself over these commands; `tooMany`, more
+ * Why a command cannot wait for what it names: `cycle`, it would wait for itself over these commands; `tooMany`, more
  * than so many would have to be looked at.
  */
-export type Entangled = { circle: string[] } | { tooMany: number };
+export type Entangled = { cycle: string[] } | { tooMany: number };
 
 type Edges = ReadonlyMap<string, readonly string[]>;
 
@@ -48,7 +48,7 @@ const WALK_PREDECESSORS = `WITH RECURSIVE walk (command_id) AS (
 
 /**
  * For each command of a batch why it cannot wait for what it names, or undefined. Holds a lock until the transaction
- * ends, so that commands given at the same moment, to several gateways too, are looked at one after the other. A circle
+ * ends, so that commands given at the same moment, to several gateways too, are looked at one after the other. A cycle
  * goes through a command that others named before it came: what waits for the batch is read, which is little, and not
  * its history, which grows for ever.
  */
@@ -64,7 +64,7 @@ export async function entangledIn(
   // So many wait for it that what it comes after may be less.
   const known = after ?? (await walk(tx, { text: WALK_PREDECESSORS, from: named, most }));
   if (known === undefined) return batch.map((one) => (one.after.length === 0 ? undefined : { tooMany: most }));
-  return circlesIn(batch, known).map((circle) => (circle === undefined ? undefined : { circle }));
+  return cyclesIn(batch, known).map((cycle) => (cycle === undefined ? undefined : { cycle }));
 }
 
 /** Undefined when there are more than `most`. */
@@ -90,12 +90,12 @@ async function walk(
  * stored commands what each comes after; of a batch the earlier ones count as known to the later ones, so that of two
  * that wait for each other the second is refused.
  */
-export function circlesIn(batch: readonly Ordered[], known: Edges): (string[] | undefined)[] {
+export function cyclesIn(batch: readonly Ordered[], known: Edges): (string[] | undefined)[] {
   const edges = new Map(known);
   return batch.map((one) => {
-    const circle = one.after.length === 0 ? undefined : wayBack(one, edges);
-    if (circle === undefined && !edges.has(one.commandId)) edges.set(one.commandId, one.after);
-    return circle;
+    const cycle = one.after.length === 0 ? undefined : wayBack(one, edges);
+    if (cycle === undefined && !edges.has(one.commandId)) edges.set(one.commandId, one.after);
+    return cycle;
   });
 }
 

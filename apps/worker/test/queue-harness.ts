@@ -8,7 +8,7 @@ import type { PostgresTaskQueue, Task } from '#tasks';
 import type { InboundContext } from '../src/inbound/context.js';
 import { FakeGroups } from './fake-groups.js';
 import { FakeRegistry, type SendFate } from './fake-registry.js';
-import { processOn, runTask, type Stores } from './trial.js';
+import { processOn, runTask, type Stores } from './test-harness.js';
 
 const HOUR_MS = 3_600_000;
 export const MOST_STEPS = 60;
@@ -24,7 +24,7 @@ export interface World {
  * A worker by hand, on a real queue: what is planned is done task by task, whenever it is due, and what follows from
  * each is seen before the next.
  */
-export class QueueTrial {
+export class QueueHarness {
   constructor(private readonly parts: Stores & { pool: Pool; queue: PostgresTaskQueue }) {}
 
   worldOf(fates: SendFate[] = []): World {

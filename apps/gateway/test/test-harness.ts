@@ -45,7 +45,7 @@ export interface Answer {
 }
 
 /** A gateway over a database of its own, and what stands in for the worker behind it. */
-export class Trial {
+export class TestHarness {
   private constructor(
     readonly db: Database,
     readonly gateway: RunningGateway,
@@ -56,7 +56,7 @@ export class Trial {
   ) {}
 
   /** On a fresh database, which is dropped at the end. */
-  static async start(db: Database, over: Partial<GatewayConfig> = {}): Promise<Trial> {
+  static async start(db: Database, over: Partial<GatewayConfig> = {}): Promise<TestHarness> {
     const folder = mkdtempSync(join(tmpdir(), 'pedigree-gateway-'));
     writeFileSync(join(folder, 'accounts.json'), JSON.stringify([{ name: 'main' }, { name: 'north' }]));
     const environment = {
@@ -71,7 +71,7 @@ export class Trial {
       done();
     };
     const log = pino({ level: 'info' }, new Writable({ write }));
-    return new Trial(
+    return new TestHarness(
       db,
       await startGateway({ ...gatewayConfig(environment), ...over }, log),
       environment,

@@ -132,18 +132,8 @@ async function startParts(
 
   const stopping = new AbortController();
   const subscriptions = new SubscriptionWatch({ log });
-  const running = runAll({
-    config,
-    sagas,
-    context,
-    pool,
-    store,
-    queue,
-    lanes,
-    log,
-    subscriptions,
-    signal: stopping.signal,
-  });
+  const parts = { config, sagas, context, pool, store, queue, lanes, log, subscriptions };
+  const running = runAll({ ...parts, signal: stopping.signal });
   const stop = async (): Promise<void> => {
     stopping.abort();
     await Promise.all(running);

@@ -37,20 +37,21 @@ async function accounts(past: GoldenPast): Promise<void> {
   await past.do('send', 'paused');
 }
 
+const STATUS_OF: Record<string, DocumentStatus> = {
+  unfinished: 'processing',
+  failed: 'failed',
+  stayedFailed: 'failed',
+};
+
 async function others(past: GoldenPast): Promise<void> {
   const { world } = past;
   await world.catchUp();
   const { pool, queue } = world.parts;
   await queue.schedule(pool, ACCOUNTS.flatMap(listTasks));
   const known = ['unfinished', 'processed', 'failed', 'kept', 'stayedFailed', 'withoutBytes', 'linked', 'ours'];
-  const statusOf: Record<string, DocumentStatus> = {
-    unfinished: 'processing',
-    failed: 'failed',
-    stayedFailed: 'failed',
-  };
   const entry = (name: string): DocumentMetadata => ({
     documentId: past.idOf(`inbound.${name}`),
-    status: statusOf[name] ?? 'processed',
+    status: STATUS_OF[name] ?? 'processed',
     docType: 607,
     docNum: name,
     requestId: name === 'linked' ? past.idOf('accepted') : name === 'ours' ? past.idOf('recognised') : `r-${name}`,

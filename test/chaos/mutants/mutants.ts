@@ -89,8 +89,8 @@ export const MUTANTS: Mutant[] = [
     edits: [
       {
         file: 'apps/worker/src/aggregate/aggregate-repository.ts',
-        find: '${cause.taskKey}@${cause.lease}@${this.noun.streamOf(id)}@${version}/${event.type}/${digest}',
-        replace: '${cause.taskKey}@${this.noun.streamOf(id)}@${version}/${event.type}',
+        find: '${cause.taskKey}@${cause.lease}@${this.aggregate.streamOf(id)}@${version}/${event.type}/${digest}',
+        replace: '${cause.taskKey}@${this.aggregate.streamOf(id)}@${version}/${event.type}',
       },
     ],
     caughtBy: /^orphans: .* is stuck/,

@@ -166,6 +166,18 @@ describe('what nothing carries on', () => {
     const answer = await fetch(`${url}/health/${which}`);
     return { status: answer.status, body: (await answer.json()) as Readiness };
   };
+  /** Brings the document list up to the log. */
+  async function listDocuments(store: PostgresEventStore): Promise<void> {
+    await catchUpProjection({
+      store,
+      pool: db.pool,
+      projection: projections({
+        evidence: new PostgresEvidenceStore({ pool: db.pool }),
+        documents: documentReading(),
+        store,
+      }).find(({ name }) => name === 'document-outcomes') as never,
+    });
+  }
   /** A document whose saga went by, and for which nothing is planned: this is the fault that there should never be. */
   async function orphan(store: PostgresEventStore): Promise<void> {
     const registration = {
@@ -198,15 +210,7 @@ describe('what nothing carries on', () => {
         metadata,
       },
     ]);
-    await catchUpProjection({
-      store,
-      pool: db.pool,
-      projection: projections({
-        evidence: new PostgresEvidenceStore({ pool: db.pool }),
-        documents: documentReading(),
-        store,
-      }).find(({ name }) => name === 'document-outcomes') as never,
-    });
+    await listDocuments(store);
     await db.pool.query(`INSERT INTO checkpoint (name, position, updated_at) VALUES ('saga:document', $1, now())`, [
       appended.kind === 'appended' ? appended.position : 0n,
     ]);

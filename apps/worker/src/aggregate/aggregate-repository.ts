@@ -74,7 +74,7 @@ const READ_EVENTS = 1_000;
 const MAX_READS = 1_000;
 
 /**
- * Loads one of a aggregate's kind from the log, decides, appends. States are remembered between commands. A state that other
+ * Loads an aggregate from the log, decides, appends. States are remembered between commands. A state that other
  * processes have moved on costs a version conflict and a second look, never a wrong event: the log checks the expected
  * version, and "nothing new" is believed only of the log itself.
  *

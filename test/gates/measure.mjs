@@ -136,7 +136,7 @@ function complexityOf(node) {
 }
 
 const REFERENCE =
-  /\b(DESIGN|STYLE|STACK|public-facts|document-types|principles|registry-interface|[Ii]nterface|decision)(?:,? (?:section )?(\d+(?:\.\d+)*))?(?![\w.-]*\.md)/g;
+  /\b(DESIGN|STYLE|STACK|public-facts|principles|registry-interface|[Ii]nterface|decision)(?:,? (?:section )?(\d+(?:\.\d+)*))?(?![\w.-]*\.md)/g;
 /** Words that are references only with a number behind them. */
 const ONLY_NUMBERED = /^(principles|registry-interface|[Ii]nterface|decision)$/;
 

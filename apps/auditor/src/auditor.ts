@@ -18,7 +18,7 @@ export const auditorSchemas: MigrationSet[] = [
   eventStoreSchema,
   tasksSchema,
   subscriptionsSchema,
-  { name: 'auditor', directory: new URL('./log/migrations', import.meta.url) },
+  { name: 'auditor', directory: new URL('./log/migrations/', import.meta.url) },
 ];
 
 /** Name of the subscription, as `GET /v1/operations` shows it. */

@@ -3,7 +3,7 @@ import type { MigrationSet, Queryable } from '#postgres';
 
 export const restorationSchema: MigrationSet = {
   name: 'restoration',
-  directory: new URL('./migrations', import.meta.url),
+  directory: new URL('./migrations/', import.meta.url),
 };
 
 export type RestorationState = 'loading' | 'comparing' | 'released';

@@ -6,7 +6,7 @@ import { documentTypes } from './document-types.js';
 import { readDocument } from './read-document.js';
 import { PedigreeError } from '#kernel';
 
-const fixtures = new URL('../fixtures', import.meta.url);
+const fixtures = new URL('../fixtures/', import.meta.url);
 const fixture = (name: string): Buffer => readFileSync(new URL(name, fixtures));
 const fixtureOf = (docType: number): Buffer =>
   fixture(readdirSync(fixtures).find((name) => name.startsWith(`${docType}-`)) as string);

@@ -6,7 +6,7 @@ import { schemaEntries, SHARED_TYPES } from './schema-set.js';
 
 describe('given the index of the schema set', () => {
   it('it names every file of the set once, and none that is not there', () => {
-    const files = readdirSync(new URL('../schemas/1.38', import.meta.url)).filter(
+    const files = readdirSync(new URL('../schemas/1.38/', import.meta.url)).filter(
       (name) => name.endsWith('.xsd') && name !== SHARED_TYPES,
     );
     expect(schemaEntries.map((entry) => entry.file).sort()).toEqual(files.sort());

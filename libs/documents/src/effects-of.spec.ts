@@ -6,7 +6,7 @@ import { effectsOf } from './effects-of.js';
 import type { DocumentFacts, ItemEffect, ReceiptFacts } from './port.js';
 import { readDocument } from './read-document.js';
 
-const folder = new URL('../fixtures', import.meta.url);
+const folder = new URL('../fixtures/', import.meta.url);
 const given = (docType: number): DocumentFacts =>
   readDocument(
     readFileSync(new URL(readdirSync(folder).find((name) => name.startsWith(`${docType}-`)) as string, folder)),

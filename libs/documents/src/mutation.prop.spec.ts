@@ -10,7 +10,7 @@ import { readReceipt } from './read-receipt.js';
 const SEED = 20261121;
 const CHANGED = sized({ test: 1_500, soak: 4_000 });
 const CHECKED = sized({ test: 500, soak: 1_000 });
-const folder = new URL('../fixtures', import.meta.url);
+const folder = new URL('../fixtures/', import.meta.url);
 const files = readdirSync(folder).map((name) => readFileSync(new URL(name, folder)));
 
 /** One change to a file: bytes or lines overwritten, cut out, repeated, or a piece that parsers stumble over put in. */

@@ -4,7 +4,7 @@ import { PedigreeError, type ErrorPlace } from '#kernel';
 import { documentTypes } from './document-types.js';
 import { readDocument } from './read-document.js';
 
-const fixtures = new URL('../fixtures', import.meta.url);
+const fixtures = new URL('../fixtures/', import.meta.url);
 const fixtureOf = (docType: number): string =>
   readFileSync(
     new URL(readdirSync(fixtures).find((name) => name.startsWith(`${docType}-`)) as string, fixtures),

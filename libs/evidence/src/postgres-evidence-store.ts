@@ -9,7 +9,7 @@ import type { Encoded } from './encoding.js';
 import { EvidenceDamaged, type EvidenceStore } from './port.js';
 
 /** The table of this library: evidence. */
-export const evidenceSchema: MigrationSet = { name: 'evidence', directory: new URL('./migrations', import.meta.url) };
+export const evidenceSchema: MigrationSet = { name: 'evidence', directory: new URL('./migrations/', import.meta.url) };
 
 const MOST_BLOBS_PER_STATEMENT = 500;
 /** A statement carries at most so many bytes, or one blob. */

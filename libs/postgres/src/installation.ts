@@ -3,7 +3,7 @@ import type { Queryable } from './pool.js';
 
 export const installationSchema: MigrationSet = {
   name: 'installation',
-  directory: new URL('./installation', import.meta.url),
+  directory: new URL('./installation/', import.meta.url),
 };
 
 /**

@@ -2,9 +2,9 @@ import type { MigrationSet } from '#postgres';
 
 /** The tables of every read model, a set per folder. */
 export const readModelSchemas: MigrationSet[] = [
-  { name: 'read-models/document-outcomes', directory: new URL('./document-outcomes/migrations', import.meta.url) },
-  { name: 'read-models/groups', directory: new URL('./groups/migrations', import.meta.url) },
-  { name: 'read-models/sgtin-history', directory: new URL('./sgtin-history/migrations', import.meta.url) },
-  { name: 'read-models/inbound-documents', directory: new URL('./inbound-documents/migrations', import.meta.url) },
-  { name: 'read-models/outbox', directory: new URL('./outbox/migrations', import.meta.url) },
+  { name: 'read-models/document-outcomes', directory: new URL('./document-outcomes/migrations/', import.meta.url) },
+  { name: 'read-models/groups', directory: new URL('./groups/migrations/', import.meta.url) },
+  { name: 'read-models/sgtin-history', directory: new URL('./sgtin-history/migrations/', import.meta.url) },
+  { name: 'read-models/inbound-documents', directory: new URL('./inbound-documents/migrations/', import.meta.url) },
+  { name: 'read-models/outbox', directory: new URL('./outbox/migrations/', import.meta.url) },
 ];

@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '#kernel';
 import { databaseIsAway, type MigrationSet, type Pool, type Queryable } from '#postgres';
 
 /** The table in which processes say that they are there. */
-export const serviceSchema: MigrationSet = { name: 'service', directory: new URL('./migrations', import.meta.url) };
+export const serviceSchema: MigrationSet = { name: 'service', directory: new URL('./migrations/', import.meta.url) };
 
 /** How a subscription to the log stands in one process. */
 export interface ProcessSubscription {

@@ -24,7 +24,7 @@ all the same'), 50)),
   process.once('SIGUSR2', () => { throw new Error('outside of requests'); });
   process.exitCode = await runProgram(() => ({
     name: 'worker', log: { info: () => undefined, warn: log, error: log }, health: { port: 0, host: '127.0.0.1' }, \
-needs: [],
+dependencies: [],
     start: async ({ healthPort }) => (healthPort.serve((request, response) => WAYS[request.url.split('?')[0]](request, \
 response)), { stop: async () => undefined }),
   }));

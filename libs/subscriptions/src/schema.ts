@@ -3,5 +3,5 @@ import type { MigrationSet } from '#postgres';
 /** The tables of the runner: checkpoints and the states of sagas. */
 export const subscriptionsSchema: MigrationSet = {
   name: 'subscriptions',
-  directory: new URL('./migrations', import.meta.url),
+  directory: new URL('./migrations/', import.meta.url),
 };

@@ -2,7 +2,7 @@ import type { MigrationSet, Queryable } from '#postgres';
 
 export const outcomesSchema: MigrationSet = {
   name: 'gateway-outcomes',
-  directory: new URL('./migrations', import.meta.url),
+  directory: new URL('./migrations/', import.meta.url),
 };
 
 /** A way out for outcomes, as its row stands. Times are the database's. */

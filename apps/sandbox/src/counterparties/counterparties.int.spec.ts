@@ -9,7 +9,7 @@ import * as doc from '../../test/documents.js';
 import { pack, packs, PLACES } from '../../test/documents.js';
 
 const MINUTE = 60_000;
-const schemas = new URL('../../../../libs/documents/schemas/1.38', import.meta.url);
+const schemas = new URL('../../../../libs/documents/schemas/1.38/', import.meta.url);
 xmlRegisterInputProvider(
   new XmlBufferInputProvider({ 'notice-spec:///types.xsd': readFileSync(new URL('types.xsd', schemas)) }),
 );

@@ -5,7 +5,7 @@ import { loadProfile } from '../profile.js';
 import { newDocument, type RegistryDocument, type Verdict } from './document.js';
 import { receiptXml } from './receipt.js';
 
-const folder = new URL('../../../../libs/documents/schemas/1.38', import.meta.url);
+const folder = new URL('../../../../libs/documents/schemas/1.38/', import.meta.url);
 const schema = (name: string) => readFileSync(new URL(name, folder));
 
 function documentWith(verdict: Verdict): RegistryDocument {

@@ -6,5 +6,5 @@ import type { MigrationSet } from '#postgres';
  */
 export const registryListsSchema: MigrationSet = {
   name: 'worker-inbound',
-  directory: new URL('./migrations', import.meta.url),
+  directory: new URL('./migrations/', import.meta.url),
 };

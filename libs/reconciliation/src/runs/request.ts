@@ -5,7 +5,7 @@ import type { MigrationSet, Queryable } from '#postgres';
 
 export const reconciliationSchema: MigrationSet = {
   name: 'reconciliation',
-  directory: new URL('./migrations', import.meta.url),
+  directory: new URL('./migrations/', import.meta.url),
 };
 
 /** The lane that the reconciler serves. */

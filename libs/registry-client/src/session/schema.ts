@@ -3,5 +3,5 @@ import type { MigrationSet } from '#postgres';
 /** Table of this library: the sessions. */
 export const registryClientSchema: MigrationSet = {
   name: 'registry-client',
-  directory: new URL('../migrations', import.meta.url),
+  directory: new URL('../migrations/', import.meta.url),
 };

@@ -21,7 +21,11 @@ import type { Program } from './services/program.js';
 import { subjects } from './subjects/list.js';
 import type { Corners } from './subjects/corners/reached.js';
 import type { Ended, LoadContext, Message, Stir, Subject } from './subjects/subject.js';
+import { eventsOf } from '../support/event-log/events-of.js';
 import { Trouble } from './trouble.js';
+
+const SEAL_LOOK_EVERY_MS = 500;
+const MOST_SEAL_LOOKS = 60;
 
 const ACCOUNTS = ['main', 'north', 'south', 'retail'];
 /** The last command comes a little before the last fault. */
@@ -147,16 +151,35 @@ async function sendsInHand(pool: Pool, { pid }: Program): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-async function stopAll(programs: Program[]): Promise<CheckResult> {
+/** The auditors stop last: they seal what the others have appended up to their end. */
+async function stopAll(ended: Ended, programs: Program[]): Promise<CheckResult> {
   const beganMs = systemClock.monotonicMs();
   const complaints: string[] = [];
-  for (const program of programs) await program.stop().catch((error: Error) => complaints.push(error.message));
+  const stop = async (some: Program[]): Promise<void> => {
+    for (const program of some) await program.stop().catch((error: Error) => complaints.push(error.message));
+  };
+  await stop(programs.filter((one) => !isAuditor(one)));
+  await untilSealed(ended);
+  await stop(programs.filter(isAuditor));
   return { name: 'all stop when told to', complaints, seconds: seconds(beganMs) };
+}
+
+const isAuditor = ({ name }: Program): boolean => name.startsWith('auditor');
+
+/** Waits for the auditor within a limit; what is not sealed by then is for the check of the audit to say. */
+async function untilSealed({ pool, log }: Ended): Promise<void> {
+  for (let looks = 0; looks < MOST_SEAL_LOOKS; looks += 1) {
+    let events = 0;
+    for await (const _ of eventsOf(log.store)) events += 1;
+    const { rows } = await pool.query<{ size: string }>('SELECT size::text FROM audit_tree');
+    if (Number(rows[0]?.size ?? 0) >= events) return;
+    await systemClock.wait(SEAL_LOOK_EVERY_MS);
+  }
 }
 
 async function check(ended: Ended, programs: Program[], say: (text: string) => void): Promise<CheckResult[]> {
   // What is checked stands still; an orderly stop is part of what must work.
-  const results = [await stopAll(programs)];
+  const results = [await stopAll(ended, programs)];
   for (const subject of subjects) {
     if (subject.check === undefined) continue;
     const beganMs = systemClock.monotonicMs();

@@ -1,8 +1,9 @@
 import { PedigreeError, type JsonObject, type JsonValue } from '#kernel';
-import { documentShape, type ElementShape } from './document-shape.js';
-import { documentTypeOf } from './document-types.js';
+import { documentTypeOf, type DocumentType } from './catalogue/catalogue.js';
 import type { DocumentJson } from './port.js';
-import { SCHEMA_VERSION } from './schema-set.js';
+import type { DocumentShape, ElementShape } from './schemas/schema-model.js';
+import type { SchemaSet } from './schemas/schema-set.js';
+import { builtInSchemas, type SchemaSets } from './schemas/schema-sets.js';
 
 /**
  * Under this name an element with attributes carries its text: `{"sgtin": {"value": "...", "withdrawal_part": "1/2"}}`.
@@ -11,30 +12,37 @@ const TEXT_FIELD = 'value';
 
 /**
  * Writes the XML of a document that an ERP gave as JSON: `action_id`, the children of the action element by name in any
- * order, arrays for what repeats, and, where wanted, the envelope's `session_ui`, `original_id` and
- * `client_identifier`. The schema set gives the order. Texts are strings; whole numbers and booleans are taken as they
- * are, and fractions must be strings, so that no amount goes through a binary float. No XML declaration is written: one
- * once made the registry fail (public-facts 2). Throws PedigreeError `unknown_document_type`, or `invalid_command` with
- * the JSON pointer of what does not belong. What is missing or out of range is said by `checkDocument`, which the
- * result is to be given to.
+ * order, arrays for what repeats, and, where wanted, the envelope's `version`, `session_ui`, `original_id` and
+ * `client_identifier`. The schema set of the version gives the order. Texts are strings; whole numbers and booleans are
+ * taken as they are, and fractions must be strings, so that no amount goes through a binary float. No XML declaration
+ * is written: one once made the registry fail (public-facts 2). Throws PedigreeError `unknown_document_type`, or
+ * `invalid_command` with the JSON pointer of what does not belong. What is missing or out of range is said by
+ * `checkDocument`, which the result is to be given to.
  */
-export function buildDocument(json: DocumentJson): Buffer {
+export function buildDocument(json: DocumentJson, schemas: SchemaSets = builtInSchemas()): Buffer {
   const { action_id: docType } = json;
   const type = typeof docType === 'number' ? documentTypeOf(docType) : undefined;
-  if (type === undefined) {
+  if (type === undefined || type.direction === 'answer') {
     const message = `/action_id: ${JSON.stringify(docType)} is no document type that is known here`;
     throw new PedigreeError('unknown_document_type', message, { field: '/action_id' });
   }
-  const { envelope, action } = documentShape(docType);
-  const rest = Object.fromEntries(
-    Object.entries(json).filter(([name]) => name !== 'action_id' && !envelope.includes(name)),
-  );
+  const version = json.version === undefined ? schemas.usualVersion : scalarText(json.version, '/version');
+  const { envelope, action } = shapeOf(schemas.forVersion(version), type);
+  const outside = ['action_id', 'version', ...envelope];
+  const rest = Object.fromEntries(Object.entries(json).filter(([name]) => !outside.includes(name)));
   const attributes = envelope
     .filter((name) => json[name] !== undefined)
     .map((name) => ` ${name}="${escapeXml(scalarText(json[name] as JsonValue, `/${name}`))}"`)
     .join('');
-  const open = `<documents version="${SCHEMA_VERSION}"${attributes}><${action.name} action_id="${docType}">`;
+  const open = `<documents version="${escapeXml(version)}"${attributes}><${action.name} action_id="${docType}">`;
   return Buffer.from(`${open}${children(action.children ?? [], rest, '')}</${action.name}></documents>`, 'utf8');
+}
+
+function shapeOf(set: SchemaSet, { docType, element }: DocumentType): DocumentShape {
+  const shape = set.shapeOf(docType);
+  if (shape !== undefined) return shape;
+  const message = `/action_id: the schema set ${set.name} has no <${element}> (${docType})`;
+  throw new PedigreeError('unknown_document_type', message, { field: '/action_id' });
 }
 
 /** The children that `json` names, in the order of `shapes`. */

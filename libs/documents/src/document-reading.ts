@@ -1,4 +1,5 @@
 import type { Sha256 } from '#kernel';
+import { statusAfter } from './catalogue/effect.js';
 import { DocumentReader } from './document-reader.js';
 import { effectsOf, foreignEffectsOf } from './effects-of.js';
 import { readForeignDocument } from './read-document.js';
@@ -16,5 +17,6 @@ export function documentReading() {
     effectsOf,
     readForeignDocument,
     foreignEffectsOf,
+    statusAfter,
   };
 }

@@ -1,6 +1,10 @@
 import { defined, isSgtin, isSscc } from '#kernel';
-import { EFFECT_TABLE, FOREIGN_EFFECT_TABLE, type TypeEffect } from './effect-table.js';
-import type { DocumentFacts, DocumentItem, ItemEffect, ReceiptFacts } from './port.js';
+import { documentTypeOf, titleOfType } from './catalogue/catalogue.js';
+import { NOT_KNOWN, type TypeEffect } from './catalogue/effect.js';
+import type { AffectedItem, DocumentFacts, ItemEffect, ReceiptFacts } from './port.js';
+
+/** A document with what it is about. */
+type Affecting = Omit<DocumentFacts, 'items'> & { items: AffectedItem[] };
 
 type Remark = { errorCode: string; errorText: string };
 
@@ -17,10 +21,25 @@ type Remark = { errorCode: string; errorText: string };
  *   that its own history shows the doubt;
  * - on what was to go into the document's container, when an error names that container.
  */
-export function effectsOf(facts: DocumentFacts, receipt: ReceiptFacts): ItemEffect[] {
-  const row = EFFECT_TABLE[facts.docType];
-  if (row === undefined) throw new Error(`the effect table has no row for document type ${facts.docType}`);
-  return effectsBy(row, facts, receipt);
+export function effectsOf(given: DocumentFacts, receipt: ReceiptFacts): ItemEffect[] {
+  const facts = withPlace(given);
+  switch (receipt.result) {
+    case 'accepted':
+      return facts.items.map((item) => applied(facts, item));
+    case 'rejected':
+      return rejected(facts, receipt);
+    case 'partial':
+      return partial(facts, receipt);
+    default:
+      throw new Error(`unknown receipt result ${String(receipt.result satisfies never)}`);
+  }
+}
+
+/** What moves all that a place holds is about that place. */
+function withPlace(facts: DocumentFacts): Affecting {
+  const field = documentTypeOf(facts.docType)?.wholePlace;
+  const place = field === undefined ? undefined : facts.fields[field];
+  return place === undefined ? facts : { ...facts, items: [{ kind: 'place', id: place }] };
 }
 
 /** Told by 617: what is wrong with a receipt from a supplier, item by item. Nothing of it was applied. */
@@ -28,12 +47,11 @@ const ORDER_ERRORS = 617;
 
 /**
  * The same for a document that we did not send: `receipt` is absent for what another participant is told of, which has
- * happened as it says. What a type does that is not in the table is not known: its items then keep their status.
+ * happened as it says.
  */
 export function foreignEffectsOf(facts: DocumentFacts, receipt: ReceiptFacts | undefined): ItemEffect[] {
-  const row = EFFECT_TABLE[facts.docType] ?? FOREIGN_EFFECT_TABLE[facts.docType] ?? {};
-  if (receipt !== undefined) return effectsBy(row, facts, receipt);
-  if (facts.docType !== ORDER_ERRORS) return facts.items.map((item) => applied(row, facts, item));
+  if (receipt !== undefined) return effectsOf(facts, receipt);
+  if (facts.docType !== ORDER_ERRORS) return withPlace(facts).items.map((item) => applied(facts, item));
   return facts.items.map((item) => {
     const { error_code: errorCode, error_desc: errorText } = item.detail ?? {};
     return {
@@ -44,40 +62,76 @@ export function foreignEffectsOf(facts: DocumentFacts, receipt: ReceiptFacts | u
   });
 }
 
-function effectsBy(row: TypeEffect, facts: DocumentFacts, receipt: ReceiptFacts): ItemEffect[] {
-  switch (receipt.result) {
-    case 'accepted':
-      return facts.items.map((item) => applied(row, facts, item));
-    case 'rejected':
-      return rejected(facts, receipt);
-    case 'partial':
-      return partial(row, facts, receipt);
-    default:
-      throw new Error(`unknown receipt result ${String(receipt.result satisfies never)}`);
+/** Where no source tells what a type does, its items are undetermined until the registry's own status is read. */
+function applied(facts: Affecting, item: AffectedItem): ItemEffect {
+  const { docType } = facts;
+  const row = documentTypeOf(docType)?.effect ?? NOT_KNOWN;
+  if (row === NOT_KNOWN) {
+    const title = titleOfType(docType);
+    const errorText = `what a document of type ${docType} (${title}) does to a pack is not publicly known`;
+    return { item, result: 'undetermined', errorText, ...saidOf(facts, item) };
   }
-}
-
-function applied(row: TypeEffect, facts: DocumentFacts, item: DocumentItem): ItemEffect {
-  const status = isPartOfPack(item) ? row.partStatus : row.status;
-  const place =
-    row.place === 'subject' ? facts.subjectId : row.place === 'counterparty' ? facts.counterpartyId : undefined;
-  const containment = containmentOf(row, facts, item);
+  const status = typeof row.status === 'function' ? row.status(facts) : row.status;
   return {
     item,
     result: 'applied',
-    ...defined({ status, place, containment }),
+    ...defined({
+      status: isPartOfPack(item) ? row.partStatus : status,
+      place: sideOf(row.place, facts),
+      owner: item.detail?.owner_id ?? facts.fields.owner_id ?? sideOf(row.owner, facts),
+      holder: sideOf(row.holder, facts),
+      part: partOf(item),
+      containment: containmentOf(row, facts, item),
+      corrects: correctedBy(facts, item),
+    }),
+    ...saidOf(facts, item),
   };
 }
 
+/** What a document says of an item beside what it does to it. */
+function saidOf({ fields }: Affecting, { detail, lots }: AffectedItem): Partial<ItemEffect> {
+  return defined({
+    series: detail?.series_number ?? fields.series_number,
+    expiry: detail?.expiration_date ?? fields.expiration_date,
+    funding: detail?.source ?? fields.source,
+    lots,
+  });
+}
+
+const partOf = ({ detail }: AffectedItem): string | undefined =>
+  detail?.sold_part ?? detail?.withdrawal_part ?? detail?.corrected_part;
+
+/** A till names the receipt in each of its own; other documents name an operation once. */
+function correctedBy({ docType, fields }: Affecting, { detail }: AffectedItem): string | undefined {
+  const field = documentTypeOf(docType)?.corrects;
+  return field === undefined ? undefined : (detail?.[field] ?? fields[field]);
+}
+
+/** A side of the document; empty for nobody and nowhere that is known. */
+function sideOf(side: TypeEffect['place'], { subjectId, counterpartyId }: Affecting): string | undefined {
+  switch (side) {
+    case 'subject':
+      return subjectId;
+    case 'counterparty':
+      return counterpartyId;
+    case 'left':
+      return '';
+    case undefined:
+      return undefined;
+    default:
+      throw new Error(`unknown side ${String(side satisfies never)}`);
+  }
+}
+
 /** `sold_part` and `withdrawal_part` are written a/b; a/a is the whole pack. */
-function isPartOfPack({ detail }: DocumentItem): boolean {
+function isPartOfPack({ detail }: AffectedItem): boolean {
   const part = detail?.sold_part ?? detail?.withdrawal_part;
   if (part === undefined) return false;
   const [a, b] = part.split('/').map(Number);
   return a !== undefined && b !== undefined && a < b;
 }
 
-function containmentOf(row: TypeEffect, facts: DocumentFacts, item: DocumentItem): ItemEffect['containment'] {
+function containmentOf(row: TypeEffect, facts: Affecting, item: AffectedItem): ItemEffect['containment'] {
   switch (row.containment) {
     case 'packed':
       return item.into === undefined ? undefined : { kind: 'packed', into: item.into };
@@ -93,7 +147,7 @@ function containmentOf(row: TypeEffect, facts: DocumentFacts, item: DocumentItem
 }
 
 /** A refused document refuses every item: for its own reason when the receipt gives one, else for that of the whole. */
-function rejected(facts: DocumentFacts, receipt: ReceiptFacts): ItemEffect[] {
+function rejected(facts: Affecting, receipt: ReceiptFacts): ItemEffect[] {
   const { named, general } = remarksOf(receipt);
   const listed = new Set(facts.items.map((item) => item.id));
   const elsewhere = [...named].find(([id]) => !listed.has(id))?.[1];
@@ -101,26 +155,26 @@ function rejected(facts: DocumentFacts, receipt: ReceiptFacts): ItemEffect[] {
   return facts.items.map((item) => ({ item, result: 'refused', ...(named.get(item.id) ?? whole) }));
 }
 
-function partial(row: TypeEffect, facts: DocumentFacts, receipt: ReceiptFacts): ItemEffect[] {
+function partial(facts: Affecting, receipt: ReceiptFacts): ItemEffect[] {
   const { named, general } = remarksOf(receipt);
   const doubt = doubtsOf(facts, named, general);
   const listed: ItemEffect[] = facts.items.map((item) => {
     const own = named.get(item.id);
     if (own !== undefined) return { item, result: 'refused', ...own };
     const doubted = doubt.on(item);
-    return doubted === undefined ? applied(row, facts, item) : { item, result: 'undetermined', ...doubted };
+    return doubted === undefined ? applied(facts, item) : { item, result: 'undetermined', ...doubted };
   });
   return [...listed, ...doubt.inside];
 }
 
 interface Doubts {
   /** Why it cannot be said that this item, which no error names, was applied; undefined when it can. */
-  on(item: DocumentItem): Partial<Remark> | undefined;
+  on(item: AffectedItem): Partial<Remark> | undefined;
   /** Items that an error names and that can only lie in a listed container. */
   inside: ItemEffect[];
 }
 
-function doubtsOf(facts: DocumentFacts, named: Map<string, Remark>, general: Remark | undefined): Doubts {
+function doubtsOf(facts: Affecting, named: Map<string, Remark>, general: Remark | undefined): Doubts {
   const ids = new Set(facts.items.map((item) => item.id));
   const containers = new Set(facts.items.map((item) => item.into));
   const hasListedContainer = facts.items.some((item) => item.kind === 'sscc');

@@ -3,7 +3,7 @@ import { PedigreeError } from '#kernel';
 import { checkDocument } from './check-document.js';
 import { readDocument } from './read-document.js';
 import { readReceipt } from './read-receipt.js';
-import { MAX_DOCUMENT_BYTES } from './walk-xml.js';
+import { MAX_DOCUMENT_BYTES } from './xml/text.js';
 
 const SGTIN = '04601234567893PEDIGREE00001';
 const OTHER = '04601234567893PEDIGREE00002';
@@ -12,6 +12,8 @@ const body = (content: string): string =>
   `<accept action_id="701"><subject_id>00000000100930</subject_id><counterparty_id>00000000100931</counterparty_id>` +
   `<operation_date>2026-11-20T10:15:00+03:00</operation_date><order_details>${content}</order_details></accept>`;
 const document = (content: string): string => `<documents version="1.38">${body(content)}</documents>`;
+const onRoot = (attributes: string): string => document(item).replace('<documents', `<documents ${attributes}`);
+const XSI = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"';
 const utf16 = (text: string): Buffer => Buffer.from(`\uFEFF${text}`, 'utf16le');
 
 const laughs = Array.from({ length: 9 }, (_, i) => `<!ENTITY a${i + 1} "${`&a${i};`.repeat(10)}">`).join('');
@@ -85,6 +87,10 @@ const HOSTILE: [string, string | Buffer, string][] = [
   ['a huge text', document(`<sgtin>${'9'.repeat(1_000_000)}</sgtin>`), 'schema_violation'],
   ['two action elements', `<documents version="1.38">${body(item)}${body(item)}</documents>`, 'schema_violation'],
   ['a namespace', document(item).replace('<documents', '<documents xmlns="urn:x"'), 'forbidden_xml'],
+  ['a namespace on an inner element', document(item.replace('<sgtin', '<sgtin xmlns="urn:x"')), 'forbidden_xml'],
+  ['a type of its own', onRoot(`${XSI} xsi:type="x"`), 'forbidden_xml'],
+  ['nothing in place of a value', document(item.replace('<sgtin', `<sgtin ${XSI} xsi:nil="true"`)), 'forbidden_xml'],
+  ['an attribute in a namespace', onRoot('xmlns:x="urn:x" x:schemaLocation="urn:x x.xsd"'), 'forbidden_xml'],
   ['a prefix', document(`<x:sgtin xmlns:x="urn:x">${SGTIN}</x:sgtin>`), 'forbidden_xml'],
   ['a prefix that stands for nothing', document(`<x:sgtin>${SGTIN}</x:sgtin>`), 'forbidden_xml'],
   [
@@ -143,6 +149,12 @@ describe('given what looks odd and is plain XML', () => {
   it.each([
     ['a byte order mark', `\uFEFF${document(item)}`],
     ['an XML declaration', `<?xml version="1.0" encoding="utf-8" standalone="yes"?>\n${document(item)}`],
+    ['a prefix that nothing uses', onRoot('xmlns:ns2="urn:registry:wsdl"')],
+    ['a prefix on an inner element', document(item.replace('<sgtin', "<sgtin xmlns:a='urn:a'"))],
+    ['an empty default namespace', onRoot('xmlns=""')],
+    ['a place of a schema', onRoot(`${XSI} xsi:noNamespaceSchemaLocation="http://127.0.0.1:1/documents.xsd"`)],
+    ['places of schemas before their prefix', onRoot(`xsi:schemaLocation="urn:x file:///etc/passwd" ${XSI}`)],
+    ['a comment before and behind', `<!-- a -->\n${document(item)}\n<!-- b -->`],
     ['Windows line ends', document(`\r\n${item}\r\n`)],
     ['a character reference', document(`<sgtin>&#48;${SGTIN.slice(1)}</sgtin>`)],
   ])('%s does not matter', (_, text) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { PedigreeError, type ErrorPlace } from '#kernel';
-import { documentTypes } from './document-types.js';
+import { documentTypeOf } from './catalogue/catalogue.js';
 import { readDocument } from './read-document.js';
 
 const fixtures = new URL('../fixtures/', import.meta.url);
@@ -10,6 +10,7 @@ const fixtureOf = (docType: number): string =>
     new URL(readdirSync(fixtures).find((name) => name.startsWith(`${docType}-`)) as string, fixtures),
     'utf8',
   );
+const fixtureTypes = readdirSync(fixtures).flatMap((name) => documentTypeOf(Number.parseInt(name, 10)) ?? []);
 const read = (text: string) => readDocument(Buffer.from(text));
 const pack = (i: number): string => `04601234567893PEDIGREE${String(i).padStart(5, '0')}`;
 const box = (i: number): string => `04601234560000${String(i).padStart(4, '0')}`;
@@ -51,7 +52,12 @@ describe('given a shipment', () => {
   it('its items carry their rows, the container that of its own row and not the prices within', () => {
     expect(facts.items).toEqual([
       { kind: 'sgtin', id: pack(1), detail: { cost: '120.50', vat_value: '10.95' } },
-      { kind: 'sscc', id: box(1), detail: { cost: '12050.00', vat_value: '1095.00' } },
+      {
+        kind: 'sscc',
+        id: box(1),
+        detail: { cost: '12050.00', vat_value: '1095.00' },
+        lots: [{ gtin: '04601234567893', series: 'A 17' }],
+      },
     ]);
   });
 
@@ -71,6 +77,15 @@ describe('given a shipment', () => {
 });
 
 describe('given the other types', () => {
+  it('a correction of details describes every pack that it lists', () => {
+    const xml = `<documents version="1.38"><change_information action_id="253"><subject_id>00000000100930</subject_id>
+      <operation_date>2026-11-20T10:15:00+03:00</operation_date>
+      <details><expiration_date>31.12.2029</expiration_date><series_number>B 18</series_number></details>
+      <signs><sgtin>${pack(1)}</sgtin><sgtin>${pack(2)}</sgtin></signs></change_information></documents>`;
+    const detail = { expiration_date: '31.12.2029', series_number: 'B 18' };
+    expect(readDocument(Buffer.from(xml)).items).toEqual([1, 2].map((n) => ({ kind: 'sgtin', id: pack(n), detail })));
+  });
+
   it('packing puts every item into the container, which is a field and no item', () => {
     for (const docType of [911, 914]) {
       const facts = read(fixtureOf(docType));
@@ -113,13 +128,13 @@ describe('given the other types', () => {
     expect(read(fixtureOf(210))).toMatchObject({ operationDate: '', items: [{ kind: 'sscc', id: box(1) }] });
   });
 
-  it.each(documentTypes.map((type) => [type.docType, type.element] as const))(
+  it.each(fixtureTypes.map((type) => [type.docType, type.element] as const))(
     '%d is known by number and element',
     (docType, element) => {
       expect(read(fixtureOf(docType))).toMatchObject({ docType, element });
-      refused(fixtureOf(docType).replaceAll(element, 'foreign_shipment'), 'unknown_document_type', {
+      refused(fixtureOf(docType).replaceAll(element, 'unheard_of'), 'unknown_document_type', {
         line: 2,
-        element: 'foreign_shipment',
+        element: 'unheard_of',
       });
     },
   );

@@ -1,7 +1,10 @@
 import { defined, isSgtin, isSscc, PedigreeError } from '#kernel';
-import { documentTypeOf, documentTypes, type DocumentType } from './document-types.js';
+import { CATALOGUE, documentTypeOf, type DocumentType } from './catalogue/catalogue.js';
+import { NOT_KNOWN } from './catalogue/effect.js';
 import type { DocumentFacts, DocumentItem } from './port.js';
-import { walkXml, xmlError, type XmlLeaf, type XmlListener } from './walk-xml.js';
+import { SeriesCollector } from './series.js';
+import { walkXml, type XmlLeaf, type XmlListener } from './walk-xml.js';
+import { xmlError } from './xml/text.js';
 
 /** Element names that carry an identifier, in whatever row they stand. */
 export const IDENTIFIERS: ReadonlyMap<string, DocumentItem['kind']> = new Map([
@@ -10,12 +13,12 @@ export const IDENTIFIERS: ReadonlyMap<string, DocumentItem['kind']> = new Map([
   ['sscc_up', 'sscc'],
   ['sscc_down', 'sscc'],
 ]);
-/** Types whose own `sscc` is the container that their content goes into. */
-const PACKS_INTO_OWN_SSCC = new Set([911, 914]);
 const COUNTERPARTY_FIELDS = ['receiver_id', 'shipper_id', 'counterparty_id'];
 
 /** Depth of the children of the action element: the document's own fields. */
 export const FIELD_DEPTH = 2;
+/** Depth of a row that names a container of its own: documents, action, list, row. */
+const ROW_DEPTH = 3;
 
 /**
  * Reads one document (public-facts 2) into facts and items, in one pass and without a tree. It trusts nothing but the
@@ -28,7 +31,7 @@ export function readDocument(
   bytes: Uint8Array,
   options: { /** Instead of what the type allows. */ maxItems?: number } = {},
 ): DocumentFacts {
-  const collector = new FactsCollector({ isForeign: false, maxItems: options.maxItems });
+  const collector = new FactsCollector({ isForeign: () => false, maxItems: options.maxItems });
   walkXml(bytes, collector);
   return collector.facts();
 }
@@ -46,17 +49,22 @@ export interface ForeignFacts extends DocumentFacts {
  * identifiers that are none.
  */
 export function readForeignDocument(bytes: Uint8Array): ForeignFacts {
-  const collector = new FactsCollector({ isForeign: true });
+  const collector = new FactsCollector({ isForeign: () => true });
   walkXml(bytes, collector);
   return { ...collector.facts(), ...defined({ originalId: collector.originalId }) };
 }
 
+const DOCUMENTS = CATALOGUE.filter(({ direction }) => direction !== 'answer').length;
+
 /** Most items of a type that is not known here: what the largest known one may have (public-facts 2.1). */
 const MOST_FOREIGN_ITEMS = 150_000;
 
-class FactsCollector implements XmlListener {
+/** Collects the facts of one document from its elements. Throws as `readDocument` does. */
+export class FactsCollector implements XmlListener {
   originalId: string | undefined;
+  private isForeign = false;
   private innerOperationDate: string | undefined;
+  private details: Record<string, string> | undefined;
   private type: DocumentType | undefined;
   private schemaVersion: string | undefined;
   private container: string | undefined;
@@ -69,10 +77,11 @@ class FactsCollector implements XmlListener {
   private readonly itemsBefore: number[] = [];
   private readonly scalars: (Record<string, string> | undefined)[] = [];
   private attributes: Record<string, string> = {};
+  private readonly series = new SeriesCollector();
 
   constructor(
     private readonly options: {
-      isForeign: boolean;
+      /** Was a document of this type written by another system? */ isForeign(docType: number): boolean;
       /** Instead of what the type allows. */ maxItems?: number | undefined;
     },
   ) {}
@@ -83,10 +92,12 @@ class FactsCollector implements XmlListener {
     this.itemsBefore[depth] = this.items.length;
     this.scalars[depth] = undefined;
     this.attributes = attributes;
+    this.series.open(depth);
   }
 
   leaf(leaf: XmlLeaf): void {
     if (leaf.depth < FIELD_DEPTH) return;
+    this.series.leaf(leaf);
     const kind = IDENTIFIERS.get(leaf.name);
     if (kind !== undefined) this.identifier(kind, leaf);
     else if (leaf.name === 'object_id' && (isSgtin(leaf.text) || isSscc(leaf.text)))
@@ -103,29 +114,43 @@ class FactsCollector implements XmlListener {
       throw new PedigreeError('schema_violation', `<${name}> must hold an identifier and no elements`, {
         element: name,
       });
+    this.series.close(depth);
+    if (this.type?.packsInto === 'row' && depth === ROW_DEPTH) this.packRow();
     const scalars = this.scalars[depth];
     if (scalars === undefined || depth < FIELD_DEPTH) return;
+    if (this.itemsBefore[depth] === this.items.length) this.describe(name, depth, scalars);
     for (let i = this.itemsBefore[depth] as number; i < this.items.length; i += 1) {
       const item = this.items[i] as DocumentItem;
       item.detail = item.detail === undefined ? scalars : { ...scalars, ...item.detail };
     }
   }
 
+  /** Of an element without items: `details` describe all items, and a `detail` what the container before it holds. */
+  private describe(name: string, depth: number, scalars: Record<string, string>): void {
+    if (name === 'details' && depth === FIELD_DEPTH) this.details = scalars;
+    const container = this.items.at(-1);
+    const isOfContainer = container?.kind === 'sscc' && (this.itemsBefore[depth - 1] ?? 0) < this.items.length;
+    const { gtin, series_number: series } = scalars;
+    if (name === 'detail' && isOfContainer && gtin !== undefined && series !== undefined)
+      (container.lots ??= []).push({ gtin, series });
+  }
+
   facts(): DocumentFacts {
     if (this.type === undefined)
       throw xmlError('schema_violation', '<documents> holds no action element', { line: 1, element: 'documents' });
-    const { docType, element, direction } = this.type;
-    const { isForeign } = this.options;
-    const operationDate =
-      this.fields.operation_date ??
-      this.innerOperationDate ??
-      (isForeign || direction === 'query' ? '' : this.missing('operation_date'));
+    const { docType, element, packsInto, counterparty } = this.type;
+    const { isForeign } = this;
+    const operationDate = this.operationDate(this.type);
     const subjectId = this.fields.subject_id ?? (isForeign ? '' : this.missing('subject_id'));
-    const counterpartyId = COUNTERPARTY_FIELDS.map((name) => this.fields[name]).find((value) => value !== undefined);
-    if (PACKS_INTO_OWN_SSCC.has(docType)) {
+    const others = [...COUNTERPARTY_FIELDS, ...(counterparty === undefined ? [] : [counterparty])];
+    const counterpartyId = others.map((name) => this.fields[name]).find((value) => value !== undefined);
+    if (packsInto === 'own') {
       const into = this.container ?? this.missing('sscc');
       for (const item of this.items) item.into = into;
     }
+    if (this.details !== undefined)
+      for (const item of this.items)
+        item.detail = item.detail === undefined ? this.details : { ...this.details, ...item.detail };
     return {
       docType,
       element,
@@ -135,7 +160,19 @@ class FactsCollector implements XmlListener {
       operationDate,
       items: this.items,
       fields: this.fields,
+      ...this.series.facts(),
     };
+  }
+
+  private operationDate({ date }: DocumentType): string {
+    const written = this.fields.operation_date ?? this.innerOperationDate ?? this.fields.notification_date;
+    return written ?? (this.isForeign || date === 'none' ? '' : this.missing('operation_date'));
+  }
+
+  /** Ends a row that names a container: all items of the row go into it. */
+  private packRow(): void {
+    for (const item of this.items.slice(this.itemsBefore[ROW_DEPTH])) if (this.container) item.into = this.container;
+    this.container = undefined;
   }
 
   private openRoot(name: string, attributes: Record<string, string>, line: number): void {
@@ -159,14 +196,15 @@ class FactsCollector implements XmlListener {
     if (actionId === undefined) throw refuse(`<${name}> has no action_id`);
     const docType = /^\d{1,6}$/.test(actionId) ? Number(actionId) : undefined;
     const known = docType === undefined ? undefined : documentTypeOf(docType);
-    if (this.options.isForeign && docType !== undefined) {
-      this.type = { direction: 'outgoing', maxItems: MOST_FOREIGN_ITEMS, title: '', ...known, docType, element: name };
+    this.isForeign = docType !== undefined && this.options.isForeign(docType);
+    if (docType !== undefined && this.isForeign) {
+      this.type = { ...unknownType(docType, name), ...known, element: name, maxItems: MOST_FOREIGN_ITEMS };
       return;
     }
-    if (known === undefined)
+    if (known === undefined || known.direction === 'answer')
       throw refuse(
         `action_id ${actionId.slice(0, 20)} of <${name}> is no document type that is known here ` +
-          `(${documentTypes.length} are)`,
+          `(${DOCUMENTS} are)`,
       );
     if (known.element !== name) throw refuse(`action_id ${actionId} belongs to <${known.element}>, not to <${name}>`);
     this.type = known;
@@ -176,7 +214,7 @@ class FactsCollector implements XmlListener {
     const type = this.type as DocumentType;
     const { name, depth, text, plain, line } = leaf;
     if (!plain || !(kind === 'sgtin' ? isSgtin(text) : isSscc(text))) throw invalidIdentifier(kind, leaf);
-    if (name === 'sscc' && depth === FIELD_DEPTH && PACKS_INTO_OWN_SSCC.has(type.docType)) {
+    if (name === 'sscc' && isContainer(type, depth)) {
       if (this.container !== undefined)
         throw xmlError('schema_violation', `<${type.element}> names two containers`, {
           line,
@@ -184,7 +222,7 @@ class FactsCollector implements XmlListener {
           item: text,
         });
       this.container = text;
-      this.fields[name] = text;
+      if (depth === FIELD_DEPTH) this.fields[name] = text;
       return;
     }
     const maxItems = this.options.maxItems ?? type.maxItems;
@@ -198,16 +236,21 @@ class FactsCollector implements XmlListener {
     this.items.push(item);
   }
 
-  private scalar({ name, depth, text, line }: XmlLeaf): void {
-    const own = depth === FIELD_DEPTH ? this.fields : (this.scalars[depth - 1] ??= {});
-    if (this.options.isForeign) {
-      if (name === 'operation_date') this.innerOperationDate ??= text;
-      // Types that are not known here may repeat a field; the first one is told.
-      if (name !== '__proto__' && Object.hasOwn(own, name)) return;
-    }
-    if (name === '__proto__' || Object.hasOwn(own, name))
+  private scalar(leaf: XmlLeaf): void {
+    const { name, depth, text } = leaf;
+    if (name === 'operation_date') this.innerOperationDate ??= text;
+    const item = this.type?.flatRows === true && depth > FIELD_DEPTH ? this.items.at(-1) : undefined;
+    if (item !== undefined) item.detail = { ...item.detail, [name]: text };
+    else this.keep(depth === FIELD_DEPTH ? this.fields : (this.scalars[depth - 1] ??= {}), leaf);
+  }
+
+  /** Below the own fields, and in what others wrote, a field may repeat: the first one is told. */
+  private keep(scalars: Record<string, string>, { name, depth, text, line }: XmlLeaf): void {
+    const isTold = Object.hasOwn(scalars, name);
+    const mayRepeat = this.isForeign || depth > FIELD_DEPTH;
+    if (name === '__proto__' || (isTold && !mayRepeat))
       throw xmlError('schema_violation', `<${name}> stands here twice or must not`, { line, element: name });
-    own[name] = text;
+    if (!isTold) scalars[name] = text;
   }
 
   private missing(field: string): never {
@@ -217,6 +260,19 @@ class FactsCollector implements XmlListener {
     });
   }
 }
+
+/** Is the `sscc` at this depth the container that items go into? */
+const isContainer = ({ packsInto }: DocumentType, depth: number): boolean =>
+  (packsInto === 'own' && depth === FIELD_DEPTH) || (packsInto === 'row' && depth === ROW_DEPTH + 1);
+
+const unknownType = (docType: number, element: string): DocumentType => ({
+  docType,
+  element,
+  title: '',
+  direction: 'outgoing',
+  maxItems: 0,
+  effect: NOT_KNOWN,
+});
 
 function invalidIdentifier(kind: DocumentItem['kind'], { name, text, plain, line }: XmlLeaf): PedigreeError {
   const shape = kind === 'sgtin' ? 'an SGTIN (14 digits, then 13 letters or digits)' : 'an SSCC (18 digits)';

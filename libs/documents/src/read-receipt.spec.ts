@@ -48,6 +48,17 @@ it('given elements that nobody announced, the rest is read', () => {
   expect(read(text)).toEqual(read(fixture('partial')));
 });
 
+it('given declarations that nothing uses, as live receipts have them, it is read', () => {
+  const plain = fixture('accepted');
+  const declared = plain.replace(
+    '<documents',
+    '<documents xmlns:ns2="urn:registry:wsdl" ' +
+      'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="urn:x documents.xsd"',
+  );
+  expect(read(declared)).toEqual(read(plain));
+  expect(read(`\uFEFF<!-- a -->\r\n${declared.replaceAll('><', '>\r\n<')}`)).toEqual(read(plain));
+});
+
 it('given a time without a zone, it is read in the zone asked for', () => {
   const text = fixture('accepted').replace('.123+03:00', '');
   expect(read(text).acceptedAt).toBe('2026-11-20T07:15:07Z');
@@ -113,4 +124,27 @@ describe('given something missing or wrong, the error names it', () => {
       }),
     );
   });
+});
+
+it('given the answer to a query, the query is told, and that the registry answered', () => {
+  const answer = (docType: number, element: string, body: string): string =>
+    `<documents version="1.38"><${element} action_id="${docType}">${body}</${element}></documents>`;
+  expect(read(answer(211, 'kiz_info', '<result><found>true</found><sgtin>x</sgtin></result>'))).toEqual({
+    ...{ operation: '210', answers: 210, result: 'accepted', warnings: [], errors: [] },
+  });
+  expect(
+    read(
+      answer(
+        221,
+        'hierarchy_info',
+        '<operation_warnings><operation_warning>old</operation_warning></operation_warnings>',
+      ),
+    ),
+  ).toEqual({ ...{ operation: '220', answers: 220, result: 'accepted', warnings: ['old'], errors: [] } });
+  expect(() => read(answer(211, 'hierarchy_info', ''))).toThrow('is no receipt');
+});
+
+it('given the result of an edit (201), it is read as a receipt', () => {
+  const edit = fixture('accepted').replaceAll('result action_id="200"', 'result_service action_id="201"');
+  expect(read(edit.replace('</result>', '</result_service>'))).toEqual(read(fixture('accepted')));
 });

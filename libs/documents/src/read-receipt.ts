@@ -1,7 +1,9 @@
 import { defined, PedigreeError } from '#kernel';
 import { readInstant } from './instants.js';
 import type { ReceiptFacts } from './port.js';
-import { walkXml, xmlError, type XmlLeaf, type XmlListener } from './walk-xml.js';
+import { SeriesCollector } from './series.js';
+import { walkXml, type XmlLeaf, type XmlListener } from './walk-xml.js';
+import { xmlError } from './xml/text.js';
 
 export interface ReceiptOptions {
   /**
@@ -18,10 +20,18 @@ const RESULTS: Record<string, ReceiptFacts['result']> = {
 };
 /** More errors and warnings than the largest document has items. */
 const MAX_REMARKS = 200_000;
+/** By action_id: the element, and the query that it answers in place of a receipt. */
+const HEADS: Readonly<Record<string, { element: string; answers?: number }>> = {
+  200: { element: 'result' },
+  201: { element: 'result_service' },
+  211: { element: 'kiz_info', answers: 210 },
+  221: { element: 'hierarchy_info', answers: 220 },
+};
 const HAS_ZONE = /(Z|[+-]\d{2}:\d{2})$/;
 
 /**
- * Reads a receipt, scheme 200 (public-facts 2.3). Elements that it does not know are passed over, for the registry adds
+ * Reads a receipt, scheme 200 or 201 (public-facts 2.3), or the answer to a query in its place, 211 or 221 (2.4), which
+ * says nothing but that the registry answered. Elements that it does not know are passed over, for the registry adds
  * some without a new version. `acceptedAt` is passed on in UTC, whatever zone it was written in. Throws PedigreeError:
  * `malformed_xml`, `forbidden_xml`; `unknown_document_type` for anything but a receipt; `schema_violation` for a part
  * that is missing or out of range, with its path.
@@ -34,11 +44,14 @@ export function readReceipt(bytes: Uint8Array, options: ReceiptOptions = {}): Re
 
 class ReceiptCollector implements XmlListener {
   private acceptTime: string | undefined;
-  private seen = false;
+  private head: (typeof HEADS)[string] | undefined;
   private readonly fields = new Map<string, string>();
   private readonly warnings: string[] = [];
   private readonly errors: ReceiptFacts['errors'] = [];
   private parts = new Map<string, string>();
+  private readonly series = new SeriesCollector();
+  /** The pack that an answer is about. */
+  private asked: string | undefined;
 
   constructor(private readonly zone: string) {}
 
@@ -47,12 +60,15 @@ class ReceiptCollector implements XmlListener {
       throw xmlError('schema_violation', `the root element is <${name}>, not <documents>`, { line, element: name });
     if (depth === 1) this.openResult(name, attributes, line);
     if (depth === 2) this.parts = new Map();
+    this.series.open(depth);
   }
 
   leaf({ name, depth, text, line }: XmlLeaf): void {
+    this.series.leaf({ name, depth, text });
+    if (depth === 3 && name === 'sgtin') this.asked = text;
     if (depth === 2) {
       // An `errors` or `operation_warnings` without children says nothing.
-      if (this.fields.has(name) && name.startsWith('operation'))
+      if (this.fields.has(name) && name.startsWith('operation') && this.head?.answers === undefined)
         throw xmlError('schema_violation', `<${name}> stands twice in the receipt`, { line, element: name });
       this.fields.set(name, text);
     } else if (depth === 3) {
@@ -64,6 +80,7 @@ class ReceiptCollector implements XmlListener {
   }
 
   close(name: string, depth: number): void {
+    this.series.close(depth);
     if (depth !== 2 || name !== 'errors') return;
     const code = this.parts.get('error_code');
     if (code === undefined) throw missing('errors/error_code');
@@ -76,8 +93,14 @@ class ReceiptCollector implements XmlListener {
   }
 
   facts(): ReceiptFacts {
-    if (!this.seen)
+    if (this.head === undefined)
       throw xmlError('schema_violation', '<documents> holds no result', { line: 1, element: 'documents' });
+    const { answers } = this.head;
+    if (answers !== undefined)
+      return {
+        ...{ operation: String(answers), answers, result: 'accepted', warnings: this.warnings, errors: [] },
+        ...this.series.facts(this.asked),
+      };
     const said = this.fields.get('operation_result') ?? raise('operation_result');
     const result = Object.hasOwn(RESULTS, said) ? RESULTS[said] : undefined;
     if (result === undefined) {
@@ -101,14 +124,15 @@ class ReceiptCollector implements XmlListener {
   }
 
   private openResult(name: string, attributes: Record<string, string>, line: number): void {
-    if (this.seen)
+    if (this.head !== undefined)
       throw xmlError('schema_violation', `<documents> holds a second element, <${name}>`, { line, element: name });
-    if (name !== 'result' || attributes.action_id !== '200') {
+    const head = HEADS[attributes.action_id ?? ''];
+    if (head?.element !== name) {
       const found = `<${name}> with action_id ${attributes.action_id ?? '(none)'}`;
-      const message = `line ${line}: ${found} is no receipt (result, 200)`;
+      const message = `line ${line}: ${found} is no receipt (result, 200) and no answer to a query`;
       throw new PedigreeError('unknown_document_type', message, { line, element: name });
     }
-    this.seen = true;
+    this.head = head;
     this.acceptTime = attributes.accept_time;
   }
 

@@ -71,7 +71,7 @@ describe.each(Object.keys(SHAPES))(`splitting %s (seed ${SEED}; repeat with PROP
         const whole = buildDocument((SHAPES[name] as (n: number) => DocumentJson)(n));
         const facts = readDocument(whole);
         const parts = splitDocument(whole, { maxItemsOf: () => maxItems });
-        const read = parts.map(checkDocument);
+        const read = parts.map((part) => checkDocument(part));
         expect(read.flatMap((part) => part.items)).toEqual(facts.items);
         for (const part of read) {
           expect(headerOf(part)).toEqual(headerOf(facts));
@@ -95,6 +95,14 @@ describe('splitting', () => {
     });
     for (const part of splitDocument(whole, { maxItemsOf: () => 2 }))
       expect(part.toString()).toContain('<documents version="1.38" session_ui="s&quot;1">');
+  });
+
+  it('writes no namespace into a part, though the whole declared one', () => {
+    const whole = buildDocument((SHAPES['packs into a container'] as (n: number) => DocumentJson)(5)).toString();
+    const declared = Buffer.from(whole.replace('<documents', '<documents xmlns:ns2="urn:x"'));
+    const parts = splitDocument(declared, { maxItemsOf: () => 2 });
+    expect(parts).toHaveLength(3);
+    expect(parts).toEqual(splitDocument(Buffer.from(whole), { maxItemsOf: () => 2 }));
   });
 
   it('takes a document that its type does not allow, and no part is above what it does', () => {

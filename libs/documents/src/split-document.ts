@@ -1,17 +1,18 @@
 import { PedigreeError } from '#kernel';
 import { escapeXml } from './build-document.js';
-import { documentShape, type ElementShape } from './document-shape.js';
-import { documentTypeOf } from './document-types.js';
+import { documentTypeOf } from './catalogue/catalogue.js';
 import { IDENTIFIERS, readDocument } from './read-document.js';
+import type { ElementShape } from './schemas/schema-model.js';
+import { builtInSchemas, type SchemaSets } from './schemas/schema-sets.js';
 import { walkXml, type XmlListener } from './walk-xml.js';
 
 /** Types whose parts would not mean together what the whole means, and why. */
 const STAYS_WHOLE: ReadonlyMap<number, string> = new Map([
-  [10511, 'a till receipt is one sale'],
-  [10521, 'a message of a disposal registrar is one operation'],
-  [10522, 'a message of a disposal registrar is one operation'],
-  [10531, 'a message of a disposal registrar is one operation'],
-  [10311, 'it reports one message of the packing equipment'],
+  ...[10501, 10502, 10511, 10522].map((docType) => [docType, 'a till receipt is one sale'] as const),
+  ...[10521, 10523, 10531, 10532, 20521].map(
+    (docType) => [docType, 'a message of a disposal registrar is one operation'] as const,
+  ),
+  ...[10305, 10311, 10319].map((docType) => [docType, 'it reports one message of the packing equipment'] as const),
   [911, 'a container is packed once: a second part would pack it again'],
 ]);
 
@@ -27,17 +28,18 @@ const ROW_DEPTH = 3;
  */
 export function splitDocument(
   bytes: Uint8Array,
-  { maxItemsOf }: { maxItemsOf(docType: number): number },
+  { maxItemsOf, schemas = builtInSchemas() }: { maxItemsOf(docType: number): number; schemas?: SchemaSets },
 ): Uint8Array[] {
   const facts = readDocument(bytes, { maxItems: Number.POSITIVE_INFINITY });
   const { docType, element } = facts;
   const maxItems = maxItemsOf(docType);
   if (facts.items.length <= maxItems) return [bytes];
   const many = `${facts.items.length} items; at most ${maxItems} go into one document of type ${docType}`;
-  const whole = whyWhole(docType);
+  const lists = listsOf(schemas.forVersion(facts.schemaVersion).shapeOf(docType)?.action);
+  const whole = whyWhole(docType, lists);
   if (whole !== undefined)
     throw new PedigreeError('too_many_items', `${many}, and this type is never split: ${whole}`, { element });
-  const reader = new RowReader(docType);
+  const reader = new RowReader(lists);
   walkXml(bytes, reader);
   const parts = partsOf(reader.rows, maxItems);
   if (parts === undefined)
@@ -46,14 +48,14 @@ export function splitDocument(
 }
 
 /** Why a type is never split; undefined for one that may be. */
-function whyWhole(docType: number): string | undefined {
+function whyWhole(docType: number, lists: ElementShape[]): string | undefined {
   if (documentTypeOf(docType)?.direction !== 'outgoing') return 'it is not ours to write';
-  return listOf(docType) === undefined ? 'it has no rows' : STAYS_WHOLE.get(docType);
+  return lists.length === 0 ? 'it has no rows' : STAYS_WHOLE.get(docType);
 }
 
-/** The child of the action element that holds the rows, or repeats as a row itself. */
-const listOf = (docType: number): ElementShape | undefined =>
-  documentShape(docType).action.children?.find((field) => field.many || field.children?.some((row) => row.many));
+/** The children of the action element that hold the rows, or repeat as a row themselves; a document has one of them. */
+const listsOf = (action: ElementShape | undefined): ElementShape[] =>
+  action?.children?.filter((field) => field.many || field.children?.some((row) => row.many)) ?? [];
 
 interface Row {
   xml: string;
@@ -76,7 +78,7 @@ function partsOf(rows: Row[], maxItems: number): Row[][] | undefined {
   return parts;
 }
 
-/** Takes a document apart into what stands before its rows, the rows, and what stands behind them. */
+/** Takes a document apart into the text before its rows, the rows, and the text after them. */
 class RowReader implements XmlListener {
   readonly rows: Row[] = [];
   private before = '';
@@ -84,15 +86,11 @@ class RowReader implements XmlListener {
   /** Text of the open elements inside the current row or header field, the outermost first. */
   private readonly open_: { tag: string; xml: string }[] = [];
   private itemsInRow = 0;
-  /** The element that holds the rows, or repeats as a row itself. */
-  private readonly list: string;
-  private readonly repeatsItself: boolean;
+  /** By name: does the element repeat as a row itself, or hold the rows? */
+  private readonly repeats: ReadonlyMap<string, boolean>;
 
-  constructor(docType: number) {
-    const list = listOf(docType);
-    if (list === undefined) throw new Error(`document type ${docType} has no rows`);
-    this.list = list.name;
-    this.repeatsItself = list.many;
+  constructor(lists: ElementShape[]) {
+    this.repeats = new Map(lists.map((list) => [list.name, list.many]));
   }
 
   open(name: string, attributes: Record<string, string>, { depth }: { depth: number }): void {
@@ -120,7 +118,7 @@ class RowReader implements XmlListener {
 
   /** Root, action element, and the list around the rows. */
   private isFrame(name: string, depth: number): boolean {
-    return depth < 2 || (depth === 2 && name === this.list && !this.repeatsItself);
+    return depth < 2 || (depth === 2 && this.repeats.get(name) === false);
   }
 
   private around(xml: string): void {
@@ -143,6 +141,6 @@ class RowReader implements XmlListener {
   }
 
   private isRow(name: string, depth: number): boolean {
-    return this.repeatsItself ? depth === ROW_DEPTH - 1 && name === this.list : depth === ROW_DEPTH;
+    return depth === ROW_DEPTH || (depth === ROW_DEPTH - 1 && this.repeats.get(name) === true);
   }
 }

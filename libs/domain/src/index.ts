@@ -1,18 +1,23 @@
 /**
- * The business, pure: what happens to a noun (events, state, evolve), what may be asked of it (decide), what follows
- * (saga). Promise: synchronous, total and without a clock; an unknown stored event throws, so that its stream stops
- * loudly. Proven in: document/*.spec.ts, group/*.spec.ts, inbound/*.spec.ts, account/account.spec.ts and
- * api-key/api-key.spec.ts (given/when/then), attempt/attempt.prop.spec.ts, document/document.prop.spec.ts and
- * group/group.prop.spec.ts.
+ * The business, pure: what happens to an aggregate (events, state, evolve), what may be asked of it (decide), what
+ * follows (saga), and when a document is due (deadline). Promise: synchronous, total and without a clock; an unknown
+ * stored event throws, so that its stream stops loudly. Proven in: document/*.spec.ts, group/*.spec.ts,
+ * inbound/*.spec.ts, container/*.spec.ts, account/account.spec.ts, api-key/api-key.spec.ts and case/case.spec.ts
+ * (given/when/then), deadline/*.spec.ts,
+ * attempt/attempt.prop.spec.ts, document/document.prop.spec.ts and group/group.prop.spec.ts.
  */
 export type { Attempt, CallAnswer } from './attempt/attempt.js';
 export * from './document/events.js';
+export * from './document/first-send.js';
+export * from './document/gate-events.js';
+export * from './document/gate.js';
 export * from './document/hold.js';
 export { endOfDocument, type DocumentReaction, type Ended } from './document/dependents.js';
 export * from './document/upload-events.js';
 export type { UploadAnswer, Uploading } from './document/upload.js';
 export * from './document/state.js';
 export * from './document/decide.js';
+export type { GateCommand, WaitCommand } from './document/decide-wait.js';
 export * from './document/planned-task.js';
 export * from './saga/document-saga.js';
 export * from './task/task.js';
@@ -26,6 +31,11 @@ export * from './inbound/events.js';
 export * from './inbound/state.js';
 export * from './inbound/decide.js';
 export * from './inbound/saga.js';
+export * from './container/events.js';
+export * from './container/state.js';
+export * from './container/decide.js';
+export * from './container/saga.js';
+export * from './container/content.js';
 export * from './account/events.js';
 export * from './account/state.js';
 export * from './account/decide.js';
@@ -33,3 +43,11 @@ export * from './api-key/events.js';
 export * from './api-key/state.js';
 export * from './api-key/decide.js';
 export * from './refusal/events.js';
+export * from './case/events.js';
+export * from './case/state.js';
+export * from './case/decide.js';
+export * from './case/remedy.js';
+export { readCalendar, DEADLINE_CHANNELS, DEADLINE_MET, DEADLINE_ROLES } from './deadline/calendar.js';
+export type { CalendarName, Deadline, DeadlineCalendar, DeadlineChannel, DeadlineRole } from './deadline/calendar.js';
+export * from './deadline/due.js';
+export * from './deadline/standing.js';

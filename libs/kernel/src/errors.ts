@@ -26,12 +26,14 @@ export const ERROR_CODES = {
   not_resendable: 409,
   not_held: 409,
   group_not_resumable: 409,
+  case_conflict: 409,
   outcomes_removed: 410,
   too_many_wrong_keys: 429,
   backlog_full: 503,
   unavailable: 503,
   signing_failed: 502,
   invalid_configuration: 500,
+  invalid_schema_set: 500,
   internal: 500,
 } as const;
 
@@ -50,6 +52,8 @@ export interface ErrorPlace {
   item?: string;
   /** The element's name or path in an XML document. */
   element?: string;
+  /** Name of a file. */
+  file?: string;
 }
 
 /** Bad input, said in words: code, what is wrong, and where. Anything else that is thrown is a fault of ours. */

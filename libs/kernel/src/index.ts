@@ -1,7 +1,7 @@
 /**
  * The vocabulary that every other library speaks: identifiers, time, canonical JSON, errors.
- * Promise: pure and total; bad text is refused with the place and the reason, never repaired.
- * Proven in: backoff.spec.ts, identifiers.spec.ts, canonical-json.spec.ts, coalesce.spec.ts.
+ * Promise: pure and total; bad text is refused with the place and the reason, never repaired in silence.
+ * Proven in: backoff.spec.ts, identifiers.spec.ts, item-code.prop.spec.ts, canonical-json.spec.ts, coalesce.spec.ts.
  */
 export * from './identifiers.js';
 export * from './clock.js';
@@ -11,4 +11,6 @@ export * from './canonical-json.js';
 export * from './digest.js';
 export * from './errors.js';
 export * from './coalesce.js';
+export * from './semaphore.js';
 export * from './expiry.js';
+export * from './item-code.js';

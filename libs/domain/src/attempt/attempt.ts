@@ -4,8 +4,8 @@ import type { AccountCause } from '../account/events.js';
 /**
  * A call to the registry that must not be made twice, and whose outcome may stay unknown: sending a document, finishing
  * an upload, starting a group. Its life is the same for all: the intent, then an answer, or a doubt that look-ups
- * resolve. The nouns keep their own event types; a codec per noun translates (document/send-attempt.ts,
- * document/finish-attempt.ts, group/start-attempt.ts).
+ * resolve. Each keeps its own event types, which a codec translates (document/send-attempt.ts, document/upload.ts,
+ * group/start.ts).
  */
 export interface Attempt {
   /** `open`: the call may be made. `calling`: its intent is recorded. `doubtful`: it has to be looked up first. */
@@ -73,7 +73,7 @@ interface LookedUp extends Answered {
   sinceAttemptEndedMs: number;
 }
 
-/** What the log keeps of each fact; the nouns' events add what is theirs. */
+/** What the log keeps of each fact; the event types of documents and groups add what is theirs. */
 export interface FactData {
   begun: OfAttempt;
   not_delivered: Unanswered & { retryAfterMs: number };

@@ -10,7 +10,7 @@ export interface Proof {
 /** A look-up is believed only from the second on, and only past the grace (principles 6.8). */
 export const TWO_PAST_GRACE: Proof = { lookUps: 2, isPastGrace: true };
 
-/** What differs between the nouns. */
+/** What differs between the three kinds of attempt. */
 export interface AttemptPolicy {
   /** Whether a refusal is the last word. If not, it is looked up: an earlier call may have landed since. */
   believes(refusal: Refusal['kind'], past: Pick<Attempt, 'doubts' | 'refusals'>): boolean;

@@ -1,6 +1,8 @@
 import { defined, neverReached } from '#kernel';
 import { notePredecessor } from '../document/dependents.js';
 import type { DocumentReference } from '../document/events.js';
+import { gateHoldOf } from '../document/gate.js';
+import type { Waiting } from '../document/hold.js';
 import type { Dependent } from '../document/planned-task.js';
 import type { DocumentState } from '../document/state.js';
 import type { Uploading } from '../document/upload.js';
@@ -47,7 +49,7 @@ export function continueDocument(state: DocumentState, { id, at }: Replanning): 
     case 'sent':
       return [{ ...task(isFinal(state) ? 'receipt' : 'status'), payload: { ...own, documentId: state.documentId } }];
     case 'waiting':
-      return askPredecessors(own, state.waitingFor, { id, at });
+      return [...askPredecessors(own, state.waitingFor, { id, at }), ...askAtGate(own, state, { id, at })];
     case 'refused':
     case 'received':
     case 'concluded':
@@ -73,6 +75,18 @@ function askPredecessors(dependent: Dependent, waitingFor: DocumentReference[], 
     const task = notePredecessor(dependent, one.requestId, { dueAt: at });
     return { ...task, key: `${task.key}:replanned:${id}` };
   });
+}
+
+/** Looks again at what the sequence gate holds it for. */
+function askAtGate(
+  own: { requestId: string; account: string },
+  waiting: Waiting,
+  { id, at }: Replanning,
+): PlannedTask[] {
+  const hold = gateHoldOf(waiting);
+  if (hold === undefined) return [];
+  const payload = { ...own, holdKnownAt: hold.knownAt, heldAt: at.toISOString() };
+  return [{ ...placed(own.requestId, { id, at })('rejudge_at_gate', 'internal'), payload }];
 }
 
 const placeOf = ({ attempt, finish }: Uploading): { attempt: number; round: number } => ({

@@ -2,7 +2,6 @@ import { defined, neverReached, type Sha256 } from '#kernel';
 import type { CallAnswer } from '../attempt/attempt.js';
 import { decideAttempt, hasBegun, type LookUpFacts } from '../attempt/decide.js';
 import type {
-  AfterHold,
   DocumentConcluded,
   DocumentEvent,
   DocumentNotProcessed,
@@ -11,7 +10,9 @@ import type {
   Registration,
   RegistryStatus,
 } from './events.js';
-import { decidedHolds, isFreeWithout, judgeNews, type HoldDecision, type PredecessorNews } from './hold.js';
+import { decideWait, endedFor, type GateCommand, type WaitCommand } from './decide-wait.js';
+import { releasedBy } from './gate.js';
+import { judgeNews, type PredecessorNews } from './hold.js';
 import { failed, sendEvents, SEND_POLICY } from './send-attempt.js';
 import { isToSend, type DocumentState, type ToSend } from './state.js';
 import { beginFinish, lookedUp, recordUploadAnswer, type UploadAnswer } from './upload.js';
@@ -23,8 +24,8 @@ export type DocumentCommand =
   | { type: 'Register'; registration: Registration }
   /** `endAtOnceDocTypes`: such documents are ended, and not held, when a predecessor ends badly. */
   | ({ type: 'NotePredecessor' } & PredecessorNews & { endAtOnceDocTypes?: readonly number[] })
-  | ({ type: 'WaiveHolds' } & HoldDecision)
-  | ({ type: 'EndHeld' } & HoldDecision)
+  | WaitCommand
+  | GateCommand
   | {
       type: 'BeginSend';
       /** Both are absent where the account does not sign. */ signatureSha256?: Sha256;
@@ -69,9 +70,15 @@ export function decide(state: DocumentState, command: DocumentCommand): Document
     case 'NotePredecessor':
       return notePredecessor(state, command);
     case 'WaiveHolds':
-      return waiveHolds(state, command);
     case 'EndHeld':
-      return endHeld(state, command);
+    case 'WaitForItems':
+    case 'LiftItemWait':
+    case 'LapseHolds':
+    case 'RefuseRing':
+    case 'HoldAtGate':
+    case 'WarnAtGate':
+    case 'RejudgeAtGate':
+      return decideWait(state, command);
     case 'BeginSend':
       return beginSend(state, command);
     case 'RecordSendAnswer':
@@ -79,9 +86,8 @@ export function decide(state: DocumentState, command: DocumentCommand): Document
     case 'RecordLookUp':
       return recordLookUp(state, command);
     case 'BeginFinish':
-      return state.phase === 'uploading' ? beginFinish(state, command) : [];
     case 'RecordUploadAnswer':
-      return state.phase === 'uploading' ? recordUploadAnswer(state, command) : [];
+      return decideUpload(state, command);
     case 'ObserveStatus':
       return observeStatus(state, command);
     case 'RecordReceipt':
@@ -91,12 +97,26 @@ export function decide(state: DocumentState, command: DocumentCommand): Document
     case 'ConcludeNotProcessed':
       return concludeNotProcessed(state, command.because);
     case 'NoteResent':
-      return noteResent(state, command.by);
     case 'NoteSuperseded':
-      return noteSuperseded(state, command);
+      return noteReplaced(state, command);
     default:
       return neverReached(command, 'document command');
   }
+}
+
+function noteReplaced(
+  state: DocumentState,
+  command: Extract<DocumentCommand, { type: 'NoteResent' | 'NoteSuperseded' }>,
+): DocumentEvent[] {
+  return command.type === 'NoteResent' ? noteResent(state, command.by) : noteSuperseded(state, command);
+}
+
+function decideUpload(
+  state: DocumentState,
+  command: Extract<DocumentCommand, { type: 'BeginFinish' | 'RecordUploadAnswer' }>,
+): DocumentEvent[] {
+  if (state.phase !== 'uploading') return [];
+  return command.type === 'BeginFinish' ? beginFinish(state, command) : recordUploadAnswer(state, command);
 }
 
 function register(state: DocumentState, registration: Registration): DocumentEvent[] {
@@ -118,30 +138,11 @@ function notePredecessor(
     type: 'PredecessorConcluded',
     data: { requestId, outcome, ...defined({ by }) },
   };
-  if (judged.kind === 'lifted') return judged.isLast ? [noted, { type: 'DocumentReleased', data: {} }] : [noted];
+  if (judged.kind === 'lifted') return judged.isLast ? [noted, releasedBy(state)] : [noted];
   const { hold } = judged;
-  if (endAtOnceDocTypes.includes(state.registration.docType)) return [noted, ...endedFor(state.registration, hold)];
+  if (hold.kind === 'after' && endAtOnceDocTypes.includes(state.registration.docType))
+    return [noted, ...endedFor(state.registration, hold)];
   return [noted, { type: 'DocumentHeld', data: { hold } }];
-}
-
-function endedFor(registration: Registration, hold: AfterHold): DocumentEvent[] {
-  const refused: DocumentEvent = {
-    type: 'DocumentRefused',
-    data: { predecessor: hold.for, predecessorOutcome: hold.outcome },
-  };
-  return [refused, failed(registration, 'predecessor_failed')];
-}
-
-function waiveHolds(state: DocumentState, command: HoldDecision): DocumentEvent[] {
-  const holds = state.phase === 'waiting' ? decidedHolds(state, command) : [];
-  if (state.phase !== 'waiting' || holds.length === 0) return [];
-  const waived: DocumentEvent = { type: 'HoldWaived', data: { holds } };
-  return isFreeWithout(state, holds) ? [waived, { type: 'DocumentReleased', data: {} }] : [waived];
-}
-
-function endHeld(state: DocumentState, command: HoldDecision): DocumentEvent[] {
-  const [hold] = state.phase === 'waiting' ? decidedHolds(state, command) : [];
-  return state.phase === 'waiting' && hold !== undefined ? endedFor(state.registration, hold) : [];
 }
 
 function beginSend(

@@ -104,7 +104,8 @@ export interface Ended {
 
 export function endOfDocument({ outcome, cause }: Pick<DocumentConcluded['data'], 'outcome' | 'cause'>): Ended {
   // Of a member that its halted group has ended the registry may still send a receipt.
-  const isFinal = outcome !== 'failed' || cause === 'send_refused' || cause === 'predecessor_failed';
+  const isFinal =
+    outcome !== 'failed' || cause === 'send_refused' || cause === 'predecessor_failed' || cause === 'waits_in_ring';
   return { outcome, isFinal, mayTurn: outcome === 'failed' && cause === 'registry_failed' };
 }
 

@@ -1,6 +1,7 @@
-import type { Sha256 } from '#kernel';
+import { ITEM_MENDINGS, type Sha256 } from '#kernel';
 import type { AccountCause } from '../account/events.js';
 import type { FactData } from '../attempt/attempt.js';
+import type { GateHold, GateHoldLifted, GateWarned } from './gate-events.js';
 import type { UploadEvent } from './upload-events.js';
 
 /** How a document ended. `failed`: without a receipt that says otherwise; the cause tells why. */
@@ -9,9 +10,17 @@ export type DocumentOutcome = (typeof DOCUMENT_OUTCOMES)[number];
 
 /**
  * `not_processed`: it stood behind a member of its group that did not succeed, and the registry does not process it
- * (registry-interface 3.2).
+ * (registry-interface 3.2). `waits_in_ring`: what it would wait for waits for it, and nothing of it was sent.
+ * `packs_forbid`: the known state of its packs forbids it, and a person ended it.
  */
-export const FAILURE_CAUSES = ['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed'] as const;
+export const FAILURE_CAUSES = [
+  'registry_failed',
+  'send_refused',
+  'predecessor_failed',
+  'not_processed',
+  'waits_in_ring',
+  'packs_forbid',
+] as const;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
 /** Canonical document statuses (registry-interface 3.1). */
@@ -47,6 +56,16 @@ export interface GroupMembership {
 export const GROUP_KINDS = ['given', 'split', 'resumption'] as const;
 export type GroupKind = (typeof GROUP_KINDS)[number];
 
+/** What of a command's items was mended, or is odd; nothing was refused for it. */
+export const ITEM_WARNING_CODES = [...ITEM_MENDINGS, 'wrong_check_digit'] as const;
+export interface ItemWarning {
+  code: (typeof ITEM_WARNING_CODES)[number];
+  /** How many items, or for check digits how many numbers. */
+  count: number;
+  /** The first of them: where in the command (RFC 6901), and the item as it was read. */
+  places: { field: string; item: string }[];
+}
+
 /** The command was taken; the document's bytes are in the evidence store. */
 export interface DocumentRegistered {
   type: 'DocumentRegistered';
@@ -74,15 +93,43 @@ export interface DocumentRegistered {
     resendOf?: DocumentReference;
     /** Where it stands for another document under another command. Absent in events of older versions too. */
     firstCommand?: FirstCommand;
+    /** A member of a group has none: those of its command stand with the group. */
+    warnings?: ItemWarning[];
+    /** The command waives the wait for earlier documents that name the same items. */
+    waivesItemWait?: true;
   };
 }
 
 export type Registration = DocumentRegistered['data'];
 
-/** Held until these have concluded accepted or partial. */
+/** Held until these have concluded accepted or partial. Without a kind: the command came after them. */
 export interface DocumentWaiting {
   type: 'DocumentWaiting';
-  data: { for: DocumentReference[] };
+  data: { kind?: never; for: DocumentReference[] } | ItemWait;
+}
+
+/**
+ * An earlier document that names the same items and has not concluded: a pack that both name, or a container that one
+ * names and the other has a pack in.
+ */
+export interface ItemPredecessor extends DocumentReference {
+  /** The first of the items in which the two meet, at most MAX_ITEMS_TOLD. */
+  items: string[];
+  itemCount: number;
+}
+
+/** Most predecessors that one wait by items names. Others, if any, are named when these have concluded. */
+export const MAX_ITEM_PREDECESSORS = 100;
+export const MAX_ITEMS_TOLD = 3;
+
+/** What a document or a group waits for because of its items. */
+export interface ItemWait {
+  kind: 'items';
+  /** Of the one that waits. */
+  account: string;
+  /** Such waits of this document or group so far, from 1. */
+  round: number;
+  for: ItemPredecessor[];
 }
 
 export interface PredecessorConcluded {
@@ -104,34 +151,79 @@ export interface AfterHold {
   outcome: BadOutcome;
 }
 
+/** The same, where both name the same items. What reports an accomplished fact is released after a while. */
+export interface ItemHold {
+  kind: 'items';
+  for: ItemPredecessor;
+  outcome: BadOutcome;
+}
+
+/** A predecessor ended badly. */
+export type PredecessorHold = AfterHold | ItemHold;
+
+export type Hold = PredecessorHold | GateHold;
+
+/**
+ * Reports of an accomplished fact: retail sales and dispensing (511, 521), hand-over for medical use (531), disposal
+ * (552). What happened is to be reported in time, whatever became of an earlier document.
+ */
+export const ACCOMPLISHED_FACTS: readonly number[] = [511, 521, 531, 552];
+
 export const BAD_OUTCOMES = ['rejected', 'failed'] as const satisfies DocumentOutcome[];
 export type BadOutcome = (typeof BAD_OUTCOMES)[number];
 
-/** A predecessor ended badly. Nothing is sent until that end is revised, or a person decides. */
+/**
+ * A predecessor ended badly, or the known state of packs forbids it. Nothing is sent until that changes, or a person
+ * decides.
+ */
 export interface DocumentHeld {
   type: 'DocumentHeld';
-  data: { hold: AfterHold };
+  data: { hold: Hold };
 }
 
 /** A person decided, with a reason that is in the metadata, that the bad end of these predecessors does not matter. */
 export interface HoldWaived {
   type: 'HoldWaived';
-  data: { holds: AfterHold[] };
+  data: { holds: Hold[] };
+}
+
+/**
+ * The bad end of these predecessors holds a report of an accomplished fact no longer: its time is up. A warning, for
+ * the registry may refuse it.
+ */
+export interface HoldLapsed {
+  type: 'HoldLapsed';
+  data: { holds: ItemHold[] };
+}
+
+/** It waits no more for this document by their items: that one comes after it, by what the commands say. */
+export interface ItemWaitLifted {
+  type: 'ItemWaitLifted';
+  data: { for: DocumentReference };
 }
 
 /** Nothing is waited for any more. */
 export interface DocumentReleased {
   type: 'DocumentReleased';
-  data: Record<string, never>;
+  data: { /** How often the sequence gate has held it; absent: never. */ gateHolds?: number };
 }
 
 /**
- * Refused by us: what it was to come after did not succeed. A person decided so, or the installation ends this document
- * type at once.
+ * Refused by us: what it was to come after did not succeed, and a person decided so, or the installation ends this
+ * document type at once. Or what it would wait for waits for it. Or a person ended what the state of packs forbids.
  */
 export interface DocumentRefused {
   type: 'DocumentRefused';
-  data: { predecessor: DocumentReference; predecessorOutcome: DocumentOutcome };
+  data: {
+    /** Absent where packs forbid it. */
+    predecessor?: DocumentReference;
+    /** Absent for a ring. */
+    predecessorOutcome?: DocumentOutcome;
+    /** Set where it would wait for itself, by `after` and by items: those that wait for it, from `predecessor` on. */
+    ring?: DocumentReference[];
+    /** What the sequence gate held it for. */
+    gate?: GateHold;
+  };
 }
 
 /**
@@ -164,8 +256,8 @@ export interface SendRefused {
 }
 
 /**
- * Surely not taken (429, no connection, or a refusal that concerns the account and not the document): it may go again
- * at `retryAfterMs` after this event, where its account is not paused.
+ * Surely not taken (429, no connection, or a refusal that concerns the account and not the document): it may be sent
+ * again at `retryAfterMs` after this event, where its account is not paused.
  */
 export interface SendNotDelivered {
   type: 'SendNotDelivered';
@@ -184,7 +276,7 @@ export interface LookUpMissed {
   data: FactData['missed'];
 }
 
-/** Two look-ups without a hit, the last after the grace: it did not arrive, and the same bytes may go again. */
+/** Two look-ups without a hit, the last after the grace: it did not arrive, and the same bytes may be sent again. */
 export interface SendAbsenceProven {
   type: 'SendAbsenceProven';
   data: FactData['proven_undone'];
@@ -269,6 +361,10 @@ export type DocumentEvent =
   | PredecessorConcluded
   | DocumentHeld
   | HoldWaived
+  | HoldLapsed
+  | ItemWaitLifted
+  | GateWarned
+  | GateHoldLifted
   | DocumentReleased
   | DocumentRefused
   | SendAttempted

@@ -1,11 +1,23 @@
-import type { AfterHold, BadOutcome, DocumentEvent, DocumentOutcome, DocumentReference } from './events.js';
+import type {
+  BadOutcome,
+  DocumentEvent,
+  DocumentOutcome,
+  DocumentReference,
+  Hold,
+  ItemHold,
+  ItemPredecessor,
+  PredecessorHold,
+} from './events.js';
+
+/** What is waited for: because the command came after it, or because of the items that both name. */
+export type Awaited = DocumentReference | ItemPredecessor;
 
 /**
  * What a document or a group still waits for: predecessors that have not concluded, and predecessors that ended badly.
  */
 export interface Waiting {
-  waitingFor: DocumentReference[];
-  holds: AfterHold[];
+  waitingFor: Awaited[];
+  holds: Hold[];
 }
 
 /** How a predecessor ended. */
@@ -17,11 +29,28 @@ export interface PredecessorNews {
 }
 
 /**
- * A person's decision about a hold names the predecessors that the person saw: what was held meanwhile for another one
- * stays held.
+ * A person's decision about a hold names the holds that the person saw (`holdIdOf`): what was held meanwhile for
+ * another reason stays held.
  */
 export interface HoldDecision {
   predecessors: string[];
+}
+
+/** What a hold is known by: the predecessor's request_id; of the sequence gate the position of its judgement. */
+export const holdIdOf = (hold: Hold): string => (hold.kind === 'gate' ? `gate@${hold.knownAt}` : hold.for.requestId);
+
+export const isForPredecessor = (hold: Hold): hold is PredecessorHold => hold.kind !== 'gate';
+
+/** All that is waited for, and what holds it because that ended badly. */
+const awaitedBy = ({ waitingFor, holds }: Waiting): Awaited[] => [
+  ...waitingFor,
+  ...holds.filter(isForPredecessor).map((one) => one.for),
+];
+
+/** The wait of this number, from 1, for earlier documents that name the same items. */
+export interface ItemWaitNews {
+  round: number;
+  for: ItemPredecessor[];
 }
 
 /** What happens to a document before its first send: it waits, is held, and then goes or is refused. */
@@ -33,6 +62,10 @@ export type WaitEvent = Extract<
       | 'PredecessorConcluded'
       | 'DocumentHeld'
       | 'HoldWaived'
+      | 'HoldLapsed'
+      | 'ItemWaitLifted'
+      | 'GateHoldLifted'
+      | 'GateWarned'
       | 'DocumentReleased'
       | 'DocumentRefused';
   }
@@ -43,6 +76,10 @@ const WAIT_EVENTS: Record<WaitEvent['type'], true> = {
   PredecessorConcluded: true,
   DocumentHeld: true,
   HoldWaived: true,
+  HoldLapsed: true,
+  ItemWaitLifted: true,
+  GateHoldLifted: true,
+  GateWarned: true,
   DocumentReleased: true,
   DocumentRefused: true,
 };
@@ -51,7 +88,7 @@ export const isAboutWaiting = <Event extends { type: string }>(event: Event | Wa
   Object.hasOwn(WAIT_EVENTS, event.type);
 
 export type Judged =
-  { kind: 'held'; hold: AfterHold } | { kind: 'lifted'; /** Nothing else is waited for. */ isLast: boolean };
+  { kind: 'held'; hold: PredecessorHold } | { kind: 'lifted'; /** Nothing else is waited for. */ isLast: boolean };
 
 export const endedBadly = (outcome: DocumentOutcome): outcome is BadOutcome =>
   outcome === 'rejected' || outcome === 'failed';
@@ -60,40 +97,78 @@ export const endedBadly = (outcome: DocumentOutcome): outcome is BadOutcome =>
  * What the news means for what waits; undefined when they are none. News are tasks, and tasks may overtake each other:
  * a good end and a rejection are final, so an older `failed` changes neither.
  */
-export function judgeNews({ waitingFor, holds }: Waiting, { requestId, outcome }: PredecessorNews): Judged | undefined {
-  const held = holds.find((one) => one.for.requestId === requestId);
-  const predecessor = held?.for ?? waitingFor.find((one) => one.requestId === requestId);
+export function judgeNews(waiting: Waiting, { requestId, outcome }: PredecessorNews): Judged | undefined {
+  const held = waiting.holds.filter(isForPredecessor).find((one) => one.for.requestId === requestId);
+  const predecessor = held?.for ?? waiting.waitingFor.find((one) => one.requestId === requestId);
   if (predecessor === undefined) return undefined;
   if (endedBadly(outcome))
     return held?.outcome === outcome || held?.outcome === 'rejected'
       ? undefined
-      : { kind: 'held', hold: { kind: 'after', for: predecessor, outcome } };
+      : { kind: 'held', hold: holdFor(predecessor, outcome) };
   // By name, not by number: a command may name the same predecessor twice.
+  return { kind: 'lifted', isLast: isOnlyFor(waiting, requestId) };
+}
+
+/** Whether nothing else is waited for, and nothing else holds it. */
+const isOnlyFor = (waiting: Waiting, requestId: string): boolean =>
+  gateless(waiting) && awaitedBy(waiting).every((one) => one.requestId === requestId);
+
+const gateless = ({ holds }: Waiting): boolean => holds.every(isForPredecessor);
+
+const holdFor = (predecessor: Awaited, outcome: BadOutcome): PredecessorHold =>
+  'items' in predecessor ? { kind: 'items', for: predecessor, outcome } : { kind: 'after', for: predecessor, outcome };
+
+/** Those of these predecessors that are not waited for yet. */
+export function newItemPredecessors(waiting: Waiting, named: ItemPredecessor[]): ItemPredecessor[] {
+  const known = new Set(awaitedBy(waiting).map((one) => one.requestId));
+  return named.filter((one) => !known.has(one.requestId));
+}
+
+/** The wait by items for `requestId`, or the hold that came of it; undefined where there is none. */
+export function itemWaitFor(
+  waiting: Waiting,
+  requestId: string,
+): { for: DocumentReference; /** Nothing else is waited for. */ isLast: boolean } | undefined {
+  const found = awaitedBy(waiting).find((one) => one.requestId === requestId && 'items' in one);
+  if (found === undefined) return undefined;
   return {
-    kind: 'lifted',
-    isLast: ![...waitingFor, ...holds.map((one) => one.for)].some((one) => one.requestId !== requestId),
+    for: { commandId: found.commandId, requestId },
+    isLast: isOnlyFor(waiting, requestId),
   };
 }
 
+export const NO_WAIT: Waiting = { waitingFor: [], holds: [] };
+
+/** The holds that lapse where what they hold reports an accomplished fact. */
+export const lapsingHolds = ({ holds }: Waiting): ItemHold[] => holds.filter((one) => one.kind === 'items');
+
 /** The holds that a person's decision is about. */
-export const decidedHolds = ({ holds }: Waiting, { predecessors }: HoldDecision): AfterHold[] =>
-  holds.filter((one) => predecessors.includes(one.for.requestId));
+export const decidedHolds = ({ holds }: Waiting, { predecessors }: HoldDecision): Hold[] =>
+  holds.filter((one) => predecessors.includes(holdIdOf(one)));
 
 /** True when nothing is waited for once these holds are waived. */
-export const isFreeWithout = ({ waitingFor, holds }: Waiting, waived: AfterHold[]): boolean =>
+export const isFreeWithout = ({ waitingFor, holds }: Waiting, waived: Hold[]): boolean =>
   waitingFor.length === 0 && holds.every((one) => waived.includes(one));
 
 export const withoutPredecessor = ({ waitingFor, holds }: Waiting, requestId: string): Waiting => ({
   waitingFor: waitingFor.filter((one) => one.requestId !== requestId),
-  holds: holds.filter((one) => one.for.requestId !== requestId),
+  holds: holds.filter((one) => !isForPredecessor(one) || one.for.requestId !== requestId),
 });
 
-export function withHold(waiting: Waiting, hold: AfterHold): Waiting {
-  const { waitingFor, holds } = withoutPredecessor(waiting, hold.for.requestId);
+/** A hold at the gate takes the place of an earlier one. */
+export function withHold(waiting: Waiting, hold: Hold): Waiting {
+  const { waitingFor, holds } = isForPredecessor(hold)
+    ? withoutPredecessor(waiting, hold.for.requestId)
+    : withoutGate(waiting);
   return { waitingFor, holds: [...holds, hold] };
 }
 
-export const withoutHolds = ({ waitingFor, holds }: Waiting, waived: AfterHold[]): Waiting => ({
+export const withoutGate = ({ waitingFor, holds }: Waiting): Waiting => ({
   waitingFor,
-  holds: holds.filter((one) => !waived.some(({ for: { requestId } }) => requestId === one.for.requestId)),
+  holds: holds.filter(isForPredecessor),
+});
+
+export const withoutHolds = ({ waitingFor, holds }: Waiting, waived: Hold[]): Waiting => ({
+  waitingFor,
+  holds: holds.filter((one) => !waived.some((other) => holdIdOf(other) === holdIdOf(one))),
 });

@@ -4,9 +4,9 @@ import { sized } from '../../../../test/support/sized.js';
 import { decide, type DocumentCommand, type SendAnswer } from './decide.js';
 import type { DocumentEvent, DocumentOutcome, RegistryStatus } from './events.js';
 import { OTHER_SHA, registration, SHA } from './given.js';
-import type { PlannedTask } from '../task/task.js';
+import { holdIdOf, isForPredecessor } from './hold.js';
 import { chanceOf, LateRegistry, type Chance } from './late-registry.js';
-import type { DocumentRules, DocumentSagaState } from './planned-task.js';
+import type { DocumentRules, DocumentSagaState, PlannedTask } from './planned-task.js';
 import { DOCUMENT_SAGA, keysOfDocumentEvent, reactToDocumentEvent } from '../saga/document-saga.js';
 import { ABSENT, evolve, type DocumentState } from './state.js';
 
@@ -447,7 +447,7 @@ class Model {
   decide(requestId: string, type: 'WaiveHolds' | 'EndHeld'): void {
     const state = this.state(requestId);
     if (state.phase !== 'waiting' || state.holds.length === 0) return;
-    const predecessors = state.holds.map((one) => one.for.requestId);
+    const predecessors = state.holds.map(holdIdOf);
     if (
       this.execute(
         requestId,
@@ -464,7 +464,7 @@ class Model {
   }
 }
 
-/** As apps/worker names events (noun-repository.ts). */
+/** As apps/worker names events (aggregate-repository.ts). */
 const idOf = (event: DocumentEvent, { task, lease }: By, at: number): string =>
   `${task.key}@${lease}@${at}/${event.type}/${JSON.stringify(event.data)}`;
 
@@ -537,7 +537,7 @@ function whyUnfinished(model: Model, id: string): string | undefined {
   if (state.phase !== 'waiting') return `${id} is ${state.phase}`;
   for (const { requestId } of state.waitingFor)
     if (model.state(requestId).phase === 'concluded') return `${id} waits for ${requestId}, which has concluded`;
-  for (const hold of state.holds) {
+  for (const hold of state.holds.filter(isForPredecessor)) {
     const { requestId } = hold.for;
     const first = model.state(requestId);
     if (first.phase !== 'concluded' || first.outcome !== hold.outcome)

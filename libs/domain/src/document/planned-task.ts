@@ -14,6 +14,8 @@ export interface DocumentRules {
   statusGridMs: number;
   /** Least time between two look-ups of one document. */
   lookUpEveryMs: number;
+  /** First sends are planned by whoever decides which documents wait by their items (libs/item-claims). */
+  itemsDecide?: true;
 }
 
 /** A task about a group as a whole. */

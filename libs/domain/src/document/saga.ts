@@ -1,6 +1,7 @@
 import { defined, neverReached } from '#kernel';
 import { afterEnd, endOfDocument, lateReads, type DocumentReaction } from './dependents.js';
-import type { ConclusionRevised, DocumentConcluded, DocumentEvent, DocumentRegistered } from './events.js';
+import type { ConclusionRevised, DocumentConcluded, DocumentEvent, DocumentRegistered, Hold } from './events.js';
+import { firstSend, lapseHoldsOf, rejudgeAtGate } from './first-send.js';
 import type { DocumentRules, DocumentSagaState, PlannedGroupTask, PlannedTask } from './planned-task.js';
 import { isAboutWaiting, type WaitEvent } from './hold.js';
 import { standsFor } from './state.js';
@@ -63,10 +64,35 @@ function reactToKnown(own: Own): Reaction {
 }
 
 /** Nothing is waited for any more once it was released or refused. */
-function reactToWaiting(own: Own, { type }: WaitEvent): Reaction {
-  if (type !== 'DocumentReleased' && type !== 'DocumentRefused') return { state: own.state, tasks: [] };
-  return { state: own.state, tasks: type === 'DocumentReleased' ? [send(own, 1, own.at)] : [], stopsWaiting: true };
+function reactToWaiting(own: Own, event: WaitEvent): Reaction {
+  const { state, requestId, version, at } = own;
+  switch (event.type) {
+    case 'DocumentReleased':
+      return { state, tasks: sendFirst(own, event.data.gateHolds), stopsWaiting: true };
+    case 'DocumentRefused':
+      return { state, tasks: [], stopsWaiting: true };
+    case 'DocumentHeld':
+      return { state, tasks: afterHold({ requestId, account: state.account, version, at }, event.data.hold) };
+    case 'DocumentWaiting':
+    case 'PredecessorConcluded':
+    case 'HoldWaived':
+    case 'HoldLapsed':
+    case 'ItemWaitLifted':
+    case 'GateHoldLifted':
+    case 'GateWarned':
+      return { state, tasks: [] };
+    default:
+      return neverReached(event, 'event of a waiting document');
+  }
 }
+
+function afterHold(held: Parameters<typeof lapseHoldsOf>[0], hold: Hold): PlannedTask[] {
+  if (hold.kind === 'items') return [lapseHoldsOf(held)];
+  return hold.kind === 'gate' ? [rejudgeAtGate(held, hold)] : [];
+}
+
+const sendFirst = ({ state, requestId, at, rules }: Own, gateHolds?: number): PlannedTask[] =>
+  rules.itemsDecide === true ? [] : [firstSend(state.account, requestId, { dueAt: at, gateHolds })];
 
 /**
  * It ended for good: what still comes (another look at its status, its successor) moves nothing. Its own end is told
@@ -108,7 +134,7 @@ function afterRegistration(own: Own, { data }: DocumentRegistered): Reaction {
   const state = { ...own.state, account, ...(standsFor(data) === undefined ? {} : { isResend: true as const }) };
   // A member is sent when its group says so.
   if (group !== undefined) return { state: { ...state, memberOf: group.groupId }, tasks: [] };
-  return { state, tasks: after.length === 0 ? [send({ ...own, state }, 1, own.at)] : [] };
+  return { state, tasks: after.length === 0 ? sendFirst({ ...own, state }) : [] };
 }
 
 function sendAnew(own: Own, attempt: number): Reaction {

@@ -7,13 +7,25 @@ import type {
   DocumentReference,
   DocumentRegistered,
   DocumentSent,
+  DocumentWaiting,
   FailureCause,
   FirstCommand,
+  Hold,
   ReceiptStored,
   Registration,
   RegistryStatus,
 } from './events.js';
-import { isAboutWaiting, withHold, withoutHolds, withoutPredecessor, type Waiting, type WaitEvent } from './hold.js';
+import type { AtGate } from './gate.js';
+import {
+  isAboutWaiting,
+  NO_WAIT,
+  withHold,
+  withoutGate,
+  withoutHolds,
+  withoutPredecessor,
+  type Waiting,
+  type WaitEvent,
+} from './hold.js';
 import { sendStepOf, type SendEvent } from './send-attempt.js';
 import { mayFollow } from './transitions.js';
 import { evolveUpload, openedUpload, type Uploading } from './upload.js';
@@ -32,12 +44,16 @@ export interface ToSend {
   send: Attempt;
   /** Set for a large document, which is only announced. */
   upload?: true;
+  /** How often it was to wait for its items, while it was not sent. */
+  itemWaits?: number;
+  /** How it stands with the sequence gate, while it was not sent. */
+  gate?: AtGate;
 }
 
 /** Where a document stands, as a union of named phases. */
 export type DocumentState =
   | { phase: 'absent' }
-  | (Waiting & { phase: 'waiting'; registration: Registration })
+  | (Waiting & { phase: 'waiting'; registration: Registration; itemWaits?: number; gate?: AtGate })
   | ToSend
   | { phase: 'refused'; registration: Registration }
   | Uploading
@@ -151,30 +167,75 @@ function beforeSend(state: Registered, event: WaitEvent): DocumentState {
   const { registration } = state;
   switch (event.type) {
     case 'DocumentWaiting':
-      return { phase: 'waiting', registration, waitingFor: event.data.for, holds: [] };
+      return waiting(state, event.data);
     case 'DocumentReleased':
-      return ready(registration);
+      return { ...ready(registration), ...keptBeforeSend(state) };
+    case 'GateWarned':
+      return state.phase === 'ready' ? { ...state, gate: { holds: 0, ...state.gate, isPassed: true } } : state;
+    case 'DocumentHeld':
+      return held(state, event.data.hold);
     case 'DocumentRefused':
       return { phase: 'refused', registration };
-    case 'PredecessorConcluded':
-    case 'DocumentHeld':
     case 'HoldWaived':
+      return state.phase === 'waiting'
+        ? { ...state, ...evolveWaiting(state, event), ...afterWaiver(state, event.data.holds) }
+        : state;
+    case 'PredecessorConcluded':
+    case 'HoldLapsed':
+    case 'ItemWaitLifted':
+    case 'GateHoldLifted':
       return state.phase === 'waiting' ? { ...state, ...evolveWaiting(state, event) } : state;
     default:
       return neverReached(event, 'event of a waiting document');
   }
 }
 
+/** What is known of it from before its first send. */
+const keptBeforeSend = (state: Registered): { itemWaits?: number; gate?: AtGate } =>
+  state.phase === 'waiting' || state.phase === 'ready' ? defined({ itemWaits: state.itemWaits, gate: state.gate }) : {};
+
+/** The gate holds what was ready; a bad end holds what waits. */
+function held(state: Registered, hold: Hold): DocumentState {
+  const { registration } = state;
+  const waiting = withHold(state.phase === 'waiting' ? state : NO_WAIT, hold);
+  const kept = keptBeforeSend(state);
+  const gate = hold.kind === 'gate' ? { gate: { ...kept.gate, holds: (kept.gate?.holds ?? 0) + 1 } } : {};
+  return { phase: 'waiting', registration, ...waiting, ...kept, ...gate };
+}
+
+/** Waived once, the gate does not judge it again. */
+const afterWaiver = ({ gate }: { gate?: AtGate }, holds: Hold[]): { gate?: AtGate } =>
+  holds.some((one) => one.kind === 'gate') ? { gate: { holds: 0, ...gate, isPassed: true } } : {};
+
+/** A wait by items may come on top of another. */
+function waiting(state: Registered, wait: DocumentWaiting['data']): DocumentState {
+  const { waitingFor, holds } = state.phase === 'waiting' ? state : NO_WAIT;
+  return {
+    phase: 'waiting',
+    registration: state.registration,
+    waitingFor: [...waitingFor, ...wait.for],
+    holds,
+    ...keptBeforeSend(state),
+    ...(wait.kind === 'items' ? { itemWaits: wait.round } : {}),
+  };
+}
+
 function evolveWaiting(
   waiting: Waiting,
-  event: Extract<WaitEvent, { type: 'PredecessorConcluded' | 'DocumentHeld' | 'HoldWaived' }>,
+  event: Extract<
+    WaitEvent,
+    { type: 'PredecessorConcluded' | 'HoldWaived' | 'HoldLapsed' | 'ItemWaitLifted' | 'GateHoldLifted' }
+  >,
 ): Waiting {
   switch (event.type) {
     case 'PredecessorConcluded':
       return withoutPredecessor(waiting, event.data.requestId);
-    case 'DocumentHeld':
-      return withHold(waiting, event.data.hold);
+    case 'ItemWaitLifted':
+      return withoutPredecessor(waiting, event.data.for.requestId);
+    case 'GateHoldLifted':
+      return withoutGate(waiting);
     case 'HoldWaived':
+    case 'HoldLapsed':
       return withoutHolds(waiting, event.data.holds);
     default:
       return neverReached(event, 'event of a waiting document');

@@ -29,6 +29,7 @@ const EVENTS: DocumentEvent[] = [
   { type: 'PredecessorConcluded', data: { requestId: FIRST.requestId, outcome: 'failed' } },
   { type: 'DocumentHeld', data: { hold } },
   { type: 'HoldWaived', data: { holds: [hold] } },
+  { type: 'HoldLapsed', data: { holds: [{ ...hold, kind: 'items', for: { ...FIRST, items: [], itemCount: 1 } }] } },
   { type: 'DocumentReleased', data: {} },
   { type: 'DocumentRefused', data: { predecessor: FIRST, predecessorOutcome: 'failed' } },
   attempted(1),
@@ -58,6 +59,8 @@ const EVENTS: DocumentEvent[] = [
       acceptedAt: '2026-03-01T10:00:00Z',
     },
   },
+  { type: 'GateWarned', data: { packs: [], packCount: 0, knownAt: '1' } },
+  { type: 'GateHoldLifted', data: { knownAt: '1' } },
   { type: 'DocumentNotProcessed', data: { groupId: 'g-1' } },
   { type: 'DocumentSuperseded', data: { by: reference, groupId: 'g-2' } },
   { type: 'DocumentResent', data: { by: reference } },
@@ -78,14 +81,17 @@ const TABLE: [string, DocumentEvent[], string[]][] = [
     'ready',
     [registered()],
     [
-      ...['DocumentWaiting', 'SendAttempted', 'DocumentSent', 'UploadOpened'],
-      ...['DocumentNotProcessed', 'DocumentConcluded', ...LATE],
+      ...['DocumentWaiting', 'DocumentRefused', 'SendAttempted', 'DocumentSent', 'UploadOpened'],
+      ...['DocumentHeld', 'GateWarned', 'DocumentNotProcessed', 'DocumentConcluded', ...LATE],
     ],
   ],
   [
     'waiting',
     [registered([FIRST]), one('DocumentWaiting')],
-    ['PredecessorConcluded', 'DocumentHeld', 'HoldWaived', 'DocumentReleased', 'DocumentRefused', ...LATE],
+    [
+      ...['DocumentWaiting', 'PredecessorConcluded', 'DocumentHeld', 'HoldWaived', 'HoldLapsed'],
+      ...['GateHoldLifted', 'DocumentReleased', 'DocumentRefused', ...LATE],
+    ],
   ],
   ['refused', [registered(), attempted(1), one('SendRefused')], ['DocumentConcluded', ...LATE]],
   [

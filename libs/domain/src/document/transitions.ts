@@ -16,12 +16,16 @@ const TO_SEND = ['ready', 'sending', 'unconfirmed'] as const;
  * is known already and moves nothing.
  */
 const FOLLOWS: Record<LaterEvent['type'], readonly DocumentPhase[] | 'anywhere'> = {
-  DocumentWaiting: ['ready'],
+  DocumentWaiting: ['ready', 'waiting'],
   PredecessorConcluded: WAITING,
-  DocumentHeld: WAITING,
+  DocumentHeld: ['ready', 'waiting'],
   HoldWaived: WAITING,
+  HoldLapsed: WAITING,
+  ItemWaitLifted: WAITING,
+  GateHoldLifted: WAITING,
+  GateWarned: ['ready'],
   DocumentReleased: WAITING,
-  DocumentRefused: WAITING,
+  DocumentRefused: ['ready', 'waiting'],
   SendAttempted: ['ready'],
   SendRefused: ['sending', 'uploading'],
   SendNotDelivered: ['sending'],

@@ -1,7 +1,25 @@
 import { defined, neverReached } from '#kernel';
 import type { LookUpFacts } from '../attempt/decide.js';
-import type { AfterHold, DocumentOutcome, FailureCause } from '../document/events.js';
-import { decidedHolds, isFreeWithout, judgeNews, type HoldDecision, type PredecessorNews } from '../document/hold.js';
+import {
+  ACCOMPLISHED_FACTS,
+  type DocumentOutcome,
+  type DocumentReference,
+  type FailureCause,
+  type PredecessorHold,
+} from '../document/events.js';
+import {
+  decidedHolds,
+  isForPredecessor,
+  isFreeWithout,
+  judgeNews,
+  itemWaitFor,
+  lapsingHolds,
+  newItemPredecessors,
+  NO_WAIT,
+  type HoldDecision,
+  type ItemWaitNews,
+  type PredecessorNews,
+} from '../document/hold.js';
 import type { GroupEvent, HaltCause } from './events.js';
 import { halted } from './halt.js';
 import { beginStart, recordCheck, recordLook, recordStartAnswer, type CheckAnswer, type StartAnswer } from './start.js';
@@ -21,6 +39,13 @@ export type GroupCommand =
   | ({ type: 'NotePredecessor' } & PredecessorNews & { endAtOnceDocTypes?: readonly number[] })
   | ({ type: 'WaiveHolds' } & HoldDecision)
   | ({ type: 'EndHeld' } & HoldDecision)
+  | ({ type: 'WaitForItems' } & ItemWaitNews)
+  /** The time of a group of reports of accomplished facts is up. */
+  | { type: 'LapseHolds' }
+  /** `requestId` comes after it, by what the commands say: it does not wait for that one by their items. */
+  | { type: 'LiftItemWait'; requestId: string }
+  /** What it would wait for waits for it. */
+  | { type: 'RefuseRing'; ring: DocumentReference[] }
   | { type: 'NoteMemberSent'; requestId: string; documentId: string }
   /** `partialStops`: the profile's rule whether a partial result stops a group as an error does. */
   | {
@@ -52,6 +77,14 @@ export function decideGroup(state: GroupState, command: GroupCommand): GroupEven
       return waiveHolds(state, command);
     case 'EndHeld':
       return endHeld(state, command);
+    case 'WaitForItems':
+      return waitForItems(state, command);
+    case 'LiftItemWait':
+      return liftItemWait(state, command.requestId);
+    case 'LapseHolds':
+      return lapseHolds(state);
+    case 'RefuseRing':
+      return refuseRing(state, command.ring);
     case 'NoteMemberSent':
       return noteMemberSent(state, command);
     case 'NoteMemberConcluded':
@@ -93,22 +126,60 @@ function notePredecessor(
   };
   if (judged.kind === 'lifted') return judged.isLast ? [noted, { type: 'GroupReleased', data: {} }] : [noted];
   const { hold } = judged;
-  const endsAtOnce = state.registration.members.every(({ docType }) => endAtOnceDocTypes.includes(docType));
+  const endsAtOnce =
+    hold.kind === 'after' && state.registration.members.every(({ docType }) => endAtOnceDocTypes.includes(docType));
   return [noted, endsAtOnce ? haltedFor(state, hold) : { type: 'GroupHeld', data: { hold } }];
 }
 
-const haltedFor = (state: RegisteredGroup, hold: AfterHold): GroupEvent =>
-  halted(state, 'predecessor_failed', { predecessor: { ...hold.for, outcome: hold.outcome } });
+const haltedFor = (state: RegisteredGroup, hold: PredecessorHold): GroupEvent =>
+  halted(state, 'predecessor_failed', { predecessor: { ...referenceOf(hold.for), outcome: hold.outcome } });
+
+const referenceOf = ({ commandId, requestId }: DocumentReference): DocumentReference => ({ commandId, requestId });
+
+/** Whatever is planned for it, no member was sent. */
+const isUntried = (state: RegisteredGroup): state is Extract<RegisteredGroup, { phase: 'waiting' | 'sending' }> =>
+  state.phase === 'waiting' ||
+  (state.phase === 'sending' &&
+    state.members.every(({ documentId, outcome }) => (documentId ?? outcome) === undefined));
+
+function waitForItems(state: RegisteredGroup, { round, for: named }: ItemWaitNews): GroupEvent[] {
+  if (!isUntried(state) || round <= (state.itemWaits ?? 0)) return [];
+  const predecessors = newItemPredecessors(state.phase === 'waiting' ? state : NO_WAIT, named);
+  const { account } = state.registration;
+  return [{ type: 'GroupWaiting', data: { kind: 'items', account, round, for: predecessors } }];
+}
+
+function liftItemWait(state: RegisteredGroup, requestId: string): GroupEvent[] {
+  const found = state.phase === 'waiting' ? itemWaitFor(state, requestId) : undefined;
+  if (found === undefined) return [];
+  const lifted: GroupEvent = { type: 'GroupItemWaitLifted', data: { for: found.for } };
+  return found.isLast ? [lifted, { type: 'GroupReleased', data: {} }] : [lifted];
+}
+
+/** Only where every member reports an accomplished fact: a document that was split, for one. */
+function lapseHolds(state: RegisteredGroup): GroupEvent[] {
+  const isFact = state.registration.members.every(({ docType }) => ACCOMPLISHED_FACTS.includes(docType));
+  const holds = state.phase === 'waiting' && isFact ? lapsingHolds(state) : [];
+  if (state.phase !== 'waiting' || holds.length === 0) return [];
+  const lapsed: GroupEvent = { type: 'GroupHoldLapsed', data: { holds } };
+  return isFreeWithout(state, holds) ? [lapsed, { type: 'GroupReleased', data: {} }] : [lapsed];
+}
+
+function refuseRing(state: RegisteredGroup, ring: DocumentReference[]): GroupEvent[] {
+  if (!isUntried(state)) return [];
+  const text = `it would wait for itself: ${ring.map(({ commandId }) => commandId).join(', ')} wait for it`;
+  return [halted(state, 'waits_in_ring', { text })];
+}
 
 function waiveHolds(state: RegisteredGroup, command: HoldDecision): GroupEvent[] {
-  const holds = state.phase === 'waiting' ? decidedHolds(state, command) : [];
+  const holds = state.phase === 'waiting' ? decidedHolds(state, command).filter(isForPredecessor) : [];
   if (state.phase !== 'waiting' || holds.length === 0) return [];
   const waived: GroupEvent = { type: 'GroupHoldWaived', data: { holds } };
   return isFreeWithout(state, holds) ? [waived, { type: 'GroupReleased', data: {} }] : [waived];
 }
 
 function endHeld(state: RegisteredGroup, command: HoldDecision): GroupEvent[] {
-  const [hold] = state.phase === 'waiting' ? decidedHolds(state, command) : [];
+  const [hold] = state.phase === 'waiting' ? decidedHolds(state, command).filter(isForPredecessor) : [];
   return hold === undefined ? [] : [haltedFor(state, hold)];
 }
 

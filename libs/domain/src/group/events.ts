@@ -1,12 +1,15 @@
 import type { Sha256 } from '#kernel';
 import type { FactData, Step } from '../attempt/attempt.js';
 import type {
-  AfterHold,
   DocumentOutcome,
   DocumentReference,
   FailureCause,
   FirstCommand,
   GroupKind,
+  ItemHold,
+  ItemWait,
+  ItemWarning,
+  PredecessorHold,
   Registration,
 } from '../document/events.js';
 
@@ -22,6 +25,7 @@ export const HALT_CAUSES = [
   'predecessor_failed',
   'check_denied',
   'start_refused',
+  'waits_in_ring',
 ] as const;
 export type HaltCause = (typeof HALT_CAUSES)[number];
 
@@ -53,13 +57,16 @@ export interface GroupRegistered {
     resumes?: { groupId: string; commandId: string };
     /** For kind `resumption`; absent in events of older versions. */
     firstCommand?: FirstCommand;
+    warnings?: ItemWarning[];
+    /** The command waives the wait for earlier documents that name the same items. */
+    waivesItemWait?: true;
   };
 }
 
-/** Held until these have concluded accepted or partial. */
+/** Held until these have concluded accepted or partial. Without a kind: the command came after them. */
 export interface GroupWaiting {
   type: 'GroupWaiting';
-  data: { for: DocumentReference[] };
+  data: { kind?: never; for: DocumentReference[] } | ItemWait;
 }
 
 export interface GroupPredecessorConcluded {
@@ -74,13 +81,25 @@ export interface GroupPredecessorConcluded {
 /** A predecessor ended badly. Nothing is sent until that end is revised, or a person decides. */
 export interface GroupHeld {
   type: 'GroupHeld';
-  data: { hold: AfterHold };
+  data: { hold: PredecessorHold };
 }
 
 /** A person decided, with a reason that is in the metadata, that the bad end of these predecessors does not matter. */
 export interface GroupHoldWaived {
   type: 'GroupHoldWaived';
-  data: { holds: AfterHold[] };
+  data: { holds: PredecessorHold[] };
+}
+
+/** The time of a group of reports of accomplished facts is up: the bad end of these predecessors holds it no longer. */
+export interface GroupHoldLapsed {
+  type: 'GroupHoldLapsed';
+  data: { holds: ItemHold[] };
+}
+
+/** It waits no more for this document by their items: that one comes after it, by what the commands say. */
+export interface GroupItemWaitLifted {
+  type: 'GroupItemWaitLifted';
+  data: { for: DocumentReference };
 }
 
 /** Nothing is waited for any more; the first member's turn to be sent has come. */
@@ -228,6 +247,8 @@ export type GroupEvent =
   | GroupPredecessorConcluded
   | GroupHeld
   | GroupHoldWaived
+  | GroupHoldLapsed
+  | GroupItemWaitLifted
   | GroupReleased
   | MemberSent
   | MemberConcluded

@@ -1,5 +1,7 @@
 import { defined, neverReached } from '#kernel';
 import { afterEnd, type DocumentReaction, type Ended } from '../document/dependents.js';
+import type { Hold } from '../document/events.js';
+import { firstSend, lapseHoldsOf } from '../document/first-send.js';
 import type {
   DocumentRules,
   DocumentSagaState,
@@ -7,7 +9,14 @@ import type {
   PlannedGroupTask,
   PlannedTask,
 } from '../document/planned-task.js';
-import { isAboutStart, type GroupConcluded, type GroupEvent, type StartEvent } from './events.js';
+import {
+  isAboutStart,
+  type GroupConcluded,
+  type GroupEvent,
+  type GroupHalted,
+  type GroupRegistered,
+  type StartEvent,
+} from './events.js';
 import { outcomeForDependents } from './state.js';
 
 export interface OwnGroupEvent {
@@ -31,33 +40,26 @@ export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
   const { state, event, at } = own;
   if (isAboutStart(event)) return reactToStart(own, event);
   switch (event.type) {
-    case 'GroupRegistered': {
-      const { account, after, members, resumes } = event.data;
-      const group: GroupSagaState = { first: members[0]?.requestId ?? '', checks: 0, looks: 0, attempts: 0 };
-      const isResend = resumes === undefined ? {} : { isResend: true as const };
-      return {
-        state: { ...state, account, group, ...isResend },
-        tasks: after.length === 0 ? [sendMember(account, group.first, at)] : [],
-      };
-    }
+    case 'GroupRegistered':
+      return afterRegistration(own, event.data);
     case 'GroupReleased':
-      return { state, tasks: [sendMember(state.account, groupOf(state).first, at)], stopsWaiting: true };
+      return { state, tasks: sendFirst(own), stopsWaiting: true };
     case 'MemberSent':
       return event.data.nextRequestId === undefined
         ? check(own, at)
-        : { state, tasks: [sendMember(state.account, event.data.nextRequestId, at)] };
-    case 'GroupHalted': {
-      const { cause, started, member, rest } = event.data;
-      const tasks = rest.length === 0 ? [] : [endRest(own, started, member?.requestId)];
-      return { state, tasks, ...(cause === 'predecessor_failed' ? { stopsWaiting: true as const } : {}) };
-    }
+        : { state, tasks: [firstSend(state.account, event.data.nextRequestId, { dueAt: at })] };
+    case 'GroupHalted':
+      return afterHalt(own, event.data);
     case 'GroupConcluded':
     case 'GroupConclusionRevised':
       return afterConclusion(own, event.data);
+    case 'GroupHeld':
+      return { state, tasks: lapseHolds(own, event.data.hold) };
     case 'GroupWaiting':
     case 'GroupPredecessorConcluded':
-    case 'GroupHeld':
     case 'GroupHoldWaived':
+    case 'GroupHoldLapsed':
+    case 'GroupItemWaitLifted':
     case 'MemberConcluded':
     case 'MemberRevised':
     case 'GroupHaltLifted':
@@ -66,6 +68,26 @@ export function reactToOwnGroup(own: OwnGroupEvent): Reaction {
     default:
       return neverReached(event, 'group event');
   }
+}
+
+function afterRegistration(
+  own: OwnGroupEvent,
+  { account, after, members, resumes }: GroupRegistered['data'],
+): Reaction {
+  const group: GroupSagaState = { first: members[0]?.requestId ?? '', checks: 0, looks: 0, attempts: 0 };
+  const isResend = resumes === undefined ? {} : { isResend: true as const };
+  const state = { ...own.state, account, group, ...isResend };
+  return { state, tasks: after.length === 0 ? sendFirst({ ...own, state }) : [] };
+}
+
+/** The first member, unless somebody else decides when it goes. */
+const sendFirst = ({ state, rules, at }: OwnGroupEvent): PlannedTask[] =>
+  rules.itemsDecide === true ? [] : [firstSend(state.account, groupOf(state).first, { dueAt: at })];
+
+function afterHalt(own: OwnGroupEvent, { cause, started, member, rest }: GroupHalted['data']): Reaction {
+  const tasks = rest.length === 0 ? [] : [endRest(own, started, member?.requestId)];
+  const waited = cause === 'predecessor_failed' || cause === 'waits_in_ring';
+  return { state: own.state, tasks, ...(waited ? { stopsWaiting: true as const } : {}) };
 }
 
 /** A member that failed without a receipt may still turn, and with it the end of the whole; nothing else can. */
@@ -133,14 +155,9 @@ const withGroup = (state: DocumentSagaState, news: Partial<GroupSagaState>): Doc
   group: { ...groupOf(state), ...news },
 });
 
-/** Under the key of a document's own first send: it is sent once, whoever planned it. */
-const sendMember = (account: string, requestId: string, dueAt: Date): PlannedTask => ({
-  key: `send:${requestId}:1`,
-  kind: 'send',
-  lane: `${account}/send`,
-  dueAt,
-  payload: { requestId, account, attempt: 1 },
-});
+/** An item hold of reports of accomplished facts lapses. Of what it holds, the task asks the log. */
+const lapseHolds = ({ state, groupId, version, at }: OwnGroupEvent, { kind }: Hold): PlannedTask[] =>
+  kind === 'items' ? [lapseHoldsOf({ requestId: groupId, isGroup: true, account: state.account, version, at })] : [];
 
 /** Its status moves only now, and is read no sooner than after a send. */
 function readStatus(
@@ -194,8 +211,8 @@ function look({ state, groupId }: OwnGroupEvent, attempt: number, dueAt: Date): 
 }
 
 /**
- * What stands behind the member that stopped a started group is looked at once more, after a bare FAILED has had its
- * time to turn.
+ * The members after the one that stopped a started group are looked at once more, after a bare FAILED has had its time
+ * to turn.
  */
 function endRest(
   { state: { account }, groupId, at, rules }: OwnGroupEvent,

@@ -1,13 +1,14 @@
 import { defined, neverReached } from '#kernel';
 import { evolveAttempt, FIRST_ATTEMPT, type Attempt } from '../attempt/attempt.js';
 import type { DocumentOutcome, FailureCause } from '../document/events.js';
-import { endedBadly, withHold, withoutHolds, withoutPredecessor, type Waiting } from '../document/hold.js';
+import { endedBadly, NO_WAIT, withHold, withoutHolds, withoutPredecessor, type Waiting } from '../document/hold.js';
 import {
   isAboutStart,
   startStepOf,
   type GroupEvent,
   type GroupHalted,
   type GroupRegistered,
+  type GroupWaiting,
   type HaltCause,
   type MemberConcluded,
   type StartEvent,
@@ -34,9 +35,9 @@ interface Registered {
 /** Where a group stands, as a union of named phases. */
 export type GroupState =
   | { phase: 'absent' }
-  | (Registered & Waiting & { phase: 'waiting' })
+  | (Registered & Waiting & { phase: 'waiting'; itemWaits?: number })
   /** Its members are sent, one after the other. */
-  | (Registered & { phase: 'sending' })
+  | (Registered & { phase: 'sending'; /** How often it was to wait for its items. */ itemWaits?: number })
   /** The registry has all members and is asked whether it can begin. */
   | (Registered & { phase: 'checking'; checks: number; start: Attempt })
   /** The phase names the step of the start; while it is `unconfirmed`, the members' statuses tell. */
@@ -73,13 +74,15 @@ function evolveRegistered(state: RegisteredGroup, event: Exclude<GroupEvent, Gro
   if (isAboutStart(event)) return evolveStart(state, event);
   switch (event.type) {
     case 'GroupWaiting':
-      return { ...group, phase: 'waiting', waitingFor: event.data.for, holds: [] };
+      return waiting(state, event.data);
     case 'GroupPredecessorConcluded':
     case 'GroupHeld':
     case 'GroupHoldWaived':
+    case 'GroupHoldLapsed':
+    case 'GroupItemWaitLifted':
       return state.phase === 'waiting' ? { ...state, ...evolveWaiting(state, event) } : state;
     case 'GroupReleased':
-      return { ...group, phase: 'sending' };
+      return { ...group, phase: 'sending', ...itemWaitsOf(state) };
     case 'MemberSent':
       return afterSent(withMember(state, event.data.index, { documentId: event.data.documentId }));
     case 'MemberConcluded':
@@ -105,16 +108,39 @@ function evolveRegistered(state: RegisteredGroup, event: Exclude<GroupEvent, Gro
   }
 }
 
+const itemWaitsOf = (state: RegisteredGroup): { itemWaits?: number } =>
+  'itemWaits' in state ? defined({ itemWaits: state.itemWaits }) : {};
+
+/** A wait by items may come on top of another. */
+function waiting(state: RegisteredGroup, wait: GroupWaiting['data']): GroupState {
+  const { registration, members } = state;
+  const { waitingFor, holds } = state.phase === 'waiting' ? state : NO_WAIT;
+  return {
+    registration,
+    members,
+    phase: 'waiting',
+    waitingFor: [...waitingFor, ...wait.for],
+    holds,
+    ...(wait.kind === 'items' ? { itemWaits: wait.round } : itemWaitsOf(state)),
+  };
+}
+
 function evolveWaiting(
   waiting: Waiting,
-  event: Extract<GroupEvent, { type: 'GroupPredecessorConcluded' | 'GroupHeld' | 'GroupHoldWaived' }>,
+  event: Extract<
+    GroupEvent,
+    { type: 'GroupPredecessorConcluded' | 'GroupHeld' | 'GroupHoldWaived' | 'GroupHoldLapsed' | 'GroupItemWaitLifted' }
+  >,
 ): Waiting {
   switch (event.type) {
     case 'GroupPredecessorConcluded':
       return withoutPredecessor(waiting, event.data.requestId);
+    case 'GroupItemWaitLifted':
+      return withoutPredecessor(waiting, event.data.for.requestId);
     case 'GroupHeld':
       return withHold(waiting, event.data.hold);
     case 'GroupHoldWaived':
+    case 'GroupHoldLapsed':
       return withoutHolds(waiting, event.data.holds);
     default:
       return neverReached(event, 'event of a waiting group');

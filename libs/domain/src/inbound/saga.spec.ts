@@ -1,13 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { inboundStream, type InboundEvent } from './events.js';
-import { DOWNLOAD, follow, observe, OTHERS_ID, RECEIPT, seen, seenIncoming, seenOutgoing } from './given.js';
+import type { InboundCommand } from './decide.js';
+import { DOWNLOAD, follow, observe, OTHERS_ID, RECEIPT, seen, seenIncoming, seenOutgoing, SHA } from './given.js';
 import { INBOUND_SAGA, reactToInboundEvent, type PlannedInboundTask } from './saga.js';
 
 const RULES = { statusAfterSendMs: 3_000, receiptAfterStatusMs: 5_000, failedGraceMs: 0, statusGridMs: 1_000 };
 const BEGIN = Date.parse('2026-03-01T10:00:00.250Z');
 
 /** The tasks that follow from these events, recorded a second apart: key and ms after the first event. */
-function planned(events: InboundEvent[], rules = RULES): [string, number][] {
+function planned(events: InboundEvent[], rules: Parameters<typeof reactToInboundEvent>[0] = RULES): [string, number][] {
   const react = reactToInboundEvent(rules);
   let state = INBOUND_SAGA.initial;
   const tasks: PlannedInboundTask[] = [];
@@ -27,6 +28,14 @@ function planned(events: InboundEvent[], rules = RULES): [string, number][] {
   ]);
 }
 
+const UNREADABLE: InboundCommand = {
+  type: 'RecordDownload',
+  download: { documentSha256: SHA, byteLength: 2, content: { problem: 'no XML' } },
+};
+const ACCEPTED: InboundCommand = {
+  type: 'RecordReceipt',
+  receipt: { receiptSha256: SHA, result: 'accepted', acceptedAt: '2026-03-01T10:00:02.000Z', errorCount: 0 },
+};
 const life = (first: InboundEvent, ...commands: Parameters<typeof follow>[1][]): InboundEvent[] => [
   first,
   ...follow([first], ...commands),
@@ -38,6 +47,19 @@ describe('what follows for a document of others', () => {
       ['main/download inbound_download:it', 0],
       ['internal inbound_link:it', 1_000],
     ]);
+  });
+
+  it('that brings goods: the contents of its containers are sought, where that is wanted and it can be read', () => {
+    const of607 = (docType: number): boolean => docType === 607;
+    const sought = (events: InboundEvent[], seeksContents = of607) =>
+      planned(events, { ...RULES, seeksContents }).filter(([name]) => name.includes('seek_contents'));
+    const incoming = life(seen(seenIncoming), DOWNLOAD);
+    expect(sought(incoming)).toEqual([['internal seek_contents:it', 2_000]]);
+    expect(sought(life(seen(seenIncoming), UNREADABLE))).toEqual([]);
+    expect(sought(life(seen({ ...seenIncoming, status: 'failed' }), DOWNLOAD))).toEqual([]);
+    expect(sought(incoming, (docType) => !of607(docType))).toEqual([]);
+    const outgoing = life(seen({ ...seenOutgoing, status: 'processed' }), DOWNLOAD, ACCEPTED);
+    expect([outgoing.at(-1), sought(outgoing)]).toMatchObject([{ data: { outcome: 'accepted', docType: 607 } }, []]);
   });
 
   it(

@@ -1,15 +1,24 @@
-import { neverReached } from '#kernel';
+import { defined, neverReached } from '#kernel';
 import type { RegistryStatus } from '../document/events.js';
 import type { DocumentRules, PlannedTask } from '../document/planned-task.js';
-import { documentIdOfStream, INBOUND_STREAM_PREFIX, type InboundDirection, type InboundEvent } from './events.js';
+import {
+  documentIdOfStream,
+  INBOUND_STREAM_PREFIX,
+  type InboundConcluded,
+  type InboundDirection,
+  type InboundEvent,
+} from './events.js';
 
 type InboundRules = Pick<
   DocumentRules,
   'statusAfterSendMs' | 'receiptAfterStatusMs' | 'failedGraceMs' | 'statusGridMs'
->;
+> & {
+  /** Whether the contents of the containers that a document of this type names are asked for; absent: of none. */
+  seeksContents?: (docType: number) => boolean;
+};
 
 export type PlannedInboundTask = PlannedTask<
-  'inbound_status' | 'inbound_download' | 'inbound_receipt' | 'inbound_link'
+  'inbound_status' | 'inbound_download' | 'inbound_receipt' | 'inbound_link' | 'seek_contents'
 >;
 
 /** What is remembered between the events of one document: through whom it is read, and whether it is over. */
@@ -67,6 +76,10 @@ export function reactToInboundEvent(rules: InboundRules) {
         if (state.direction === 'outgoing') return { state, tasks: [] };
         return { state, tasks: [link(state, event.data.documentId, { position: recorded.position, at })] };
       case 'InboundConcluded':
+        return {
+          state: { ...state, isOver: true },
+          tasks: bringsContainers(rules, event.data) ? [seekContents(state, event.data, recorded)] : [],
+        };
       case 'InboundRecognised':
         return { state: { ...state, isOver: true }, tasks: [] };
       case 'InboundReceiptStored':
@@ -90,6 +103,26 @@ function link(
 ): PlannedInboundTask {
   const planned = task(state, documentId, { kind: 'inbound_link', dueAt: at });
   return { ...planned, payload: { ...planned.payload, plannedAt: position.toString() } };
+}
+
+/** Told to us by others, as having happened, with bytes that can be read. */
+const bringsContainers = (
+  { seeksContents }: InboundRules,
+  { direction, outcome, isReadable, docType }: InboundConcluded['data'],
+): boolean =>
+  direction === 'incoming' &&
+  outcome === 'accepted' &&
+  isReadable &&
+  docType !== undefined &&
+  seeksContents?.(docType) === true;
+
+function seekContents(
+  state: InboundSagaState,
+  { documentId, acceptedAt }: InboundConcluded['data'],
+  { position, handledAt: dueAt }: SagaEvent,
+): PlannedInboundTask {
+  const planned = task(state, documentId, { kind: 'seek_contents', dueAt });
+  return { ...planned, payload: { ...planned.payload, ...defined({ acceptedAt }), plannedAt: position.toString() } };
 }
 
 interface Observed {
@@ -142,6 +175,7 @@ const LANES: Record<PlannedInboundTask['kind'], (account: string) => string> = {
   inbound_download: (account) => `${account}/download`,
   inbound_receipt: (account) => `${account}/receipt`,
   inbound_link: () => 'internal',
+  seek_contents: () => 'internal',
 };
 
 function task<Kind extends PlannedInboundTask['kind']>(

@@ -3,11 +3,11 @@ import {
   DOCUMENT_STREAM_PREFIX,
   requestIdOfStream,
   type DocumentEvent,
-  type DocumentRegistered,
+  type DocumentReference,
 } from '../document/events.js';
 import type { Dependent, DocumentRules, DocumentSagaState } from '../document/planned-task.js';
 import { reactToOwn } from '../document/saga.js';
-import { GROUP_STREAM_PREFIX, groupIdOfStream, type GroupEvent, type GroupRegistered } from '../group/events.js';
+import { GROUP_STREAM_PREFIX, groupIdOfStream, type GroupEvent } from '../group/events.js';
 import { reactToOwnGroup } from '../group/saga.js';
 
 interface SagaEvent {
@@ -46,9 +46,14 @@ const ownerOf = (stream: string): string =>
 export function keysOfDocumentEvent(recorded: Pick<SagaEvent, 'stream' | 'type' | 'data'>): string[] {
   const own = ownerOf(recorded.stream);
   const event = recorded as unknown as DocumentEvent | GroupEvent;
-  return event.type === 'DocumentRegistered' || event.type === 'GroupRegistered'
-    ? [own, ...event.data.after.map((one) => one.requestId)]
-    : [own];
+  return [own, ...predecessorsIn(event).map((one) => one.requestId)];
+}
+
+/** What it comes to wait for by this event. What `after` names stands with the registration already. */
+function predecessorsIn({ type, data }: DocumentEvent | GroupEvent): DocumentReference[] {
+  if (type === 'DocumentRegistered' || type === 'GroupRegistered') return data.after;
+  const isWait = type === 'DocumentWaiting' || type === 'GroupWaiting';
+  return isWait && data.kind === 'items' ? data.for : [];
 }
 
 type Reaction = DocumentReaction;
@@ -85,16 +90,20 @@ function reactTo({
   const event = recorded as unknown as DocumentEvent | GroupEvent;
   const { version } = recorded;
   if (key !== own) {
-    if (event.type !== 'DocumentRegistered' && event.type !== 'GroupRegistered')
-      throw new Error(`${event.type} routed to another document`);
-    return registeredAfterMe(state, dependentOf(event, own), { key, at, rules });
+    const account = accountIn(event);
+    if (account === undefined) throw new Error(`${event.type} routed to another document`);
+    const isGroup = recorded.stream.startsWith(GROUP_STREAM_PREFIX);
+    const dependent: Dependent = { requestId: own, account, ...(isGroup ? { kind: 'group' } : {}) };
+    return registeredAfterMe(state, dependent, { key, at, rules });
   }
   if (recorded.stream.startsWith(GROUP_STREAM_PREFIX))
     return reactToOwnGroup({ state, event: event as GroupEvent, groupId: own, at, rules, version });
   return reactToOwn({ state, event: event as DocumentEvent, requestId: own, at, rules, version });
 }
 
-const dependentOf = (event: DocumentRegistered | GroupRegistered, requestId: string): Dependent =>
-  event.type === 'GroupRegistered'
-    ? { requestId, account: event.data.account, kind: 'group' }
-    : { requestId, account: event.data.account };
+/** Of what comes to wait by this event. */
+function accountIn({ type, data }: DocumentEvent | GroupEvent): string | undefined {
+  if (type === 'DocumentRegistered' || type === 'GroupRegistered') return data.account;
+  const isWait = type === 'DocumentWaiting' || type === 'GroupWaiting';
+  return isWait && data.kind === 'items' ? data.account : undefined;
+}

@@ -25,6 +25,11 @@ const STORED: [TaskKind, string][] = [
   // Of an instance that ended and was forgotten the account is not known.
   ['release_dependents', '{"requestId":"r1","account":"","predecessor":"r1"}'],
   ['release_dependents', `{${OWN},"predecessor":"r1","cursor":"r7","by":"r9"}`],
+  ['lapse_holds', `{${OWN}}`],
+  ['rejudge_at_gate', `{${OWN},"holdKnownAt":"7","heldAt":"2026-11-23T00:00:00.000Z"}`],
+  ['wait_for_items', `{${OWN},"round":1,"for":[{"requestId":"r0","commandId":"c0","items":["a"],"itemCount":1}]}`],
+  ['lift_item_wait', `{${OWN},"predecessor":"r0"}`],
+  ['refuse_ring', `{${OWN},"isGroup":true,"ring":[{"requestId":"r0","commandId":"c0"}]}`],
   ['group_check', `{${GROUP}}`],
   ['group_start', `{${GROUP},"attempt":1}`],
   ['group_look', `{${GROUP},"attempt":1}`],
@@ -42,6 +47,9 @@ const STORED: [TaskKind, string][] = [
   ['inbound_link', `{${OTHER}}`],
   ['inbound_link', `{${OTHER},"plannedAt":"20"}`],
   ['note_listed', `{${OTHER},"seen":{${LISTED},"channel":"counterparty","docType":605,"sender":"s"}}`],
+  ['seek_contents', `{${OTHER},"plannedAt":"20"}`],
+  ['seek_contents', `{${OTHER},"acceptedAt":"2026-03-02T07:00:00.000Z","plannedAt":"20"}`],
+  ['container_content', '{"sscc":"146070000000000011","account":"main","documentId":"d1"}'],
   ['list_incoming', '{"account":"main","list":"incoming"}'],
   ['list_outgoing', '{"account":"main","list":"outgoing"}'],
   ['run_command', `{"registration":{${REGISTRATION},"after":[]},${ACTOR}}`],
@@ -61,6 +69,10 @@ const STORED: [TaskKind, string][] = [
   ['replan', '{"kind":"group","id":"g1","replanId":"7@2026-03-02"}'],
   ['retry_parked', '{"saga":"document","key":"r1"}'],
   ['reconcile_documents', '{"runId":"u1"}'],
+  ['plan_fetch', '{"fetchId":"f1"}'],
+  ['fetch_sgtins', '{"fetchId":"f1","account":"main"}'],
+  ['fetch_sgtins_by_list', '{"fetchId":"f1","account":"main"}'],
+  ['fetch_archived_sgtins', '{"fetchId":"f1","account":"main"}'],
 ];
 
 describe('the payload of a task', () => {

@@ -1,8 +1,16 @@
 import { z } from 'zod';
-import type { DocumentOutcome, DocumentReference, FailureCause, GroupMembership } from '../document/events.js';
-import type { Registration } from '../document/events.js';
+import {
+  DOCUMENT_OUTCOMES,
+  FAILURE_CAUSES,
+  GROUP_KINDS,
+  REGISTRY_STATUSES,
+  type DocumentReference,
+  type GroupMembership,
+  type ItemPredecessor,
+  type Registration,
+} from '../document/events.js';
 import type { GroupRegistration } from '../group/state.js';
-import type { InboundDirection, InboundSeen } from '../inbound/events.js';
+import { INBOUND_CHANNELS, INBOUND_DIRECTIONS, type InboundSeen } from '../inbound/events.js';
 
 const text = z.string();
 const count = z.int();
@@ -14,7 +22,7 @@ const membership: z.ZodType<GroupMembership> = z.object({
   groupId: text,
   index: count,
   of: count,
-  kind: z.enum(['given', 'split', 'resumption']),
+  kind: z.enum(GROUP_KINDS),
 });
 const registration: z.ZodType<Registration> = z.object({
   requestId: text,
@@ -30,15 +38,24 @@ const registration: z.ZodType<Registration> = z.object({
   group: z.exactOptional(membership),
   supersedes: z.exactOptional(reference),
   resendOf: z.exactOptional(reference),
+  waivesItemWait: yes,
 });
 const group: z.ZodType<GroupRegistration> = z.object({
   groupId: text,
   commandId: text,
   account: text,
-  kind: z.enum(['given', 'split', 'resumption']),
+  kind: z.enum(GROUP_KINDS),
   members: z.array(registration),
   after: z.array(reference),
   resumes: z.exactOptional(z.object({ groupId: text, commandId: text })),
+  waivesItemWait: yes,
+});
+/** Whom it meets by its items. */
+const itemPredecessor: z.ZodType<ItemPredecessor> = z.object({
+  commandId: text,
+  requestId: text,
+  items: z.array(text),
+  itemCount: count,
 });
 /** Who gave the command; the shape of `Actor` in libs/event-store. */
 const actor = z.object({ kind: z.enum(['person', 'system', 'registry']), name: text, authenticatedBy: text });
@@ -47,22 +64,16 @@ const document = { requestId: text, account: text };
 const sent = z.object({ ...document, documentId: text });
 const ofGroup = { groupId: text, account: text };
 const predecessor = { predecessor: text, finalOnly: yes };
-const direction: z.ZodType<InboundDirection> = z.enum(['incoming', 'outgoing']);
+const direction = z.enum(INBOUND_DIRECTIONS);
 const inbound = { documentId: text, account: text, direction };
 const listed = z.object({ account: text, list: direction });
-const outcome: z.ZodType<DocumentOutcome> = z.enum(['accepted', 'partial', 'rejected', 'failed']);
-const cause: z.ZodType<FailureCause> = z.enum([
-  ...(['registry_failed', 'send_refused', 'predecessor_failed', 'not_processed'] as const),
-]);
+const fetched = z.object({ fetchId: text, account: text });
 const seen: z.ZodType<InboundSeen['data']> = z.object({
   ...inbound,
   requestId: optional,
   answerSha256: text,
-  status: z.enum(['uploading', 'processing', 'processed', 'failed_result_ready', 'failed']),
-  channel: z.enum([
-    ...(['counterparty', 'emission_registrar', 'disposal_registrar', 'fiscal_operator'] as const),
-    ...(['cabinet', 'other_system'] as const),
-  ]),
+  status: z.enum(REGISTRY_STATUSES),
+  channel: z.enum(INBOUND_CHANNELS),
 });
 
 /**
@@ -71,7 +82,10 @@ const seen: z.ZodType<InboundSeen['data']> = z.object({
  */
 export const TASK_PAYLOADS = {
   // One document: its saga plans them.
-  send: z.object({ ...document, attempt: count }),
+  /** `knownFrom`: the log position up to which the states of its packs must be known. */
+  send: z.object({ ...document, attempt: count, knownFrom: optional }),
+  /** `holdKnownAt`: which hold of the gate is meant; `heldAt`: since when. */
+  rejudge_at_gate: z.object({ ...document, holdKnownAt: text, heldAt: text }),
   upload: z.object({ ...document, attempt: count, round: count }),
   look_up: z.object({ ...document, attempt: count, attemptEndedAt: optional, round: z.exactOptional(count) }),
   status: sent,
@@ -84,6 +98,12 @@ export const TASK_PAYLOADS = {
    * predecessor, and was accepted.
    */
   release_dependents: z.object({ ...document, predecessor: text, cursor: optional, by: optional }),
+  /** `requestId` may be a group's in these three. */
+  lapse_holds: z.object({ ...document, isGroup: yes }),
+  // Whoever decides by items plans these.
+  wait_for_items: z.object({ ...document, isGroup: yes, round: count, for: z.array(itemPredecessor) }),
+  lift_item_wait: z.object({ ...document, isGroup: yes, predecessor: text }),
+  refuse_ring: z.object({ ...document, isGroup: yes, ring: z.array(reference) }),
   // One group: its saga plans them, and those of its members.
   group_check: z.object(ofGroup),
   group_start: z.object({ ...ofGroup, attempt: count }),
@@ -98,8 +118,8 @@ export const TASK_PAYLOADS = {
     ...ofGroup,
     requestId: text,
     documentId: optional,
-    outcome: z.exactOptional(outcome),
-    cause: z.exactOptional(cause),
+    outcome: z.exactOptional(z.enum(DOCUMENT_OUTCOMES)),
+    cause: z.exactOptional(z.enum(FAILURE_CAUSES)),
     version: z.exactOptional(count),
   }),
   note_group_predecessor: z.object({ ...ofGroup, ...predecessor }),
@@ -110,6 +130,10 @@ export const TASK_PAYLOADS = {
   /** `plannedAt`: log position of the event that planned it. */
   inbound_link: z.object({ ...inbound, plannedAt: optional }),
   note_listed: z.object({ ...inbound, seen }),
+  /** `acceptedAt`: when the registry accepted it. `plannedAt`: log position of the event that planned it. */
+  seek_contents: z.object({ ...inbound, acceptedAt: optional, plannedAt: text }),
+  /** The content of a container: its saga plans it. `documentId`: the arrival for which it is asked. */
+  container_content: z.object({ sscc: text, account: text, documentId: text }),
   list_incoming: listed,
   list_outgoing: listed,
   // What people and the ERP ask for: the gateway plans them.
@@ -129,6 +153,11 @@ export const TASK_PAYLOADS = {
   replan: z.object({ kind: z.enum(['document', 'group']), id: text, replanId: text }),
   retry_parked: z.object({ saga: text, key: text }),
   reconcile_documents: z.object({ runId: text }),
+  // The registry's packs for a comparison.
+  plan_fetch: z.object({ fetchId: text }),
+  fetch_sgtins: fetched,
+  fetch_sgtins_by_list: fetched,
+  fetch_archived_sgtins: fetched,
 };
 
 export type TaskKind = keyof typeof TASK_PAYLOADS;

@@ -1,0 +1,181 @@
+import { defined, isSgtin, isSscc, isUuid, splitSgtin } from '#kernel';
+import type { DocumentFacts, ItemEffect } from '../port.js';
+import { noEventOf, stepsOf, type BusinessStep } from './business-step.js';
+import { eventIdOf } from './event-hash.js';
+import type { EpcisEvent } from './event-shape.js';
+
+/** A concluded document, and the items of it that events are wanted of. */
+export interface ConcludedDocument {
+  facts: DocumentFacts;
+  effects: ItemEffect[];
+  acceptedAt?: string;
+  /** The registry's id. */
+  documentId?: string;
+  documentSha256: string;
+  receiptSha256?: string;
+}
+
+/** What of a document is no event, and why. */
+export interface LeftOut {
+  doc_type: number;
+  document_sha256: string;
+  why: string;
+  /** Absent where the whole document is meant. */
+  epc?: string;
+}
+
+export interface ToldEvents {
+  events: EpcisEvent[];
+  leftOut: LeftOut[];
+}
+
+/** Our own fields, under the prefix that the context declares. */
+export const NAMESPACES = {
+  pedigree: 'urn:x-pedigree:epcis:',
+  cbvmda: 'urn:epcglobal:cbv:mda:',
+} as const;
+
+/** The identifier of a pack, a container or a place as an address; undefined for anything else. */
+export function epcOf(id: string): string | undefined {
+  if (isSscc(id)) return `https://id.gs1.org/00/${id}`;
+  if (!isSgtin(id)) return undefined;
+  const { gtin, serial } = splitSgtin(id);
+  return `https://id.gs1.org/01/${gtin}/21/${serial}`;
+}
+
+/** Places have numbers of the registry, and no GLN. */
+const placeOf = (id: string | undefined): string | undefined => {
+  if (id === undefined || id === '') return undefined;
+  return isUuid(id) ? `urn:uuid:${id.toLowerCase()}` : `urn:x-pedigree:place:${encodeURIComponent(id)}`;
+};
+
+/**
+ * The events that a document tells of these items, in the order of its steps. Items that were refused, or of which it
+ * is not known what became of them, are no event and are named with their reason.
+ */
+export function eventsOf(document: ConcludedDocument): ToldEvents {
+  const { facts, documentSha256 } = document;
+  const leave = (why: string, epc?: string): LeftOut => ({
+    doc_type: facts.docType,
+    document_sha256: documentSha256,
+    why,
+    ...defined({ epc }),
+  });
+  const none = noEventOf(facts.docType);
+  if (none !== undefined) return { events: [], leftOut: [leave(none)] };
+  const time = timeOf(document);
+  if (time === undefined) return { events: [], leftOut: [leave('no source tells when it happened')] };
+  const leftOut: LeftOut[] = [];
+  const groups = new Map<string, EpcisEvent>();
+  for (const effect of document.effects) {
+    const epc = epcOf(effect.item.id);
+    const why = whyNot(effect, epc);
+    if (why !== undefined || epc === undefined) leftOut.push(leave(why as string, epc ?? effect.item.id));
+    else for (const event of eventsOfItem(document, { effect, epc, time })) gather(groups, event);
+  }
+  return { events: [...groups.values()].map(withId), leftOut };
+}
+
+function whyNot({ result, errorText, item }: ItemEffect, epc: string | undefined): string | undefined {
+  if (result === 'refused') return `refused: ${errorText ?? 'no reason was given'}`;
+  if (result === 'undetermined') return errorText ?? 'what became of it is not known';
+  if (epc !== undefined) return undefined;
+  return item.kind === 'place' ? 'it names a place, and none of the packs there' : 'it is no SGTIN and no SSCC';
+}
+
+/** Items to which a document did the same are one event. */
+function gather(groups: Map<string, EpcisEvent>, event: EpcisEvent): void {
+  const { epcList, childEPCs, ...rest } = event;
+  const key = JSON.stringify(rest);
+  const known = groups.get(key);
+  if (known === undefined) return void groups.set(key, event);
+  known.epcList?.push(...(epcList ?? []));
+  known.childEPCs?.push(...(childEPCs ?? []));
+}
+
+/** A document may name an item twice; an event does not. */
+function withId({ type, epcList, childEPCs, ...rest }: EpcisEvent): EpcisEvent {
+  const once = (list: string[] | undefined) => list && [...new Set(list)];
+  const event = { type, ...defined({ epcList: once(epcList), childEPCs: once(childEPCs) }), ...rest } as EpcisEvent;
+  return { ...event, eventID: eventIdOf(event, NAMESPACES) };
+}
+
+interface Time {
+  eventTime: string;
+  eventTimeZoneOffset: string;
+  /** Said where no time of the event itself is known. */
+  timeOf?: 'acceptance';
+}
+
+/** The claimed moment, where it is one with its zone; else the registry's acceptance, and so it is said. */
+function timeOf({ facts, acceptedAt }: ConcludedDocument): Time | undefined {
+  const claimed = zoned(facts.operationDate);
+  if (claimed !== undefined) return claimed;
+  const taken = acceptedAt === undefined ? undefined : zoned(acceptedAt);
+  return taken && { ...taken, timeOf: 'acceptance' };
+}
+
+function zoned(text: string): Time | undefined {
+  const zone = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(Z|[+-]\d\d:\d\d)$/.exec(text)?.[1];
+  if (zone === undefined || Number.isNaN(Date.parse(text))) return undefined;
+  return { eventTime: text, eventTimeZoneOffset: zone === 'Z' ? '+00:00' : zone };
+}
+
+function eventsOfItem(
+  document: ConcludedDocument,
+  { effect, epc, time }: { effect: ItemEffect; epc: string; time: Time },
+): EpcisEvent[] {
+  const { facts } = document;
+  const { timeOf: stands, ...when } = time;
+  return stepsOf(facts.docType, { fields: facts.fields, ...defined({ status: effect.status }) }).map((step) => ({
+    ...subjectOf(effect, epc),
+    ...when,
+    ...step,
+    ...placesOf(document, effect, step),
+    ...(step.action === 'ADD' && effect.containment === undefined ? ilmdOf(facts) : {}),
+    'pedigree:docType': String(facts.docType),
+    'pedigree:documentSha256': document.documentSha256,
+    ...defined({
+      'pedigree:receiptSha256': document.receiptSha256,
+      'pedigree:status': effect.status,
+      'pedigree:timeOf': stands,
+    }),
+  }));
+}
+
+/** What the event is about: a container's content, or the item itself. */
+function subjectOf({ containment }: ItemEffect, epc: string): Pick<EpcisEvent, 'type' | 'epcList' | 'childEPCs'> {
+  const parent = containment?.kind === 'packed' ? epcOf(containment.into) : undefined;
+  if (parent !== undefined) return { type: 'AggregationEvent', ...{ parentID: parent }, childEPCs: [epc] };
+  // Without children: all that it held.
+  if (containment?.kind === 'opened') return { type: 'AggregationEvent', ...{ parentID: epc } };
+  return { type: 'ObjectEvent', epcList: [epc] };
+}
+
+function placesOf(
+  { facts, documentId }: ConcludedDocument,
+  { place }: ItemEffect,
+  { bizStep }: BusinessStep,
+): Pick<EpcisEvent, 'readPoint' | 'bizLocation' | 'bizTransactionList' | 'sourceList' | 'destinationList'> {
+  const [from, to, now] = [placeOf(facts.subjectId), placeOf(facts.counterpartyId), placeOf(place)];
+  // On its way a pack is at no place.
+  const isUnderWay = bizStep === 'shipping';
+  return {
+    ...(from === undefined ? {} : { readPoint: { id: from } }),
+    ...(now === undefined || isUnderWay ? {} : { bizLocation: { id: now } }),
+    ...(documentId === undefined || !isUuid(documentId)
+      ? {}
+      : { bizTransactionList: [{ bizTransaction: `urn:uuid:${documentId.toLowerCase()}` }] }),
+    ...(isUnderWay && from !== undefined ? { sourceList: [{ type: 'location', source: from }] } : {}),
+    ...(isUnderWay && to !== undefined ? { destinationList: [{ type: 'location', destination: to }] } : {}),
+  };
+}
+
+/** Series and expiry, where the document names them: as written, but for the date. */
+function ilmdOf({ fields }: DocumentFacts): Pick<EpcisEvent, 'ilmd'> {
+  const { series_number: lot, expiration_date: expiry } = fields;
+  const date = /^(\d\d)\.(\d\d)\.(\d{4})$/.exec(expiry ?? '');
+  const expires = date === null ? expiry : `${date[3]}-${date[2]}-${date[1]}`;
+  const ilmd = defined({ 'cbvmda:lotNumber': lot, 'cbvmda:itemExpirationDate': expires });
+  return Object.keys(ilmd).length === 0 ? {} : { ilmd: ilmd as Record<string, string> };
+}

@@ -1,0 +1,86 @@
+import { sha256Hex } from '#kernel';
+import type { EpcisEvent } from './event-shape.js';
+
+/** Where the vocabulary's bare words stand as addresses. */
+const VOCABULARY = 'https://ref.gs1.org/cbv/';
+
+/** The namespace of a prefix, as the document's context declares it. */
+export type Namespaces = Readonly<Record<string, string>>;
+
+/**
+ * The identity of an event: a digest of what it says. Whoever has the same event gives it the same id (CBV 2.0).
+ * What is said of the record, and not of the event, is left out: its id, its times, its errors.
+ */
+export const eventIdOf = (event: EpcisEvent, namespaces: Namespaces): string =>
+  `ni:///sha-256;${sha256Hex(hashedText(event, namespaces))}?ver=CBV2.0`;
+
+/** The text that is hashed: names and values in the order of the standard, without separators. */
+export function hashedText(event: EpcisEvent, namespaces: Namespaces): string {
+  return [
+    text(['eventType', event.type], ['eventTime', toMillisecond(event.eventTime)]),
+    text(['eventTimeZoneOffset', event.eventTimeZoneOffset]),
+    list(
+      'epcList',
+      event.epcList?.map((epc) => text(['epc', epc])),
+    ),
+    text(['parentID', event.parentID]),
+    list(
+      'childEPCs',
+      event.childEPCs?.map((epc) => text(['epc', epc])),
+    ),
+    text(['action', event.action], ['bizStep', word('BizStep', event.bizStep)]),
+    text(['disposition', word('Disp', event.disposition)]),
+    placesText(event),
+    list('ilmd', event.ilmd && own(event.ilmd, namespaces)),
+    own(event, namespaces).join(''),
+  ].join('');
+}
+
+const placesText = (event: EpcisEvent): string =>
+  [
+    ...(['readPoint', 'bizLocation'] as const).map((name) => event[name] && `${name}${text(['id', event[name].id])}`),
+    list(
+      'bizTransactionList',
+      event.bizTransactionList?.map((one) =>
+        text(['bizTransaction', one.bizTransaction], ['type', word('BTT', one.type)]),
+      ),
+    ),
+    list(
+      'sourceList',
+      event.sourceList?.map((one) => text(['source', one.source], ['type', word('SDT', one.type)])),
+    ),
+    list(
+      'destinationList',
+      event.destinationList?.map((one) => text(['destination', one.destination], ['type', word('SDT', one.type)])),
+    ),
+  ].join('');
+
+const text = (...pairs: [string, string | undefined][]): string =>
+  pairs.map(([name, value]) => (value === undefined ? '' : `${name}=${value.trim()}`)).join('');
+
+/** The name of a list stands once, and its members are sorted by code points. */
+const list = (name: string, members: string[] | undefined): string =>
+  members === undefined || members.length === 0 ? '' : `${name}${members.sort(byCodePoint).join('')}`;
+
+const word = (list: string, term: string | undefined): string | undefined =>
+  term === undefined ? undefined : `${VOCABULARY}${list}-${term}`;
+
+/** Fields with a prefix, under their whole names. */
+function own(fields: object, namespaces: Namespaces): string[] {
+  return Object.entries(fields)
+    .flatMap(([name, value]) => {
+      const [prefix = '', local] = name.split(':');
+      const namespace = namespaces[prefix];
+      return local === undefined || namespace === undefined ? [] : [`{${namespace}}${local}=${String(value).trim()}`];
+    })
+    .sort(byCodePoint);
+}
+
+const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+/** In UTC with three decimals, the third one rounded. */
+export function toMillisecond(instant: string): string {
+  const fraction = /\.(\d+)/.exec(instant)?.[1] ?? '';
+  const wholeMs = Date.parse(instant.replace(/\.\d+/, ''));
+  return new Date(wholeMs + Math.round(Number(`0.${fraction || '0'}`) * 1_000)).toISOString();
+}

@@ -1,0 +1,189 @@
+import { describe, expect, it } from '@jest/globals';
+import { decideCase, type CaseCommand } from './decide.js';
+import { caseIdOf, partOf, type CaseEvent, type CaseSighting } from './events.js';
+import { CASE_PHASES, evolveCase, NO_CASE, type CaseState, type KnownCase } from './state.js';
+
+const CAUSE = { kind: 'series', gtin: '04600000000015', series: 'A1', place: '00000000100101' } as const;
+const CODE = 'missing_locally';
+const CASE = caseIdOf(CODE, CAUSE);
+const DUE = '2026-11-30T00:00:00.000Z';
+const DIGEST = 'a'.repeat(64);
+
+const sighting = (day: number, count = 10, id = `run-${day}`): CaseSighting => ({
+  run: { kind: 'packs', id, moment: `2026-11-${String(day).padStart(2, '0')}T05:00:00.000Z` },
+  ...{ count, findingsSha256: DIGEST, rows: { from: 0, to: count } },
+});
+const see = (day: number, count?: number, more: Partial<CaseCommand & { type: 'See' }> = {}): CaseCommand => ({
+  ...{ type: 'See', caseId: CASE, code: CODE, cause: CAUSE, severity: 'warning', dueAt: DUE },
+  ...{ seen: sighting(day, count), ...more },
+});
+const miss = (day: number): CaseCommand => ({
+  ...{ type: 'Miss', caseId: CASE, run: sighting(day).run, findingsSha256: DIGEST },
+});
+const ACKNOWLEDGE: CaseCommand = { type: 'Acknowledge', caseId: CASE };
+const ASSIGN: CaseCommand = { type: 'Assign', caseId: CASE, assignee: 'anna' };
+const COMMENT: CaseCommand = { type: 'Comment', caseId: CASE, text: 'looked at it' };
+const EXPLAIN: CaseCommand = { type: 'Explain', caseId: CASE, text: 'the pallet is on its way back' };
+const RESOLVE: CaseCommand = {
+  ...{ type: 'Resolve', caseId: CASE, at: '2026-11-03T12:00:00.000Z' },
+  by: { kind: 'person', resolution: 'corrected_here', note: 'found behind the rack' },
+};
+const REOPEN: CaseCommand = { type: 'Reopen', caseId: CASE, dueAt: DUE };
+const PART = caseIdOf(CODE, partOf(CASE, ['x', 'y']));
+const SPLIT: CaseCommand = { type: 'Split', caseId: CASE, part: PART, items: ['x', 'y'], count: 2 };
+const RELEASE: CaseCommand = {
+  ...{ type: 'ReleaseRemedy', caseId: CASE, action: 'resend', commandId: 'c', requestId: 'r' },
+};
+const RECEIPT: CaseCommand = {
+  ...{ type: 'ConcludeRemedy', caseId: CASE, at: '2026-11-04T00:00:00.000Z', requestId: 'r', outcome: 'accepted' },
+};
+
+/** What becomes of a case that is told these one after another. */
+function told(...commands: CaseCommand[]): { state: CaseState; newest: string[]; events: CaseEvent[] } {
+  let state: CaseState = NO_CASE;
+  let newest: CaseEvent[] = [];
+  const events: CaseEvent[] = [];
+  for (const command of commands) {
+    newest = decideCase(state, command);
+    state = newest.reduce(evolveCase, state);
+    events.push(...newest);
+  }
+  return { state, newest: newest.map(({ type }) => type), events };
+}
+const known = (...commands: CaseCommand[]): KnownCase => told(...commands).state as KnownCase;
+
+const IN = {
+  absent: [],
+  open: [see(1)],
+  acknowledged: [see(1), ACKNOWLEDGE],
+  explained: [see(1), EXPLAIN],
+  resolved: [see(1), RESOLVE],
+} satisfies Record<string, CaseCommand[]>;
+
+/** Every command in every phase: the events that follow. A command that is not named for a phase changes nothing. */
+const TABLE: [name: string, command: CaseCommand, follows: Partial<Record<keyof typeof IN, string[]>>][] = [
+  [
+    ...(['is seen by a later run', see(9)] as const),
+    {
+      ...{ absent: ['CaseOpened'], open: ['CaseSeen'], acknowledged: ['CaseSeen'], explained: ['CaseSeen'] },
+      resolved: ['CaseReopened'],
+    },
+  ],
+  ['is seen by the same run again', see(1), { absent: ['CaseOpened'] }],
+  [
+    ...(['is missed by a later run', miss(9)] as const),
+    { open: ['CaseResolved'], acknowledged: ['CaseResolved'], explained: ['CaseResolved'] },
+  ],
+  ['is missed by a run of the same moment', miss(1), {}],
+  ['is acknowledged', ACKNOWLEDGE, { open: ['CaseAcknowledged'] }],
+  [
+    ...(['is assigned', ASSIGN] as const),
+    { open: ['CaseAssigned'], acknowledged: ['CaseAssigned'], explained: ['CaseAssigned'] },
+  ],
+  [
+    ...(['is commented', COMMENT] as const),
+    {
+      ...{ open: ['CaseCommented'], acknowledged: ['CaseCommented'], explained: ['CaseCommented'] },
+      resolved: ['CaseCommented'],
+    },
+  ],
+  [
+    ...(['is explained', EXPLAIN] as const),
+    { open: ['CaseExplained'], acknowledged: ['CaseExplained'], explained: ['CaseExplained'] },
+  ],
+  [
+    ...(['is resolved', RESOLVE] as const),
+    { open: ['CaseResolved'], acknowledged: ['CaseResolved'], explained: ['CaseResolved'] },
+  ],
+  ['is reopened', REOPEN, { resolved: ['CaseReopened'] }],
+  ['is split', SPLIT, { open: ['CaseSplit'], acknowledged: ['CaseSplit'], explained: ['CaseSplit'] }],
+  [
+    ...(['has its remedy released', RELEASE] as const),
+    { open: ['CaseRemedyReleased'], acknowledged: ['CaseRemedyReleased'], explained: ['CaseRemedyReleased'] },
+  ],
+  ['hears of a receipt that is not its own', RECEIPT, {}],
+];
+
+describe('a case', () => {
+  it('has all its phases in the table', () => {
+    expect(Object.keys(IN).sort()).toEqual(['absent', ...CASE_PHASES].sort());
+  });
+
+  describe.each(TABLE)('that %s', (_, command, follows) => {
+    it.each(Object.entries(IN))('while it is %s', (phase, given) => {
+      expect(told(...given).state.phase).toBe(phase);
+      expect(told(...given, command).newest).toEqual(follows[phase as keyof typeof IN] ?? []);
+    });
+  });
+
+  it('is one over runs, whether it grows or shrinks: first seen, last seen, runs seen', () => {
+    const days = Array.from({ length: 25 }, (_, n) => see(n + 1, n % 2 === 0 ? 5_000 : 3));
+    const { state, events } = told(...days, ...days);
+    expect(events).toHaveLength(25);
+    expect(state).toMatchObject({
+      ...{ runsSeen: 25, count: 5_000, firstSeen: { run: { id: 'run-1' } }, lastSeen: { run: { id: 'run-25' } } },
+    });
+  });
+
+  it('has a key of code and cause alone', () => {
+    expect(caseIdOf(CODE, { ...CAUSE })).toBe(CASE);
+    expect(caseIdOf('status_mismatch', CAUSE)).not.toBe(CASE);
+    expect(caseIdOf(CODE, { ...CAUSE, place: null })).not.toBe(CASE);
+  });
+
+  it('takes two runs of one moment, each once, and none of an earlier one', () => {
+    const other = see(5, 4, { seen: sighting(5, 4, 'other') });
+    const { state, events } = told(see(5), other, see(5), other, see(4));
+    expect(events.map(({ type }) => type)).toEqual(['CaseOpened', 'CaseSeen']);
+    expect(state).toMatchObject({ count: 4, runsSeen: 2 });
+  });
+
+  it('is not reopened by what a run saw before it was resolved, and is by what one saw after', () => {
+    expect(told(see(1), RESOLVE, see(3)).state.phase).toBe('resolved');
+    expect(known(see(1), RESOLVE, see(4))).toMatchObject({ phase: 'open', end: null, resolvedAt: null, runsSeen: 2 });
+  });
+
+  it('that a run resolved is reopened by the next run that finds it', () => {
+    const { state, events } = told(see(1), miss(2), see(3));
+    expect(events[1]).toMatchObject({ data: { by: { kind: 'run', run: { id: 'run-2' } } } });
+    expect(state).toMatchObject({ phase: 'open', firstSeen: { run: { id: 'run-1' } } });
+  });
+
+  it('stays explained as long as it does not grow', () => {
+    expect(told(see(1, 10), EXPLAIN, see(2, 10), see(3, 4)).state.phase).toBe('explained');
+    expect(told(see(1, 10), EXPLAIN, see(2, 11)).state.phase).toBe('open');
+  });
+
+  it('is due earlier when it becomes worse, and never later', () => {
+    const sooner = '2026-11-05T00:00:00.000Z';
+    expect(known(see(1), see(2, 1, { severity: 'critical', dueAt: sooner }))).toMatchObject({
+      ...{ severity: 'critical', dueAt: sooner },
+    });
+    expect(known(see(1), see(2, 1, { severity: 'information', dueAt: '2027-01-01T00:00:00.000Z' })).dueAt).toBe(DUE);
+  });
+
+  it('gives items away once, never all of them, and a part none', () => {
+    expect(known(see(1, 10), SPLIT)).toMatchObject({ count: 8, parts: [PART] });
+    expect(told(see(1, 10), SPLIT, SPLIT).newest).toEqual([]);
+    expect(told(see(1, 2), SPLIT).newest).toEqual([]);
+    const cause = partOf(CASE, ['y', 'x', 'x']);
+    expect(caseIdOf(CODE, cause)).toBe(PART);
+    expect(told(see(1, 10, { cause }), SPLIT).newest).toEqual([]);
+  });
+
+  it('is closed by the accepted receipt of its own remedy, and goes on after another outcome', () => {
+    expect(told(see(1), RELEASE, RECEIPT).newest).toEqual(['CaseRemedyConcluded', 'CaseResolved']);
+    expect(known(see(1), RELEASE, RECEIPT)).toMatchObject({ end: { kind: 'receipt', requestId: 'r' }, remedy: null });
+    const rejected = { ...RECEIPT, outcome: 'rejected' } as CaseCommand;
+    expect(told(see(1), RELEASE, rejected).newest).toEqual(['CaseRemedyConcluded']);
+    expect(told(see(1), RELEASE, rejected, RELEASE).newest).toEqual(['CaseRemedyReleased']);
+    expect(told(see(1), RELEASE, RELEASE).newest).toEqual([]);
+    expect(told(see(1), RELEASE, RESOLVE, RECEIPT).newest).toEqual(['CaseRemedyConcluded']);
+  });
+
+  it('stops loudly at an event that it does not know, and at one without a beginning', () => {
+    const forgotten = { type: 'CaseForgotten', data: {} } as never;
+    expect(() => evolveCase(told(see(1)).state, forgotten)).toThrow('unknown case event');
+    expect(() => evolveCase(NO_CASE, { type: 'CaseAcknowledged', data: { caseId: CASE } })).toThrow('never opened');
+  });
+});

@@ -1,0 +1,120 @@
+import { neverReached, type Sha256 } from '#kernel';
+import { CASE_SEVERITIES } from './events.js';
+import type {
+  CaseCause,
+  CaseEnd,
+  CaseEvent,
+  CaseOpened,
+  CaseRemedyConcluded,
+  CaseRemedyReleased,
+  CaseRun,
+  CaseSplit,
+} from './events.js';
+import { MOST_PARTS, type CaseState, type KnownCase } from './state.js';
+
+/** What may be asked of a case. Moments are ISO 8601. */
+export type CaseCommand =
+  /** A run found it. */
+  | ({ type: 'See' } & CaseOpened['data'])
+  /** A run that looked for it did not find it. */
+  | { type: 'Miss'; caseId: string; run: CaseRun; findingsSha256: Sha256 }
+  | { type: 'Acknowledge'; caseId: string }
+  | { type: 'Assign'; caseId: string; assignee: string | null }
+  | { type: 'Comment'; caseId: string; text: string }
+  | { type: 'Explain'; caseId: string; text: string }
+  | { type: 'Resolve'; caseId: string; at: string; by: CaseEnd & { kind: 'person' } }
+  | { type: 'Reopen'; caseId: string; dueAt: string }
+  | ({ type: 'Split' } & CaseSplit['data'])
+  | ({ type: 'ReleaseRemedy' } & CaseRemedyReleased['data'])
+  | ({ type: 'ConcludeRemedy'; at: string } & CaseRemedyConcluded['data']);
+
+/** The events that follow; none when the command says nothing new, or does not fit where the case stands. */
+export function decideCase(state: CaseState, command: CaseCommand): CaseEvent[] {
+  if (command.type === 'See') return seen(state, command);
+  if (state.phase === 'absent') return [];
+  if (command.type === 'Reopen') return reopened(state, command);
+  if (command.type === 'Comment') {
+    const { caseId, text } = command;
+    return [{ type: 'CaseCommented', data: { caseId, text } }];
+  }
+  if (command.type === 'ConcludeRemedy') return remedyConcluded(state, command);
+  return state.phase === 'resolved' ? [] : ofUnresolved(state, command);
+}
+
+type See = CaseCommand & { type: 'See' };
+
+function seen(state: CaseState, { type: _, ...data }: See): CaseEvent[] {
+  if (state.phase === 'absent') return [{ type: 'CaseOpened', data }];
+  const { caseId, severity, seen: sighting, dueAt } = data;
+  if (!isNewer(state, sighting.run)) return [];
+  if (state.phase === 'resolved')
+    return sighting.run.moment > (state.resolvedAt ?? '')
+      ? [{ type: 'CaseReopened', data: { caseId, severity, dueAt, seen: sighting } }]
+      : [];
+  const isWorse = CASE_SEVERITIES.indexOf(severity) < CASE_SEVERITIES.indexOf(state.severity);
+  const earlier = isWorse && dueAt < state.dueAt ? { dueAt } : {};
+  return [{ type: 'CaseSeen', data: { caseId, severity, ...earlier, seen: sighting } }];
+}
+
+/** A run changes a case once; one that looked at an earlier moment than the last says nothing of now. */
+const isNewer = ({ lastSeen, runsOfMoment }: KnownCase, { id, moment }: CaseRun): boolean =>
+  moment > lastSeen.run.moment || (moment === lastSeen.run.moment && !runsOfMoment.includes(id));
+
+function reopened(state: KnownCase, { caseId, dueAt }: CaseCommand & { type: 'Reopen' }): CaseEvent[] {
+  return state.phase === 'resolved'
+    ? [{ type: 'CaseReopened', data: { caseId, severity: state.severity, dueAt } }]
+    : [];
+}
+
+function remedyConcluded(
+  state: KnownCase,
+  { type: _, at, ...data }: CaseCommand & { type: 'ConcludeRemedy' },
+): CaseEvent[] {
+  if (state.remedy?.requestId !== data.requestId) return [];
+  const { caseId, outcome, ...receipt } = data;
+  const concluded: CaseEvent = { type: 'CaseRemedyConcluded', data };
+  return outcome === 'accepted' && state.phase !== 'resolved'
+    ? [concluded, { type: 'CaseResolved', data: { caseId, at, by: { kind: 'receipt', ...receipt } } }]
+    : [concluded];
+}
+
+type OfUnresolved = Exclude<CaseCommand, { type: 'See' | 'Reopen' | 'Comment' | 'ConcludeRemedy' }>;
+
+function ofUnresolved(state: KnownCase, command: OfUnresolved): CaseEvent[] {
+  const { caseId } = command;
+  switch (command.type) {
+    case 'Miss': {
+      const { run, findingsSha256 } = command;
+      const by: CaseEnd = { kind: 'run', run, findingsSha256 };
+      return run.moment > state.lastSeen.run.moment
+        ? [{ type: 'CaseResolved', data: { caseId, at: run.moment, by } }]
+        : [];
+    }
+    case 'Acknowledge':
+      return state.phase === 'open' ? [{ type: 'CaseAcknowledged', data: { caseId } }] : [];
+    case 'Assign':
+      return state.assignee === command.assignee
+        ? []
+        : [{ type: 'CaseAssigned', data: { caseId, assignee: command.assignee } }];
+    case 'Explain':
+      return [{ type: 'CaseExplained', data: { caseId, text: command.text, count: state.count } }];
+    case 'Resolve':
+      return [{ type: 'CaseResolved', data: { caseId, at: command.at, by: command.by } }];
+    case 'Split':
+      return split(state, command);
+    case 'ReleaseRemedy': {
+      const { type: _, ...data } = command;
+      return state.remedy === null ? [{ type: 'CaseRemedyReleased', data }] : [];
+    }
+    default:
+      return neverReached(command, 'case command');
+  }
+}
+
+function split(state: KnownCase, { type: _, ...data }: CaseCommand & { type: 'Split' }): CaseEvent[] {
+  const fits = state.parts.length < MOST_PARTS && !state.parts.includes(data.part) && isSplittable(state.cause);
+  return fits && data.count < state.count ? [{ type: 'CaseSplit', data }] : [];
+}
+
+/** A document is one thing, and a part is not divided again: its items are named already. */
+export const isSplittable = ({ kind }: CaseCause): boolean => kind !== 'part';

@@ -1,0 +1,128 @@
+import { neverReached } from '#kernel';
+import {
+  ACCOMPLISHED_FACTS,
+  type DocumentEvent,
+  type DocumentReference,
+  type Hold,
+  type Registration,
+} from './events.js';
+import { rejudged, releasedBy } from './gate.js';
+import type { GateFinding, GateWarned } from './gate-events.js';
+import {
+  decidedHolds,
+  isFreeWithout,
+  itemWaitFor,
+  lapsingHolds,
+  newItemPredecessors,
+  NO_WAIT,
+  type HoldDecision,
+  type ItemWaitNews,
+} from './hold.js';
+import { failed } from './send-attempt.js';
+import type { DocumentState } from './state.js';
+
+/** What is asked of a document that waits, or is held. */
+export type WaitCommand =
+  | ({ type: 'WaiveHolds' } & HoldDecision)
+  | ({ type: 'EndHeld' } & HoldDecision)
+  | ({ type: 'WaitForItems' } & ItemWaitNews)
+  /** The time of a report of an accomplished fact is up. */
+  | { type: 'LapseHolds' }
+  /** `requestId` comes after it, by what the commands say: it does not wait for that one by their items. */
+  | { type: 'LiftItemWait'; requestId: string }
+  /** What it would wait for waits for it. */
+  | { type: 'RefuseRing'; ring: DocumentReference[] };
+
+/** What was found at the sequence gate, right before the first send, and while it is held there. */
+export type GateCommand =
+  | { type: 'HoldAtGate'; finding: GateFinding }
+  | { type: 'WarnAtGate'; finding: GateWarned['data'] }
+  | { type: 'RejudgeAtGate'; holdKnownAt: string; finding: GateFinding };
+
+/** What follows for a document that waits, or is held. */
+export function decideWait(state: DocumentState, command: WaitCommand | GateCommand): DocumentEvent[] {
+  switch (command.type) {
+    case 'WaiveHolds':
+      return waiveHolds(state, command);
+    case 'EndHeld':
+      return endHeld(state, command);
+    case 'WaitForItems':
+      return waitForItems(state, command);
+    case 'LiftItemWait':
+      return liftItemWait(state, command.requestId);
+    case 'LapseHolds':
+      return lapseHolds(state);
+    case 'RefuseRing':
+      return refuseRing(state, command.ring);
+    case 'HoldAtGate':
+    case 'WarnAtGate':
+    case 'RejudgeAtGate':
+      return decideGate(state, command);
+    default:
+      return neverReached(command, 'document command');
+  }
+}
+
+/** Only before the first attempt: what was tried may have reached the registry. A member goes with its group. */
+function decideGate(state: DocumentState, command: GateCommand): DocumentEvent[] {
+  if (command.type === 'RejudgeAtGate') return state.phase === 'waiting' ? rejudged(state, command) : [];
+  if (state.phase !== 'ready' || state.send.attempt !== 1 || state.gate?.isPassed === true) return [];
+  if (state.registration.group !== undefined) return [];
+  if (command.type === 'WarnAtGate') return [{ type: 'GateWarned', data: command.finding }];
+  return [{ type: 'DocumentHeld', data: { hold: { kind: 'gate', ...command.finding } } }];
+}
+
+export function endedFor(registration: Registration, hold: Hold): DocumentEvent[] {
+  if (hold.kind === 'gate')
+    return [{ type: 'DocumentRefused', data: { gate: hold } }, failed(registration, 'packs_forbid')];
+  const refused: DocumentEvent = {
+    type: 'DocumentRefused',
+    data: { predecessor: hold.for, predecessorOutcome: hold.outcome },
+  };
+  return [refused, failed(registration, 'predecessor_failed')];
+}
+
+function waiveHolds(state: DocumentState, command: HoldDecision): DocumentEvent[] {
+  const holds = state.phase === 'waiting' ? decidedHolds(state, command) : [];
+  if (state.phase !== 'waiting' || holds.length === 0) return [];
+  const waived: DocumentEvent = { type: 'HoldWaived', data: { holds } };
+  return isFreeWithout(state, holds) ? [waived, releasedBy(state)] : [waived];
+}
+
+function endHeld(state: DocumentState, command: HoldDecision): DocumentEvent[] {
+  const [hold] = state.phase === 'waiting' ? decidedHolds(state, command) : [];
+  return state.phase === 'waiting' && hold !== undefined ? endedFor(state.registration, hold) : [];
+}
+
+/** Whatever is planned for it, nothing of it has left; a member goes with its group. */
+const isUntried = (state: DocumentState): state is Extract<DocumentState, { phase: 'waiting' | 'ready' }> =>
+  state.phase === 'waiting' ||
+  (state.phase === 'ready' && state.send.attempt === 1 && state.registration.group === undefined);
+
+function waitForItems(state: DocumentState, { round, for: named }: ItemWaitNews): DocumentEvent[] {
+  if (!isUntried(state) || round <= (state.itemWaits ?? 0)) return [];
+  const predecessors = newItemPredecessors(state.phase === 'waiting' ? state : NO_WAIT, named);
+  const { account } = state.registration;
+  return [{ type: 'DocumentWaiting', data: { kind: 'items', account, round, for: predecessors } }];
+}
+
+function liftItemWait(state: DocumentState, requestId: string): DocumentEvent[] {
+  const found = state.phase === 'waiting' ? itemWaitFor(state, requestId) : undefined;
+  if (state.phase !== 'waiting' || found === undefined) return [];
+  const lifted: DocumentEvent = { type: 'ItemWaitLifted', data: { for: found.for } };
+  return found.isLast ? [lifted, releasedBy(state)] : [lifted];
+}
+
+function lapseHolds(state: DocumentState): DocumentEvent[] {
+  if (state.phase !== 'waiting' || !ACCOMPLISHED_FACTS.includes(state.registration.docType)) return [];
+  const holds = lapsingHolds(state);
+  if (holds.length === 0) return [];
+  const lapsed: DocumentEvent = { type: 'HoldLapsed', data: { holds } };
+  return isFreeWithout(state, holds) ? [lapsed, releasedBy(state)] : [lapsed];
+}
+
+function refuseRing(state: DocumentState, ring: DocumentReference[]): DocumentEvent[] {
+  const [predecessor] = ring;
+  if (!isUntried(state) || predecessor === undefined) return [];
+  return [{ type: 'DocumentRefused', data: { predecessor, ring } }, failed(state.registration, 'waits_in_ring')];
+}

@@ -1,0 +1,51 @@
+import { defined } from '#kernel';
+import type { PlannedTask } from '../task/task.js';
+
+/** What is known of a first send when it is planned. */
+interface FirstSend {
+  dueAt: Date;
+  /** How often the sequence gate has held it: each release has a send of its own. */
+  gateHolds?: number | undefined;
+  /** The log position of what let it go: up to there the states of its packs must be known. */
+  knownFrom?: bigint | undefined;
+}
+
+/** The first send of a document. It is sent once, whoever planned it: its saga, its group, or what decides by items. */
+export const firstSend = (
+  account: string,
+  requestId: string,
+  { dueAt, gateHolds = 0, knownFrom }: FirstSend,
+): PlannedTask => ({
+  key: `send:${requestId}:1${gateHolds === 0 ? '' : `:gate-${gateHolds}`}`,
+  kind: 'send',
+  lane: `${account}/send`,
+  dueAt,
+  payload: { requestId, account, attempt: 1, ...defined({ knownFrom: knownFrom?.toString() }) },
+});
+
+interface Held {
+  requestId: string;
+  isGroup?: true;
+  account: string;
+  /** Of the event by which it is held. */
+  version: number;
+  at: Date;
+}
+
+/** Has the packs of what the sequence gate holds looked at again. */
+export const rejudgeAtGate = ({ requestId, account, version, at }: Held, hold: { knownAt: string }): PlannedTask => ({
+  key: `rejudge_at_gate:${requestId}:${version}`,
+  kind: 'rejudge_at_gate',
+  lane: 'internal',
+  dueAt: at,
+  payload: { requestId, account, holdKnownAt: hold.knownAt, heldAt: at.toISOString() },
+});
+
+/** Releases a report of an accomplished fact when its time is up; of anything else nothing follows. */
+export const lapseHoldsOf = ({ requestId, isGroup, account, version, at }: Held): PlannedTask => ({
+  key: `lapse_holds:${requestId}:${version}`,
+  kind: 'lapse_holds',
+  lane: 'internal',
+  dueAt: at,
+  payload: { requestId, account, ...(isGroup === true ? { isGroup } : {}) },
+});

@@ -44,7 +44,7 @@ export function encodeAppend(
 const expectedNumber = (expected: ExpectedVersion): number =>
   expected === 'none' ? -1 : expected === 'any' ? -2 : expected;
 
-/** The arguments of the procedure append_events (migrations/0004-append-events.sql), in its order. */
+/** The arguments of the procedure append_events (migrations/0008-append-events.sql), in its order. */
 export function procedureArguments(appends: EncodedAppend[]): unknown[] {
   const streams = new Map<string, number>();
   const append = { stream: [] as number[], expected: [] as number[], first: [] as number[], size: [] as number[] };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { migrate, openPool, type Pool } from '#postgres';
+import { openPool, type Pool } from '#postgres';
 import { testDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { follow, METADATA, mustAppend, newEvent, newStream, readEverything } from './contract-events.js';
 import { eventStoreContract } from './contract.js';
@@ -8,8 +8,7 @@ import { PostgresEventStore, type PostgresEventStoreOptions } from './postgres.j
 import { eventStoreSchema } from './schema.js';
 
 eventStoreContract('PostgreSQL', async () => {
-  const db = await testDatabase();
-  await migrate(db.pool, [eventStoreSchema]);
+  const db = await testDatabase([eventStoreSchema]);
   // A small pool, so that anything that kept a connection would be noticed.
   const pools = [
     openPool({ connectionString: db.url, maxConnections: 4 }),
@@ -36,8 +35,7 @@ describe('PostgreSQL event log', () => {
     return store;
   };
   beforeAll(async () => {
-    db = await testDatabase();
-    await migrate(db.pool, [eventStoreSchema]);
+    db = await testDatabase([eventStoreSchema]);
   });
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()));
@@ -252,6 +250,16 @@ describe('PostgreSQL event log', () => {
     const waiting = pages.next();
     await store.close();
     expect(await waiting).toEqual({ done: true, value: undefined });
+  });
+
+  it('commits by itself, and joins no transaction of its caller', async () => {
+    const nothing = `CALL append_events(${"'{}', ".repeat(12)}'', NULL, NULL, NULL)`;
+    await expect(db.pool.query(nothing)).resolves.toBeDefined();
+    const tx = await db.pool.connect();
+    await tx.query('BEGIN');
+    await expect(tx.query(nothing)).rejects.toMatchObject({ code: '2D000' });
+    await tx.query('ROLLBACK');
+    tx.release();
   });
 
   it('kept the whole log gapless through all of this', async () => {

@@ -40,6 +40,6 @@ export function loginRefusal(error: unknown): string | undefined {
   // 28: no such user, a wrong password, a line of pg_hba.conf. 3D000: no such database. 42501: may not connect to it.
   if (code === '28P01' || code === '28000') return `PostgreSQL refuses the login: ${message}`;
   if (code === '3D000') return `PostgreSQL knows no such database: ${message}`;
-  if (code === '42501') return `PostgreSQL does not permit it: ${message}`;
+  if (code === '42501') return `PostgreSQL does not permit it (see pedigree database grants --check): ${message}`;
   return undefined;
 }

@@ -13,6 +13,7 @@ export {
   transactionError,
   TransactionTooLong,
 } from './transaction-limit.js';
+export { copyRows, copyText } from './copy-rows.js';
 export * from './away.js';
 export * from './listener.js';
 export * from './migrate.js';

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { PedigreeError } from '#kernel';
-import type { Pool, Transaction } from './pool.js';
+import type { Pool, Queryable, Transaction } from './pool.js';
 import { asLongJob, nameTransaction, transactionError } from './transaction-limit.js';
 
 /** The tables of one library: every .sql file of `directory`, applied in file-name order. */
@@ -50,10 +50,63 @@ const CREATE_SCHEMA_MIGRATION = `
  */
 export async function migrate(pool: Pool, sets: MigrationSet[], { only }: MigrateOptions = {}): Promise<string[]> {
   const files = (await readSets(sets)).filter((file) => only?.has(qualifiedName(file)) ?? true);
+  return inLockedSession(pool, (session) => applyMissing(session, files));
+}
+
+/**
+ * Whether this role makes tables. Where each program has a role of its own, it may not: then somebody else migrates
+ * (`pedigree database migrate`).
+ */
+export async function mayMigrate(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ may: boolean | null }>(
+    `SELECT has_schema_privilege(current_schema(), 'CREATE') AS may`,
+  );
+  return rows[0]?.may === true;
+}
+
+/**
+ * What a program does at its start: applies what is missing where its role may, as `migrate`; else only looks whether
+ * something is. Migrations that run at this moment are waited for.
+ * @throws PedigreeError `invalid_configuration` also where something is missing, with what to do.
+ */
+export async function migrateOrCheck(pool: Pool, sets: MigrationSet[]): Promise<void> {
+  await ((await mayMigrate(pool)) ? migrate(pool, sets) : requireMigrated(pool, sets));
+}
+
+/** Throws PedigreeError `invalid_configuration` where a migration of these sets is missing, with what to do. */
+export async function requireMigrated(pool: Pool, sets: MigrationSet[]): Promise<void> {
+  const files = await readSets(sets);
+  const missing = await inLockedSession(pool, async (session) => missingOf(files, await readApplied(session))).catch(
+    (error: { code?: string }) => Promise.reject(notOurs(error.code) ?? (error as Error)),
+  );
+  if (missing.length === 0) return;
+  const names = missing.slice(0, MOST_NAMED).map(qualifiedName).join(', ');
+  const more = missing.length > MOST_NAMED ? ` and ${String(missing.length - MOST_NAMED)} more` : '';
+  throw notReady(`the migrations ${names}${more} are missing`, 'migrate');
+}
+
+const MOST_NAMED = 3;
+
+const notReady = (reason: string, command: 'migrate' | 'grants'): PedigreeError =>
+  new PedigreeError(
+    'invalid_configuration',
+    `DATABASE_URL: ${reason}; run pedigree database ${command} with the role that owns the tables`,
+    { field: 'DATABASE_URL' },
+  );
+
+/** What the server says to a role that finds no tables, and to one that may not read them. */
+function notOurs(code: string | undefined): PedigreeError | undefined {
+  if (code === '42P01') return notReady('this role finds no tables of Pedigree', 'migrate');
+  if (code === '42501') return notReady('this role may not read the tables of Pedigree', 'grants');
+  return undefined;
+}
+
+/** A session of its own that holds the lock of migrations. */
+async function inLockedSession<T>(pool: Pool, work: (session: Transaction) => Promise<T>): Promise<T> {
   const session = await pool.connect();
   let broken: Error | undefined;
   try {
-    return await underLock(session, () => applyMissing(session, files));
+    return await underLock(session, () => work(session));
   } catch (error) {
     // The session may still hold the lock or an open transaction; closing it frees both.
     broken = error as Error;
@@ -108,12 +161,14 @@ async function underLock<T>(session: Transaction, work: () => Promise<T>): Promi
 
 async function applyMissing(session: Transaction, files: MigrationFile[]): Promise<string[]> {
   await session.query(CREATE_SCHEMA_MIGRATION);
-  const applied = await readApplied(session);
   // Everything is checked before anything is applied, so that a refusal leaves the database as it was.
-  const missing = files.filter((file) => isMissing(file, applied.get(file.setName) ?? new Map()));
+  const missing = missingOf(files, await readApplied(session));
   for (const file of missing) await applyFile(session, file);
   return missing.map(qualifiedName);
 }
+
+const missingOf = (files: MigrationFile[], applied: Map<string, Map<string, string>>): MigrationFile[] =>
+  files.filter((file) => isMissing(file, applied.get(file.setName) ?? new Map()));
 
 /** Per set name: file name -> SHA-256 at the time it was applied. */
 async function readApplied(session: Transaction): Promise<Map<string, Map<string, string>>> {

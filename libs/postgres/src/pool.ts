@@ -22,6 +22,13 @@ export interface PoolOptions {
   answerTimeoutMs?: number;
   /** Longest that a transaction may last. Default 30,000. */
   transactionLimitMs?: number;
+  /**
+   * False: a commit does not wait for the disk. Only for what can be done again: a fault of the server loses the newest
+   * of these transactions, whole and in order, and never one that waited after them.
+   */
+  commitsWait?: boolean;
+  /** Schemas in which tables are looked for, in order; plain names. Default: the server's. */
+  searchPath?: string[];
 }
 
 // int8 comes as bigint, never as a float that loses digits and never as text; timestamptz as Date; date stays text.
@@ -32,6 +39,8 @@ pg.types.setTypeParser(1082, (text) => text);
  * A pool whose sessions speak UTC and whose statements and transactions, idle or busy, end after 30 s (principles 9).
  */
 export function openPool(options: PoolOptions): Pool {
+  const path = options.searchPath === undefined ? '' : ` -c search_path=${options.searchPath.join(',')}`;
+  const commits = options.commitsWait === false ? ' -c synchronous_commit=off' : '';
   const pool = new pg.Pool({
     connectionString: options.connectionString,
     max: options.maxConnections ?? 10,
@@ -43,7 +52,7 @@ export function openPool(options: PoolOptions): Pool {
     onConnect: ((client) => limitTransactions(client, options.transactionLimitMs ?? TRANSACTION_LIMIT_MS)) as (
       client: pg.ClientBase,
     ) => void,
-    options: '-c TimeZone=UTC -c statement_timeout=30s -c idle_in_transaction_session_timeout=30s',
+    options: `-c TimeZone=UTC -c statement_timeout=30s -c idle_in_transaction_session_timeout=30s${path}${commits}`,
   });
   // An idle connection that the server closes is replaced by the pool at the next query; without a listener it would
   // end the process.

@@ -1,0 +1,36 @@
+import type { Queryable } from '#postgres';
+
+/** An event as its row stands in the table, its bytes unread. */
+export interface StoredEvent {
+  position: bigint;
+  stream: string;
+  version: number;
+  id: string;
+  type: string;
+  schemaVersion: number;
+  data: Buffer;
+  metadata: Buffer;
+  recordedAt: Date;
+}
+
+const READ = `SELECT position, stream, version, id, type, schema_version AS "schemaVersion", data, metadata,
+    recorded_at AS "recordedAt"
+  FROM event WHERE position > $1 ORDER BY position LIMIT $2`;
+
+/**
+ * The events of the PostgreSQL log after a position, as they are stored: nothing is read into them, so that a row whose
+ * bytes are no JSON any more comes too. For whoever holds the log against what was signed.
+ */
+export async function readStored(db: Queryable, after: bigint, limit: number): Promise<StoredEvent[]> {
+  const { rows } = await db.query<StoredEvent>({ name: 'event-read-stored', text: READ, values: [after, limit] });
+  return rows;
+}
+
+/** The position that the next event follows, and the newest one there is: equal in a log that nobody touched. */
+export async function storedHeads(db: Queryable): Promise<{ counter: bigint; newest: bigint }> {
+  const { rows } = await db.query<{ counter: bigint; newest: bigint }>(
+    `SELECT coalesce((SELECT position FROM event_counter), -1) AS counter,
+       (SELECT coalesce(max(position), 0) FROM event) AS newest`,
+  );
+  return rows[0] as { counter: bigint; newest: bigint };
+}
